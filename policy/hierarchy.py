@@ -1,0 +1,81 @@
+"""Generalization hierarchies of categorical quasi-identifiers.
+
+A hierarchy is written as nested lists and mappings in the policy, or as a CSV file with one line a
+leaf, `;`-separated, most specific first (ARX's format):
+
+    Leeds;North;*
+    York;North;*
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = "*"
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """The paths from each leaf to the root: `paths[i][0]` is a leaf, `paths[i][-1]` the root."""
+
+    paths: tuple[tuple[str, ...], ...]
+
+    @property
+    def leaves(self) -> tuple[str, ...]:
+        """The values that may stand in the source, in the hierarchy's own order."""
+        return tuple(path[0] for path in self.paths)
+
+
+def read_csv_hierarchy(path: Path) -> Hierarchy:
+    """Read one line a leaf, `;`-separated, most specific first.
+
+    Raises ValueError with a one-line finding where the file is empty, repeats a leaf or is not a tree.
+    """
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = [tuple(cell.strip() for cell in row) for row in csv.reader(file, delimiter=";") if row]
+    return checked([row if row[-1] == ROOT else (*row, ROOT) for row in rows])
+
+
+def from_tree(tree: object) -> Hierarchy:
+    """Build from nested mappings (node: children) whose innermost children are lists of leaves."""
+    return checked([(*reversed(path), ROOT) for path in _walk(tree, ())])
+
+
+def _walk(tree: object, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    if isinstance(tree, Mapping):
+        for node, children in tree.items():
+            yield from _walk(children, (*above, str(node)))
+    elif isinstance(tree, Sequence) and not isinstance(tree, str):
+        for child in tree:
+            if isinstance(child, Mapping):
+                yield from _walk(child, above)
+            else:
+                yield (*above, _text(child))
+    else:
+        raise ValueError("a hierarchy is made of nested mappings with lists of values inside")
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool) or value is None:
+        raise ValueError(f"the value {value!r} is read by YAML as no text; put it in quotes")
+    return str(value)
+
+
+def checked(rows: Sequence[tuple[str, ...]]) -> Hierarchy:
+    """Return the hierarchy of these paths, or raise ValueError where they are not a tree."""
+    if not rows:
+        raise ValueError("the hierarchy has no values")
+    leaves = [row[0] for row in rows]
+    if len(set(leaves)) != len(leaves):
+        twice = next(leaf for leaf in leaves if leaves.count(leaf) > 1)
+        raise ValueError(f"the value '{twice}' stands twice")
+    parents: dict[tuple[int, str], str] = {}
+    for row in rows:
+        for depth, (child, parent) in enumerate(zip(row[1:], row[2:], strict=False)):
+            # Levels are counted from the leaf, so the same name may stand on two levels.
+            if parents.setdefault((depth, child), parent) != parent:
+                raise ValueError(f"the node '{child}' has two parents")
+    return Hierarchy(tuple(rows))

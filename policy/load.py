@@ -1,0 +1,191 @@
+"""Read a policy file, and say in one line what is wrong with it."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import rfc8785
+import yaml
+from pydantic import ValidationError
+
+from policy.errors import PolicyError, did_you_mean
+from policy.hierarchy import Hierarchy, from_tree, read_csv_hierarchy
+from policy.model import ReleasePolicy, Section
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """YAML that refuses a field written twice."""
+
+
+def _mapping(loader: _StrictLoader, node: yaml.MappingNode) -> dict[Any, Any]:
+    loader.flatten_mapping(node)
+    found: dict[Any, Any] = {}
+    for key_node, value_node in node.value:
+        key = loader.construct_object(key_node, deep=True)
+        if key in found:
+            raise yaml.constructor.ConstructorError(
+                None, None, f"the field '{key}' stands twice", key_node.start_mark
+            )
+        found[key] = loader.construct_object(value_node, deep=True)
+    return found
+
+
+_StrictLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
+
+
+def load_policy(path: Path) -> ReleasePolicy:
+    """Read the policy in `path`.
+
+    Hierarchies given as a file name are read from beside the policy. Raises PolicyError with the
+    file, the field, what was found and what is allowed.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise PolicyError("no such file", where=str(path), mend="Give the path of a policy.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise PolicyError(
+            f"cannot be read ({type(error).__name__})", where=str(path), mend="A policy is a UTF-8 text file."
+        ) from None
+    return parse_policy(text, path)
+
+
+def parse_policy(text: str, path: Path) -> ReleasePolicy:
+    """Build the policy written in `text`; `path` is named in errors and found hierarchies beside."""
+    try:
+        document = yaml.load(text, Loader=_StrictLoader)  # noqa: S506 -- derived from SafeLoader
+    except yaml.YAMLError as error:
+        raise PolicyError(_yaml_finding(error), where=str(path), mend="Mend the YAML there.") from None
+    if not isinstance(document, dict):
+        raise PolicyError(
+            f"holds {'nothing' if document is None else 'no fields'}",
+            where=str(path),
+            mend="A policy is a mapping with the fields series, source, roles, ...; `releasegate draft TABLE` "
+            "writes one.",
+        )
+    _resolve_hierarchies(document, path)
+    try:
+        return ReleasePolicy.model_validate(document)
+    except ValidationError as error:
+        raise _policy_error(error, path) from None
+
+
+def policy_document(policy: ReleasePolicy) -> dict[str, Any]:
+    """Return the whole policy, hierarchies and defaults included, as plain JSON values."""
+    return policy.model_dump(mode="json")
+
+
+def policy_digest(policy: ReleasePolicy) -> str:
+    """Return the SHA-256 of the policy's canonical JSON (RFC 8785), hierarchies and defaults included."""
+    return hashlib.sha256(rfc8785.dumps(policy_document(policy))).hexdigest()
+
+
+def _resolve_hierarchies(document: dict[Any, Any], path: Path) -> None:
+    roles = document.get("roles")
+    columns = roles.get("quasi_identifiers") if isinstance(roles, dict) else None
+    if not isinstance(columns, dict):
+        return
+    for name, settings in columns.items():
+        if isinstance(settings, dict) and settings.get("hierarchy") is not None:
+            field = f"roles.quasi_identifiers.{name}.hierarchy"
+            settings["hierarchy"] = _hierarchy(settings["hierarchy"], path, field)
+
+
+def _hierarchy(written: object, path: Path, field: str) -> Hierarchy:
+    where = f"{path}: {field}"
+    try:
+        if isinstance(written, str):
+            file = path.parent / written
+            where = f"{where} ({file})"
+            return read_csv_hierarchy(file)
+        return from_tree(written)
+    except FileNotFoundError:
+        raise PolicyError(
+            "no such file", where=where, mend="Give a path relative to the policy's folder."
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise PolicyError(
+            f"cannot be read ({type(error).__name__})", where=where, mend="A hierarchy is a UTF-8 text file."
+        ) from None
+    except ValueError as error:
+        raise PolicyError(
+            str(error),
+            where=where,
+            mend="One line a value, most specific first, ';' between the levels; or nested lists.",
+        ) from None
+
+
+def _yaml_finding(error: yaml.YAMLError) -> str:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or "not YAML"
+    return f"line {mark.line + 1}: {problem}" if mark else str(problem)
+
+
+def _policy_error(error: ValidationError, path: Path) -> PolicyError:
+    """Tell the first finding in full, and how many more there are."""
+    details = error.errors(include_url=False)
+    # A misspelt field is found twice, as unknown and as missing: tell the former.
+    first = min(details, key=lambda detail: detail["type"] != "extra_forbidden")
+    parts = [str(part) for part in first["loc"] if part not in ("numeric", "integer", "categorical")]
+    field = ".".join(parts)
+    more = f" (and {len(details) - 1} more findings)" if len(details) > 1 else ""
+    if first["type"] == "extra_forbidden":
+        known = _fields_beside(parts)
+        finding = f"unknown field{did_you_mean(parts[-1], known)}"
+        mend = f"Allowed here: {', '.join(known)}." if known else "Remove it."
+    elif first["type"] == "missing":
+        finding, mend = "is missing", "Add this field."
+    else:
+        found = first.get("input")
+        shown = f", found {found!r}" if isinstance(found, str | int | float | bool) or found is None else ""
+        message = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+        finding = (
+            f"should be {message}{shown}"
+            if first["msg"].startswith("Input should be ")
+            else (f"{message}{shown}")
+        )
+        mend = "See docs/policy.md for what is allowed."
+    return PolicyError(finding + more, where=f"{path}: {field}" if field else str(path), mend=mend)
+
+
+def _fields_beside(parts: list[str]) -> list[str]:
+    """Return the fields that may stand where the last of `parts` was found."""
+    from policy import model
+
+    section: Any = ReleasePolicy
+    for part in parts[:-1]:
+        if section is None:
+            return []
+        if isinstance(section, type) and issubclass(section, Section):
+            field = section.model_fields.get(part)
+            if field is None:
+                return []
+            section = _section_of(field.annotation)
+            if part == "quasi_identifiers":
+                section = "quasi_identifiers"
+        elif section == "quasi_identifiers":
+            section = None
+            return sorted(
+                {*model.NumericQuasiIdentifier.model_fields, *model.CategoricalQuasiIdentifier.model_fields}
+            )
+        else:
+            # A mapping of names to sections: the name is skipped.
+            section = section[1]
+    if isinstance(section, type) and issubclass(section, Section):
+        return list(section.model_fields)
+    return []
+
+
+def _section_of(annotation: Any) -> Any:
+    """Return the Section in an annotation: itself, behind Optional, or ("each", Section) in a mapping."""
+    from typing import get_args, get_origin
+
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        return annotation
+    arguments = [a for a in get_args(annotation) if a is not type(None)]
+    if get_origin(annotation) is dict and len(arguments) == 2:
+        inner = _section_of(arguments[1])
+        return ("each", inner) if inner is not None else None
+    return _section_of(arguments[0]) if len(arguments) == 1 else None

@@ -1,0 +1,250 @@
+"""The release policy: everything that a user decides, as one model that refuses what it does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from policy.hierarchy import Hierarchy
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Section(BaseModel):
+    """A part of the policy: unknown fields are refused, values cannot be changed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+
+class Source(Section):
+    """Where a period's table comes from, and how it is written."""
+
+    path: str | None = None
+    query: str | None = None
+    format: Literal["auto", "csv", "parquet", "sql"] = "auto"
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
+    encoding: Literal["utf-8", "latin-1"] = "utf-8"
+    missing: tuple[str, ...] = ("",)
+    missing_label: Annotated[str, Field(min_length=1)] = "missing"
+
+
+class NumericQuasiIdentifier(Section):
+    """A quasi-identifier that is published as an interval."""
+
+    type: Literal["numeric", "integer"]
+    bounds: tuple[float, float]
+    weight: Annotated[float, Field(gt=0)] = 1.0
+    moves: tuple[float, float] = (0.0, 0.0)
+    description: str = ""
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if not self.bounds[0] < self.bounds[1]:
+            raise ValueError("bounds must be [smallest, largest], the first under the second")
+        if not self.moves[0] <= self.moves[1]:
+            raise ValueError("moves must be [least change, greatest change] a period")
+        return self
+
+
+class CategoricalQuasiIdentifier(Section):
+    """A quasi-identifier that is published as a set of values."""
+
+    type: Literal["categorical"]
+    values: tuple[str, ...] | None = None
+    hierarchy: Hierarchy | None = None
+    weight: Annotated[float, Field(gt=0)] = 1.0
+    may_change: bool = False
+    description: str = ""
+
+    @model_validator(mode="after")
+    def _one_domain(self) -> Self:
+        if self.values is not None and self.hierarchy is not None:
+            raise ValueError("give values or a hierarchy, not both: the hierarchy's leaves are the values")
+        if self.values is not None and len(set(self.values)) != len(self.values):
+            raise ValueError("values holds a value twice")
+        return self
+
+    @property
+    def allowed(self) -> tuple[str, ...] | None:
+        """The values that may stand in the source, or None where the policy does not say."""
+        return self.hierarchy.leaves if self.hierarchy is not None else self.values
+
+
+QuasiIdentifier = Annotated[NumericQuasiIdentifier | CategoricalQuasiIdentifier, Field(discriminator="type")]
+
+
+class SensitiveAttribute(Section):
+    """An attribute that is published as it is, and that must not be tied to a person."""
+
+    stability: Literal["stable", "transient"]
+    type: Literal["categorical", "numeric"] = "categorical"
+    values: tuple[str, ...] | None = None
+    description: str = ""
+
+
+class Roles(Section):
+    """What every column of the source is. A column without a role is an error."""
+
+    key: str | None = None
+    identifiers: tuple[str, ...] = ()
+    quasi_identifiers: dict[str, QuasiIdentifier] = Field(min_length=1)
+    sensitive: dict[str, SensitiveAttribute] = Field(min_length=1)
+    kept: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _each_once(self) -> Self:
+        seen: set[str] = set()
+        for name in self.columns():
+            if name in seen:
+                raise ValueError(f"the column '{name}' has two roles")
+            seen.add(name)
+        published = [*self.published_names()]
+        for name in published:
+            if published.count(name) > 1:
+                raise ValueError(f"two published columns would be called '{name}'")
+        return self
+
+    def columns(self) -> Iterator[str]:
+        """Every column that the source must have, in the order of the roles."""
+        if self.key is not None:
+            yield self.key
+        yield from self.identifiers
+        yield from self.quasi_identifiers
+        yield from self.sensitive
+        yield from self.kept
+        yield from self.dropped
+
+    def published_names(self) -> Iterator[str]:
+        """The columns of the published table, in their order."""
+        for name, qi in self.quasi_identifiers.items():
+            if isinstance(qi, NumericQuasiIdentifier):
+                yield from (f"{name}_min", f"{name}_max")
+            else:
+                yield name
+        yield from self.sensitive
+        yield from self.kept
+
+    @property
+    def numeric(self) -> dict[str, NumericQuasiIdentifier]:
+        """The numeric quasi-identifiers, in the policy's order."""
+        return {n: q for n, q in self.quasi_identifiers.items() if isinstance(q, NumericQuasiIdentifier)}
+
+    @property
+    def categorical(self) -> dict[str, CategoricalQuasiIdentifier]:
+        """The categorical quasi-identifiers, in the policy's order."""
+        return {n: q for n, q in self.quasi_identifiers.items() if isinstance(q, CategoricalQuasiIdentifier)}
+
+
+class RowCount(Section):
+    """How many rows a period's table may have."""
+
+    min: Annotated[int, Field(ge=1)] = 1
+    max: Annotated[int, Field(ge=1)] | None = None
+    drift: Annotated[float, Field(gt=0)] | None = None
+
+
+class Expectations(Section):
+    """What a period's table must meet before any work is done on it."""
+
+    rows: RowCount = RowCount()
+    missing: Share = 0.05
+    missing_in: dict[str, Share] = {}
+    unique_key: bool = True
+    sensitive_drift: Share | None = None
+
+
+class Privacy(Section):
+    """The model that every published equivalence class must satisfy."""
+
+    k: Annotated[int, Field(ge=2)] = 8
+    e: Annotated[float, Field(ge=1)] = 3
+    p_max: Annotated[float, Field(gt=0, le=1)] = 0.8
+    h_min: Annotated[float, Field(ge=0)] = 0.0
+    l: Annotated[int, Field(ge=2)] = 2  # noqa: E741 -- the field's own name for it
+
+
+class Method(Section):
+    """How classes are made. The parameters are checked by the method itself."""
+
+    name: str = "ae-lrhma"
+    parameters: dict[str, Any] = {}
+    history_aware: bool = True
+
+
+class Limit(Section):
+    """The largest value at which a gate passes."""
+
+    max: Annotated[float, Field(ge=0)]
+
+
+class Gates(Section):
+    """Which measured risks and losses are held to a limit.
+
+    The gates on k, p_max, e, h_min (`privacy`) and on the comparison with earlier releases cannot be
+    left out. The comparison's l is `privacy.l`.
+    """
+
+    err: Limit | None = None
+    umr: Limit | None = None
+    sadr: Limit | None = None
+    ncp: Limit | None = None
+    suppression: Limit = Limit(max=0.05)
+    transient: Literal["compare", "ignore"] = "compare"
+
+
+class Linkage(Section):
+    """The attacker's table: shares of the source that it holds, and how often it is drawn."""
+
+    ext_frac: tuple[Annotated[float, Field(gt=0, le=1)], ...] = (0.05, 0.10, 0.20)
+    seeds: Annotated[int, Field(ge=1, le=1000)] = 5
+
+
+class Approval(Section):
+    """How many people, other than the one who made a candidate, must agree to it."""
+
+    approvers: Annotated[int, Field(ge=0, le=20)] = 0
+    expires_days: Annotated[float, Field(gt=0)] = 14
+
+
+class Publication(Section):
+    """What stands in the published data package beside the data."""
+
+    title: str = ""
+    description: str = ""
+    licence: str = ""
+    formats: tuple[Literal["parquet", "csv"], ...] = ("parquet", "csv")
+
+    @field_validator("formats")
+    @classmethod
+    def _has_parquet(cls, formats: tuple[str, ...]) -> tuple[str, ...]:
+        if "parquet" not in formats or len(set(formats)) != len(formats):
+            raise ValueError("formats must hold 'parquet', which the gate reads, and each format once")
+        return formats
+
+
+class ReleasePolicy(Section):
+    """Everything that a user decides about one series of releases."""
+
+    series: Name
+    source: Source = Source()
+    roles: Roles
+    expectations: Expectations = Expectations()
+    privacy: Privacy = Privacy()
+    method: Method = Method()
+    gates: Gates = Gates()
+    linkage: Linkage = Linkage()
+    approval: Approval = Approval()
+    publication: Publication = Publication()
+    seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = 42
+
+    @model_validator(mode="after")
+    def _known_columns(self) -> Self:
+        known = set(self.roles.columns())
+        for name in self.expectations.missing_in:
+            if name not in known:
+                raise ValueError(f"expectations.missing_in names '{name}', which is no column of roles")
+        return self

@@ -1,0 +1,92 @@
+"""What travels between the stages: few frozen types, named once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+Progress = Callable[[float, str], None]
+"""Told the share done (0 to 1) and a few words, from any stage that takes more than a few seconds."""
+
+
+def no_progress(_share: float, _words: str) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True)
+class SourceTable:
+    """One period's table as it was read: the columns of the policy's roles, in the input's row order.
+
+    Numeric columns are float64 with NaN for missing, or text where a value is no number (validation
+    then refuses the table); all others are text with missing values as None/NaN.
+    """
+
+    frame: pd.DataFrame
+    digest: str  # SHA-256 of the input file's bytes, or of a query's rows as CSV
+    origin: str  # the file's name, or "query"
+
+
+@dataclass(frozen=True)
+class PreparedTable:
+    """The source in the shape that methods compute on.
+
+    n records, p numeric and q categorical quasi-identifiers, s sensitive attributes:
+    `numeric` (n, p) true values, NaN missing; `codes` (n, q) index into `domains[name]`;
+    `sensitive` (n, s) index into `sensitive_values[name]`; `features` (n, d) scaled for distances.
+    `domains` are the values present in the source, in the policy's order (hierarchy leaves, listed
+    values, else sorted), so that neighbours in the order are neighbours in meaning.
+    """
+
+    frame: pd.DataFrame
+    numeric_names: tuple[str, ...]
+    numeric: FloatArray
+    categorical_names: tuple[str, ...]
+    codes: NDArray[np.int32]
+    domains: dict[str, tuple[str, ...]]
+    sensitive_names: tuple[str, ...]
+    sensitive: NDArray[np.int32]
+    sensitive_values: dict[str, tuple[str, ...]]
+    sensitive_numbers: dict[str, FloatArray]  # numeric sensitive attributes only, (n,)
+    features: NDArray[np.float32]
+
+    @property
+    def n_records(self) -> int:
+        """How many records there are."""
+        return len(self.frame)
+
+
+@dataclass(frozen=True)
+class Partition:
+    """One label a record, and how it came about. Label -1 marks a suppressed record."""
+
+    labels: IntArray
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def n_groups(self) -> int:
+        """How many groups there are, the suppressed records not counted."""
+        return int(self.labels.max(initial=-1)) + 1
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A staged release: files that hold only what would be published, and their digests."""
+
+    candidate_id: str
+    series: str
+    period: str
+    folder: Path
+    files: dict[str, str]  # file name to SHA-256
+    digest: str  # SHA-256 over the names and digests of all files
+    n_source: int
+    n_published: int
