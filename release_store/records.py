@@ -157,3 +157,19 @@ class AuditEvent:
     payload: dict[str, Any]
     previous: str
     hash: str
+
+
+@dataclass(frozen=True)
+class Validation:
+    """How one input met its expectations: names and counts of what was expected, never a value."""
+
+    number: int
+    series: str
+    period: str
+    input_digest: str
+    n_rows: int
+    n_columns: int
+    passed: bool
+    results: tuple[dict[str, Any], ...]
+    actor: str
+    at: datetime

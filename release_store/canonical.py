@@ -1,0 +1,100 @@
+"""One way to write JSON as bytes (RFC 8785), and the digests that everything else is bound by."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import rfc8785
+
+from policy.errors import StoreError
+
+_CHUNK = 1 << 20
+
+
+def canonical_json(value: Any) -> bytes:
+    """Return `value` as canonical JSON (RFC 8785).
+
+    NumPy numbers, enums and datetimes are written as plain JSON; numbers that JSON does not have
+    become the texts NaN, Infinity and -Infinity. Raises StoreError for what JSON cannot hold.
+    """
+    try:
+        return rfc8785.dumps(plain(value))
+    except rfc8785.CanonicalizationError as error:
+        raise StoreError(f"cannot be written as canonical JSON ({type(error).__name__})") from None
+
+
+def pretty_json(value: Any) -> bytes:
+    """Return `value` as indented JSON with sorted keys: the same bytes for the same value."""
+    text = json.dumps(plain(value), indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    return (text + "\n").encode()
+
+
+def plain(value: Any) -> Any:  # noqa: PLR0911 -- one line a kind of value
+    """Return `value` made of dict, list, str, int, float, bool and None only."""
+    if isinstance(value, Enum):
+        return plain(value.value)
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else _not_finite(value)
+    if isinstance(value, datetime):
+        return iso(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    raise StoreError(f"cannot be written as JSON: a value of type {type(value).__name__}")
+
+
+def iso(moment: datetime) -> str:
+    """Return an aware `moment` as UTC, ISO 8601, microseconds. Raises StoreError if it has no zone."""
+    if moment.tzinfo is None:
+        raise StoreError("a time without a time zone cannot be kept")
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def utc_now() -> datetime:
+    """Return the present time in UTC."""
+    return datetime.now(UTC)
+
+
+def sha256_hex(data: bytes) -> str:
+    """Return the SHA-256 of `data` in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def digest_of(value: Any) -> str:
+    """Return the SHA-256 of the canonical JSON of `value`."""
+    return sha256_hex(canonical_json(value))
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of the file in `path`, read piece by piece."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(_CHUNK):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def tree_digest(files: Mapping[str, str]) -> str:
+    """Return the digest of a set of files from `{name: SHA-256}`, whatever their order."""
+    return digest_of(dict(files))
+
+
+def _not_finite(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    return "Infinity" if value > 0 else "-Infinity"

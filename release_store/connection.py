@@ -1,0 +1,149 @@
+"""Short connections to the store's DuckDB file: open, work, close.
+
+One process at a time may have the file open, so nobody keeps it longer than one change takes, and
+whoever finds it taken tries again.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+
+import duckdb
+
+from policy.errors import StoreError
+from release_store.canonical import iso, utc_now
+
+DATABASE = "history.duckdb"
+LOCK_TIMEOUT = 30.0
+_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+}
+# Threads of this process share DuckDB's lock on the file, so they wait for each other here.
+_threads: defaultdict[Path, threading.RLock] = defaultdict(threading.RLock)
+
+
+@contextmanager
+def connect(root: Path, *, create: bool = False, timeout: float = LOCK_TIMEOUT) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open the store in `root`, bring its schema up to date, and close it at the end of the block.
+
+    Waits up to `timeout` seconds for another process. Raises StoreError if the database is missing,
+    taken for longer, unreadable, or newer than this program.
+    """
+    path = root / DATABASE
+    if not create and not path.is_file():
+        raise StoreError("the store's database is missing", where=str(path), mend="Restore it from a backup.")
+    lock = _threads[path.resolve()]
+    if not lock.acquire(timeout=timeout):
+        raise StoreError(
+            f"another thread has used the store for more than {timeout:g} s", where=str(path), mend="Try again."
+        )
+    try:
+        con = _open(path, timeout)
+        try:
+            _migrate(con, path)
+            yield con
+        except duckdb.Error as error:
+            # DuckDB's own text may quote what was being written, so only its kind is told.
+            raise StoreError(f"the database refused the work ({type(error).__name__})", where=str(path)) from None
+        finally:
+            con.close()
+    finally:
+        lock.release()
+
+
+@contextmanager
+def transaction(root: Path, *, timeout: float = LOCK_TIMEOUT) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Like `connect`, in one transaction: all of the block is kept, or nothing of it."""
+    with connect(root, timeout=timeout) as con:
+        con.execute("BEGIN")
+        try:
+            yield con
+        except BaseException:
+            con.execute("ROLLBACK")
+            raise
+        con.execute("COMMIT")
+
+
+def migrations() -> dict[int, tuple[str, str]]:
+    """Return the numbered migrations in order, as number to (file name, SQL)."""
+    folder = resources.files("release_store") / "migrations"
+    found = sorted((file.name, file) for file in folder.iterdir() if file.name.endswith(".sql"))
+    return {int(name.split("_")[0]): (name, file.read_text(encoding="utf-8")) for name, file in found}
+
+
+_MIGRATIONS = migrations()
+
+
+def _open(path: Path, timeout: float) -> duckdb.DuckDBPyConnection:
+    deadline = time.monotonic() + timeout
+    pause = 0.005
+    while True:
+        try:
+            return duckdb.connect(str(path), config=_SETTINGS)
+        except duckdb.Error as error:
+            holder = _lock_holder(error)
+            if holder is None:
+                raise StoreError(
+                    f"the store's database cannot be opened ({type(error).__name__})",
+                    where=str(path),
+                    mend="Restore it from a backup.",
+                ) from None
+            if time.monotonic() > deadline:
+                raise StoreError(
+                    f"the store has been in use by {holder} for more than {timeout:g} s",
+                    where=str(path),
+                    mend="Wait for that process to end, or end it, and try again.",
+                ) from None
+        time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 -- only spreads the retries
+        pause = min(pause * 1.5, 0.1)
+
+
+def _lock_holder(error: duckdb.Error) -> str | None:
+    """Tell who holds the lock that `error` is about, or None if it is about something else."""
+    text = str(error)
+    if not isinstance(error, duckdb.IOException) or "lock" not in text.lower():
+        return None
+    found = re.search(r"PID (\d+)", text)
+    return f"process {found[1]}" if found else "another process"
+
+
+def _migrate(con: duckdb.DuckDBPyConnection, path: Path) -> None:
+    present = _schema_number(con)
+    newest = max(_MIGRATIONS)
+    if present > newest:
+        raise StoreError(
+            f"the store's schema is {present}, and this releasegate knows schemas up to {newest}",
+            where=str(path),
+            mend="Use the releasegate that wrote it, or a newer one.",
+        )
+    for number in range(present + 1, newest + 1):
+        name, sql = _MIGRATIONS[number]
+        con.execute("BEGIN")
+        try:
+            con.execute(
+                "CREATE TABLE IF NOT EXISTS schema_migration "
+                "(number INTEGER PRIMARY KEY, name VARCHAR NOT NULL, applied_at VARCHAR NOT NULL)"
+            )
+            con.execute(sql)
+            con.execute("INSERT INTO schema_migration VALUES (?, ?, ?)", [number, name, iso(utc_now())])
+        except BaseException:
+            con.execute("ROLLBACK")
+            raise
+        con.execute("COMMIT")
+
+
+def _schema_number(con: duckdb.DuckDBPyConnection) -> int:
+    try:
+        found = con.execute("SELECT max(number) FROM schema_migration").fetchone()
+    except duckdb.CatalogException:
+        return 0
+    return int(found[0]) if found and found[0] is not None else 0
