@@ -1,0 +1,644 @@
+"""A slow judge of a published release, written straight from the definitions.
+
+It knows the policy, the source file and the published files, and shares no code with the product:
+every record is a tuple, every class a plain object, every measure a loop. Run it as
+
+    python tests/reference/judge.py POLICY SOURCE PUBLISHED.csv
+        [--period P] [--against EARLIER.csv ...] [--json]
+
+Earlier releases are given in the order of their publication, the oldest first: the last one is one period
+back. The published files are those of one series, so the policy's roles hold for all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import io
+import json
+import math
+import statistics
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import yaml
+
+Interval = tuple[float, float]
+WHOLE = None  # the cell `*`
+Cell = Interval | frozenset[str] | None
+Value = float | str | None  # None: a number that the source does not know
+Record = tuple[Value, ...]  # one source record's quasi-identifiers, in the policy's order
+
+
+class Unreadable(ValueError):  # noqa: N818 -- what the file is
+    """A file that cannot be judged; the text names places, never cells."""
+
+
+@dataclass(frozen=True)
+class QuasiIdentifier:
+    """What the policy says of one quasi-identifier."""
+
+    name: str
+    numeric: bool
+    weight: float
+    moves: Interval
+    may_change: bool
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What the judge takes from the policy."""
+
+    quasi_identifiers: tuple[QuasiIdentifier, ...]
+    sensitive: dict[str, str]  # name to "categorical" or "numeric"
+    not_compared: frozenset[str]  # transient attributes that the policy leaves out of the comparison
+    l: int  # noqa: E741
+    ext_frac: tuple[float, ...]
+    seeds: int
+    source: dict[str, Any]
+    missing: tuple[str, ...]
+    missing_label: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """One published record: its cell on each quasi-identifier, its value of each sensitive attribute."""
+
+    cells: dict[str, Cell]
+    sensitive: dict[str, float | str]
+
+
+@dataclass(frozen=True)
+class EquivalenceClass:
+    """Published records with equal cells, and how many of them have each sensitive value."""
+
+    cells: dict[str, Cell]
+    size: int
+    counts: dict[str, Counter[float | str]]
+
+    def values(self, attribute: str) -> frozenset[float | str]:
+        return frozenset(self.counts[attribute])
+
+
+# Reading
+
+
+def read_policy(path: Path) -> Rules:
+    """Read what the judge needs of a policy; fields left out have the policy's documented defaults."""
+    document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    roles = document["roles"]
+    source = document.get("source") or {}
+    linkage_settings = document.get("linkage") or {}
+    gates = document.get("gates") or {}
+    ignored = [n for n, s in roles["sensitive"].items() if s["stability"] == "transient"]
+    return Rules(
+        quasi_identifiers=tuple(
+            QuasiIdentifier(
+                name=name,
+                numeric=settings["type"] in ("numeric", "integer"),
+                weight=float(settings.get("weight", 1.0)),
+                moves=tuple(settings.get("moves", (0.0, 0.0))),
+                may_change=bool(settings.get("may_change", False)),
+            )
+            for name, settings in roles["quasi_identifiers"].items()
+        ),
+        sensitive={n: s.get("type", "categorical") for n, s in roles["sensitive"].items()},
+        not_compared=frozenset(ignored if gates.get("transient", "compare") == "ignore" else ()),
+        l=int((document.get("privacy") or {}).get("l", 2)),
+        ext_frac=tuple(float(f) for f in linkage_settings.get("ext_frac", (0.05, 0.10, 0.20))),
+        seeds=int(linkage_settings.get("seeds", 5)),
+        source=source,
+        missing=tuple(str(token) for token in source.get("missing", ("",))),
+        missing_label=str(source.get("missing_label", "missing")),
+    )
+
+
+def read_source(path: Path, rules: Rules, period: str | None = None) -> list[Record]:
+    """Return the quasi-identifiers of every source record, in file order.
+
+    Read with DuckDB where the file is Parquet or the policy has a query, which reads the view `input` and may
+    use the parameter `$period`; otherwise as CSV, `.gz` or not.
+    """
+    names = [qi.name for qi in rules.quasi_identifiers]
+    is_parquet = path.suffix == ".parquet" or rules.source.get("format") == "parquet"
+    if is_parquet or rules.source.get("query"):
+        table = _read_with_duckdb(path, is_parquet, names, rules, period)
+    else:
+        delimiter = str(rules.source.get("delimiter", ","))
+        encoding = str(rules.source.get("encoding", "utf-8"))
+        lines = _read_csv(path, delimiter, "utf-8-sig" if encoding == "utf-8" else encoding)
+        header = next(lines)
+        absent = [name for name in names if name not in header]
+        if absent:
+            raise Unreadable(f"{path}: has no column '{absent[0]}'")
+        places = [header.index(name) for name in names]
+        table = ([line[place] for place in places] for line in lines)
+    records = [_record(texts, rules, path, number) for number, texts in enumerate(table, 1)]
+    if not records:
+        raise Unreadable(f"{path}: holds no records")
+    return records
+
+
+def _read_with_duckdb(
+    path: Path, is_parquet: bool, names: list[str], rules: Rules, period: str | None
+) -> Iterator[Sequence[str | None]]:
+    with duckdb.connect() as connection:
+        if is_parquet:
+            view = connection.read_parquet(str(path))
+        else:
+            delimiter = str(rules.source.get("delimiter", ","))
+            encoding = str(rules.source.get("encoding", "utf-8"))
+            view = connection.read_csv(
+                str(path), header=True, sep=delimiter, all_varchar=True, quotechar='"', encoding=encoding
+            )
+        view.create_view("input")
+        query = str(rules.source.get("query") or "SELECT * FROM input").rstrip().rstrip(";")
+        columns = ", ".join('CAST("' + name.replace('"', '""') + '" AS VARCHAR)' for name in names)
+        parameters = {"period": period} if "$period" in query else {}
+        yield from connection.execute(f"SELECT {columns} FROM ({query})", parameters).fetchall()
+
+
+def _record(texts: Sequence[str | None], rules: Rules, path: Path, number: int) -> Record:
+    values: list[Value] = []
+    for qi, text in zip(rules.quasi_identifiers, texts, strict=True):
+        is_missing = text is None or text in rules.missing
+        if qi.numeric:
+            values.append(None if is_missing else _number(text, f"{path}: record {number}: '{qi.name}'"))
+        else:
+            values.append(rules.missing_label if is_missing else text)
+    return tuple(values)
+
+
+def _number(text: str | None, where: str) -> float:
+    try:
+        number = float(text or "")
+    except ValueError:
+        raise Unreadable(f"{where} is no number") from None
+    if not math.isfinite(number):
+        raise Unreadable(f"{where} is no finite number")
+    return number
+
+
+def _read_csv(path: Path, delimiter: str = ",", encoding: str = "utf-8-sig") -> Iterator[list[str]]:
+    content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError:
+        raise Unreadable(f"{path}: is not {encoding}") from None
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        header = next(reader, None)
+        if header is None or len(set(header)) < len(header):
+            raise Unreadable(f"{path}: has no header, or a column twice")
+        yield header
+        for line in reader:
+            if line and len(line) != len(header):
+                raise Unreadable(f"{path}: line {reader.line_num} has {len(line)} fields, not {len(header)}")
+            if line:
+                yield line
+    except csv.Error:
+        raise Unreadable(f"{path}: line {reader.line_num} is not CSV") from None
+
+
+def read_published(path: Path, policy: Rules) -> list[Row]:
+    """Return the published records of `data.csv`, with the policy's columns that the file has."""
+    lines = _read_csv(path)
+    header = next(lines)
+    rows = []
+    for number, line in enumerate(lines, 1):
+        text = dict(zip(header, line, strict=True))
+        where = f"{path}: record {number}"
+        cells: dict[str, Cell] = {}
+        for qi in policy.quasi_identifiers:
+            low, high = f"{qi.name}_min", f"{qi.name}_max"
+            if qi.numeric and (low in text or high in text):
+                cells[qi.name] = _interval(text.get(low), text.get(high), f"{where}: '{qi.name}'")
+            elif not qi.numeric and qi.name in text:
+                cells[qi.name] = parse_set(text[qi.name], f"{where}: '{qi.name}'")
+        sensitive: dict[str, float | str] = {}
+        for name, kind in policy.sensitive.items():
+            if name in text and kind == "numeric" and text[name] != policy.missing_label:
+                sensitive[name] = _number(text[name], f"{where}: '{name}'")
+            elif name in text:
+                sensitive[name] = text[name]
+        rows.append(Row(cells, sensitive))
+    if not rows:
+        raise Unreadable(f"{path}: holds no records")
+    return rows
+
+
+def _interval(low: str | None, high: str | None, where: str) -> Interval:
+    interval = (_number(low, where), _number(high, where))
+    if interval[0] > interval[1]:
+        raise Unreadable(f"{where} has its smallest value over its largest")
+    return interval
+
+
+def parse_set(text: str, where: str = "cell") -> Cell:
+    r"""Return the values of a categorical cell: `a|b`, with `\|` and `\\` for a literal `|` and `\`."""
+    if text == "*":
+        return WHOLE
+    values = [""]
+    characters = iter(text)
+    for character in characters:
+        if character == "\\":
+            escaped = next(characters, "")
+            if escaped not in ("\\", "|"):
+                raise Unreadable(f"{where} has a backslash that escapes nothing")
+            values[-1] += escaped
+        elif character == "|":
+            values.append("")
+        else:
+            values[-1] += character
+    return frozenset(values)
+
+
+# Classes and models
+
+
+def classes(rows: Sequence[Row]) -> list[EquivalenceClass]:
+    """Group the published records by equal cells of all quasi-identifiers."""
+    groups: dict[tuple[tuple[str, Cell], ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row.cells.items()), []).append(row)
+    return [
+        EquivalenceClass(
+            cells=members[0].cells,
+            size=len(members),
+            counts={a: Counter(row.sensitive[a] for row in members) for a in members[0].sensitive},
+        )
+        for members in groups.values()
+    ]
+
+
+def models(published: Sequence[EquivalenceClass], policy: Rules) -> dict[str, Any]:
+    """Return k and the other sizes, and p_max, entropy (natural logarithm) and e of each sensitive attribute.
+
+    The range of a numeric attribute is that of its known values, 0 where a class knows none.
+    """
+    sizes = [c.size for c in published]
+    result: dict[str, Any] = {
+        "classes": len(sizes),
+        "k": min(sizes),
+        "size_mean": sum(sizes) / len(sizes),
+        "size_max": max(sizes),
+        "sensitive": {},
+    }
+    for name, kind in policy.sensitive.items():
+        largest, entropies, diversities = [], [], []
+        for c in published:
+            shares = [count / c.size for count in c.counts[name].values()]
+            largest.append(max(shares))
+            entropies.append(math.fsum(share * math.log(1 / share) for share in shares))
+            if kind == "numeric":
+                numbers = [value for value in c.counts[name] if isinstance(value, float)]
+                diversities.append(max(numbers) - min(numbers) if numbers else 0.0)
+            else:
+                diversities.append(float(len(c.counts[name])))
+        result["sensitive"][name] = {
+            "p_max": max(largest),
+            "p_max_mean": statistics.fmean(largest),
+            "h_min": min(entropies),
+            "h_mean": statistics.fmean(entropies),
+            "e": min(diversities),
+        }
+    return result
+
+
+# Utility
+
+
+def ncp(rows: Sequence[Row], source: Sequence[Record], policy: Rules) -> float:
+    """Return the normalized certainty penalty: mean over quasi-identifiers by weight, then over records."""
+    total_weight = math.fsum(qi.weight for qi in policy.quasi_identifiers)
+    spans = []
+    for place, qi in enumerate(policy.quasi_identifiers):
+        column = [record[place] for record in source]
+        if qi.numeric:
+            known = [value for value in column if isinstance(value, float)]
+            spans.append(max(known) - min(known) if known else 0.0)
+        else:
+            spans.append(float(len(set(column))))
+    penalties = []
+    for row in rows:
+        weighted = [
+            qi.weight * _penalty(row.cells[qi.name], span)
+            for qi, span in zip(policy.quasi_identifiers, spans, strict=True)
+        ]
+        penalties.append(math.fsum(weighted) / total_weight)
+    return math.fsum(penalties) / len(penalties)
+
+
+def _penalty(cell: Cell, span: float) -> float:
+    """Return one cell's penalty; `span` is the source's range, or its number of distinct values."""
+    if cell is WHOLE:
+        return 1.0 if span > 1 else 0.0
+    if isinstance(cell, frozenset):
+        return len(cell) / span if len(cell) > 1 else 0.0
+    return (cell[1] - cell[0]) / span if span > 0 else 0.0
+
+
+# Containment and linkage
+
+
+def _contains(qi: QuasiIdentifier, cell: Cell, value: Value, back: int) -> bool:
+    """Tell whether a cell published `back` periods ago (0: now) can be that of a person with `value`."""
+    if value is None or cell is WHOLE or (back > 0 and qi.may_change):
+        return True
+    if isinstance(cell, frozenset):
+        return value in cell
+    assert isinstance(value, float)  # a numeric cell stands against a number
+    low, high = _widened(qi, cell, back)
+    return low <= value <= high
+
+
+def _widened(qi: QuasiIdentifier, interval: Interval, back: int) -> Interval:
+    return interval[0] + qi.moves[0] * back, interval[1] + qi.moves[1] * back
+
+
+class Containment:
+    """The classes C(x) whose every cell contains x, each value and each x looked up once."""
+
+    def __init__(self, published: Sequence[EquivalenceClass], policy: Rules, back: int = 0) -> None:
+        self._classes = published
+        self._back = back
+        shared = published[0].cells
+        self._places = [(p, qi) for p, qi in enumerate(policy.quasi_identifiers) if qi.name in shared]
+        self._by_value: dict[tuple[int, Value], frozenset[int]] = {}
+        self._by_record: dict[Record, frozenset[int]] = {}
+
+    def __call__(self, record: Record) -> frozenset[int]:
+        """Return the numbers of the classes that contain the record."""
+        if record not in self._by_record:
+            found = [self._holding(place, qi, record[place]) for place, qi in self._places]
+            everywhere = frozenset(range(len(self._classes)))
+            self._by_record[record] = everywhere.intersection(*sorted(found, key=len))
+        return self._by_record[record]
+
+    def _holding(self, place: int, qi: QuasiIdentifier, value: Value) -> frozenset[int]:
+        if (place, value) not in self._by_value:
+            self._by_value[place, value] = frozenset(
+                number
+                for number, c in enumerate(self._classes)
+                if _contains(qi, c.cells[qi.name], value, self._back)
+            )
+        return self._by_value[place, value]
+
+
+def draw(n_records: int, ext_frac: float, seed: int) -> list[int]:
+    """Return the numbers of the source records that the attacker's table holds."""
+    size = max(1, round(ext_frac * n_records))
+    return [int(i) for i in np.random.default_rng(seed).choice(n_records, size=size, replace=False)]
+
+
+def linkage(
+    published: Sequence[EquivalenceClass], source: Sequence[Record], policy: Rules
+) -> list[dict[str, float]]:
+    """Return mean and standard deviation over seeds of ERR and UMR, one entry an `ext_frac`."""
+    containing = Containment(published, policy)
+    result = []
+    for ext_frac in policy.ext_frac:
+        errs, umrs = [], []
+        for seed in range(policy.seeds):
+            table = draw(len(source), ext_frac, seed)
+            chances, unique = [], 0
+            for i in table:
+                sizes = [published[c].size for c in containing(source[i])]
+                chances.append(1 / min(sizes) if sizes else 0.0)
+                unique += len(sizes) == 1
+            errs.append(math.fsum(chances) / len(table))
+            umrs.append(unique / len(table))
+        result.append(
+            {
+                "ext_frac": ext_frac,
+                "err_mean": statistics.fmean(errs),
+                "err_std": statistics.stdev(errs) if len(errs) > 1 else 0.0,
+                "umr_mean": statistics.fmean(umrs),
+                "umr_std": statistics.stdev(umrs) if len(umrs) > 1 else 0.0,
+            }
+        )
+    return result
+
+
+def sadr(
+    published: Sequence[EquivalenceClass], source: Sequence[Record], policy: Rules
+) -> dict[str, dict[str, float | None]]:
+    """Return max and mean SADR of each sensitive attribute, all quasi-identifiers known.
+
+    Taken over all draws of the largest `ext_frac` together; None where no drawn record is in any class.
+    """
+    containing = Containment(published, policy)
+    result: dict[str, dict[str, float | None]] = {}
+    for name in policy.sensitive:
+        known: dict[frozenset[int], float] = {}
+        disclosed = []
+        for seed in range(policy.seeds):
+            for i in draw(len(source), max(policy.ext_frac), seed):
+                compatible = containing(source[i])
+                if not compatible:
+                    continue
+                if compatible not in known:
+                    together: Counter[float | str] = Counter()
+                    for c in compatible:
+                        together.update(published[c].counts[name])
+                    known[compatible] = max(together.values()) / together.total()
+                disclosed.append(known[compatible])
+        result[name] = {
+            "max": max(disclosed, default=None),
+            "mean": math.fsum(disclosed) / len(disclosed) if disclosed else None,
+        }
+    return result
+
+
+# Comparison with earlier releases
+
+
+def compared_attributes(
+    candidate: Sequence[EquivalenceClass], earlier: Sequence[EquivalenceClass], policy: Rules
+) -> list[str]:
+    """Return the categorical sensitive attributes that both publish and that the policy compares."""
+    return [
+        name
+        for name, kind in policy.sensitive.items()
+        if kind == "categorical"
+        and name not in policy.not_compared
+        and name in candidate[0].counts
+        and name in earlier[0].counts
+    ]
+
+
+def compatible(a: EquivalenceClass, b: EquivalenceClass, policy: Rules, back: int) -> bool:
+    """Tell whether one person can be in class `a` now and in class `b`, published `back` periods ago."""
+    for qi in policy.quasi_identifiers:
+        if qi.name not in a.cells or qi.name not in b.cells or qi.may_change:
+            continue
+        now, then = a.cells[qi.name], b.cells[qi.name]
+        if now is WHOLE or then is WHOLE:
+            continue
+        if isinstance(now, frozenset) and isinstance(then, frozenset):
+            if not now & then:
+                return False
+        elif isinstance(now, tuple) and isinstance(then, tuple):
+            low, high = _widened(qi, then, back)
+            if now[0] > high or low > now[1]:
+                return False
+    return True
+
+
+def pairwise(
+    candidate: Sequence[EquivalenceClass], earlier: Sequence[EquivalenceClass], policy: Rules, back: int = 1
+) -> dict[str, dict[str, int]]:
+    """Count, for each compared attribute, compatible pairs with 1 to l-1 common values, and their classes."""
+    result = {}
+    for name in compared_attributes(candidate, earlier, policy):
+        by_values: dict[frozenset[float | str], list[EquivalenceClass]] = {}
+        for b in earlier:
+            by_values.setdefault(b.values(name), []).append(b)
+        pairs, failing = 0, set()
+        for number, a in enumerate(candidate):
+            for values, group in by_values.items():
+                if 0 < len(a.values(name) & values) < policy.l:
+                    for b in group:
+                        if compatible(a, b, policy, back):
+                            pairs += 1
+                            failing.add(number)
+        result[name] = {"pairs": pairs, "classes": len(failing)}
+    return result
+
+
+def whole_history(
+    candidate: Sequence[EquivalenceClass],
+    earlier: Sequence[Sequence[EquivalenceClass]],
+    source: Sequence[Record],
+    policy: Rules,
+) -> dict[str, dict[str, int]]:
+    """Count, for each compared attribute, the source records and classes that the releases together narrow.
+
+    `earlier` is in the order of publication, the oldest first.
+    """
+    now = Containment(candidate, policy)
+    releases = [
+        (published, Containment(published, policy, back=len(earlier) - place))
+        for place, published in enumerate(earlier)
+    ]
+    result = {}
+    names = {n: None for published in earlier for n in compared_attributes(candidate, published, policy)}
+    for name in names:
+        failing_classes_of: dict[Record, set[int]] = {}
+        for record in source:
+            if record in failing_classes_of:
+                continue
+            allowed = []
+            for published, then in releases:
+                numbers = then(record)
+                if name in published[0].counts and numbers:
+                    allowed.append(frozenset().union(*(published[c].values(name) for c in numbers)))
+            failing_classes_of[record] = {
+                c for c in now(record) if _narrowed(candidate[c].values(name), allowed, policy.l)
+            }
+        result[name] = {
+            "records": sum(bool(failing_classes_of[record]) for record in source),
+            "classes": len(set().union(*failing_classes_of.values())),
+        }
+    return result
+
+
+def _narrowed(
+    values: frozenset[float | str],
+    allowed: Sequence[frozenset[float | str]],
+    l: int,  # noqa: E741
+) -> bool:
+    """Tell whether some of the earlier releases leave 1 to l-1 of the values."""
+    distinct = set(allowed)
+    return any(
+        0 < len(values.intersection(*chosen)) < l
+        for size in range(1, len(distinct) + 1)
+        for chosen in combinations(distinct, size)
+    )
+
+
+# The whole judgement
+
+
+def judge(
+    policy_path: Path,
+    source_path: Path,
+    published_path: Path,
+    earlier_paths: Sequence[Path] = (),
+    period: str | None = None,
+) -> dict[str, Any]:
+    """Return every measure of one published file; `earlier_paths` the oldest first.
+
+    Raises Unreadable where a file cannot be read as what it should be.
+    """
+    policy = read_policy(policy_path)
+    source = read_source(source_path, policy, period)
+    rows = read_published(published_path, policy)
+    for name in [qi.name for qi in policy.quasi_identifiers if qi.name not in rows[0].cells]:
+        raise Unreadable(f"{published_path}: does not publish the quasi-identifier '{name}'")
+    for name in [name for name in policy.sensitive if name not in rows[0].sensitive]:
+        raise Unreadable(f"{published_path}: does not publish the sensitive attribute '{name}'")
+    candidate = classes(rows)
+    earlier = [classes(read_published(path, policy)) for path in earlier_paths]
+    return {
+        "records": {"source": len(source), "published": len(rows)},
+        "suppression": 1 - len(rows) / len(source),
+        "models": models(candidate, policy),
+        "ncp": ncp(rows, source, policy),
+        "linkage": linkage(candidate, source, policy),
+        "sadr": sadr(candidate, source, policy),
+        "pairwise": [
+            pairwise(candidate, published, policy, back=len(earlier) - place)
+            for place, published in enumerate(earlier)
+        ],
+        "whole_history": whole_history(candidate, earlier, source, policy),
+    }
+
+
+def _lines(measure: object, indent: str = "") -> Iterator[str]:
+    """Write the judgement as indented text."""
+    entries = enumerate(measure, 1) if isinstance(measure, list) else measure.items()  # type: ignore[attr-defined]
+    for name, value in entries:
+        if isinstance(value, dict | list):
+            yield f"{indent}{name}:"
+            yield from _lines(value, indent + "  ")
+        else:
+            yield f"{indent}{name}: {value:.6g}" if isinstance(value, float) else f"{indent}{name}: {value}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Judge the files named on the command line and print the measures."""
+    parser = argparse.ArgumentParser(description="Judge a published release by the definitions alone.")
+    parser.add_argument("policy", type=Path)
+    parser.add_argument("source", type=Path)
+    parser.add_argument("published", type=Path)
+    parser.add_argument("--period", help="the value of $period in the policy's query")
+    parser.add_argument(
+        "--against",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="EARLIER",
+        help="earlier files, oldest first",
+    )
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args(arguments)
+    try:
+        result = judge(given.policy, given.source, given.published, given.against, given.period)
+    except (Unreadable, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(json.dumps(result, indent=2) if given.json else "\n".join(_lines(result)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
