@@ -1,0 +1,79 @@
+"""Hold the columns of an input against the roles of its policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from policy.errors import InputError, did_you_mean
+from policy.model import ReleasePolicy
+
+LONGEST_NAME = 60
+
+
+def shown(name: str) -> str:
+    """Return the name in quotes on one line, cut where it is long."""
+    text = name if name.isprintable() else ascii(name)[1:-1]
+    return f"'{text[:LONGEST_NAME]}...'" if len(text) > LONGEST_NAME else f"'{text}'"
+
+
+def check_columns(names: Sequence[str], policy: ReleasePolicy, where: str) -> None:
+    """Every role's column must be there once, and every column must have a role.
+
+    Raises InputError. Names of the input are told only if one of them is a role's column: the first
+    line of a file without column names is a person's row.
+    """
+    roles = list(policy.roles.columns())
+    near = {role.casefold() for role in roles}
+    if not any(name.strip().casefold() in near for name in names):
+        raise InputError(
+            f"none of its {len(names)} columns is named in the policy's roles",
+            where=where,
+            mend="Line 1 of a file holds the names of the columns; the delimiter is source.delimiter.",
+        )
+    check_distinct(names, where, tell=True)
+    unknown = [name for name in names if name not in set(roles)]
+    missing = [role for role in roles if role not in set(names)]
+    if missing:
+        raise InputError(
+            f"the column {shown(missing[0])} of the policy's roles is missing"
+            f"{did_you_mean(missing[0], [name for name in unknown if name.isprintable()])}"
+            f"{_more(missing, 'is missing', 'are missing')}",
+            where=where,
+            mend="Name the input's column in roles, or mend the input.",
+        )
+    if unknown:
+        raise InputError(
+            f"the column {shown(unknown[0])} has no role{_more(unknown, 'has none', 'have none')}",
+            where=where,
+            mend="Give it a role in the policy; roles.dropped leaves a column out.",
+        )
+
+
+def check_distinct(names: Sequence[str], where: str, *, tell: bool) -> None:
+    """Refuse columns without a name and names that differ in case only; `tell` names them."""
+    seen: dict[str, int] = {}
+    for position, name in enumerate(names, start=1):
+        if not name.strip():
+            raise InputError(
+                f"column {position} has no name", where=where, mend="Name every column in line 1."
+            )
+        first = seen.setdefault(name.casefold(), position)
+        if first != position:
+            called = ""
+            if tell:
+                other = names[first - 1]
+                called = (
+                    f", {shown(name)}"
+                    if other == name
+                    else f" but for case, {shown(other)} and {shown(name)}"
+                )
+            raise InputError(
+                f"columns {first} and {position} have the same name{called}",
+                where=where,
+                mend="Every column needs a name of its own.",
+            )
+
+
+def _more(names: Sequence[str], one: str, several: str) -> str:
+    count = len(names) - 1
+    return f" ({count} more {one if count == 1 else several})" if count else ""

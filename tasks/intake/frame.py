@@ -1,0 +1,106 @@
+"""Build the frame of a table from DuckDB's chunks: numbers as float64, all else as text."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from expectations.numbers import as_numbers
+from policy.model import ReleasePolicy
+
+NATIVE_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
+LARGEST_POOL = 100_000
+ROWS_AT_ONCE = 100_000
+
+
+class FrameBuilder:
+    """Collects the chunks of the wanted columns: key, quasi-identifiers, sensitive and kept ones."""
+
+    def __init__(self, policy: ReleasePolicy, types: dict[str, str]) -> None:
+        """Take DuckDB's type of each column of the input."""
+        roles = policy.roles
+        self.names = [
+            *([] if roles.key is None else [roles.key]),
+            *roles.quasi_identifiers,
+            *roles.sensitive,
+            *roles.kept,
+        ]
+        self.numeric = {*roles.numeric, *(n for n, a in roles.sensitive.items() if a.type == "numeric")}
+        self.native = {n for n in self.numeric if types[n].removeprefix("U").startswith(NATIVE_NUMBERS)}
+        self.n_rows = 0
+        self._types = types
+        self._missing = policy.source.missing
+        self._parts: dict[str, list[NDArray[Any]]] = {name: [] for name in self.names}
+        self._pools: dict[str, dict[str, str]] = {name: {} for name in self.names}
+
+    @property
+    def selection(self) -> str:
+        """The SQL expressions of the wanted columns, in their order."""
+        return ", ".join(f"{self._expression(name)} AS {_identifier(name)}" for name in self.names)
+
+    def _expression(self, name: str) -> str:
+        column, kind = _identifier(name), self._types[name]
+        if name in self.native:
+            return f"CAST({column} AS DOUBLE)"
+        text = f"CAST({column} AS VARCHAR)"
+        if kind in ("FLOAT", "DOUBLE"):
+            return f"CASE WHEN NOT isnan({column}) THEN {text} END"
+        if self._missing and (kind == "VARCHAR" or kind.startswith("ENUM")):
+            tokens = ", ".join("'" + token.replace("'", "''") + "'" for token in self._missing)
+            return f"CASE WHEN {text} NOT IN ({tokens}) THEN {text} END"
+        return text
+
+    def add(self, chunk: pd.DataFrame) -> None:
+        """Take the next rows. Equal texts are kept once, so that a cell of few values costs one pointer."""
+        self.n_rows += len(chunk)
+        for name in self.names:
+            column = chunk[name]
+            values = (
+                column.to_numpy(np.float64) if name in self.native else _pooled(column, self._pools[name])
+            )
+            self._parts[name].append(values)
+
+    def frame(self) -> pd.DataFrame:
+        """Return the whole table, shape (n_rows, n_names); the builder is empty afterwards."""
+        columns: dict[str, Any] = {}
+        for name in self.names:
+            values = np.concatenate(self._parts.pop(name))
+            if name in self.native:
+                columns[name] = values
+            else:
+                text = pd.Series(values, dtype="str")
+                columns[name] = _number_or_text(text) if name in self.numeric else text
+        return pd.DataFrame(columns, copy=False)
+
+
+def frame_digest(frame: pd.DataFrame) -> str:
+    """Return the SHA-256 of the frame as CSV: UTF-8, LF, names first, missing cells empty."""
+    digest = hashlib.sha256()
+    for start in range(0, len(frame), ROWS_AT_ONCE):
+        part = frame.iloc[start : start + ROWS_AT_ONCE]
+        digest.update(part.to_csv(index=False, header=start == 0, lineterminator="\n").encode())
+    return digest.hexdigest()
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _pooled(column: pd.Series, pool: dict[str, str]) -> NDArray[np.object_]:
+    codes, distinct = pd.factorize(column)
+    values = np.empty(len(distinct) + 1, dtype=object)
+    if len(pool) > LARGEST_POOL:  # such a column, a key for one, hardly repeats: a pool would only cost
+        values[:-1] = distinct
+    else:
+        values[:-1] = [pool.setdefault(text, text) for text in distinct]
+    values[-1] = np.nan  # code -1 is a missing value
+    return values[codes]
+
+
+def _number_or_text(text: pd.Series) -> Any:
+    numbers = as_numbers(text)
+    return numbers if np.array_equal(np.isnan(numbers), text.isna().to_numpy()) else text

@@ -1,0 +1,1 @@
+"""Hold one period's table against the expectations of its policy, and fail closed."""
