@@ -27,7 +27,7 @@ class Finding:
         return f"{self.where}: {self.what}"
 
 
-def append(
+def append(  # noqa: PLR0917 -- an event's fields in their order
     con: duckdb.DuckDBPyConnection,
     actor: str,
     action: str,
@@ -78,7 +78,10 @@ def read_events(con: duckdb.DuckDBPyConnection, after: int = 0) -> list[AuditEve
         "FROM event WHERE number > ? ORDER BY number",
         [after],
     ).fetchall()
-    return [AuditEvent(*row[:6], _payload(row[6]), *row[7:]) for row in rows]
+    return [
+        AuditEvent(number, at, actor, action, subject, reason, _payload(payload), previous, own)
+        for number, at, actor, action, subject, reason, payload, previous, own in rows
+    ]
 
 
 def event_hash(event: AuditEvent) -> str:
@@ -123,9 +126,14 @@ def _hash_or_none(event: AuditEvent) -> str | None:
 def _payload(text: str) -> dict[str, Any]:
     """Read a payload; one that is not canonical JSON any more becomes something that fails its hash."""
     try:
-        found = json.loads(text)
+        found = json.loads(text, parse_int=_number)
         if isinstance(found, dict) and canonical_json(found) == text.encode():
             return found
     except (ValueError, StoreError, RecursionError):
         pass
     return {"unreadable": sha256_hex(text.encode())}
+
+
+def _number(text: str) -> int | float:
+    """Read a whole number as it was written: canonical JSON has only floats beyond 2**53."""
+    return int(text) if abs(int(text)) < 2**53 else float(text)

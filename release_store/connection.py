@@ -32,7 +32,9 @@ _threads: defaultdict[Path, threading.RLock] = defaultdict(threading.RLock)
 
 
 @contextmanager
-def connect(root: Path, *, create: bool = False, timeout: float = LOCK_TIMEOUT) -> Iterator[duckdb.DuckDBPyConnection]:
+def connect(
+    root: Path, *, create: bool = False, timeout: float = LOCK_TIMEOUT
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open the store in `root`, bring its schema up to date, and close it at the end of the block.
 
     Waits up to `timeout` seconds for another process. Raises StoreError if the database is missing,
@@ -44,7 +46,9 @@ def connect(root: Path, *, create: bool = False, timeout: float = LOCK_TIMEOUT) 
     lock = _threads[path.resolve()]
     if not lock.acquire(timeout=timeout):
         raise StoreError(
-            f"another thread has used the store for more than {timeout:g} s", where=str(path), mend="Try again."
+            f"another thread has used the store for more than {timeout:g} s",
+            where=str(path),
+            mend="Try again.",
         )
     try:
         con = _open(path, timeout)
@@ -53,7 +57,9 @@ def connect(root: Path, *, create: bool = False, timeout: float = LOCK_TIMEOUT) 
             yield con
         except duckdb.Error as error:
             # DuckDB's own text may quote what was being written, so only its kind is told.
-            raise StoreError(f"the database refused the work ({type(error).__name__})", where=str(path)) from None
+            raise StoreError(
+                f"the database refused the work ({type(error).__name__})", where=str(path)
+            ) from None
         finally:
             con.close()
     finally:

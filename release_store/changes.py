@@ -1,0 +1,250 @@
+"""What is written to the store: every change beside its event, inside the caller's transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import duckdb
+
+from policy.errors import StoreError
+from release_store import audit, queries
+from release_store.canonical import canonical_json, digest_of, iso, plain, tree_digest, utc_now
+from release_store.names import check_file_name, check_period, check_series
+from release_store.records import CandidateRecord, CandidateState, GateResult, Verdict
+from release_store.states import check_transition
+
+Connection = duckdb.DuckDBPyConnection
+
+
+def reserve_candidate_id(con: Connection, series: str, period: str) -> str:
+    """Return the next free candidate id of a period; nobody else is given the same."""
+    check_series(series)
+    check_period(period)
+    taken = {
+        row[0]
+        for row in con.execute(
+            "SELECT candidate_id FROM candidate_name UNION SELECT candidate_id FROM candidate"
+        ).fetchall()
+    }
+    number = 1
+    while (candidate_id := f"{series}-{period}-c{number}") in taken:
+        number += 1
+    con.execute("INSERT INTO candidate_name VALUES (?, ?, ?)", [candidate_id, series, period])
+    return candidate_id
+
+
+def record_validation(
+    con: Connection,
+    *,
+    series: str,
+    period: str,
+    input_digest: str,
+    n_rows: int,
+    n_columns: int,
+    passed: bool,
+    results: Sequence[Mapping[str, Any]],
+    actor: str,
+) -> None:
+    """Keep how an input met its expectations."""
+    check_series(series)
+    check_period(period)
+    _keep_input(con, input_digest, n_rows, n_columns)
+    found = con.execute("SELECT coalesce(max(number), 0) + 1 FROM validation").fetchone()
+    number = found[0] if found else 1
+    results_text = canonical_json(list(results)).decode()
+    con.execute(
+        "INSERT INTO validation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            number,
+            series,
+            period,
+            input_digest,
+            n_rows,
+            n_columns,
+            passed,
+            results_text,
+            actor,
+            iso(utc_now()),
+        ],
+    )
+    payload = {
+        "validation": number,
+        "input": input_digest,
+        "rows": n_rows,
+        "columns": n_columns,
+        "expectations": len(results),
+        "results": digest_of(list(results)),
+    }
+    action = "input.validated" if passed else "input.refused"
+    audit.append(con, actor, action, f"{series}/{period}", "", payload)
+
+
+def add_candidate(
+    con: Connection,
+    record: CandidateRecord,
+    *,
+    policy: Mapping[str, Any],
+    n_rows: int,
+    n_columns: int,
+    files: Mapping[str, str],
+) -> None:
+    """Keep a new candidate with its policy, input and files."""
+    _check_candidate(con, record, policy, files)
+    if not _exists(con, "policy", record.policy_digest):
+        con.execute(
+            "INSERT INTO policy VALUES (?, ?, ?)",
+            [record.policy_digest, canonical_json(policy).decode(), iso(utc_now())],
+        )
+    _keep_input(con, record.input_digest, n_rows, n_columns)
+    con.execute(
+        "INSERT INTO candidate SELECT ?, coalesce(max(position), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? "
+        "FROM candidate",
+        [
+            record.candidate_id,
+            record.series,
+            record.period,
+            record.state.value,
+            record.made_by,
+            iso(record.made_at),
+            record.policy_digest,
+            record.input_digest,
+            record.candidate_digest,
+            record.history_head,
+            iso(record.expires_at) if record.expires_at else None,
+            canonical_json(record.summary).decode(),
+        ],
+    )
+    con.executemany(
+        "INSERT INTO candidate_file VALUES (?, ?, ?)",
+        [[record.candidate_id, name, digest] for name, digest in sorted(files.items())],
+    )
+    payload = {
+        "candidate": record.candidate_id,
+        "state": record.state,
+        "candidate_digest": record.candidate_digest,
+        "policy_digest": record.policy_digest,
+        "input_digest": record.input_digest,
+        "history_head": record.history_head,
+        "files": dict(files),
+        "summary": record.summary,
+    }
+    audit.append(con, record.made_by, "candidate.staged", record.candidate_id, "", payload)
+
+
+def record_gates(
+    con: Connection, candidate_id: str, results: Sequence[GateResult], *, to: CandidateState, actor: str
+) -> None:
+    """Keep the gate results of a staged candidate, and take it through `assessed` to where they lead."""
+    opens = to in (CandidateState.APPROVED, CandidateState.AWAITING_APPROVAL)
+    if not opens and to is not CandidateState.BLOCKED:
+        raise StoreError(f"gate results lead to blocked, awaiting_approval or approved, not to {to}")
+    if opens and not (results and all(result.verdict is Verdict.PASS for result in results)):
+        raise StoreError("only a pass of every gate opens the way", where=candidate_id)
+    if to is CandidateState.APPROVED and approvers_demanded(con, candidate_id) > 0:
+        raise StoreError("its policy asks for people's approval", where=candidate_id)
+    for position, result in enumerate(results):
+        _insert_gate(con, candidate_id, position, result)
+    payload = {"gates": [gate_document(result) for result in results]}
+    set_state(con, candidate_id, CandidateState.ASSESSED, actor=actor, payload=payload)
+    failed = ", ".join(result.gate for result in results if result.verdict is not Verdict.PASS)
+    set_state(
+        con, candidate_id, to, actor=actor, reason=f"gates that did not pass: {failed}" if failed else ""
+    )
+
+
+def set_state(
+    con: Connection,
+    candidate_id: str,
+    to: CandidateState,
+    *,
+    actor: str,
+    action: str = "",
+    object: str = "",  # noqa: A002 -- the event's own word
+    reason: str = "",
+    payload: Mapping[str, Any] | None = None,
+) -> None:
+    """Take a candidate to state `to`, with the event that says so. Raises StoreError if it may not."""
+    check_transition(queries.candidate(con, candidate_id).state, to)
+    con.execute("UPDATE candidate SET state = ? WHERE candidate_id = ?", [to.value, candidate_id])
+    audit.append(
+        con,
+        actor,
+        action or f"candidate.{to}",
+        object or candidate_id,
+        reason,
+        {**(payload or {}), "candidate": candidate_id, "state": to.value},
+    )
+
+
+def approvers_demanded(con: Connection, candidate_id: str) -> int:
+    """Return how many people must agree to a candidate by its own policy."""
+    approval = queries.policy(con, queries.candidate(con, candidate_id).policy_digest).get("approval") or {}
+    return int(approval.get("approvers", 0))
+
+
+def gate_document(result: GateResult) -> dict[str, Any]:
+    """Return a gate result as plain JSON."""
+    document: dict[str, Any] = plain(
+        {
+            "gate": result.gate,
+            "verdict": result.verdict,
+            "value": result.value,
+            "threshold": result.threshold,
+            "relation": result.relation,
+            "attacker": result.attacker,
+            "seconds": result.seconds,
+            "detail": result.detail,
+            "witness": result.witness,
+        }
+    )
+    return document
+
+
+def _insert_gate(con: Connection, candidate_id: str, position: int, result: GateResult) -> None:
+    con.execute(
+        "INSERT INTO gate_result VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            candidate_id,
+            position,
+            result.gate,
+            result.verdict.value,
+            result.value,
+            result.threshold,
+            result.relation,
+            result.attacker,
+            result.seconds,
+            result.detail,
+            canonical_json(result.witness).decode(),
+        ],
+    )
+
+
+def _check_candidate(
+    con: Connection, record: CandidateRecord, policy: Mapping[str, Any], files: Mapping[str, str]
+) -> None:
+    check_series(record.series)
+    check_period(record.period)
+    check_series(record.candidate_id.replace(".", "_"))
+    for name in files:
+        check_file_name(name)
+    where = record.candidate_id
+    if record.state is not CandidateState.STAGED:
+        raise StoreError(f"a new candidate is staged, not {record.state}", where=where)
+    if not files or "manifest.json" in files:
+        raise StoreError("a candidate has files, and its manifest is written at publication", where=where)
+    if record.candidate_digest != tree_digest(files):
+        raise StoreError("the candidate's digest is not that of its files", where=where)
+    if record.policy_digest != digest_of(policy):
+        raise StoreError("the policy's digest is not that of its text", where=where)
+    if con.execute("SELECT 1 FROM candidate WHERE candidate_id = ?", [where]).fetchone():
+        raise StoreError("there is already a candidate of that id", where=where, mend="Take the next id.")
+
+
+def _keep_input(con: Connection, digest: str, n_rows: int, n_columns: int) -> None:
+    if not _exists(con, "input", digest):
+        con.execute("INSERT INTO input VALUES (?, ?, ?, ?)", [digest, n_rows, n_columns, iso(utc_now())])
+
+
+def _exists(con: Connection, table: str, digest: str) -> bool:
+    return con.execute(f"SELECT 1 FROM {table} WHERE digest = ?", [digest]).fetchone() is not None

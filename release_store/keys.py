@@ -1,0 +1,120 @@
+"""The Ed25519 key that signs checkpoints: outside the store, so that who can write the store cannot sign."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from policy.errors import UsageError
+from release_store.canonical import canonical_json
+
+KEY_VARIABLE = "RELEASEGATE_SIGNING_KEY"
+PUBLIC_KEY_FILE = "public-key.pem"
+_SIGNED = ("store_id", "size", "head", "at", "public_key")
+
+
+def key_path(root: Path) -> Path:
+    """Return where the signing key of the store in `root` is kept. Raises UsageError inside the store."""
+    store = root.resolve()
+    chosen = os.environ.get(KEY_VARIABLE)
+    path = Path(chosen).resolve() if chosen else store.with_name(store.name + ".key")
+    if path.is_relative_to(store):
+        raise UsageError(
+            "the signing key lies inside the store that it guards",
+            where=str(path),
+            mend=f"Keep it elsewhere, and name it in {KEY_VARIABLE}.",
+        )
+    return path
+
+
+def make_key(root: Path) -> Ed25519PrivateKey:
+    """Return the store's signing key, made (mode 0600) if there is none yet."""
+    path = key_path(root)
+    if path.exists():
+        return load_key(root)
+    key = Ed25519PrivateKey.generate()
+    pem = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(pem)
+        file.flush()
+        os.fsync(file.fileno())
+    return key
+
+
+def load_key(root: Path) -> Ed25519PrivateKey:
+    """Return the store's signing key. Raises UsageError if it is missing, no key, or open to others."""
+    path = key_path(root)
+    try:
+        mode = path.stat().st_mode
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"the signing key cannot be read ({type(error).__name__})",
+            where=str(path),
+            mend=f"Restore it, or name it in {KEY_VARIABLE}.",
+        ) from None
+    if stat.S_IMODE(mode) & 0o077:
+        raise UsageError(
+            "the signing key can be read by others", where=str(path), mend=f"Run `chmod 600 {path}`."
+        )
+    with contextlib.suppress(ValueError, TypeError):
+        key = serialization.load_pem_private_key(data, password=None)
+        if isinstance(key, Ed25519PrivateKey):
+            return key
+    raise UsageError("holds no Ed25519 key", where=str(path), mend="Restore the key from a backup.")
+
+
+def public_hex(key: Ed25519PrivateKey | Ed25519PublicKey) -> str:
+    """Return the 32 bytes of the public key in hexadecimal."""
+    public = key.public_key() if isinstance(key, Ed25519PrivateKey) else key
+    return public.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw).hex()
+
+
+def public_pem(key: Ed25519PrivateKey) -> bytes:
+    """Return the public key as PEM."""
+    return key.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+
+
+def read_public_hex(root: Path) -> str | None:
+    """Return the public key kept in the store in hexadecimal, or None if it is missing or no such key."""
+    try:
+        key = serialization.load_pem_public_key((root / PUBLIC_KEY_FILE).read_bytes())
+    except (OSError, ValueError):
+        return None
+    return public_hex(key) if isinstance(key, Ed25519PublicKey) else None
+
+
+def sign_checkpoint(
+    key: Ed25519PrivateKey, *, store_id: str, size: int, head: str, at: str
+) -> dict[str, Any]:
+    """Return a signed statement that the log of `store_id` had `size` events, the last of hash `head`."""
+    checkpoint = {"store_id": store_id, "size": size, "head": head, "at": at, "public_key": public_hex(key)}
+    return {**checkpoint, "signature": key.sign(canonical_json(checkpoint)).hex()}
+
+
+def signature_holds(checkpoint: Mapping[str, Any], public_key: str) -> bool:
+    """Tell whether `checkpoint` was signed by `public_key` (hexadecimal) and holds nothing unsigned."""
+    if set(checkpoint) != {*_SIGNED, "signature"} or checkpoint["public_key"] != public_key:
+        return False
+    try:
+        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
+        signed = canonical_json({name: checkpoint[name] for name in _SIGNED})
+        key.verify(bytes.fromhex(str(checkpoint["signature"])), signed)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
