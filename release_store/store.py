@@ -177,6 +177,12 @@ class ReleaseStore:
             yield
 
     @contextmanager
+    def catalog_lock(self, timeout: float = 60.0) -> Iterator[None]:
+        """Hold the right to rewrite the catalog, which all series share."""
+        with self._file_lock(".catalog", timeout, "another run has been writing the catalog"):
+            yield
+
+    @contextmanager
     def _file_lock(self, name: str, timeout: float, finding: str) -> Iterator[None]:
         path = self.root / "locks" / name
         path.parent.mkdir(exist_ok=True, mode=0o700)

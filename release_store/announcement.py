@@ -1,0 +1,92 @@
+"""What tells readers of a release: its signed checkpoint, `latest` and the catalog.
+
+Each is made from the history alone, so each can be made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from release_store import audit, keys, queries
+from release_store.canonical import iso, pretty_json, utc_now
+from release_store.connection import connect
+from release_store.public_files import (
+    CATALOG,
+    MANIFEST,
+    checkpoint_file,
+    replace_file,
+    replace_link,
+    series_folder,
+)
+from release_store.records import Release, ReleaseState
+from release_store.store import ReleaseStore
+
+LATEST = "latest"
+
+
+def announce(store: ReleaseStore, key: Ed25519PrivateKey, series: str) -> None:
+    """Write the missing checkpoints of a series, and bring `latest` and the catalog up to date."""
+    for release in store.releases(series):
+        path = checkpoint_file(store.root, series, release.release_id)
+        if not path.exists():
+            replace_file(path, pretty_json(_checkpoint(store, key)))
+    replace_link(series_folder(store.root, series) / LATEST, latest_release(store.releases(series)))
+    with store.catalog_lock():
+        replace_file(store.root / "releases" / CATALOG, pretty_json(catalog(store.releases())))
+
+
+def announcements_missing(store: ReleaseStore, series: str) -> list[Path]:
+    """Return which of a series' checkpoints, `latest` and catalog are missing or out of date."""
+    releases = store.releases(series)
+    missing = [
+        path
+        for release in releases
+        if not (path := checkpoint_file(store.root, series, release.release_id)).exists()
+    ]
+    link = series_folder(store.root, series) / LATEST
+    if link_target(link) != latest_release(releases):
+        missing.append(link)
+    path = store.root / "releases" / CATALOG
+    if releases and (not path.is_file() or path.read_bytes() != pretty_json(catalog(store.releases()))):
+        missing.append(path)
+    return missing
+
+
+def catalog(releases: Sequence[Release]) -> dict[str, Any]:
+    """Return the list of all releases, withdrawn ones too, by series and in order of publication."""
+    by_series: dict[str, list[dict[str, Any]]] = {}
+    for release in releases:
+        by_series.setdefault(release.series, []).append(
+            {
+                "release_id": release.release_id,
+                "period": release.period,
+                "number": release.number,
+                "state": release.state,
+                "published_at": release.published_at,
+                "path": f"{release.series}/{release.release_id}",
+                "manifest_sha256": release.files.get(MANIFEST),
+            }
+        )
+    return {"series": by_series}
+
+
+def latest_release(releases: Sequence[Release]) -> str | None:
+    """Return the id of the last release of a series that stands published."""
+    standing = [one.release_id for one in releases if one.state is ReleaseState.PUBLISHED]
+    return standing[-1] if standing else None
+
+
+def link_target(link: Path) -> str | None:
+    """Return where a symbolic link points to, or None if it is none."""
+    return str(link.readlink()) if link.is_symlink() else None
+
+
+def _checkpoint(store: ReleaseStore, key: Ed25519PrivateKey) -> dict[str, Any]:
+    with connect(store.root) as con:
+        size, head = audit.log_head(con)
+        store_id = queries.store_info(con, "store_id")
+    return keys.sign_checkpoint(key, store_id=store_id, size=size, head=head, at=iso(utc_now()))

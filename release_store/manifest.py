@@ -1,0 +1,77 @@
+"""The manifest of a release: what it is, what it was judged against, and who let it out."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from importlib import metadata
+from typing import Any
+
+import duckdb
+
+from policy.errors import StoreError
+from release_store import audit, queries
+from release_store.canonical import pretty_json
+from release_store.changes import gate_document
+from release_store.decisions import decision_document
+from release_store.records import CandidateRecord
+
+_SOFTWARE = (
+    "releasegate",
+    "cryptography",
+    "duckdb",
+    "great-expectations",
+    "numpy",
+    "pandas",
+    "prefect",
+    "pydantic",
+    "torch",
+)
+
+
+def build_manifest(
+    con: duckdb.DuckDBPyConnection,
+    record: CandidateRecord,
+    release_id: str,
+    number: int,
+    extra: Mapping[str, Any],
+) -> bytes:
+    """Return the manifest of a release about to be published, as JSON that is the same for the same facts.
+
+    Raises StoreError if `extra` names a field that the store fills itself.
+    """
+    size, head = audit.log_head(con)
+    own = {
+        "release_id": release_id,
+        "series": record.series,
+        "period": record.period,
+        "number": number,
+        "candidate_id": record.candidate_id,
+        "candidate_digest": record.candidate_digest,
+        "made_by": record.made_by,
+        "made_at": record.made_at,
+        "files": queries.files(con, record.candidate_id),
+        "policy_digest": record.policy_digest,
+        "input_digest": record.input_digest,
+        "history_head": record.history_head,
+        "summary": record.summary,
+        "gates": [gate_document(result) for result in queries.gates(con, record.candidate_id)],
+        "decisions": [decision_document(one) for one in queries.decisions(con, record.candidate_id)],
+        "software": software_versions(),
+        "log": {"store_id": queries.store_info(con, "store_id"), "size": size, "head": head},
+    }
+    clash = sorted(own.keys() & extra.keys())
+    if clash:
+        raise StoreError(f"the manifest's own fields are not to be given: {', '.join(clash)}")
+    return pretty_json({**own, **extra})
+
+
+def software_versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that a release depends on."""
+    found = {"python": platform.python_version()}
+    for name in _SOFTWARE:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found

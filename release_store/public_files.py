@@ -1,0 +1,134 @@
+"""The folders and files that readers see: written beside, synced, and put in place by one rename."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from policy.errors import VerificationFailed
+from release_store.canonical import file_digest
+
+MANIFEST = "manifest.json"
+CATALOG = "catalog.json"
+_CHUNK = 1 << 20
+
+
+def candidate_folder(root: Path, candidate_id: str) -> Path:
+    """Return where the staged files of a candidate lie."""
+    return root / "candidates" / candidate_id
+
+
+def series_folder(root: Path, series: str) -> Path:
+    """Return where the releases of a series lie."""
+    return root / "releases" / series
+
+
+def partial_folder(root: Path, series: str, release_id: str) -> Path:
+    """Return where a release is put together before it appears."""
+    return series_folder(root, series) / f".{release_id}.partial"
+
+
+def release_folder(root: Path, series: str, release_id: str) -> Path:
+    """Return where a release appears."""
+    return series_folder(root, series) / release_id
+
+
+def checkpoint_file(root: Path, series: str, release_id: str) -> Path:
+    """Return the signed checkpoint beside a release."""
+    return series_folder(root, series) / f"{release_id}.checkpoint.json"
+
+
+def differing_files(folder: Path, files: Mapping[str, str]) -> list[str]:
+    """Return the names in `files` (name to SHA-256) that `folder` lacks or holds with other content."""
+    return [name for name, digest in files.items() if _digest_or_none(folder / name) != digest]
+
+
+def build_release(partial: Path, staged: Path, files: Mapping[str, str], manifest: bytes) -> None:
+    """Copy `files` from `staged` and the manifest to a new folder `partial`, and sync it to the disk.
+
+    Raises VerificationFailed if what was copied is not what `files` says.
+    """
+    remove_folder(partial)
+    partial.mkdir(parents=True)
+    for name, digest in files.items():
+        if _copy(staged / name, partial / name) != digest:
+            raise VerificationFailed("is not the file that was judged", where=str(staged / name))
+    _write_synced(partial / MANIFEST, manifest)
+    partial.chmod(0o755)
+    sync_folder(partial)
+
+
+def appear(partial: Path, final: Path) -> None:
+    """Let a finished release appear under its name, whole, by one rename."""
+    partial.rename(final)
+    sync_folder(final.parent)
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Put `data` in place of the file `path` by one rename."""
+    beside = path.with_name(f".{path.name}.new")
+    beside.unlink(missing_ok=True)
+    _write_synced(beside, data)
+    beside.replace(path)
+    sync_folder(path.parent)
+
+
+def replace_link(path: Path, target: str | None) -> None:
+    """Let the symbolic link `path` point to `target` by one rename; None takes it away."""
+    if target is None:
+        path.unlink(missing_ok=True)
+        return
+    beside = path.with_name(f".{path.name}.new")
+    beside.unlink(missing_ok=True)
+    beside.symlink_to(target)
+    beside.replace(path)
+    sync_folder(path.parent)
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder that was never public; it need not be there."""
+    with contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(folder)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder survive a loss of power."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _copy(source: Path, target: Path) -> str:
+    """Copy a file, and return the SHA-256 of the bytes that were copied."""
+    digest = hashlib.sha256()
+    with source.open("rb") as reader, target.open("xb") as writer:
+        while piece := reader.read(_CHUNK):
+            digest.update(piece)
+            writer.write(piece)
+        writer.flush()
+        os.fsync(writer.fileno())
+    target.chmod(0o644)
+    return digest.hexdigest()
+
+
+def _write_synced(path: Path, data: bytes) -> None:
+    with path.open("xb") as writer:
+        writer.write(data)
+        writer.flush()
+        os.fsync(writer.fileno())
+    path.chmod(0o644)
+
+
+def _digest_or_none(path: Path) -> str | None:
+    if path.is_symlink():
+        return None
+    try:
+        return file_digest(path)
+    except OSError:
+        return None

@@ -1,0 +1,198 @@
+"""What publication writes to the history: its start, its end, and how it is taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from policy.errors import Blocked, StoreError
+from release_store import audit, queries
+from release_store.canonical import canonical_json, iso, sha256_hex, utc_now
+from release_store.changes import approvers_demanded, set_state
+from release_store.classes import classes_digest, delete_classes, write_classes
+from release_store.manifest import build_manifest
+from release_store.public_files import MANIFEST, release_folder
+from release_store.records import CandidateState, EquivalenceClasses, Release, ReleaseState, Verdict
+from release_store.states import check_transition
+
+Connection = duckdb.DuckDBPyConnection
+
+
+@dataclass(frozen=True)
+class Started:
+    """What the event `publication.started` says: all that is needed to finish."""
+
+    candidate_id: str
+    series: str
+    release_id: str
+    actor: str
+    files: dict[str, str]  # the manifest too
+    classes: str
+
+
+def start_publication(  # noqa: PLR0917 -- the caller's own, passed on
+    con: Connection,
+    root: Path,
+    candidate_id: str,
+    classes: EquivalenceClasses,
+    actor: str,
+    extra: Mapping[str, Any],
+) -> tuple[Started, bytes] | Blocked:
+    """Check the candidate against the history as it stands now, and keep the start of its publication."""
+    record = queries.candidate(con, candidate_id)
+    _check_admitted(con, candidate_id, record.state)
+    if queries.history_head(con, record.series) != record.history_head:
+        finding = "stale: the series has another release since the gates judged it"
+        set_state(con, candidate_id, CandidateState.STALE, actor=actor, reason=finding)
+        return Blocked(finding, where=candidate_id, mend="Prepare the period again.")
+    release_id = _free_release_id(con, root, record.series, record.period)
+    manifest = build_manifest(con, record, release_id, _next_number(con, record.series), extra)
+    files = {**queries.files(con, candidate_id), MANIFEST: sha256_hex(manifest)}
+    write_classes(con, candidate_id, classes)
+    digest = classes_digest(classes)
+    set_state(
+        con,
+        candidate_id,
+        CandidateState.PUBLISHING,
+        actor=actor,
+        action="publication.started",
+        payload={"release": release_id, "files": files, "classes": digest},
+    )
+    return Started(candidate_id, record.series, release_id, actor, files, digest), manifest
+
+
+def _check_admitted(con: Connection, candidate_id: str, state: CandidateState) -> None:
+    if state is not CandidateState.APPROVED:
+        raise StoreError(f"is {state}, and only an approved candidate is published", where=candidate_id)
+    results = queries.gates(con, candidate_id)
+    if not results or any(result.verdict is not Verdict.PASS for result in results):
+        raise StoreError("not every gate passed it", where=candidate_id)
+    words = [one.decision for one in queries.decisions(con, candidate_id)]
+    if "reject" in words or len(words) < approvers_demanded(con, candidate_id):
+        raise StoreError("not enough people approved it", where=candidate_id)
+
+
+def started_publication(con: Connection, candidate_id: str, series: str) -> Started:
+    """Return what the log says of a publication that is under way. Raises StoreError if it says nothing."""
+    found = [
+        event
+        for event in audit.read_events(con)
+        if event.action == "publication.started" and event.payload.get("candidate") == candidate_id
+    ]
+    try:
+        event = found[-1]
+        return Started(
+            candidate_id,
+            series,
+            str(event.payload["release"]),
+            event.actor,
+            dict(event.payload["files"]),
+            str(event.payload["classes"]),
+        )
+    except (IndexError, KeyError, TypeError, ValueError):
+        raise StoreError(
+            "is being published, and the log does not say as what",
+            where=candidate_id,
+            mend="Run `releasegate verify`.",
+        ) from None
+
+
+def finish_publication(con: Connection, started: Started) -> Release:
+    """Keep the release whose folder has appeared."""
+    record = queries.candidate(con, started.candidate_id)
+    before = queries.release_of(con, record.series, record.period)
+    if before is not None:
+        _supersede(con, before, started)
+    con.execute(
+        "INSERT INTO release VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            started.release_id,
+            record.series,
+            record.period,
+            _next_number(con, record.series),
+            record.candidate_id,
+            ReleaseState.PUBLISHED.value,
+            iso(utc_now()),
+            canonical_json(record.summary).decode(),
+        ],
+    )
+    con.executemany(
+        "INSERT INTO release_file VALUES (?, ?, ?)",
+        [[started.release_id, name, digest] for name, digest in sorted(started.files.items())],
+    )
+    set_state(
+        con,
+        record.candidate_id,
+        CandidateState.PUBLISHED,
+        actor=started.actor,
+        action="release.published",
+        object=started.release_id,
+        payload={
+            "release": started.release_id,
+            "release_state": ReleaseState.PUBLISHED,
+            "files": started.files,
+            "classes": started.classes,
+        },
+    )
+    return queries.release(con, started.release_id)
+
+
+def _supersede(con: Connection, before: Release, started: Started) -> None:
+    check_transition(before.state, ReleaseState.SUPERSEDED)
+    con.execute(
+        "UPDATE release SET state = ? WHERE release_id = ?",
+        [ReleaseState.SUPERSEDED.value, before.release_id],
+    )
+    audit.append(
+        con,
+        started.actor,
+        "release.superseded",
+        before.release_id,
+        f"{started.release_id} is published for the same period",
+        {"release": before.release_id, "release_state": ReleaseState.SUPERSEDED.value},
+    )
+
+
+def undo_publication(con: Connection, started: Started, reason: str) -> None:
+    """Take back a publication of which nothing became public."""
+    delete_classes(con, started.candidate_id)
+    set_state(
+        con,
+        started.candidate_id,
+        CandidateState.APPROVED,
+        actor=started.actor,
+        action="publication.undone",
+        reason=reason,
+        payload={"release": started.release_id},
+    )
+
+
+def fail_publication(con: Connection, started: Started) -> None:
+    """End a candidate whose folder appeared and was changed: it may have been read, so a person must look."""
+    delete_classes(con, started.candidate_id)
+    set_state(
+        con,
+        started.candidate_id,
+        CandidateState.FAILED,
+        actor=started.actor,
+        reason="the folder that appeared is not what was to be published",
+        payload={"release": started.release_id},
+    )
+
+
+def _next_number(con: Connection, series: str) -> int:
+    return max((one.number for one in queries.releases(con, series)), default=0) + 1
+
+
+def _free_release_id(con: Connection, root: Path, series: str, period: str) -> str:
+    taken = {one.release_id for one in queries.releases(con)}
+    number = 1
+    while True:
+        release_id = f"{series}-{period}-r{number}"
+        if release_id not in taken and not release_folder(root, series, release_id).exists():
+            return release_id
+        number += 1
