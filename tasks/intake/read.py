@@ -160,8 +160,8 @@ def _input_view(source: TableSource, path: Path, policy: ReleasePolicy, header: 
         f"CREATE VIEW input AS SELECT * FROM read_csv({file}, columns = {{{columns}}}, auto_detect = false, "
         f"header = true, delim = {_literal(source.delimiter)}, quote = '\"', escape = '\"', "
         f"strict_mode = true, store_rejects = true, nullstr = [{missing}], "
-        f"encoding = '{policy.source.encoding}', compression = '{'gzip' if is_compressed(path) else 'none'}', "
-        f"hive_partitioning = false)"
+        f"encoding = '{policy.source.encoding}', hive_partitioning = false, "
+        f"compression = '{'gzip' if is_compressed(path) else 'none'}')"
     )
 
 

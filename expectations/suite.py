@@ -1,0 +1,222 @@
+"""The expectation suite of a policy: what a period's table must meet before any work is done on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from expectations.numbers import as_numbers
+from expectations.quiet import quiet
+from policy.errors import PolicyError
+from policy.model import ReleasePolicy
+
+# A share such as 1 - 0.58 is not exact in binary: a count that meets it exactly must pass.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class LastRelease:
+    """What is known of the series' last release: its records, and its counts by sensitive value."""
+
+    n_rows: int
+    sensitive: dict[str, dict[str, int]]
+
+
+def frame_columns(policy: ReleasePolicy) -> list[str]:
+    """Return the columns that a source's frame holds, in their order."""
+    roles = policy.roles
+    key = [] if roles.key is None else [roles.key]
+    return [*key, *roles.quasi_identifiers, *roles.sensitive, *roles.kept]
+
+
+def build_suite(policy: ReleasePolicy, last: LastRelease | None) -> Any:
+    """Return the policy's great_expectations.ExpectationSuite; `last` is None before the first release.
+
+    Each expectation's `meta` holds `column` (None for the table), `what` (what is said of rows, column or
+    table where it fails), `mend`, and `number`, its place in the suite. Raises PolicyError where
+    `expectations.missing_in` names a column that is not in the frame.
+    """
+    _check_missing_in(policy)
+    with quiet():
+        from great_expectations import ExpectationSuite
+
+        expectations = []
+        for number, (kind, column, arguments, what, mend) in enumerate(_expectations(policy, last)):
+            about = {} if column is None else {"column": column}
+            meta = {"column": column, "what": what, "mend": mend, "number": number}
+            expectations.append(kind(**about, **arguments, meta=meta))
+        return ExpectationSuite(name=policy.series, expectations=expectations)
+
+
+def _check_missing_in(policy: ReleasePolicy) -> None:
+    for name in policy.expectations.missing_in:
+        if name not in frame_columns(policy):
+            raise PolicyError(
+                f"'{name}' is an identifier or dropped, and is not read",
+                where="expectations.missing_in",
+                mend="Remove it there.",
+            )
+
+
+Expected = tuple[Any, str | None, dict[str, Any], str, str]
+"""An expectation's class, column, arguments, and the words for its failure and mend."""
+
+
+def _expectations(policy: ReleasePolicy, last: LastRelease | None) -> Iterator[Expected]:
+    yield from _of_table(policy, last)
+    yield from _of_key(policy)
+    yield from _of_quasi_identifiers(policy)
+    yield from _of_sensitive(policy, last)
+    yield from _of_kept(policy)
+    yield from _of_missing(policy)
+
+
+def _of_table(policy: ReleasePolicy, last: LastRelease | None) -> Iterator[Expected]:
+    from great_expectations import expectations as gxe
+
+    names = frame_columns(policy)
+    yield (
+        gxe.ExpectTableColumnsToMatchOrderedList,
+        None,
+        {"column_list": names},
+        "does not have exactly the columns of the policy's roles",
+        "Give every column of the input a role.",
+    )
+    rows = policy.expectations.rows
+    most = "any number" if rows.max is None else f"{rows.max}"
+    yield (
+        gxe.ExpectTableRowCountToBeBetween,
+        None,
+        {"min_value": rows.min, "max_value": rows.max},
+        f"has a number of rows outside {rows.min} to {most}",
+        "Check that the input is the whole period's, or mend expectations.rows.",
+    )
+    if rows.drift is not None and last is not None:
+        least = max(0, math.ceil(last.n_rows * (1 - rows.drift) - ROUNDING))
+        most_rows = math.floor(last.n_rows * (1 + rows.drift) + ROUNDING)
+        yield (
+            gxe.ExpectTableRowCountToBeBetween,
+            None,
+            {"min_value": least, "max_value": most_rows},
+            f"drifts too far from the last release's {last.n_rows} rows: {least} to {most_rows} are allowed",
+            "Check that the input is the whole period's, or mend expectations.rows.drift.",
+        )
+
+
+def _of_key(policy: ReleasePolicy) -> Iterator[Expected]:
+    from great_expectations import expectations as gxe
+
+    key = policy.roles.key
+    if key is None:
+        return
+    yield _text(key)
+    if policy.expectations.unique_key:
+        mend = "Give one row a person, or write expectations.unique_key: false."
+        yield gxe.ExpectColumnValuesToNotBeNull, key, {}, "have no key", mend
+        yield gxe.ExpectColumnValuesToBeUnique, key, {}, "share their key with another row", mend
+
+
+def _of_quasi_identifiers(policy: ReleasePolicy) -> Iterator[Expected]:
+    from expectations import custom
+
+    for name, qi in policy.roles.numeric.items():
+        field = f"roles.quasi_identifiers.{name}"
+        yield _number(name)
+        if qi.type == "integer":
+            yield (
+                custom.ExpectColumnNumbersToBeWhole,
+                name,
+                {},
+                "hold a number that is not whole",
+                f"Mend the input, or write {field}.type: numeric.",
+            )
+        smallest, largest = qi.bounds
+        yield (
+            custom.ExpectColumnNumbersToBeWithin,
+            name,
+            {"smallest": smallest, "largest": largest},
+            f"lie outside the bounds {smallest:g} to {largest:g}",
+            f"Mend the input, or {field}.bounds.",
+        )
+    for name, category in policy.roles.categorical.items():
+        yield _text(name)
+        if category.allowed is not None:
+            yield _allowed(name, list(category.allowed), f"roles.quasi_identifiers.{name}")
+
+
+def _of_sensitive(policy: ReleasePolicy, last: LastRelease | None) -> Iterator[Expected]:
+    from expectations import custom
+
+    for name, attribute in policy.roles.sensitive.items():
+        numeric = attribute.type == "numeric"
+        yield _number(name) if numeric else _text(name)
+        if attribute.values is not None:
+            values: list[str | float] = list(attribute.values)
+            if numeric:
+                # 5 in the policy is 5.0 in a column of numbers, and "5" in one that stayed text.
+                values += as_numbers(pd.Series(attribute.values, dtype="str")).tolist()
+            yield _allowed(name, values, f"roles.sensitive.{name}")
+        limit = policy.expectations.sensitive_drift
+        if limit is not None and last is not None and name in last.sensitive:
+            yield (
+                custom.ExpectColumnTotalVariationToBeAtMost,
+                name,
+                {
+                    "reference": last.sensitive[name],
+                    "missing_label": policy.source.missing_label,
+                    "max_distance": limit + ROUNDING,
+                },
+                f"drifts from the last release by a total variation distance over {limit:g}",
+                "Check the input, or mend expectations.sensitive_drift.",
+            )
+
+
+def _of_kept(policy: ReleasePolicy) -> Iterator[Expected]:
+    for name in policy.roles.kept:
+        yield _text(name)
+
+
+def _of_missing(policy: ReleasePolicy) -> Iterator[Expected]:
+    from great_expectations import expectations as gxe
+
+    wanted = policy.expectations
+    for name in frame_columns(policy):
+        if name == policy.roles.key and name not in wanted.missing_in:
+            continue
+        share = wanted.missing_in.get(name, wanted.missing)
+        yield (
+            gxe.ExpectColumnValuesToNotBeNull,
+            name,
+            {"mostly": max(0.0, 1 - share - ROUNDING)},
+            f"are missing, where at most {100 * share:g}% may be",
+            f"Mend the input, or write expectations.missing_in.{name}.",
+        )
+
+
+def _number(name: str) -> Expected:
+    from expectations import custom
+
+    mend = "Write numbers as 12, -3.5 or 1e3; source.missing names what stands for missing."
+    return custom.ExpectColumnValuesToBeFiniteNumbers, name, {}, "hold no finite number", mend
+
+
+def _text(name: str) -> Expected:
+    from great_expectations import expectations as gxe
+
+    return gxe.ExpectColumnValuesToBeOfType, name, {"type_": "str"}, "is not text", "Read it as text."
+
+
+def _allowed(name: str, values: list[Any], field: str) -> Expected:
+    from great_expectations import expectations as gxe
+
+    return (
+        gxe.ExpectColumnValuesToBeInSet,
+        name,
+        {"value_set": values},
+        "hold a value that the policy does not allow",
+        f"Mend the input, or {field}.",
+    )

@@ -1,0 +1,125 @@
+"""Run the policy's expectation suite over a table, and tell in counts what does not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from expectations.quiet import quiet
+from expectations.suite import LastRelease, build_suite
+from policy.errors import ValidationFailed
+from policy.model import ReleasePolicy
+from tasks.types import SourceTable
+
+COUNTS_ONLY = {"result_format": "BASIC", "partial_unexpected_count": 0}
+MOST_FINDINGS = 3
+
+
+@dataclass(frozen=True)
+class ExpectationResult:
+    """What one expectation says of the table, in names and counts.
+
+    `unexpected_rows` is None where an expectation does not judge rows one by one, or could not be
+    judged; `detail` is empty where it passed; `mend` tells what to do otherwise.
+    """
+
+    expectation: str
+    column: str | None
+    passed: bool
+    unexpected_rows: int | None
+    rows: int
+    detail: str
+    mend: str = ""
+
+
+def validate(table: SourceTable, policy: ReleasePolicy, last: LastRelease | None) -> list[ExpectationResult]:
+    """Hold the table against the policy's suite, and return one result an expectation, in the suite's order.
+
+    An expectation that cannot be judged has not passed. Raises ValidationFailed where the suite
+    cannot be run at all.
+    """
+    suite = build_suite(policy, last)
+    problem = ""
+    results: list[ExpectationResult] = []
+    try:
+        with quiet():
+            results = _run(suite, table)
+    except Exception as error:
+        problem = type(error).__name__  # its message may quote cells
+    if problem:
+        raise ValidationFailed(
+            f"the expectations could not be judged ({problem})",
+            where=table.origin,
+            mend="Check the input's columns against the policy's roles.",
+        )
+    return results
+
+
+def raise_if_failed(results: Sequence[ExpectationResult], where: str) -> None:
+    """Raise ValidationFailed with the first findings and the number of the others, if there are any."""
+    failed = [result for result in results if not result.passed]
+    if not failed:
+        return
+    told = "; ".join(result.detail for result in failed[:MOST_FINDINGS])
+    more = f"; and {len(failed) - MOST_FINDINGS} more" if len(failed) > MOST_FINDINGS else ""
+    raise ValidationFailed(told + more, where=where, mend=failed[0].mend)
+
+
+def as_records(results: Sequence[ExpectationResult]) -> list[dict[str, Any]]:
+    """Return the results as plain JSON values for the store: names and counts only."""
+    return [asdict(result) for result in results]
+
+
+def _run(suite: Any, table: SourceTable) -> list[ExpectationResult]:
+    import great_expectations as gx
+    from great_expectations.data_context.types.base import ProgressBarsConfig
+    from great_expectations.expectations.expectation import ColumnMapExpectation
+
+    context = gx.get_context(mode="ephemeral")
+    context.variables.progress_bars = ProgressBarsConfig(globally=False)
+    asset = context.data_sources.add_pandas("source").add_dataframe_asset("table")
+    batch = asset.add_batch_definition_whole_dataframe("whole").get_batch({"dataframe": table.frame})
+    by_row = [e for e in suite.expectations if _judges_rows(e, ColumnMapExpectation)]
+    whole = [e for e in suite.expectations if not _judges_rows(e, ColumnMapExpectation)]
+    found: dict[int, ExpectationResult] = {}
+    for name, expectations, result_format in (
+        ("rows", by_row, COUNTS_ONLY),
+        ("whole", whole, "BOOLEAN_ONLY"),
+    ):
+        part = gx.ExpectationSuite(name=name, expectations=expectations)
+        for result in batch.validate(part, result_format=result_format).results:
+            found[result.expectation_config.meta["number"]] = _told(result, len(table.frame))
+    if len(found) != len(suite.expectations):
+        raise RuntimeError("an expectation gave no result")
+    return [found[number] for number in sorted(found)]
+
+
+def _judges_rows(expectation: Any, by_row: Any) -> bool:
+    # The type of a column is one fact, though the library has it among the expectations on rows.
+    of_type = "expect_column_values_to_be_of_type"
+    return isinstance(expectation, by_row) and expectation.expectation_type != of_type
+
+
+def _told(result: Any, rows: int) -> ExpectationResult:
+    """Keep of the library's result what holds no value: success, and the count of unexpected rows."""
+    config = result.expectation_config
+    name, column = config.type, config.meta["column"]
+    subject = f"the table of {rows} rows" if column is None else f"the column '{column}'"
+    if _was_broken(result.exception_info):
+        detail = f"{subject} could not be judged ({name})"
+        return ExpectationResult(name, column, False, None, rows, detail, config.meta["mend"])
+    count = result.result.get("unexpected_count")
+    if result.success:
+        return ExpectationResult(name, column, True, count, rows, "")
+    said = subject if count is None else f"{count} of {rows} rows in '{column}'"
+    return ExpectationResult(
+        name, column, False, count, rows, f"{said} {config.meta['what']}", config.meta["mend"]
+    )
+
+
+def _was_broken(exception_info: dict[str, Any]) -> bool:
+    """Tell whether a metric raised: the library gives one record, or one a metric."""
+    if "raised_exception" in exception_info:
+        return bool(exception_info["raised_exception"])
+    return any(record["raised_exception"] for record in exception_info.values())
