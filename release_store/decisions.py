@@ -78,11 +78,11 @@ def _refusal(  # noqa: PLR0911 -- one return a reason
             where=where,
             mend="Look at the candidate again, and decide on what stands there now.",
         )
-    if _person(decision.by) == _person(record.made_by):
+    if same_person(decision.by, record.made_by):
         return UsageError(
             f"{decision.by} made it and cannot decide on it", where=where, mend="Ask somebody else."
         )
-    if any(_person(earlier.by) == _person(decision.by) for earlier in queries.decisions(con, where)):
+    if any(same_person(earlier.by, decision.by) for earlier in queries.decisions(con, where)):
         return UsageError(f"{decision.by} has decided on it before", where=where, mend="Ask somebody else.")
     return None
 
@@ -136,6 +136,6 @@ def decision_document(decision: Decision) -> dict[str, Any]:
     }
 
 
-def _person(name: str) -> str:
-    """Return a name as it is compared: without the case and spaces by which one person could be two."""
-    return " ".join(name.split()).casefold()
+def same_person(one: str, other: str) -> bool:
+    """Tell whether two names are one, whatever their case and spaces: nobody is two by a capital letter."""
+    return " ".join(one.split()).casefold() == " ".join(other.split()).casefold()
