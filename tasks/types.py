@@ -42,7 +42,7 @@ class PreparedTable:
 
     n records, p numeric and q categorical quasi-identifiers, s sensitive attributes:
     `numeric` (n, p) true values, NaN missing; `codes` (n, q) index into `domains[name]`;
-    `sensitive` (n, s) index into `sensitive_values[name]`; `features` (n, d) scaled for distances.
+    `sensitive` (n, s) index into `sensitive_values[name]`.
     `domains` are the values present in the source, in the policy's order (hierarchy leaves, listed
     values, else sorted), so that neighbours in the order are neighbours in meaning.
     """
@@ -57,12 +57,20 @@ class PreparedTable:
     sensitive: NDArray[np.int32]
     sensitive_values: dict[str, tuple[str, ...]]
     sensitive_numbers: dict[str, FloatArray]  # numeric sensitive attributes only, (n,)
-    features: NDArray[np.float32]
 
     @property
     def n_records(self) -> int:
         """How many records there are."""
         return len(self.frame)
+
+
+@dataclass(frozen=True)
+class Representation:
+    """Where records lie for the partition (`latent`, (n, r)) and for the local step (`local`, (n, d))."""
+
+    latent: FloatArray
+    local: FloatArray
+    notes: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

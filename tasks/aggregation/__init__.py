@@ -1,0 +1,1 @@
+"""Finer groups inside a part: (k,e)-MDAV."""

@@ -1,0 +1,219 @@
+"""Local (k,e)-MDAV: groups of nearest records inside each leaf, each with enough different sensitive values.
+
+Domingo-Ferrer and Mateo-Sanz's MDAV (fixed size k, groups grown in turn from both ends) with the condition
+on sensitive values of Zhang et al. (2007), as Hu et al. (2026, section 4.3) combine them. A group is
+the nearest k records to its seed *that satisfy the constraints together*. O(m^2 / k) for a leaf of m.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tasks.partitioning.constraints import Constraints, SensitiveColumn, number_range
+from tasks.types import FloatArray, IntArray, Progress, no_progress
+
+
+@dataclass(frozen=True)
+class LocalRule:
+    """How a leaf is cut into groups.
+
+    `max_group_size` is kept where the constraints can be kept with it. `sensitive_weight` is the weight of
+    the distance between sensitive distributions for records that are left over, in units of the leaf's
+    mean distance. `max_sensitive_spread` is the greatest range (numeric) or number of distinct values
+    (categorical) that a group is grown to, the reading of the paper's text for e; None: no such bound.
+    """
+
+    max_group_size: int
+    sensitive_weight: float = 0.1
+    max_sensitive_spread: float | None = None
+
+
+def aggregate(
+    points: FloatArray,
+    labels: IntArray,
+    constraints: Constraints,
+    rule: LocalRule,
+    progress: Progress = no_progress,
+) -> IntArray:
+    """Return finer labels (n,) for leaves `labels` (n,) of `points` (n, d).
+
+    A leaf that satisfies `constraints` is cut into groups that do; any other is left as it is, and so is
+    one of equal points.
+    """
+    order = np.argsort(labels, kind="stable")
+    bounds = np.flatnonzero(np.diff(labels[order], prepend=-1, append=labels[order][-1] + 1))
+    finer = np.empty(len(labels), dtype=np.int64)
+    n_groups = 0
+    n_leaves = len(bounds) - 1
+    for leaf in range(n_leaves):
+        records = order[bounds[leaf] : bounds[leaf + 1]]
+        groups = _Leaf(points, records, constraints, rule).groups()
+        for group in groups:
+            finer[group] = n_groups
+            n_groups += 1
+        if leaf % 64 == 0:
+            progress((leaf + 1) / n_leaves, f"leaf {leaf + 1} of {n_leaves}, {n_groups} groups")
+    return finer
+
+
+class _Leaf:
+    """One leaf's records while they are being grouped."""
+
+    def __init__(
+        self, points: FloatArray, records: IntArray, constraints: Constraints, rule: LocalRule
+    ) -> None:
+        self.records = records
+        self.points = points[records]
+        self.limits = constraints
+        self.rule = rule
+        self.columns = tuple(
+            SensitiveColumn(c.codes[records], c.n_values, None if c.numbers is None else c.numbers[records])
+            for c in constraints.columns
+        )
+        self.local = Constraints(
+            constraints.k, constraints.p_max, constraints.h_min, constraints.e, self.columns
+        )
+
+    def groups(self) -> list[IntArray]:
+        """Return the groups as arrays of record numbers."""
+        m, k = len(self.records), self.limits.k
+        everyone = np.arange(m)
+        if m < 2 * k or not np.ptp(self.points, axis=0).any() or not self.local.group_holds(everyone):
+            return [self.records]
+        grown, rest = self._grow(everyone)
+        if not grown:
+            return [self.records]
+        return [self.records[group] for group in self._place(grown, rest)]
+
+    def _grow(self, rest: IntArray) -> tuple[list[IntArray], IntArray]:
+        """Grow groups from both ends until under 2k records are left or no valid group can be grown."""
+        k = self.limits.k
+        grown: list[IntArray] = []
+        seed: int | None = None
+        while len(rest) >= 2 * k:
+            if seed is None:
+                start = _farthest(self.points, rest, self.points[rest].mean(axis=0))
+            else:
+                start, seed = seed, None
+            group = self._nearest_valid(start, rest)
+            if group is None:
+                break
+            grown.append(group)
+            taken = np.zeros(len(self.records), dtype=bool)
+            taken[group] = True
+            rest = rest[~taken[rest]]
+            if len(grown) % 2 == 1 and len(rest) >= 2 * k:
+                seed = _farthest(self.points, rest, self.points[start])
+        return grown, rest
+
+    def _nearest_valid(self, start: int, rest: IntArray) -> IntArray | None:
+        """Return the k records of `rest` nearest to `start`, itself first, that make a valid group."""
+        k = self.limits.k
+        distance = _squared(self.points, rest, self.points[start])
+        distance[rest == start] = -1.0
+        if len(rest) > 4 * k:
+            near = np.argpartition(distance, k)[:k]
+            group = rest[near[np.argsort(distance[near], kind="stable")]]
+            if self._valid(group):
+                return group
+        ordered = rest[np.argsort(distance, kind="stable")]
+        if self._valid(ordered[:k]):
+            return ordered[:k]
+        group = self._scan(ordered)
+        return group if group is not None and self._valid(group) else None
+
+    def _valid(self, group: IntArray) -> bool:
+        if not self.local.group_holds(group):
+            return False
+        bound = self.rule.max_sensitive_spread
+        return bound is None or all(_spread(column, group) <= bound for column in self.columns)
+
+    def _scan(self, ordered: IntArray) -> IntArray | None:
+        """Take records in order of distance, passing over those with which the group could not become valid."""
+        k, limits = self.limits.k, self.limits
+        most = int(limits.p_max * k + 1e-9)
+        bound = self.rule.max_sensitive_spread
+        counts: list[dict[int, int]] = [{} for _ in self.columns]
+        chosen: list[int] = []
+        for record in ordered.tolist():
+            left = k - len(chosen) - 1
+            for column, seen in zip(self.columns, counts, strict=True):
+                value = int(column.codes[record])
+                if seen.get(value, 0) + 1 > most:
+                    break
+                distinct = len(seen) + (value not in seen)
+                if column.numbers is None:
+                    if limits.e - distinct > left or (bound is not None and distinct > bound):
+                        break
+                elif chosen and (
+                    (left == 0 and _spread(column, np.array([*chosen, record])) < limits.e)
+                    or (bound is not None and _spread(column, np.array([*chosen, record])) > bound)
+                ):
+                    break
+            else:
+                chosen.append(record)
+                for column, seen in zip(self.columns, counts, strict=True):
+                    value = int(column.codes[record])
+                    seen[value] = seen.get(value, 0) + 1
+                if len(chosen) == k:
+                    return np.array(chosen)
+        return None
+
+    def _place(self, grown: list[IntArray], rest: IntArray) -> list[IntArray]:
+        """Make the records left over a group of their own, or add each to the nearest group it does not break."""
+        if self._valid(rest) and len(rest) <= max(self.rule.max_group_size, 2 * self.limits.k - 1):
+            return [*grown, rest]
+        groups = [group.tolist() for group in grown]
+        centres = np.array([self.points[group].mean(axis=0) for group in grown])
+        mean_distance = float(np.sqrt(_squared(self.points, rest, self.points.mean(axis=0))).mean()) or 1.0
+        stuck: list[int] = []
+        for record in rest.tolist():
+            cost = np.sqrt(((centres - self.points[record]) ** 2).sum(axis=1)) / mean_distance
+            cost += self.rule.sensitive_weight * self._unlikeness(record, groups)
+            for place in np.argsort(cost, kind="stable").tolist():
+                if len(groups[place]) < self.rule.max_group_size and self.local.group_holds(
+                    np.array([*groups[place], record])
+                ):
+                    groups[place].append(record)
+                    break
+            else:
+                stuck.append(record)
+        arrays = [np.array(group) for group in groups]
+        return self._absorb(arrays, np.array(stuck, dtype=np.int64)) if stuck else arrays
+
+    def _unlikeness(self, record: int, groups: list[list[int]]) -> FloatArray:
+        """Total variation distance between a record's sensitive values and each group's, summed."""
+        away = np.zeros(len(groups))
+        for column in self.columns:
+            value = column.codes[record]
+            away += [1 - float((column.codes[group] == value).mean()) for group in groups]
+        return away
+
+    def _absorb(self, groups: list[IntArray], stuck: IntArray) -> list[IntArray]:
+        """Join records that fit nowhere with the nearest groups, as many as it takes to be valid together.
+
+        The whole leaf is valid, so this ends at the latest with all groups in one.
+        """
+        centre = self.points[stuck].mean(axis=0)
+        near = sorted(groups, key=lambda group: float(((self.points[group].mean(axis=0) - centre) ** 2).sum()))
+        joined = stuck
+        while near and not self.local.group_holds(joined):
+            joined = np.concatenate([joined, near.pop(0)])
+        return [*near, joined]
+
+
+def _squared(points: FloatArray, records: IntArray, centre: FloatArray) -> FloatArray:
+    return np.asarray(((points[records] - centre) ** 2).sum(axis=1))
+
+
+def _farthest(points: FloatArray, records: IntArray, centre: FloatArray) -> int:
+    return int(records[np.argmax(_squared(points, records, centre))])
+
+
+def _spread(column: SensitiveColumn, group: IntArray) -> float:
+    if column.numbers is None:
+        return float(len(np.unique(column.codes[group])))
+    low, high = number_range(column, group)
+    return float(high - low) if low is not None and high is not None else 0.0

@@ -1,0 +1,1 @@
+"""The named methods: presets of representation, partition, aggregation and recoding."""

@@ -1,0 +1,1 @@
+"""Who belongs together: Mondrian with constraint-aware splits."""

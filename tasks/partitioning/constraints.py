@@ -1,0 +1,98 @@
+"""The model that every group must satisfy: k, p_max, h_min and e, on counts of sensitive values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+
+from policy.model import Privacy
+from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable
+
+
+@dataclass(frozen=True)
+class SensitiveColumn:
+    """One sensitive attribute of n records: `codes` (n,) into `n_values` values, numbers where it has them."""
+
+    codes: IntArray
+    n_values: int
+    numbers: FloatArray | None = None
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """What a group must hold: at least `k` records, and for each sensitive attribute a largest share of
+    at most `p_max`, an entropy (natural logarithm) of at least `h_min`, and at least `e` distinct values
+    (a numeric attribute: a range of at least `e`; Zhang et al., 2007).
+    """
+
+    k: int
+    p_max: float
+    h_min: float
+    e: float
+    columns: tuple[SensitiveColumn, ...]
+
+    def column_holds(
+        self, column: SensitiveColumn, counts: IntArray, low: FloatArray | None, high: FloatArray | None
+    ) -> BoolArray:
+        """Tell for groups (...,) with value counts (..., m) whether one attribute's conditions hold."""
+        size = counts.sum(axis=-1)
+        holds = counts.max(axis=-1) <= self.p_max * size + 1e-9
+        if self.h_min > 0:
+            holds &= entropy(counts) >= self.h_min - 1e-12
+        if column.numbers is None:
+            holds &= (counts > 0).sum(axis=-1) >= self.e
+        elif low is not None and high is not None:
+            holds &= high - low >= self.e
+        return np.asarray(holds & (size > 0))
+
+    def group_holds(self, records: IntArray) -> bool:
+        """Tell whether these records together are a valid group."""
+        if len(records) < self.k:
+            return False
+        for column in self.columns:
+            counts = np.bincount(column.codes[records], minlength=column.n_values)
+            low, high = number_range(column, records)
+            if not bool(self.column_holds(column, counts, low, high)):
+                return False
+        return True
+
+
+def constraints_of(table: PreparedTable, privacy: Privacy) -> Constraints:
+    """Bind the policy's model to a table's sensitive attributes."""
+    columns = tuple(
+        SensitiveColumn(
+            table.sensitive[:, i].astype(np.int64),
+            len(table.sensitive_values[name]),
+            table.sensitive_numbers.get(name),
+        )
+        for i, name in enumerate(table.sensitive_names)
+    )
+    return Constraints(privacy.k, privacy.p_max, privacy.h_min, privacy.e, columns)
+
+
+def number_range(column: SensitiveColumn, records: IntArray) -> tuple[FloatArray | None, FloatArray | None]:
+    """Return the least and greatest number of these records, or None for a categorical attribute.
+
+    Missing numbers are left out; where all are missing the range is empty (nan).
+    """
+    if column.numbers is None:
+        return None, None
+    known = column.numbers[records]
+    known = known[~np.isnan(known)]
+    if not len(known):
+        return np.asarray(np.nan), np.asarray(np.nan)
+    return np.asarray(known.min()), np.asarray(known.max())
+
+
+def entropy(counts: IntArray) -> FloatArray:
+    """Return the Shannon entropy (natural logarithm) of counts (..., m), shape (...,)."""
+    size = counts.sum(axis=-1)
+    inside = (counts * np.log(np.maximum(counts, 1))).sum(axis=-1)
+    return np.asarray(np.log(np.maximum(size, 1)) - inside / np.maximum(size, 1))
+
+
+def log_values(column: SensitiveColumn) -> float:
+    """Return the largest entropy that the attribute can have; 1 where it has a single value."""
+    return log(column.n_values) if column.n_values > 1 else 1.0

@@ -1,0 +1,1 @@
+"""Columns become arrays: true values, codes, domains."""

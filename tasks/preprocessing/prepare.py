@@ -1,0 +1,108 @@
+"""Turn a validated table into arrays, without changing what will be published.
+
+Missing values: of a categorical quasi-identifier or a sensitive attribute they are one value of their
+own, `source.missing_label`; of a numeric quasi-identifier they stay missing, do not widen any
+interval, and are imputed (median) in the features alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from policy.errors import InputError
+from policy.model import ReleasePolicy
+from tasks.types import FloatArray, PreparedTable, SourceTable
+
+
+def prepare(table: SourceTable, policy: ReleasePolicy) -> PreparedTable:
+    """Return the source's quasi-identifiers and sensitive attributes as arrays. O(n) per column.
+
+    Raises InputError where a numeric column is entirely missing or where the label for missing values
+    is itself a value of the column.
+    """
+    roles = policy.roles
+    frame = table.frame
+    numeric_names = tuple(roles.numeric)
+    numeric = np.empty((len(frame), len(numeric_names)), dtype=np.float64)
+    for column, name in enumerate(numeric_names):
+        numeric[:, column] = _numbers(frame, name)
+
+    categorical_names = tuple(roles.categorical)
+    codes = np.empty((len(frame), len(categorical_names)), dtype=np.int32)
+    domains: dict[str, tuple[str, ...]] = {}
+    for column, name in enumerate(categorical_names):
+        codes[:, column], domains[name] = _encode(frame, name, policy, roles.categorical[name].allowed)
+
+    sensitive_names = tuple(roles.sensitive)
+    sensitive = np.empty((len(frame), len(sensitive_names)), dtype=np.int32)
+    sensitive_values: dict[str, tuple[str, ...]] = {}
+    sensitive_numbers: dict[str, FloatArray] = {}
+    for column, name in enumerate(sensitive_names):
+        attribute = roles.sensitive[name]
+        if attribute.type == "numeric":
+            sensitive_numbers[name] = frame[name].to_numpy(dtype=np.float64)
+        sensitive[:, column], sensitive_values[name] = _encode(frame, name, policy, attribute.values)
+
+    published = frame[[*roles.kept]].copy()
+    return PreparedTable(
+        frame=published,
+        numeric_names=numeric_names,
+        numeric=numeric,
+        categorical_names=categorical_names,
+        codes=codes,
+        domains=domains,
+        sensitive_names=sensitive_names,
+        sensitive=sensitive,
+        sensitive_values=sensitive_values,
+        sensitive_numbers=sensitive_numbers,
+    )
+
+
+def _numbers(frame: pd.DataFrame, name: str) -> FloatArray:
+    values = frame[name].to_numpy(dtype=np.float64)
+    if len(values) and np.isnan(values).all():
+        raise InputError(
+            "every value is missing",
+            where=f"column '{name}'",
+            mend="Give the column the role `dropped`, or mend the input.",
+        )
+    return values
+
+
+def number_text(value: float) -> str:
+    """Return a number as the published files write it: whole numbers without a point."""
+    return str(int(value)) if value == int(value) else repr(float(value))
+
+
+def _encode(
+    frame: pd.DataFrame, name: str, policy: ReleasePolicy, order: tuple[str, ...] | None
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return codes and the values present, in the policy's order where it gives one."""
+    column = frame[name]
+    if pd.api.types.is_numeric_dtype(column):
+        uniques = np.unique(column.dropna().to_numpy(dtype=np.float64))
+        raw = np.searchsorted(uniques, column.to_numpy(dtype=np.float64))
+        raw = np.where(column.isna(), -1, raw)
+        present = [number_text(value) for value in uniques]
+        ranked = np.arange(len(present))
+    else:
+        raw, found = pd.factorize(column, use_na_sentinel=True)
+        present = [str(value) for value in found]
+        place = {value: rank for rank, value in enumerate(order or ())}
+        ranked = np.array(
+            sorted(range(len(present)), key=lambda i: (place.get(present[i], len(place)), present[i])), dtype=int
+        )
+    label = policy.source.missing_label
+    missing = bool((raw < 0).any())
+    if missing and label in present:
+        raise InputError(
+            f"the label for missing values, '{label}', is also a value",
+            where=f"column '{name}'",
+            mend="Choose another source.missing_label.",
+        )
+    rank_of = np.empty(len(present) + 1, dtype=np.int32)
+    rank_of[ranked] = np.arange(len(present))
+    rank_of[-1] = len(present)
+    values = tuple(present[i] for i in ranked) + ((label,) if missing else ())
+    return rank_of[raw], values

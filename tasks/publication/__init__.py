@@ -1,0 +1,1 @@
+"""A candidate that passed becomes a release."""

@@ -1,0 +1,1 @@
+"""Groups become published cells: intervals and value sets."""

@@ -1,0 +1,1 @@
+"""Groups that earlier releases would undo are merged, then suppressed."""

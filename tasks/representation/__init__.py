@@ -1,0 +1,1 @@
+"""Where records lie: scaled original attributes, or an autoencoder's latent space."""

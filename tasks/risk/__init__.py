@@ -1,0 +1,1 @@
+"""What an attacker learns from the published rows, alone and beside every earlier release."""

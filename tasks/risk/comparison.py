@@ -1,0 +1,292 @@
+"""A candidate beside every earlier release of its series: what the two together, and all together, pin down.
+
+Two classes are compatible if their cells overlap in every quasi-identifier that both releases publish.
+For a person in both, the sensitive value stands in both classes, so it is in the intersection; a
+non-empty intersection of under l values is a failure (S4's operator in section 3.1, read as in its
+example). An empty one says that nobody is in both, as long as the value does not change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from policy.model import ReleasePolicy
+from release_store.records import EquivalenceClasses
+from tasks.risk.containment import blocks
+from tasks.risk.space import Boxes, Points, Space, boxes_of, concatenated
+from tasks.types import BoolArray, IntArray
+
+ROWS = 512
+
+
+@dataclass(frozen=True)
+class History:
+    """All classes of all earlier releases in one space: `boxes` (N), `release` (N,) numbered from the oldest.
+
+    `members[q]` (|domain|, N) and `values[a]` (|values|, N) are the boxes' marks, turned for products.
+    """
+
+    boxes: Boxes
+    release: IntArray
+    names: tuple[str, ...]
+    members: tuple[NDArray[np.float32], ...]
+    values: tuple[NDArray[np.float32], ...]
+
+    @property
+    def n_releases(self) -> int:
+        """How many earlier releases there are."""
+        return len(self.names)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What one check found for one sensitive attribute.
+
+    `failing` (n_classes,) candidate classes that fail; `compared` how many pairs (pairwise) or
+    combinations of a person and a class (whole history) were looked at; `failed` how many of them failed;
+    `witness` names one failure by class numbers and sizes.
+    """
+
+    attribute: str
+    failing: BoolArray
+    compared: int
+    failed: int
+    witness: dict[str, int | str]
+
+
+def history_of(
+    earlier: Sequence[tuple[str, EquivalenceClasses]], space: Space, policy: ReleasePolicy
+) -> History | None:
+    """Place the earlier releases (oldest first) in the space, moved as the policy says that people move.
+
+    The j-th release back is widened by j times `moves`; a categorical quasi-identifier that `may_change`
+    is compatible with everything. None where there is no earlier release.
+    """
+    if not earlier:
+        return None
+    placed = [
+        _moved(boxes_of(classes, space), space, policy, steps_back)
+        for steps_back, (_, classes) in zip(range(len(earlier), 0, -1), earlier, strict=True)
+    ]
+    release = np.repeat(np.arange(len(placed)), [len(boxes) for boxes in placed])
+    boxes = concatenated(placed)
+    return History(
+        boxes,
+        release,
+        tuple(name for name, _ in earlier),
+        tuple(np.ascontiguousarray(m.T, dtype=np.float32) for m in boxes.member),
+        tuple(np.ascontiguousarray(p.T, dtype=np.float32) for p in boxes.present),
+    )
+
+
+def _moved(boxes: Boxes, space: Space, policy: ReleasePolicy, steps_back: int) -> Boxes:
+    low, high, whole = boxes.low.copy(), boxes.high.copy(), boxes.whole.copy()
+    member = [m.copy() for m in boxes.member]
+    for column, name in enumerate(space.numeric):
+        if name in policy.roles.numeric:
+            least, greatest = policy.roles.numeric[name].moves
+            low[:, column] += least * steps_back
+            high[:, column] += greatest * steps_back
+    for column, name in enumerate(space.domains):
+        if name in policy.roles.categorical and policy.roles.categorical[name].may_change:
+            member[column][:] = True
+            whole[:, column] = True
+    return replace(boxes, low=low, high=high, member=tuple(member), whole=whole)
+
+
+def compared_attributes(policy: ReleasePolicy) -> list[str]:
+    """Return the sensitive attributes that the policy wants compared with earlier releases."""
+    return [
+        name
+        for name, attribute in policy.roles.sensitive.items()
+        if attribute.stability == "stable" or policy.gates.transient == "compare"
+    ]
+
+
+def pairwise(
+    boxes: Boxes, history: History, space: Space, attributes: Iterable[str], l_least: int
+) -> list[Comparison]:
+    """Compare every class with every compatible class of every earlier release.
+
+    A pair fails where 0 < |A & B| < l. Cost: candidate classes times earlier classes, in blocks.
+    """
+    columns = [list(space.sensitive).index(name) for name in attributes]
+    failing = {c: np.zeros(len(boxes), dtype=bool) for c in columns}
+    compared = dict.fromkeys(columns, 0)
+    failed = dict.fromkeys(columns, 0)
+    witness: dict[int, dict[str, int | str]] = {c: {} for c in columns}
+    for first in range(0, len(boxes), ROWS):
+        rows = np.arange(first, min(first + ROWS, len(boxes)))
+        part = boxes.take(rows)
+        compatible = compatible_classes(part, history)
+        for c in columns:
+            common, known = _common(part, history, c)
+            pairs = compatible & known
+            bad = pairs & (common > 0.5) & (common < l_least - 0.5)
+            compared[c] += int(pairs.sum())
+            failed[c] += int(bad.sum())
+            failing[c][rows] = bad.any(axis=1)
+            if not witness[c] and bad.any():
+                i, j = (int(x) for x in np.argwhere(bad)[0])
+                witness[c] = _witness(history, first + i, j, int(common[i, j]))
+    names = list(space.sensitive)
+    return [Comparison(names[c], failing[c], compared[c], failed[c], witness[c]) for c in columns]
+
+
+def pairwise_fails(boxes: Boxes, history: History, columns: Sequence[int], l_least: int) -> BoolArray:
+    """Tell for a few classes whether any of their compatible pairs fails, (n_classes,)."""
+    compatible = compatible_classes(boxes, history)
+    failing = np.zeros(len(boxes), dtype=bool)
+    for c in columns:
+        common, known = _common(boxes, history, c)
+        failing |= (compatible & known & (common > 0.5) & (common < l_least - 0.5)).any(axis=1)
+    return failing
+
+
+def _witness(history: History, candidate_class: int, place: int, size: int) -> dict[str, int | str]:
+    release = int(history.release[place])
+    first = int(np.searchsorted(history.release, release))
+    return {
+        "candidate_class": candidate_class,
+        "earlier_release": history.names[release],
+        "earlier_class": place - first,
+        "values_in_common": size,
+    }
+
+
+def compatible_classes(boxes: Boxes, history: History) -> BoolArray:
+    """Tell which earlier classes each class overlaps in every quasi-identifier, (n_classes, N)."""
+    earlier = history.boxes
+    overlaps = np.ones((len(boxes), len(earlier)), dtype=bool)
+    for column in range(boxes.low.shape[1]):
+        overlaps &= boxes.low[:, column, None] <= earlier.high[None, :, column]
+        overlaps &= boxes.high[:, column, None] >= earlier.low[None, :, column]
+    for column, member in enumerate(boxes.member):
+        shared = (member.astype(np.float32) @ history.members[column]) > 0.5
+        shared |= boxes.whole[:, column, None] | earlier.whole[None, :, column]
+        overlaps &= shared
+    return overlaps
+
+
+def _common(boxes: Boxes, history: History, column: int) -> tuple[NDArray[np.float32], BoolArray]:
+    """Return how many sensitive values each pair has in common, and whether both releases publish them."""
+    common = boxes.present[column].astype(np.float32) @ history.values[column]
+    return common, boxes.knows[:, column, None] & history.boxes.knows[None, :, column]
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """What each earlier release allows each person: `masks[a]` (points, releases, words) bits of the sensitive
+    values of all classes that contain the point; `seen` (points, releases) whether any class does.
+    """
+
+    masks: dict[int, NDArray[np.uint64]]
+    seen: dict[int, BoolArray]
+
+
+def allowed_values(points: Points, history: History, columns: Sequence[int]) -> Allowed:
+    """Return for each person the union of the values in the earlier classes that contain them, a release."""
+    masks: dict[int, NDArray[np.uint64]] = {}
+    seen: dict[int, BoolArray] = {}
+    for c in columns:
+        words = -(-history.boxes.present[c].shape[1] // 64)
+        masks[c] = np.zeros((len(points), history.n_releases, max(words, 1)), dtype=np.uint64)
+        seen[c] = np.zeros((len(points), history.n_releases), dtype=bool)
+    for block in blocks(points, history.boxes):
+        ends = np.searchsorted(history.release[block.classes], np.arange(history.n_releases + 1))
+        for j in range(history.n_releases):
+            part = slice(ends[j], ends[j + 1])
+            classes = block.classes[part]
+            if not len(classes):
+                continue
+            inside = block.inside[:, part].astype(np.float32)
+            for c in columns:
+                known = history.boxes.knows[classes, c]
+                values = inside @ (history.boxes.present[c][classes] & known[:, None]).astype(np.float32)
+                masks[c][block.points, j] = packed(values > 0.5)
+                seen[c][block.points, j] = (inside @ known.astype(np.float32)) > 0.5
+    return Allowed(masks, seen)
+
+
+def whole_history(
+    boxes: Boxes, points: Points, allowed: Allowed, space: Space, attributes: Iterable[str], l_least: int
+) -> list[Comparison]:
+    """Compare each person's classes over all releases together.
+
+    For each person x of the source and each candidate class that contains x, the class's values are
+    intersected with what the earlier releases allow x, for every choice of earlier releases that x may have been
+    in; 0 < size < l fails. Cost: distinct people times their candidate classes times distinct intersections.
+    """
+    names = list(space.sensitive)
+    columns = [names.index(name) for name in attributes]
+    failing = {c: np.zeros(len(boxes), dtype=bool) for c in columns}
+    compared = dict.fromkeys(columns, 0)
+    failed = dict.fromkeys(columns, 0)
+    witness: dict[int, dict[str, int | str]] = {c: {} for c in columns}
+    own = {c: packed(boxes.present[c]) for c in columns}
+    for block in blocks(points, boxes):
+        which, place = np.nonzero(block.inside)
+        person, candidate = block.points[which], block.classes[place]
+        for c in columns:
+            bad = narrowed(own[c][candidate], allowed.masks[c][person], allowed.seen[c][person], l_least)
+            compared[c] += len(bad)
+            failed[c] += int(bad.sum())
+            failing[c][candidate[bad]] = True
+            if not witness[c] and bad.any():
+                witness[c] = {"candidate_class": int(candidate[bad][0]), "combinations": int(bad.sum())}
+    return [Comparison(names[c], failing[c], compared[c], failed[c], witness[c]) for c in columns]
+
+
+def narrowed(
+    own: NDArray[np.uint64], allowed: NDArray[np.uint64], seen: BoolArray, l_least: int
+) -> BoolArray:
+    """Tell for each row whether some choice of releases narrows `own` to 0 < size < l values.
+
+    Shapes: own (n, words), allowed (n, releases, words), seen (n, releases). Equal rows are tried once.
+    """
+    n, n_releases, words = allowed.shape
+    if not n:
+        return np.zeros(0, dtype=bool)
+    allowed = np.where(seen[:, :, None], allowed, ~np.uint64(0))
+    table = np.concatenate([own, allowed.reshape(n, n_releases * words)], axis=1)
+    distinct, place = _distinct(table)
+    bad = np.zeros(len(distinct), dtype=bool)
+    owner = np.arange(len(distinct))
+    mask = distinct[:, :words]
+    for j in range(n_releases):
+        theirs = distinct[owner, words * (j + 1) : words * (j + 2)]
+        narrower = mask & theirs
+        size = np.bitwise_count(narrower).sum(axis=1)
+        bad[owner[(size > 0) & (size < l_least)]] = True
+        keep = (size >= l_least) & (narrower != mask).any(axis=1)
+        owner = np.concatenate([owner, owner[keep]])
+        mask = np.concatenate([mask, narrower[keep]])
+        if j + 1 < n_releases:
+            unique, _ = _distinct(np.concatenate([owner[:, None].astype(np.uint64), mask], axis=1))
+            owner, mask = unique[:, 0].astype(np.int64), unique[:, 1:]
+            alive = ~bad[owner]
+            owner, mask = owner[alive], mask[alive]
+    return np.asarray(bad[place])
+
+
+def _distinct(rows: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], IntArray]:
+    key = np.zeros(len(rows), dtype=np.int64)
+    for column in rows.T:
+        part, found = pd.factorize(column)
+        key, _ = pd.factorize(key * np.int64(len(found)) + part)
+    first = np.empty(int(key.max(initial=-1)) + 1, dtype=np.int64)
+    first[key[::-1]] = np.arange(len(key))[::-1]
+    return rows[first], key.astype(np.int64)
+
+
+def packed(marks: BoolArray) -> NDArray[np.uint64]:
+    """Return (n, words) 64-bit words of marks (n, m)."""
+    n, m = marks.shape
+    padded = np.zeros((n, max(64 * -(-m // 64), 64)), dtype=bool)
+    padded[:, :m] = marks
+    return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)

@@ -1,0 +1,105 @@
+"""Read the equivalence classes from a staged or published file, trusting nothing but its rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+
+from policy.errors import VerificationFailed
+from policy.model import NumericQuasiIdentifier, ReleasePolicy
+from release_store.records import EquivalenceClasses, SetCells
+from tasks.preprocessing.prepare import number_text
+from tasks.recoding.cells import read_set
+from tasks.types import FloatArray, IntArray
+
+
+def read_classes(file: Path, policy: ReleasePolicy) -> EquivalenceClasses:
+    """Group the published rows by equal cells of all quasi-identifiers.
+
+    Classes are numbered in the order of their cells. Raises VerificationFailed where the columns are not those of
+    the policy, or a cell is none that a release can have.
+    """
+    roles = policy.roles
+    keys = [c for c in roles.published_names() if c not in roles.sensitive and c not in roles.kept]
+    expected = list(roles.published_names())
+    with duckdb.connect() as con:
+        con.execute("SET autoinstall_known_extensions=false; SET autoload_known_extensions=false")
+        con.execute("SET enable_progress_bar=false")
+        columns = [r[0] for r in con.execute("DESCRIBE SELECT * FROM read_parquet(?)", [str(file)]).fetchall()]
+        if columns != expected:
+            raise VerificationFailed(
+                "its columns are not those that the policy publishes", where=str(file), mend="Stage it again."
+            )
+        listed = ", ".join(_quoted(c) for c in keys)
+        con.execute(
+            f"CREATE TABLE classes AS SELECT row_number() OVER (ORDER BY {listed}) - 1 AS class_number, * "
+            f"FROM (SELECT {listed}, count(*) AS size FROM read_parquet(?) GROUP BY {listed})",
+            [str(file)],
+        )
+        cells = con.execute("SELECT * FROM classes ORDER BY class_number").df()
+        same = " AND ".join(f"c.{_quoted(k)} IS NOT DISTINCT FROM d.{_quoted(k)}" for k in keys)
+        counts: dict[str, IntArray] = {}
+        values: dict[str, tuple[str, ...]] = {}
+        for name in roles.sensitive:
+            found = con.execute(
+                f"SELECT c.class_number AS class_number, d.{_quoted(name)} AS value, count(*) AS n "
+                f"FROM read_parquet(?) d JOIN classes c ON {same} GROUP BY ALL",
+                [str(file)],
+            ).df()
+            values[name], counts[name] = _count_matrix(found, len(cells), policy.source.missing_label)
+    intervals: dict[str, FloatArray] = {}
+    sets: dict[str, SetCells] = {}
+    for name, qi in roles.quasi_identifiers.items():
+        if isinstance(qi, NumericQuasiIdentifier):
+            bounds = cells[[f"{name}_min", f"{name}_max"]].to_numpy(dtype=np.float64)
+            if not (np.isfinite(bounds).all() and (bounds[:, 0] <= bounds[:, 1]).all()):
+                raise VerificationFailed(
+                    f"the column '{name}' has a cell that is no interval", where=str(file), mend="Stage it again."
+                )
+            intervals[name] = bounds
+        else:
+            sets[name] = _set_cells(cells[name], file, name)
+    return EquivalenceClasses(cells["size"].to_numpy(dtype=np.int64), intervals, sets, values, counts)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _count_matrix(
+    found: pd.DataFrame, n_classes: int, missing_label: str
+) -> tuple[tuple[str, ...], IntArray]:
+    column = found["value"]
+    if pd.api.types.is_numeric_dtype(column):
+        texts = np.array([missing_label if np.isnan(v) else number_text(v) for v in column.astype(float)], dtype=object)
+    else:
+        texts = np.where(column.isna(), missing_label, column.astype(object))
+    codes, names = pd.factorize(texts, sort=True)
+    matrix = np.zeros((n_classes, len(names)), dtype=np.int64)
+    np.add.at(matrix, (found["class_number"].to_numpy(), codes), found["n"].to_numpy())
+    return tuple(str(name) for name in names), matrix
+
+
+def _set_cells(column: pd.Series[str], file: Path, name: str) -> SetCells:
+    codes, texts = pd.factorize(column)
+    try:
+        if (codes < 0).any():
+            raise ValueError("an empty cell")
+        read = [read_set(str(text)) for text in texts]
+    except ValueError:
+        raise VerificationFailed(
+            f"the column '{name}' has a cell that is no set of values", where=str(file), mend="Stage it again."
+        ) from None
+    domain = tuple(sorted({value for values in read if values is not None for value in values}))
+    rank = {value: i for i, value in enumerate(domain)}
+    member = np.zeros((len(read), len(domain)), dtype=bool)
+    whole = np.zeros(len(read), dtype=bool)
+    for i, values in enumerate(read):
+        if values is None:
+            member[i] = whole[i] = True
+        else:
+            member[i, [rank[value] for value in values]] = True
+    return SetCells(domain, member[codes], whole[codes])

@@ -1,0 +1,172 @@
+"""One space for everything that is compared: classes are boxes in it, people are points.
+
+Releases may have different quasi-identifiers, domains and sensitive values. The space holds the union;
+a release that does not publish a quasi-identifier covers all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from release_store.records import EquivalenceClasses
+from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable
+
+
+@dataclass(frozen=True)
+class Space:
+    """The quasi-identifiers with their domains, and the sensitive attributes with their values."""
+
+    numeric: tuple[str, ...]
+    domains: dict[str, tuple[str, ...]]
+    sensitive: dict[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """n classes in a space: `low`, `high` (n, p); `member[q]` (n, |domain|); `present[a]` (n, |values|).
+
+    A class published as `*` has all of `member[q]` and is marked in `whole` (n, q). `knows[a]` (n,) tells
+    whether the class's release publishes the attribute.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    member: tuple[BoolArray, ...]
+    whole: BoolArray
+    present: tuple[BoolArray, ...]
+    knows: BoolArray
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    def take(self, index: IntArray | BoolArray) -> Boxes:
+        """Return the classes at `index`."""
+        return Boxes(
+            self.low[index],
+            self.high[index],
+            tuple(m[index] for m in self.member),
+            self.whole[index],
+            tuple(p[index] for p in self.present),
+            self.knows[index],
+        )
+
+
+@dataclass(frozen=True)
+class Points:
+    """Distinct combinations of quasi-identifiers: `numbers` (n, p), nan: unknown; `codes` (n, q), -1: in no domain.
+
+    `place` (n_records,) is the point of each record.
+    """
+
+    numbers: FloatArray
+    codes: NDArray[np.int32]
+    place: IntArray
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+
+def space_of(classes: Iterable[EquivalenceClasses], table: PreparedTable | None = None) -> Space:
+    """Return the space that holds all these classes, and the people of `table`."""
+    numeric: dict[str, None] = {}
+    domains: dict[str, dict[str, None]] = {}
+    sensitive: dict[str, dict[str, None]] = {}
+    if table is not None:
+        numeric.update(dict.fromkeys(table.numeric_names))
+        for name in table.categorical_names:
+            domains.setdefault(name, {}).update(dict.fromkeys(table.domains[name]))
+    for each in classes:
+        numeric.update(dict.fromkeys(each.intervals))
+        for name, cells in each.sets.items():
+            domains.setdefault(name, {}).update(dict.fromkeys(cells.values))
+        for name, values in each.sensitive_values.items():
+            sensitive.setdefault(name, {}).update(dict.fromkeys(values))
+    return Space(
+        tuple(numeric),
+        {name: tuple(values) for name, values in domains.items()},
+        {name: tuple(values) for name, values in sensitive.items()},
+    )
+
+
+def boxes_of(classes: EquivalenceClasses, space: Space) -> Boxes:
+    """Place one release's classes in the space."""
+    n = classes.n_classes
+    low = np.full((n, len(space.numeric)), -np.inf)
+    high = np.full((n, len(space.numeric)), np.inf)
+    for column, name in enumerate(space.numeric):
+        if name in classes.intervals:
+            low[:, column], high[:, column] = classes.intervals[name].T
+    member: list[BoolArray] = []
+    whole = np.zeros((n, len(space.domains)), dtype=bool)
+    for column, (name, domain) in enumerate(space.domains.items()):
+        if name in classes.sets:
+            cells = classes.sets[name]
+            covered = _spread(cells.member, cells.values, domain)
+            whole[:, column] = cells.whole
+            covered[cells.whole] = True
+        else:
+            covered = np.ones((n, len(domain)), dtype=bool)
+            whole[:, column] = True
+        member.append(covered)
+    present: list[BoolArray] = []
+    knows = np.zeros((n, len(space.sensitive)), dtype=bool)
+    for column, (name, values) in enumerate(space.sensitive.items()):
+        if name in classes.counts:
+            present.append(_spread(classes.counts[name] > 0, classes.sensitive_values[name], values))
+            knows[:, column] = True
+        else:
+            present.append(np.zeros((n, len(values)), dtype=bool))
+    return Boxes(low, high, tuple(member), whole, tuple(present), knows)
+
+
+def concatenated(boxes: Sequence[Boxes]) -> Boxes:
+    """Return the classes of several releases in one row of boxes."""
+    return Boxes(
+        np.concatenate([b.low for b in boxes]),
+        np.concatenate([b.high for b in boxes]),
+        tuple(np.concatenate(parts) for parts in zip(*(b.member for b in boxes), strict=True)),
+        np.concatenate([b.whole for b in boxes]),
+        tuple(np.concatenate(parts) for parts in zip(*(b.present for b in boxes), strict=True)),
+        np.concatenate([b.knows for b in boxes]),
+    )
+
+
+def points_of(table: PreparedTable, space: Space) -> Points:
+    """Return the distinct combinations of quasi-identifiers in the source. O(n) a column."""
+    numbers = np.full((table.n_records, len(space.numeric)), np.nan)
+    for column, name in enumerate(space.numeric):
+        if name in table.numeric_names:
+            numbers[:, column] = table.numeric[:, table.numeric_names.index(name)]
+    codes = np.full((table.n_records, len(space.domains)), -1, dtype=np.int32)
+    for column, (name, domain) in enumerate(space.domains.items()):
+        if name in table.categorical_names:
+            rank = {value: i for i, value in enumerate(domain)}
+            translated = np.array([rank[value] for value in table.domains[name]], dtype=np.int32)
+            codes[:, column] = translated[table.codes[:, table.categorical_names.index(name)]]
+    first, place = distinct_rows([*numbers.T, *codes.T])
+    return Points(numbers[first], codes[first], place)
+
+
+def distinct_rows(columns: Sequence[NDArray[np.generic]]) -> tuple[IntArray, IntArray]:
+    """Return the first row of each distinct combination, and each row's combination. O(n) a column."""
+    key = np.zeros(len(columns[0]) if columns else 0, dtype=np.int64)
+    for column in columns:
+        part, found = pd.factorize(column, use_na_sentinel=False)
+        key, _ = pd.factorize(key * np.int64(len(found)) + part)
+    n = int(key.max(initial=-1)) + 1
+    first = np.empty(n, dtype=np.int64)
+    first[key[::-1]] = np.arange(len(key))[::-1]
+    return first, key.astype(np.int64)
+
+
+def _spread(marks: BoolArray, values: tuple[str, ...], domain: tuple[str, ...]) -> BoolArray:
+    """Move columns named `values` to their places among `domain`."""
+    rank = {value: i for i, value in enumerate(domain)}
+    out = np.zeros((len(marks), len(domain)), dtype=bool)
+    out[:, [rank[value] for value in values]] = marks
+    return out

@@ -1,0 +1,1 @@
+"""A candidate's files, and their digests."""
