@@ -13,7 +13,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from policy.errors import UsageError
+from policy.errors import StoreError, UsageError
 from release_store.canonical import canonical_json
 
 KEY_VARIABLE = "RELEASEGATE_SIGNING_KEY"
@@ -115,6 +115,6 @@ def signature_holds(checkpoint: Mapping[str, Any], public_key: str) -> bool:
         key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
         signed = canonical_json({name: checkpoint[name] for name in _SIGNED})
         key.verify(bytes.fromhex(str(checkpoint["signature"])), signed)
-    except (InvalidSignature, ValueError):
+    except (InvalidSignature, ValueError, StoreError):
         return False
     return True

@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from policy.errors import StoreError, UsageError
+from release_store import connection
+from release_store.connection import DATABASE, connect, transaction
+from release_store.store import ReleaseStore
+
+HOLDER = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print('held', flush=True); sys.stdin.read()"
+
+
+def test_a_store_that_another_process_holds_is_refused_by_its_process_id(store: ReleaseStore) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(store.root / DATABASE)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        with (
+            pytest.raises(StoreError, match=f"in use by process {holder.pid}"),
+            connect(store.root, timeout=0.2),
+        ):
+            pass
+        holder.communicate(b"")
+    with connect(store.root) as con:
+        assert con.execute("SELECT count(*) FROM event").fetchone() == (1,)
+
+
+def test_a_store_that_is_freed_in_time_is_opened(store: ReleaseStore) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(store.root / DATABASE)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        timer = threading.Timer(0.3, holder.kill)
+        timer.start()
+        with connect(store.root, timeout=20) as con:
+            assert con.execute("SELECT 1").fetchone() == (1,)
+        timer.join()
+
+
+def test_a_store_of_a_newer_schema_is_refused_in_one_line(store: ReleaseStore) -> None:
+    with transaction(store.root) as con:
+        con.execute("INSERT INTO schema_migration VALUES (999, 'later', 'now')")
+    with pytest.raises(StoreError, match=r"schema is 999") as caught:
+        ReleaseStore.open(store.root)
+    assert "\n" not in caught.value.finding
+
+
+def test_a_migration_that_breaks_leaves_nothing_behind(
+    store: ReleaseStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = connection.migrations()
+    newer = max(good) + 1
+    with monkeypatch.context() as patch:
+        broken = {**good, newer: ("broken.sql", "CREATE TABLE half (a INTEGER); SELECT * FROM nowhere")}
+        patch.setattr(connection, "_MIGRATIONS", broken)
+        with pytest.raises(StoreError, match="CatalogException"), connect(store.root):
+            pass
+    with connect(store.root) as con:
+        tables = {row[0] for row in con.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+        assert "half" not in tables
+        assert con.execute("SELECT max(number) FROM schema_migration").fetchone() == (max(good),)
+
+
+def test_a_migration_is_applied_once_and_keeps_what_is_there(
+    store: ReleaseStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = connection.migrations()
+    newer = max(good) + 1
+    sql = "CREATE TABLE added (a INTEGER); INSERT INTO added VALUES (7)"
+    monkeypatch.setattr(connection, "_MIGRATIONS", {**good, newer: ("added.sql", sql)})
+    for _ in range(2):
+        with connect(store.root) as con:
+            assert con.execute("SELECT a FROM added").fetchall() == [(7,)]
+    assert len(store.events()) == 1
+
+
+def test_migrations_are_numbered_without_gaps() -> None:
+    assert list(connection.migrations()) == list(range(1, len(connection.migrations()) + 1))
+
+
+def test_a_transaction_that_raises_keeps_nothing(store: ReleaseStore) -> None:
+    with pytest.raises(ZeroDivisionError), transaction(store.root) as con:
+        con.execute("INSERT INTO store_info VALUES ('a', 'b')").fetchall()[0][0] / 0
+    with connect(store.root) as con:
+        assert con.execute("SELECT * FROM store_info WHERE name = 'a'").fetchall() == []
+
+
+def test_an_error_of_the_database_is_told_without_what_was_being_written(store: ReleaseStore) -> None:
+    with pytest.raises(StoreError) as caught, transaction(store.root) as con:
+        con.execute("INSERT INTO store_info VALUES ('x', 'SECRET'), ('x', 'SECRET')")
+    assert "SECRET" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+def test_a_missing_or_broken_database_is_told(store: ReleaseStore, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no store here") as caught:
+        ReleaseStore.open(tmp_path / "elsewhere")
+    assert "releasegate init" in caught.value.mend
+    (store.root / DATABASE).write_bytes(b"x" * 5000)
+    with pytest.raises(StoreError, match="cannot be opened"):
+        ReleaseStore.open(store.root)
+
+
+def test_a_store_is_made_once_and_is_closed_to_others(store: ReleaseStore, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is a store already"):
+        ReleaseStore.create(store.root)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").touch()
+    with pytest.raises(UsageError, match="not an empty folder"):
+        ReleaseStore.create(tmp_path / "full")
+    assert store.root.stat().st_mode & 0o777 == 0o700
+    assert ReleaseStore.open(store.root).store_id == store.store_id
+
+
+def test_threads_take_turns(store: ReleaseStore) -> None:
+    def write(name: str) -> None:
+        for _ in range(5):
+            store.next_candidate_id("clinic", name)
+
+    threads = [threading.Thread(target=write, args=("2024",)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert store.next_candidate_id("clinic", "2024") == "clinic-2024-c21"
+
+
+@pytest.mark.parametrize("statement", ["DELETE FROM event", "UPDATE event SET actor = 'x'", "TRUNCATE event"])
+def test_the_log_refuses_to_be_changed(store: ReleaseStore, statement: str) -> None:
+    with duckdb.connect(str(store.root / DATABASE)) as con, pytest.raises(duckdb.Error, match="append only"):
+        con.execute(statement)
+
+
+def test_extensions_are_neither_fetched_nor_loaded_by_themselves(store: ReleaseStore) -> None:
+    with connect(store.root) as con:
+        found = con.execute(
+            "SELECT value FROM duckdb_settings() WHERE name IN "
+            "('autoinstall_known_extensions', 'autoload_known_extensions')"
+        ).fetchall()
+    assert found == [("false",), ("false",)]
