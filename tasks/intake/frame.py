@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from expectations.numbers import as_numbers
 from policy.model import ReleasePolicy
+from tasks.intake.sql import identifier, text_or_missing
 
 NATIVE_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
 LARGEST_POOL = 100_000
@@ -40,19 +41,17 @@ class FrameBuilder:
     @property
     def selection(self) -> str:
         """The SQL expressions of the wanted columns, in their order."""
-        return ", ".join(f"{self._expression(name)} AS {_identifier(name)}" for name in self.names)
+        return ", ".join(map(self._expression, self.names))
 
     def _expression(self, name: str) -> str:
-        column, kind = _identifier(name), self._types[name]
+        column, kind = identifier(name), self._types[name]
         if name in self.native:
-            return f"CAST({column} AS DOUBLE)"
-        text = f"CAST({column} AS VARCHAR)"
+            return f"CAST({column} AS DOUBLE) AS {column}"
         if kind in ("FLOAT", "DOUBLE"):
-            return f"CASE WHEN NOT isnan({column}) THEN {text} END"
+            return f"CASE WHEN NOT isnan({column}) THEN CAST({column} AS VARCHAR) END AS {column}"
         if self._missing and (kind == "VARCHAR" or kind.startswith("ENUM")):
-            tokens = ", ".join("'" + token.replace("'", "''") + "'" for token in self._missing)
-            return f"CASE WHEN {text} NOT IN ({tokens}) THEN {text} END"
-        return text
+            return text_or_missing(name, self._missing)
+        return f"CAST({column} AS VARCHAR) AS {column}"
 
     def add(self, chunk: pd.DataFrame) -> None:
         """Take the next rows. Equal texts are kept once, so that a cell of few values costs one pointer."""
@@ -84,10 +83,6 @@ def frame_digest(frame: pd.DataFrame) -> str:
         part = frame.iloc[start : start + ROWS_AT_ONCE]
         digest.update(part.to_csv(index=False, header=start == 0, lineterminator="\n").encode())
     return digest.hexdigest()
-
-
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _pooled(column: pd.Series, pool: dict[str, str]) -> NDArray[np.object_]:

@@ -14,6 +14,7 @@ from policy.model import ReleasePolicy
 from tasks.intake.columns import check_columns, check_distinct, shown
 from tasks.intake.frame import FrameBuilder, frame_digest
 from tasks.intake.source import TableSource, find_source
+from tasks.intake.sql import literal, text_or_missing
 from tasks.intake.text import (
     check_text,
     file_digest,
@@ -146,20 +147,22 @@ def _connect(base: Path) -> duckdb.DuckDBPyConnection:
             "temp_directory": "",  # rows are never spilled to a disk
         }
     )
-    connection.execute(f"SET file_search_path = {_literal(str(base.resolve()))}")
+    connection.execute(f"SET file_search_path = {literal(str(base.resolve()))}")
     return connection
 
 
 def _input_view(source: TableSource, path: Path, policy: ReleasePolicy, header: list[str]) -> str:
-    file = _literal(re.sub(r"([*?\[])", r"[\1]", str(path.resolve())))  # a name, not a pattern of names
+    file = literal(re.sub(r"([*?\[])", r"[\1]", str(path.resolve())))  # a name, not a pattern of names
     if source.format == "parquet":
         return f"CREATE VIEW input AS SELECT * FROM read_parquet({file}, hive_partitioning = false)"
-    columns = ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in header)
-    missing = ", ".join(_literal(token) for token in policy.source.missing or (NO_CELL,))
+    columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in header)
+    # DuckDB hands a query's TRY_CAST down to its reader of CSV, which would reject the row; it cannot
+    # hand it through these expressions.
+    cells = ", ".join(text_or_missing(name, policy.source.missing or (NO_CELL,)) for name in header)
     return (
-        f"CREATE VIEW input AS SELECT * FROM read_csv({file}, columns = {{{columns}}}, auto_detect = false, "
-        f"header = true, delim = {_literal(source.delimiter)}, quote = '\"', escape = '\"', "
-        f"strict_mode = true, store_rejects = true, nullstr = [{missing}], "
+        f"CREATE VIEW input AS SELECT {cells} FROM read_csv({file}, columns = {{{columns}}}, "
+        f"delim = {literal(source.delimiter)}, quote = '\"', escape = '\"', header = true, "
+        f"auto_detect = false, strict_mode = true, store_rejects = true, nullstr = [{literal(NO_CELL)}], "
         f"encoding = '{policy.source.encoding}', hive_partitioning = false, "
         f"compression = '{'gzip' if is_compressed(path) else 'none'}')"
     )
@@ -188,6 +191,8 @@ def _fetch(
 
 def _rejected(connection: duckdb.DuckDBPyConnection, path: Path, policy: ReleasePolicy) -> str:
     """Return what is wrong with the first row that DuckDB rejected, or nothing."""
+    if not connection.execute("FROM duckdb_tables() WHERE table_name = 'reject_errors'").fetchall():
+        return ""  # the query left the file unread
     first = connection.execute(
         "SELECT line_byte_position, error_type, error_message FROM reject_errors "
         "ORDER BY line_byte_position, byte_position LIMIT 1"
@@ -226,7 +231,3 @@ def _problem(error: duckdb.Error, source: TableSource, header: list[str]) -> tup
             "Save the file with one kind of line end.",
         )
     return f"cannot be read ({kind})", "The file may be damaged: write it again."
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
