@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from examples.register.generate import generate, write
 from policy.load import load_policy, policy_document
-from policy.model import NumericQuasiIdentifier, ReleasePolicy
+from policy.model import ReleasePolicy
+from tasks.intake.read import read_table
 
 ROOT = Path(__file__).parents[2]
 POLICIES = ROOT / "examples" / "policies"
@@ -60,56 +60,22 @@ def test_the_data_set_fits_its_policy(name: str, period: str) -> None:
 
 
 def _check_fit(policy: ReleasePolicy, table: Path, period: str) -> None:
-    """Hold columns, keys, allowed values, bounds, missing shares and the whole table's privacy model."""
-    with duckdb.connect() as con:
-        _read(con, policy, table, period)
-        columns = [row[0] for row in con.execute("describe source").fetchall()]
-        assert sorted(columns) == sorted(policy.roles.columns())
-        n = _one(con, "select count(*) from source")
-        assert n >= policy.expectations.rows.min
-        if policy.roles.key is not None:
-            assert _one(con, f'select count(distinct "{policy.roles.key}") from source') == n
-        for name in columns:
-            allowed = policy.expectations.missing_in.get(name, policy.expectations.missing)
-            assert _one(con, f'select count(*) from source where "{name}" is null') <= allowed * n, name
-        for name, qi in policy.roles.quasi_identifiers.items():
-            if isinstance(qi, NumericQuasiIdentifier):
-                low, high = qi.bounds
-                held = f'coalesce(try_cast("{name}" as bigint) between {low} and {high}, false)'
-                assert (
-                    _one(con, f'select count(*) from source where "{name}" is not null and not {held}') == 0
-                )
-            else:
-                assert qi.allowed is not None, name
-                assert _values(con, name) <= set(qi.allowed), name
-        for name, attribute in policy.roles.sensitive.items():
-            if attribute.values is not None:
-                assert _values(con, name) <= set(attribute.values)
-            most = _one(con, f'select max(c) from (select count(*) c from source group by "{name}")')
-            assert most / n < policy.privacy.p_max - 0.05, name
-            assert len(_values(con, name)) >= max(policy.privacy.e, policy.privacy.l), name
-
-
-def _read(con: duckdb.DuckDBPyConnection, policy: ReleasePolicy, table: Path, period: str) -> None:
-    source = policy.source
-    con.execute("set enable_progress_bar = false")
-    if table.suffix == ".parquet":
-        con.execute(f"create view input as from '{table}'")
-    else:
-        con.execute(
-            f"create view input as from read_csv('{table}', all_varchar = true, header = true, "
-            f"delim = '{source.delimiter}', nullstr = {list(source.missing)})"
-        )
-    query = (source.query or "select * from input").replace("{period}", period)
-    con.execute(f"create table source as select columns(*)::varchar from ({query})")
-
-
-def _one(con: duckdb.DuckDBPyConnection, query: str) -> int:
-    row = con.execute(query).fetchone()
-    assert row is not None
-    return int(row[0])
-
-
-def _values(con: duckdb.DuckDBPyConnection, name: str) -> set[str]:
-    rows = con.execute(f'select distinct "{name}" from source where "{name}" is not null').fetchall()
-    return {row[0] for row in rows}
+    """Hold columns, key, allowed values, bounds, missing shares and the whole table's privacy model."""
+    frame = read_table(policy, input_path=table, period=period, base=POLICIES).frame
+    roles = policy.roles
+    assert len(frame) >= policy.expectations.rows.min
+    if roles.key is not None:
+        assert frame[roles.key].is_unique
+    for name in frame.columns:
+        allowed = policy.expectations.missing_in.get(name, policy.expectations.missing)
+        assert frame[name].isna().mean() <= allowed, name
+    for name, numeric in roles.numeric.items():
+        assert frame[name].dropna().between(*numeric.bounds).all(), name
+    for name, categorical in roles.categorical.items():
+        assert categorical.allowed is not None, name
+        assert set(frame[name].dropna()) <= set(categorical.allowed), name
+    for name, attribute in roles.sensitive.items():
+        shares = frame[name].value_counts(normalize=True)
+        assert set(shares.index) <= set(attribute.values or shares.index), name
+        assert shares.max() < policy.privacy.p_max - 0.05, name
+        assert len(shares) >= max(policy.privacy.e, policy.privacy.l), name

@@ -1,0 +1,194 @@
+"""Names, counts and bounds of a table's columns: all that a drafted policy is guessed from."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, cast
+
+import duckdb
+
+from policy.errors import InputError, UsageError
+from tasks.intake.columns import check_distinct
+from tasks.intake.source import SUFFIXES
+from tasks.intake.sql import identifier, literal
+from tasks.intake.text import DELIMITERS, LONGEST_HEADER, check_text, is_compressed, open_bytes, read_header
+
+# Ways to write that a value is unknown. "None" is left out: it often says "nothing", which is a value.
+MISSING_TOKENS = ("", "?", "NA", "N/A", "NULL", "null", "NaN", "nan", ".")
+Encoding = Literal["utf-8", "latin-1"]
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """What is counted of a column; missing cells are left out of all but `rows`."""
+
+    name: str
+    rows: int
+    known: int
+    distinct: int
+    most: int  # rows with the most frequent value
+    numeric: bool  # every known value is a finite number, none is a code with leading zeros
+    integer: bool
+    low: float
+    high: float
+
+    @property
+    def missing_share(self) -> float:
+        """The share of rows without a value."""
+        return 1 - self.known / self.rows
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """How a table is written and what its columns hold."""
+
+    rows: int
+    columns: tuple[ColumnFacts, ...]
+    delimiter: str
+    encoding: Encoding
+    missing: tuple[str, ...]
+    connection: duckdb.DuckDBPyConnection
+
+    def values(self, name: str) -> tuple[str, ...]:
+        """Return the distinct values of a column, sorted; ask for quasi-identifiers only."""
+        query = f"select distinct {identifier(name)} v from cells where v is not null order by v"
+        return tuple(row[0] for row in self.connection.execute(query).fetchall())
+
+
+@contextmanager
+def table_facts(table: Path) -> Iterator[TableFacts]:
+    """Read a CSV (also .gz) or Parquet file and count; the facts are good inside the `with`.
+
+    Raises UsageError where there is no such file or its kind is unknown, InputError where it cannot be
+    read as a table of at least one row. No message holds a cell.
+    """
+    if not table.is_file():
+        raise UsageError("no such file", where=str(table), mend="Give the path of a CSV or Parquet file.")
+    kind = next((SUFFIXES[suffix] for suffix in SUFFIXES if table.name.lower().endswith(suffix)), None)
+    if kind is None:
+        raise UsageError(
+            f"the kind of file '{table.suffix}' is not known",
+            where=str(table),
+            mend=f"Give a file named {', '.join(SUFFIXES)}.",
+        )
+    delimiter = ","
+    encoding: Encoding = "utf-8"
+    file = literal(re.sub(r"([*?\[])", r"[\1]", str(table.resolve())))  # a name, not a pattern of names
+    if kind == "parquet":
+        reader = f"read_parquet({file}, hive_partitioning = false)"
+    else:
+        encoding = _encoding(table)
+        delimiter, header = _header(table, encoding)
+        columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in header)
+        reader = (
+            f"read_csv({file}, columns = {{{columns}}}, auto_detect = false, header = true, "
+            f"delim = {literal(delimiter)}, quote = '\"', escape = '\"', strict_mode = true, "
+            f"encoding = '{encoding}', compression = '{'gzip' if is_compressed(table) else 'none'}', "
+            "hive_partitioning = false)"
+        )
+    with duckdb.connect() as con:
+        con.execute("SET enable_progress_bar = false")
+        _load(con, reader, table)
+        names = [row[0] for row in con.execute("DESCRIBE cells").fetchall()]
+        rows = int(_row(con, "SELECT count(*) FROM cells")[0])
+        if not rows:
+            raise InputError("the table has no rows", where=str(table), mend="Draft from a filled table.")
+        missing = _blank_missing(con, names)
+        yield TableFacts(
+            rows, tuple(_column(con, name, rows) for name in names), delimiter, encoding, missing, con
+        )
+
+
+def _load(con: duckdb.DuckDBPyConnection, reader: str, table: Path) -> None:
+    """Create the table `cells`, all text."""
+    problem = ""
+    try:
+        con.execute(f"CREATE TABLE cells AS SELECT columns(*)::VARCHAR FROM {reader}")
+    except duckdb.Error as error:
+        # DuckDB's own message may quote a line of the file.
+        problem = type(error).__name__
+    if problem:
+        raise InputError(
+            f"cannot be read as a table ({problem})",
+            where=str(table),
+            mend="Check that it is whole; in a CSV file, that every line has as many cells as line 1.",
+        )
+
+
+def _encoding(table: Path) -> Encoding:
+    """Return UTF-8 where the text is that, else Latin-1, which any text is."""
+    try:
+        check_text(table, "utf-8")
+    except InputError:
+        check_text(table, "latin-1")
+        return "latin-1"
+    return "utf-8"
+
+
+def _header(table: Path, encoding: Encoding) -> tuple[str, list[str]]:
+    """Return the delimiter that cuts the first line into most columns, and their names."""
+    with open_bytes(table) as file, io.TextIOWrapper(file, encoding, newline="") as text:
+        line = re.sub('"[^"]*"', "", text.readline(LONGEST_HEADER))
+    delimiter = max(DELIMITERS, key=line.count)
+    names = read_header(table, encoding, delimiter)
+    # The first line of a file without names is a person's row, which must not be told.
+    if any(re.fullmatch(r"[-+]?[0-9][0-9.]*", name.strip()) for name in names):
+        raise InputError(
+            "line 1 holds numbers: it seems to be a row, not the names of the columns",
+            where=str(table),
+            mend="Put the columns' names in line 1.",
+        )
+    check_distinct(names, str(table), tell=False)
+    return delimiter, names
+
+
+def _blank_missing(con: duckdb.DuckDBPyConnection, names: list[str]) -> tuple[str, ...]:
+    """Set cells that say "unknown" to null; return the ways in which the table says it."""
+    tokens = ", ".join(map(literal, MISSING_TOKENS))
+    found: set[str] = {""}
+    for name in names:
+        column = identifier(name)
+        query = f"select distinct {column} from cells where {column} in ({tokens})"
+        found.update(row[0] for row in con.execute(query).fetchall())
+        con.execute(f"update cells set {column} = null where {column} in ({tokens})")
+    return tuple(token for token in MISSING_TOKENS if token in found)
+
+
+def _column(con: duckdb.DuckDBPyConnection, name: str, rows: int) -> ColumnFacts:
+    column = identifier(name)
+    known, distinct, numbers, whole, coded, low, high = _row(
+        con,
+        f"""
+        select count(v), count(distinct v), count(x), count(*) filter (x = floor(x)),
+               count(*) filter (regexp_matches(v, '^0[0-9]')), min(x), max(x)
+        from (
+            select {column} as v,
+                   case when isfinite(try_cast({column} as double)) then try_cast({column} as double) end as x
+            from cells
+        )
+        """,
+    )
+    most = _row(con, f"select max(n) from (select count({column}) as n from cells group by {column})")[0]
+    numeric = known > 0 and numbers == known and coded == 0
+    return ColumnFacts(
+        name=name,
+        rows=rows,
+        known=int(known),
+        distinct=int(distinct),
+        most=int(most),
+        numeric=numeric,
+        integer=numeric and whole == known,
+        low=low if numeric else 0.0,
+        high=high if numeric else 0.0,
+    )
+
+
+def _row(con: duckdb.DuckDBPyConnection, query: str) -> tuple[float, ...]:
+    row = con.execute(query).fetchone()
+    assert row is not None  # noqa: S101 -- an aggregate always has one row
+    return cast("tuple[float, ...]", row)

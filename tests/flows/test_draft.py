@@ -1,0 +1,387 @@
+"""Drafting a policy from a table: what is guessed, what is left to a person, and what never stands in it."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flows.draft import UNDECIDED, draft
+from flows.draft_guesses import words_of
+from policy.errors import InputError, PolicyError, UsageError
+from policy.load import parse_policy
+from policy.model import CategoricalQuasiIdentifier, NumericQuasiIdentifier, ReleasePolicy
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Return a function that writes columns as a CSV file and returns its path."""
+
+    def _write(columns: dict[str, list[str]], name: str = "table.csv", delimiter: str = ",") -> Path:
+        path = tmp_path / name
+        _write_csv(path, columns, delimiter)
+        return path
+
+    return _write
+
+
+def _write_csv(path: Path, columns: dict[str, list[str]], delimiter: str = ",") -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter=delimiter, quoting=csv.QUOTE_ALL)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+
+
+def _policy(table: Path) -> ReleasePolicy:
+    return parse_policy(draft(table), table.with_suffix(".yaml"))
+
+
+def _register(rows: int = 100) -> dict[str, list[str]]:
+    """A table in which every role occurs; every cell that must not be told starts with CANARY."""
+    numbers = range(rows)
+    return {
+        "patient_id": [f"CANARY-key-{i}" for i in numbers],
+        "family_name": [f"CANARY-name-{i}" for i in numbers],
+        "remarks": [f"CANARY-remark-{i}" for i in numbers],
+        "age": [str(18 + i % 60) for i in numbers],
+        "sex": ["female" if i % 2 else "male" for i in numbers],
+        "postcode": [f"0{1000 + i % 7}" for i in numbers],
+        "smoker": ["yes" if i % 3 else "no" for i in numbers],
+        "diagnosis": [f"CANARY-diagnosis-{i % 5}" for i in numbers],
+        "monthly_income": [str(987_000 + i * 13) for i in numbers],
+        "reading": [str(987_000.5 + i) for i in numbers],
+        "constant": ["CANARY-same" for _ in numbers],
+    }
+
+
+def test_each_column_gets_the_role_that_its_name_and_counts_suggest(write: Write) -> None:
+    roles = _policy(write(_register())).roles
+    assert roles.key == "patient_id"
+    assert roles.identifiers == ("family_name", "remarks")
+    assert list(roles.quasi_identifiers) == ["age", "sex", "postcode", "smoker"]
+    assert list(roles.sensitive) == ["diagnosis", "monthly_income"]
+    assert roles.dropped == ("reading", "constant")
+    assert roles.kept == ()
+
+
+def test_a_diagnosis_is_stable_and_an_income_is_a_transient_number(write: Write) -> None:
+    sensitive = _policy(write(_register())).roles.sensitive
+    assert (sensitive["diagnosis"].stability, sensitive["diagnosis"].type) == ("stable", "categorical")
+    assert (sensitive["monthly_income"].stability, sensitive["monthly_income"].type) == (
+        "transient",
+        "numeric",
+    )
+
+
+def test_numbers_get_bounds_and_codes_get_values(write: Write) -> None:
+    columns = _policy(write(_register())).roles.quasi_identifiers
+    age, postcode = columns["age"], columns["postcode"]
+    assert isinstance(age, NumericQuasiIdentifier)
+    assert (age.type, age.bounds, age.moves) == ("integer", (15, 80), (0, 1))
+    assert isinstance(postcode, CategoricalQuasiIdentifier)
+    assert postcode.values == tuple(f"0{1000 + i}" for i in range(7))
+
+
+def test_no_key_identifier_sensitive_or_dropped_cell_stands_in_the_draft(write: Write) -> None:
+    text = draft(write(_register()))
+    assert "CANARY" not in text
+    assert "987" not in text
+
+
+def test_values_of_a_quasi_identifier_are_listed_up_to_50(write: Write) -> None:
+    table = write(
+        {
+            "city": [f"city {i % 50}" for i in range(200)],
+            "town": [f"town {i % 51}" for i in range(200)],
+            "disease": [f"d{i % 4}" for i in range(200)],
+        }
+    )
+    columns = _policy(table).roles.categorical
+    assert set(columns["city"].values or ()) == {f"city {i}" for i in range(50)}
+    assert columns["town"].values is None
+    assert "51 values" in draft(table)
+    assert "town 1" not in draft(table)
+
+
+def test_every_guess_is_explained_in_a_comment(write: Write) -> None:
+    text = draft(write(_register()))
+    for why in (
+        "unique in every row, and named like a key",
+        "its name says 'name'",
+        "nearly unique text: 100 distinct values in 100 rows",
+        "its name says 'age'",
+        "only 2 distinct values: it may be known of a person, or be sensitive",
+        "its name says 'diagnosis'; 5 distinct values, the most frequent in 20 rows",
+        "1 distinct value: it tells nothing",
+    ):
+        assert why in text
+
+
+def test_a_table_without_a_recognised_sensitive_attribute_is_left_undecided(write: Write) -> None:
+    columns = _register()
+    del columns["diagnosis"], columns["monthly_income"]
+    with pytest.raises(PolicyError) as refused:
+        _policy(write(columns))
+    message = str(refused.value)
+    assert "roles.sensitive.DECIDE" in message
+    assert "DECIDE: name the sensitive column, and say stable or transient" in message
+
+
+def test_a_table_without_a_quasi_identifier_is_left_undecided(write: Write) -> None:
+    with pytest.raises(PolicyError, match=r"roles\.quasi_identifiers\.DECIDE(.|\n)*others may know"):
+        _policy(write({"disease": ["a", "b", "c"]}))
+
+
+def test_an_undecided_draft_loads_once_a_person_has_decided(write: Write) -> None:
+    text = draft(write({"age": [str(i) for i in range(30)], "answer": [f"a{i % 3}" for i in range(30)]}))
+    document = yaml.safe_load(text)
+    assert list(document["roles"]["sensitive"]) == [UNDECIDED]
+    del document["roles"]["quasi_identifiers"]["answer"]
+    document["roles"]["sensitive"] = {"answer": {"stability": "stable"}}
+    assert parse_policy(yaml.safe_dump(document), Path("mended.yaml")).roles.key is None
+
+
+def test_a_job_is_sensitive_only_where_nothing_plainer_is(write: Write) -> None:
+    rows = {"age": [str(i) for i in range(40)], "job": [f"job {i % 6}" for i in range(40)]}
+    assert list(_policy(write(rows)).roles.sensitive) == ["job"]
+    rows["disease"] = [f"d{i % 4}" for i in range(40)]
+    roles = _policy(write(rows)).roles
+    assert list(roles.sensitive) == ["disease"]
+    assert "job" in roles.quasi_identifiers
+
+
+def test_a_person_key_that_repeats_is_left_out_as_an_identifier(write: Write) -> None:
+    rows = {
+        "visit_id": [f"v{i}" for i in range(200)],
+        "person_id": [f"p{i % 90}" for i in range(200)],
+        "age": [str(i % 80) for i in range(200)],
+        "disease": [f"d{i % 4}" for i in range(200)],
+    }
+    roles = _policy(write(rows)).roles
+    assert roles.key == "visit_id"
+    assert roles.identifiers == ("person_id",)
+
+
+def test_free_text_on_a_sensitive_matter_is_not_published(write: Write) -> None:
+    rows = _register()
+    rows["treatment_notes"] = [f"long story {i}" for i in range(100)]
+    assert "treatment_notes" in _policy(write(rows)).roles.identifiers
+
+
+def test_a_sensitive_column_of_two_values_lowers_e(write: Write) -> None:
+    rows = {"age": [str(i) for i in range(40)], "hiv": ["yes" if i < 8 else "no" for i in range(40)]}
+    policy = _policy(write(rows))
+    assert policy.privacy.e == 2
+    assert "in 80% of the rows" in draft(write(rows))
+
+
+def test_many_columns_of_few_values_do_not_all_become_quasi_identifiers(write: Write) -> None:
+    rows = {f"flag{chr(97 + i)}": [str(j % 3) for j in range(30)] for i in range(12)}
+    roles = _policy(write(rows | {"disease": [f"d{i % 4}" for i in range(30)]})).roles
+    assert len(roles.quasi_identifiers) == 8
+    assert len(roles.dropped) == 4
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_delimiter_is_found(write: Write, delimiter: str) -> None:
+    policy = _policy(write(_register(), delimiter=delimiter))
+    assert policy.source.delimiter == delimiter
+    assert policy.roles.key == "patient_id"
+
+
+def test_ways_to_say_unknown_are_found_and_not_taken_for_values(write: Write) -> None:
+    rows = _register()
+    rows["sex"][:10] = ["?"] * 10
+    rows["age"][:3] = ["NA"] * 3
+    policy = _policy(write(rows))
+    assert policy.source.missing == ("", "?", "NA")
+    assert policy.roles.categorical["sex"].values == ("female", "male")
+    assert policy.roles.numeric["age"].type == "integer"
+    assert policy.expectations.missing_in["sex"] >= 0.10
+    assert "age" not in policy.expectations.missing_in
+
+
+def test_latin_1_and_gzip_are_read(tmp_path: Path) -> None:
+    text = "age,town,disease\n" + "".join(f"{i},Z\xfcrich{i % 3},d{i % 3}\n" for i in range(30))
+    (tmp_path / "old.csv").write_bytes(text.encode("latin-1"))
+    assert _policy(tmp_path / "old.csv").source.encoding == "latin-1"
+    (tmp_path / "new.csv.gz").write_bytes(gzip.compress(text.encode()))
+    policy = _policy(tmp_path / "new.csv.gz")
+    assert policy.source.encoding == "utf-8"
+    assert policy.roles.categorical["town"].values == ("Z\xfcrich0", "Z\xfcrich1", "Z\xfcrich2")
+
+
+def test_parquet_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "survey.parquet"
+    duckdb.execute(
+        "copy (select i as person_id, (i % 70)::smallint as age, i / 3.0 as height, "
+        "i % 2 = 0 as married, 'd' || (i % 4) as disease from range(200) t(i)) "
+        f"to '{path}' (format parquet)"
+    )
+    roles = _policy(path).roles
+    assert roles.key == "person_id"
+    assert {name: qi.type for name, qi in roles.quasi_identifiers.items()} == {
+        "age": "integer",
+        "height": "numeric",
+        "married": "categorical",
+    }
+    assert roles.categorical["married"].values == ("false", "true")
+
+
+@pytest.mark.parametrize(
+    ("file", "series", "path"),
+    [
+        ("register-2026Q1.csv", "register", "register-{period}.csv"),
+        ("visits_2026-03.csv", "visits", "visits_{period}.csv"),
+        ("2026.csv", "series", "{period}.csv"),
+        ("panel_2003q3_2014q2.csv", "panel_2003q3_2014q2", "panel_2003q3_2014q2.csv"),
+        ("my table (final).csv", "my-table-final", "my table (final).csv"),
+    ],
+)
+def test_the_series_is_named_after_the_file(write: Write, file: str, series: str, path: str) -> None:
+    policy = _policy(write(_register(), name=file))
+    assert (policy.series, policy.source.path) == (series, path)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "bounds"),
+    [
+        (17, 90, (15, 90)),
+        (0, 104, (0, 110)),
+        (1, 14, (1, 14)),
+        (-8019, 102_127, (-10_000, 110_000)),
+        (0.013, 0.987, (0, 1)),
+        (1e20, 3e20, (1e20, 3e20)),
+    ],
+)
+def test_bounds_are_rounded_outwards(
+    write: Write, low: float, high: float, bounds: tuple[float, float]
+) -> None:
+    middle = (low + high) / 2
+    rows = {"age": [str(low), str(high), str(middle)], "disease": ["a", "b", "c"]}
+    assert _policy(write(rows)).roles.numeric["age"].bounds == pytest.approx(bounds)
+
+
+def test_a_name_is_cut_into_its_words() -> None:
+    assert words_of("birthDate") == words_of("birth_date") == words_of("Birth-Date 2") == {"birth", "date"}
+
+
+# Faults
+
+
+@pytest.mark.parametrize("name", ["none.csv", "folder"])
+def test_what_is_no_file_is_a_usage_error(tmp_path: Path, name: str) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(UsageError, match="no such file"):
+        draft(tmp_path / name)
+
+
+def test_an_unknown_kind_of_file_is_a_usage_error(tmp_path: Path) -> None:
+    (tmp_path / "table.xlsx").write_bytes(b"PK")
+    with pytest.raises(UsageError, match=r"'\.xlsx' is not known"):
+        draft(tmp_path / "table.xlsx")
+
+
+@pytest.mark.parametrize(
+    ("content", "finding"),
+    [
+        (b"", "the file is empty"),
+        (b"age,,sex\n1,2,3\n", "column 2 has no name"),
+        (b"age,Age\n1,2\n", "columns 1 and 2 have the same name"),
+        (b"age,sex\n", "no rows"),
+        (b"age;sex\n", "no rows"),
+        (b"age,sex\n1,\0\n", "line 2 holds a NUL byte"),
+        (b"39,CANARY\n40,CANARY\n", "line 1 holds numbers"),
+        (b"age,sex\n" + b"1,f\n" * 50 + b"1,f,CANARY\n" + b"1,f\n" * 50, "cannot be read as a table"),
+    ],
+)
+def test_a_broken_table_is_an_input_error_without_its_cells(
+    tmp_path: Path, content: bytes, finding: str
+) -> None:
+    (tmp_path / "table.csv").write_bytes(content)
+    with pytest.raises(InputError) as refused:
+        draft(tmp_path / "table.csv")
+    assert finding in str(refused.value)
+    assert "CANARY" not in str(refused.value)
+    assert len(str(refused.value).splitlines()) <= 2
+
+
+@pytest.mark.parametrize("name", ["table.parquet", "table.csv.gz"])
+def test_a_damaged_file_is_an_input_error(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"CANARY CANARY CANARY")
+    with pytest.raises(InputError) as refused:
+        draft(tmp_path / name)
+    assert "CANARY" not in str(refused.value)
+
+
+# Any table
+
+NAMES = st.one_of(
+    st.sampled_from(
+        [
+            "id",
+            "person_key",
+            "name",
+            "age",
+            "sex",
+            "zip code",
+            "birthDate",
+            "diagnosis",
+            "income",
+            "job",
+            "yes",
+        ]
+    ),
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n\0"), min_size=1, max_size=8),
+)
+CELLS = st.one_of(
+    st.sampled_from(
+        ["", "?", "yes", "no", "null", "1e5", "007", "-3", "2.5", "inf", "a: b", "#", "*", "'", '"']
+    ),
+    st.integers(-(10**19), 10**19).map(str),
+    st.floats(allow_nan=False).map(str),
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6),
+)
+
+
+@st.composite
+def tables(pick: st.DrawFn) -> dict[str, list[str]]:
+    names = pick(st.lists(NAMES, min_size=2, max_size=5, unique_by=str.casefold))
+    rows = pick(st.integers(1, 8))
+    return {name: pick(st.lists(CELLS, min_size=rows, max_size=rows)) for name in names}
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables())
+def test_any_table_gives_a_policy_that_loads_or_says_what_to_decide(columns: dict[str, list[str]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table.csv"
+        _write_csv(path, columns)
+        try:
+            text = draft(path)
+        except InputError as error:
+            # Only names that are none are refused.
+            assert any(not name.strip() or name.strip()[-1].isdigit() for name in columns), error  # noqa: PT017
+            return
+    n_rows = len(next(iter(columns.values())))
+    assert text.startswith(f"# A policy drafted from a table of {n_rows} rows and {len(columns)} columns.")
+    if re.search(rf"^    {UNDECIDED}: ", text, re.MULTILINE):
+        with pytest.raises(PolicyError, match=rf"\.{UNDECIDED}(.|\n)*{UNDECIDED}: name the"):
+            parse_policy(text, path)
+    else:
+        policy = parse_policy(text, path)
+        assert sorted(policy.roles.columns()) == sorted(columns)
+        for name, qi in policy.roles.numeric.items():
+            known = [float(cell) for cell in columns[name] if cell not in policy.source.missing]
+            assert qi.bounds[0] <= min(known) <= max(known) <= qi.bounds[1]
