@@ -191,7 +191,7 @@ class Gates(Section):
     err: Limit | None = None
     umr: Limit | None = None
     sadr: Limit | None = None
-    ncp: Limit | None = None
+    ncp: Limit = Limit(max=0.5)
     suppression: Limit = Limit(max=0.05)
     transient: Literal["compare", "ignore"] = "compare"
 
@@ -230,6 +230,7 @@ class ReleasePolicy(Section):
     """Everything that a user decides about one series of releases."""
 
     series: Name
+    period: Literal["given", "daily", "weekly", "monthly", "quarterly"] = "given"
     source: Source = Source()
     roles: Roles
     expectations: Expectations = Expectations()

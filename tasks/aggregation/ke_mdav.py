@@ -197,7 +197,9 @@ class _Leaf:
         The whole leaf is valid, so this ends at the latest with all groups in one.
         """
         centre = self.points[stuck].mean(axis=0)
-        near = sorted(groups, key=lambda group: float(((self.points[group].mean(axis=0) - centre) ** 2).sum()))
+        near = sorted(
+            groups, key=lambda group: float(((self.points[group].mean(axis=0) - centre) ** 2).sum())
+        )
         joined = stuck
         while near and not self.local.group_holds(joined):
             joined = np.concatenate([joined, near.pop(0)])

@@ -24,9 +24,7 @@ class MondrianParameters(Parameters):
 def bind(parameters: Parameters, privacy: Privacy, _seed: int) -> BoundMethod:
     """Fix parameters and model; the method draws nothing."""
     assert isinstance(parameters, MondrianParameters)  # noqa: S101 -- the registry made them
-    rule = SplitRule(
-        stop_size=parameters.leaf_size or 2 * privacy.k - 1, score="widest", quantiles=(0.5,)
-    )
+    rule = SplitRule(stop_size=parameters.leaf_size or 2 * privacy.k - 1, score="widest", quantiles=(0.5,))
 
     def represent(table: PreparedTable, _progress: Progress) -> Representation:
         unit = unit_ranges(table)

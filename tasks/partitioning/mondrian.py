@@ -63,9 +63,7 @@ def partition(
         n_leaves += int(is_leaf.sum())
         done += int(in_leaf.sum())
         progress(done / n, f"{n_leaves} leaves")
-        sorted_records, starts = _split(
-            n, sorted_records, starts, node_of, cut_dimension, cut_position
-        )
+        sorted_records, starts = _split(n, sorted_records, starts, node_of, cut_dimension, cut_position)
     return labels
 
 
@@ -120,7 +118,10 @@ def _best_cuts(
     cut_dimension = np.full(len(sizes), -1, dtype=np.int64)
     cut_position = starts[1:].copy()
     spans = np.column_stack(
-        [(points[r[starts[1:] - 1], d] - points[r[starts[:-1]], d]) / root_span[d] for d, r in enumerate(sorted_records)]
+        [
+            (points[r[starts[1:] - 1], d] - points[r[starts[:-1]], d]) / root_span[d]
+            for d, r in enumerate(sorted_records)
+        ]
     )
     candidates = np.flatnonzero(
         (sizes >= 2 * constraints.k) & (sizes > rule.stop_size) & (spans.max(axis=1, initial=0) > 0)
@@ -140,7 +141,9 @@ def _best_cuts(
         part = candidates[first : first + step]
         for d, records in enumerate(sorted_records):
             cuts = _cut_positions(points[records, d], starts, part, constraints.k, rule.quantiles)
-            scores = _scores(points, records, starts, part, cuts, constraints, rule, root_span, spans[part], d)
+            scores = _scores(
+                points, records, starts, part, cuts, constraints, rule, root_span, spans[part], d
+            )
             choice = scores.argmax(axis=1)
             score = scores[np.arange(len(part)), choice]
             better = (score > best[first : first + step]) & (score > rule.min_score)
@@ -203,7 +206,9 @@ def _scores(
     gain_entropy = np.zeros(cuts.shape)
     for column in constraints.columns:
         left, right = buckets.counts(column)
-        ranges = buckets.ranges(column.numbers) if column.numbers is not None else ((None, None), (None, None))
+        ranges = (
+            buckets.ranges(column.numbers) if column.numbers is not None else ((None, None), (None, None))
+        )
         feasible &= constraints.column_holds(column, left, *ranges[0])
         feasible &= constraints.column_holds(column, right, *ranges[1])
         if rule.score == "eq7":
@@ -246,7 +251,9 @@ class _Buckets:
         running = np.cumsum(flat.reshape(*self._shape, m), axis=1)
         return running[:, :-1], running[:, -1:] - running[:, :-1]
 
-    def ranges(self, values: FloatArray) -> tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]:
+    def ranges(
+        self, values: FloatArray
+    ) -> tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]:
         """Return ((least, greatest) left, (least, greatest) right) of each cut, each (nodes, cuts)."""
         low, high = np.full(len(self._sizes), np.inf), np.full(len(self._sizes), -np.inf)
         if len(self._filled):

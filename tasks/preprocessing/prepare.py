@@ -91,7 +91,8 @@ def _encode(
         present = [str(value) for value in found]
         place = {value: rank for rank, value in enumerate(order or ())}
         ranked = np.array(
-            sorted(range(len(present)), key=lambda i: (place.get(present[i], len(place)), present[i])), dtype=int
+            sorted(range(len(present)), key=lambda i: (place.get(present[i], len(place)), present[i])),
+            dtype=int,
         )
     label = policy.source.missing_label
     missing = bool((raw < 0).any())

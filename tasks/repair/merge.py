@@ -236,7 +236,9 @@ class _Judge:
             first, place = self._alike[c]
             people = first[np.unique(place[inside])]
             own = np.repeat(packed(box.present[c]), len(people), axis=0)
-            if narrowed(own, self._allowed.masks[c][people], self._allowed.seen[c][people], self.l_least).any():
+            if narrowed(
+                own, self._allowed.masks[c][people], self._allowed.seen[c][people], self.l_least
+            ).any():
                 return True
         return False
 

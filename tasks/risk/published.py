@@ -28,7 +28,9 @@ def read_classes(file: Path, policy: ReleasePolicy) -> EquivalenceClasses:
     with duckdb.connect() as con:
         con.execute("SET autoinstall_known_extensions=false; SET autoload_known_extensions=false")
         con.execute("SET enable_progress_bar=false")
-        columns = [r[0] for r in con.execute("DESCRIBE SELECT * FROM read_parquet(?)", [str(file)]).fetchall()]
+        columns = [
+            r[0] for r in con.execute("DESCRIBE SELECT * FROM read_parquet(?)", [str(file)]).fetchall()
+        ]
         if columns != expected:
             raise VerificationFailed(
                 "its columns are not those that the policy publishes", where=str(file), mend="Stage it again."
@@ -57,7 +59,9 @@ def read_classes(file: Path, policy: ReleasePolicy) -> EquivalenceClasses:
             bounds = cells[[f"{name}_min", f"{name}_max"]].to_numpy(dtype=np.float64)
             if not (np.isfinite(bounds).all() and (bounds[:, 0] <= bounds[:, 1]).all()):
                 raise VerificationFailed(
-                    f"the column '{name}' has a cell that is no interval", where=str(file), mend="Stage it again."
+                    f"the column '{name}' has a cell that is no interval",
+                    where=str(file),
+                    mend="Stage it again.",
                 )
             intervals[name] = bounds
         else:
@@ -74,7 +78,9 @@ def _count_matrix(
 ) -> tuple[tuple[str, ...], IntArray]:
     column = found["value"]
     if pd.api.types.is_numeric_dtype(column):
-        texts = np.array([missing_label if np.isnan(v) else number_text(v) for v in column.astype(float)], dtype=object)
+        texts = np.array(
+            [missing_label if np.isnan(v) else number_text(v) for v in column.astype(float)], dtype=object
+        )
     else:
         texts = np.where(column.isna(), missing_label, column.astype(object))
     codes, names = pd.factorize(texts, sort=True)
@@ -91,7 +97,9 @@ def _set_cells(column: pd.Series[str], file: Path, name: str) -> SetCells:
         read = [read_set(str(text)) for text in texts]
     except ValueError:
         raise VerificationFailed(
-            f"the column '{name}' has a cell that is no set of values", where=str(file), mend="Stage it again."
+            f"the column '{name}' has a cell that is no set of values",
+            where=str(file),
+            mend="Stage it again.",
         ) from None
     domain = tuple(sorted({value for values in read if values is not None for value in values}))
     rank = {value: i for i, value in enumerate(domain)}

@@ -39,7 +39,9 @@ def penalties(classes: EquivalenceClasses, scale: Scale) -> dict[str, FloatArray
     found: dict[str, FloatArray] = {}
     for name, interval in classes.intervals.items():
         span = scale.span[name]
-        found[name] = np.minimum((interval[:, 1] - interval[:, 0]) / span, 1.0) if span > 0 else np.zeros(len(interval))
+        found[name] = (
+            np.minimum((interval[:, 1] - interval[:, 0]) / span, 1.0) if span > 0 else np.zeros(len(interval))
+        )
     for name, cells in classes.sets.items():
         size = cells.member.sum(axis=1)
         share = np.where(size > 1, size / max(scale.values[name], 1), 0.0)
@@ -58,5 +60,7 @@ def class_ncp(classes: EquivalenceClasses, scale: Scale) -> FloatArray:
     found = penalties(classes, scale)
     names = list(found)
     return np.asarray(
-        np.average(np.column_stack([found[n] for n in names]), axis=1, weights=[scale.weight[n] for n in names])
+        np.average(
+            np.column_stack([found[n] for n in names]), axis=1, weights=[scale.weight[n] for n in names]
+        )
     )

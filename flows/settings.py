@@ -1,0 +1,33 @@
+"""Prefect's and Great Expectations' settings: quiet, local, and nothing of the data kept.
+
+To be applied before either is imported. A setting that the user made stays, but those that keep data out
+of Prefect's database and storage are not for choice.
+"""
+
+from __future__ import annotations
+
+import os
+
+REQUIRED = {
+    "PREFECT_RESULTS_PERSIST_BY_DEFAULT": "false",
+    "PREFECT_TASKS_DEFAULT_PERSIST_RESULT": "false",
+    "PREFECT_TASKS_DEFAULT_NO_CACHE": "true",
+    "PREFECT_TASKS_DISABLE_CACHING": "true",
+    "PREFECT_LOGGING_LOG_PRINTS": "false",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "GX_ANALYTICS_ENABLED": "false",
+    "DO_NOT_TRACK": "1",
+}
+DEFAULTS = {
+    "PREFECT_LOGGING_LEVEL": "ERROR",
+    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "90",
+    "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
+    "PREFECT_CLI_PROMPT": "false",
+}
+
+
+def apply() -> None:
+    """Set what must be, and what the user left open."""
+    os.environ.update(REQUIRED)
+    for name, value in DEFAULTS.items():
+        os.environ.setdefault(name, value)

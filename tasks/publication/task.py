@@ -1,0 +1,23 @@
+"""Publication as a Prefect task."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from release_store.publication import publish
+from release_store.records import EquivalenceClasses, Release
+from release_store.store import ReleaseStore
+from tasks.shielded import stage
+from tasks.types import Candidate
+
+
+@stage("publication: make the release public")
+def publication(
+    candidate: Candidate,
+    classes: EquivalenceClasses,
+    store: ReleaseStore,
+    actor: str,
+    extra: dict[str, Any],
+) -> Release:
+    """Publish an approved candidate, whole or not at all."""
+    return publish(store, candidate.candidate_id, classes, actor=actor, manifest_extra=extra)

@@ -1,0 +1,22 @@
+"""Repair as a Prefect task."""
+
+from __future__ import annotations
+
+from policy.model import ReleasePolicy
+from release_store.store import ReleaseStore
+from tasks.methods.base import BoundMethod
+from tasks.repair.merge import repair
+from tasks.shielded import progress, stage
+from tasks.types import Partition, PreparedTable
+
+
+@stage("repair: merge what earlier releases would undo")
+def repairing(
+    table: PreparedTable, groups: Partition, method: BoundMethod, policy: ReleasePolicy, store: ReleaseStore
+) -> Partition:
+    """Return the groups that stand beside the history, or `groups` where the policy does not ask for it."""
+    if not policy.method.history_aware:
+        return groups
+    earlier = [(release.release_id, classes) for release, classes in store.earlier_classes(policy.series)]
+    with progress("repair") as tell:
+        return repair(table, groups, policy, earlier, max_group_size=method.max_group_size, progress=tell)

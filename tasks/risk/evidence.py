@@ -1,0 +1,75 @@
+"""What the gates look at: the classes read back from the staged rows, the source, and every earlier release."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from policy.model import ReleasePolicy
+from release_store.records import EquivalenceClasses
+from tasks.risk.comparison import Allowed, History, allowed_values, compared_attributes, history_of
+from tasks.risk.linkage import Links, draws, link
+from tasks.risk.space import Boxes, Points, Space, boxes_of, points_of, space_of
+from tasks.types import IntArray, PreparedTable
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One candidate's published classes beside its source and its history.
+
+    `files` are the staged files with the digests that they must have; `earlier` the classes of the
+    earlier releases, oldest first.
+    """
+
+    policy: ReleasePolicy
+    table: PreparedTable
+    classes: EquivalenceClasses
+    folder: Path
+    files: dict[str, str]
+    earlier: Sequence[tuple[str, EquivalenceClasses]]
+
+    @property
+    def n_published(self) -> int:
+        """How many rows would be public."""
+        return int(self.classes.size.sum())
+
+    @cached_property
+    def links(self) -> Links:
+        """What an attacker who knows all quasi-identifiers finds for each source record."""
+        return link(self.table, self.classes)
+
+    def tables(self, ext_frac: float) -> list[IntArray]:
+        """The attacker's tables with this share of the source."""
+        return draws(self.table.n_records, ext_frac, self.policy.linkage.seeds)
+
+    @cached_property
+    def space(self) -> Space:
+        """The space of all releases."""
+        return space_of([self.classes, *(classes for _, classes in self.earlier)], self.table)
+
+    @cached_property
+    def boxes(self) -> Boxes:
+        """The candidate's classes in that space."""
+        return boxes_of(self.classes, self.space)
+
+    @cached_property
+    def points(self) -> Points:
+        """The source's people in that space."""
+        return points_of(self.table, self.space)
+
+    @cached_property
+    def history(self) -> History | None:
+        """The earlier releases in that space, or None where there is none."""
+        return history_of(self.earlier, self.space, self.policy)
+
+    @property
+    def compared(self) -> list[str]:
+        """The sensitive attributes that are compared."""
+        return compared_attributes(self.policy)
+
+    def allowed(self, history: History) -> Allowed:
+        """What each earlier release allows each person."""
+        names = list(self.space.sensitive)
+        return allowed_values(self.points, history, [names.index(name) for name in self.compared])

@@ -1,0 +1,84 @@
+"""Gates on the files themselves: they are what was staged, agree with each other, and are true of the source."""
+
+from __future__ import annotations
+
+import duckdb
+import numpy as np
+
+from release_store.canonical import file_digest
+from release_store.records import GateResult, Verdict
+from tasks.risk.evidence import Evidence
+
+NOBODY = "nobody: a check of the files"
+
+
+def files_gate(evidence: Evidence) -> GateResult:
+    """Every staged file has its digest, no file is there besides, and CSV and Parquet hold the same rows."""
+    present = {path.name for path in evidence.folder.iterdir()}
+    wrong = [
+        n for n, d in evidence.files.items() if n not in present or file_digest(evidence.folder / n) != d
+    ]
+    wrong += sorted(present - set(evidence.files))
+    if not wrong and "data.csv" in evidence.files and not _same_rows(evidence):
+        wrong = ["data.csv"]
+    verdict = Verdict.FAIL if wrong else Verdict.PASS
+    detail = "digests, and the same rows in every format"
+    witness = {"files": wrong} if wrong else {}
+    return GateResult("files", verdict, float(len(wrong)), 0.0, "<=", NOBODY, 0.0, detail, witness)
+
+
+def _same_rows(evidence: Evidence) -> bool:
+    columns = list(evidence.policy.roles.published_names())
+    texts = ", ".join(f"CAST({_quoted(c)} AS VARCHAR)" for c in columns)
+    listed = ", ".join(f"'{c.replace(chr(39), chr(39) * 2)}': 'VARCHAR'" for c in columns)
+    with duckdb.connect() as con:
+        con.execute("SET autoinstall_known_extensions=false; SET autoload_known_extensions=false")
+        con.execute("SET enable_progress_bar=false")
+        con.execute(
+            f"CREATE VIEW as_csv AS SELECT * FROM read_csv('{_text(evidence, 'data.csv')}', header=true, "
+            f"auto_detect=false, delim=',', quote='\"', escape='\"', nullstr='', columns={{{listed}}})"
+        )
+        con.execute(
+            f"CREATE VIEW as_parquet AS SELECT {texts} FROM read_parquet('{_text(evidence, 'data.parquet')}')"
+        )
+        (different,) = con.execute(
+            "SELECT (SELECT count(*) FROM (FROM as_csv EXCEPT ALL FROM as_parquet)) + "
+            "(SELECT count(*) FROM (FROM as_parquet EXCEPT ALL FROM as_csv))"
+        ).fetchone() or (1,)
+    return int(different) == 0
+
+
+def _text(evidence: Evidence, name: str) -> str:
+    return str(evidence.folder / name).replace("'", "''")
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def truth_gate(evidence: Evidence) -> GateResult:
+    """Published cells are true of the source: no more people lie outside every class than are left out, and no
+    sensitive value stands in the release more often than in the source.
+    """
+    outside = int((evidence.links.candidates == 0).sum())
+    left_out = evidence.table.n_records - evidence.n_published
+    untrue = max(0, outside - left_out)
+    for i, name in enumerate(evidence.table.sensitive_names):
+        values = evidence.table.sensitive_values[name]
+        source = dict(
+            zip(values, np.bincount(evidence.table.sensitive[:, i], minlength=len(values)), strict=True)
+        )
+        released = evidence.classes.counts[name].sum(axis=0)
+        for value, count in zip(evidence.classes.sensitive_values[name], released, strict=True):
+            untrue += max(0, int(count) - int(source.get(value, 0)))
+    verdict = Verdict.PASS if untrue == 0 and left_out >= 0 else Verdict.FAIL
+    return GateResult(
+        "truth",
+        verdict,
+        float(untrue),
+        0.0,
+        "<=",
+        NOBODY,
+        0.0,
+        "records or sensitive values not found in the source",
+    )

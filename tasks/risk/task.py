@@ -1,0 +1,49 @@
+"""The risk gate as a Prefect task."""
+
+from __future__ import annotations
+
+from prefect.artifacts import create_table_artifact
+
+from policy.model import ReleasePolicy
+from release_store.records import CandidateState, EquivalenceClasses, GateResult
+from release_store.store import ReleaseStore
+from tasks.risk.evidence import Evidence
+from tasks.risk.gate import GateReport, assess
+from tasks.risk.published import read_classes
+from tasks.shielded import progress, stage
+from tasks.types import Candidate, PreparedTable
+
+
+@stage("risk gate: judge the staged files")
+def risk_gate(
+    table: PreparedTable, candidate: Candidate, policy: ReleasePolicy, store: ReleaseStore, actor: str
+) -> tuple[GateReport, EquivalenceClasses]:
+    """Ask every gate, keep the results, and return them with the classes that were read from the files."""
+    classes = read_classes(candidate.folder / "data.parquet", policy)
+    earlier = [(release.release_id, found) for release, found in store.earlier_classes(policy.series)]
+    evidence = Evidence(policy, table, classes, candidate.folder, candidate.files, earlier)
+    with progress("risk gate") as tell:
+        report = assess(evidence, progress=tell)
+    needed = policy.approval.approvers
+    passed = CandidateState.AWAITING_APPROVAL if needed else CandidateState.APPROVED
+    to = passed if report.passed else CandidateState.BLOCKED
+    store.record_gates(candidate.candidate_id, report.results, to=to, actor=actor)
+    create_table_artifact(
+        key=f"gates-{policy.series.lower().replace('_', '-')}",
+        table=[artifact_row(result) for result in report.results],
+        description=f"Gates of candidate {candidate.candidate_id}",
+    )
+    return report, classes
+
+
+def artifact_row(result: GateResult) -> dict[str, str]:
+    """Return one gate as a person reads it in a table."""
+    return {
+        "gate": result.gate,
+        "verdict": str(result.verdict),
+        "value": "" if result.value is None else f"{result.value:.4g}",
+        "must be": "" if result.threshold is None else f"{result.relation} {result.threshold:.4g}",
+        "attacker": result.attacker,
+        "detail": result.detail,
+        "seconds": f"{result.seconds:.2f}",
+    }

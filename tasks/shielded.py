@@ -1,0 +1,110 @@
+"""Prefect tasks that let nothing of the data out: no persisted result, no cache, no foreign exception.
+
+An unforeseen exception can carry rows in its message, its attributes or its cause. Here it is
+replaced by one of ours, raised after the `except` has ended so that nothing is chained to it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+from prefect import task
+from prefect.artifacts import create_progress_artifact, update_progress_artifact
+from prefect.cache_policies import NO_CACHE
+
+from policy.errors import ReleaseGateError
+from tasks.types import Progress
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_ROOT = Path(__file__).resolve().parent.parent
+_watchers: list[Progress] = []
+
+
+def stage(name: str, *, retries: int = 0) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Make a function a Prefect task called `name`. Only errors that pass by themselves are worth retries."""
+
+    def wrap(function: Callable[P, R]) -> Callable[P, R]:
+        shielded_function = shielded(function, f"the stage '{name}'")
+        made = task(
+            shielded_function,
+            name=name,
+            retries=retries,
+            retry_delay_seconds=2,
+            retry_condition_fn=_may_pass,
+            persist_result=False,
+            cache_policy=NO_CACHE,
+        )
+        return made  # type: ignore[return-value]
+
+    return wrap
+
+
+def _may_pass(_task: Any, _run: Any, state: Any) -> bool:
+    """Retry a full disk, a lock or a file that is late; never a bad table or a failed gate."""
+    error = state.result(raise_on_failure=False)
+    return isinstance(error, ReleaseGateError) and error.exit_code == 1
+
+
+def shielded(function: Callable[P, R], what: str) -> Callable[P, R]:
+    """Replace any exception but ours by one that tells its kind and the place in our code, and no more."""
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except ReleaseGateError as error:
+            failure = type(error)(error.finding, where=error.where, mend=error.mend)
+        except Exception as error:  # noqa: BLE001 -- nothing foreign may pass
+            failure = ReleaseGateError(
+                f"{what} broke ({type(error).__name__} at {_place(error)})",
+                mend="This is a fault of releasegate: please report it with this line.",
+            )
+        raise failure
+
+    return call
+
+
+def _place(error: BaseException) -> str:
+    """Return the innermost line of our own code that the exception passed."""
+    place = "an unknown place"
+    trace = error.__traceback__
+    while trace is not None:
+        file = Path(trace.tb_frame.f_code.co_filename)
+        if file.is_relative_to(_ROOT) and file.name != "shielded.py":
+            place = f"{file.relative_to(_ROOT)}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place
+
+
+@contextmanager
+def watched_by(watcher: Progress) -> Iterator[None]:
+    """Tell `watcher` of every stage's progress in this process while the block runs."""
+    _watchers.append(watcher)
+    try:
+        yield
+    finally:
+        _watchers.remove(watcher)
+
+
+@contextmanager
+def progress(stage_name: str) -> Iterator[Progress]:
+    """Give a stage its progress: an artifact in Prefect, in steps of a tenth, and whoever watches here."""
+    artifact = create_progress_artifact(progress=0.0, description=stage_name)
+    told = 0.0
+
+    def tell(share: float, words: str) -> None:
+        nonlocal told
+        for watcher in _watchers:
+            watcher(share, f"{stage_name}: {words}")
+        if share - told >= 0.1:
+            told = share
+            update_progress_artifact(artifact, progress=round(100 * share, 1))  # type: ignore[arg-type]
+
+    yield tell
+    update_progress_artifact(artifact, progress=100.0)  # type: ignore[arg-type]

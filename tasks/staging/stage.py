@@ -1,0 +1,116 @@
+"""Write a candidate's files: the rows that would be published, and the data package that describes them."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+
+from policy.model import NumericQuasiIdentifier, ReleasePolicy
+from release_store.canonical import file_digest, tree_digest
+from tasks.types import Candidate
+
+PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
+MEDIA = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
+
+
+def stage(
+    frame: pd.DataFrame, policy: ReleasePolicy, *, candidate_id: str, period: str, folder: Path, n_source: int
+) -> Candidate:
+    """Write `frame` as it would be published into `folder`, flushed to disk; return the digests.
+
+    Equal frames give equal bytes. Only published columns are written.
+    """
+    folder.mkdir(parents=True, exist_ok=False, mode=0o700)
+    _write_data(frame, policy, folder)
+    data = {path.name: file_digest(path) for path in sorted(folder.iterdir())}
+    package = folder / "datapackage.json"
+    described = data_package(frame, policy, period, data, folder)
+    package.write_text(json.dumps(described, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    files = {**data, package.name: file_digest(package)}
+    for name in files:
+        _flush(folder / name)
+    _flush(folder)
+    return Candidate(
+        candidate_id, policy.series, period, folder, files, tree_digest(files), n_source, len(frame)
+    )
+
+
+def _write_data(frame: pd.DataFrame, policy: ReleasePolicy, folder: Path) -> None:
+    with duckdb.connect() as con:
+        con.execute("SET autoinstall_known_extensions=false; SET autoload_known_extensions=false")
+        # One thread keeps the order of the rows and so the bytes.
+        con.execute("SET enable_progress_bar=false; SET threads=1; SET preserve_insertion_order=true")
+        con.register("published", frame)
+        for kind in policy.publication.formats:
+            options = (
+                "FORMAT csv, HEADER true, DELIMITER ','"
+                if kind == "csv"
+                else "FORMAT parquet, COMPRESSION zstd"
+            )
+            target = str(folder / f"data.{kind}").replace("'", "''")
+            con.execute(f"COPY (FROM published) TO '{target}' ({options})")
+
+
+def data_package(
+    frame: pd.DataFrame, policy: ReleasePolicy, period: str, data: dict[str, str], folder: Path
+) -> dict[str, Any]:
+    """Describe the files as a Frictionless Data Package v2, with how each column was recoded."""
+    fields = [_field(name, str(dtype), policy) for name, dtype in frame.dtypes.items()]
+    package: dict[str, Any] = {
+        "$schema": PROFILE,
+        "name": policy.series.lower(),
+        "title": policy.publication.title or policy.series,
+        "version": period,
+    }
+    if policy.publication.description:
+        package["description"] = policy.publication.description
+    if policy.publication.licence:
+        package["licenses"] = [{"name": policy.publication.licence}]
+    package["resources"] = [
+        {
+            "name": f"data-{name.removeprefix('data.')}",
+            "path": name,
+            "format": name.removeprefix("data."),
+            "mediatype": MEDIA[name.removeprefix("data.")],
+            "bytes": (folder / name).stat().st_size,
+            "hash": f"sha256:{digest}",
+            "schema": {"fields": fields, "missingValues": [""]},
+        }
+        for name, digest in data.items()
+    ]
+    return package
+
+
+def _field(name: str, dtype: str, policy: ReleasePolicy) -> dict[str, Any]:
+    kind = "integer" if dtype.startswith("int") else "number" if dtype.startswith("float") else "string"
+    field: dict[str, Any] = {"name": name, "type": kind}
+    for source, qi in policy.roles.quasi_identifiers.items():
+        if isinstance(qi, NumericQuasiIdentifier) and name in (f"{source}_min", f"{source}_max"):
+            end = "least" if name.endswith("_min") else "greatest"
+            return field | _described(
+                qi.description, f"interval of {source}: its {end} value in the equivalence class"
+            )
+        if name == source:
+            return field | _described(
+                qi.description, "set of the equivalence class's values joined by '|'; '*' is the whole domain"
+            )
+    if name in policy.roles.sensitive:
+        return field | _described(policy.roles.sensitive[name].description, "sensitive attribute, as it is")
+    return field | _described("", "kept as it is")
+
+
+def _described(description: str, recoding: str) -> dict[str, str]:
+    return ({"description": description} if description else {}) | {"recoding": recoding}
+
+
+def _flush(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

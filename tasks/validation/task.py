@@ -1,0 +1,33 @@
+"""Validation as a Prefect task: the result is kept in the history, whatever it is."""
+
+from __future__ import annotations
+
+from policy.model import ReleasePolicy
+from release_store.store import ReleaseStore
+from tasks.shielded import stage
+from tasks.types import SourceTable
+from tasks.validation.check import as_records, raise_if_failed, validate
+from tasks.validation.last import last_release
+
+
+@stage("validation: check the table against its expectations")
+def validation(
+    table: SourceTable, policy: ReleasePolicy, store: ReleaseStore, period: str, actor: str
+) -> int:
+    """Run the expectations and keep their results; return how many there were.
+
+    Raises ValidationFailed, which ends the run before any training.
+    """
+    results = validate(table, policy, last_release(store, policy.series))
+    store.record_validation(
+        series=policy.series,
+        period=period,
+        input_digest=table.digest,
+        n_rows=len(table.frame),
+        n_columns=table.frame.shape[1],
+        passed=all(result.passed for result in results),
+        results=as_records(results),
+        actor=actor,
+    )
+    raise_if_failed(results, table.origin)
+    return len(results)
