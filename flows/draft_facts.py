@@ -56,7 +56,8 @@ class TableFacts:
 
     def values(self, name: str) -> tuple[str, ...]:
         """Return the distinct values of a column, sorted; ask for quasi-identifiers only."""
-        query = f"select distinct {identifier(name)} v from cells where v is not null order by v"
+        column = identifier(name)
+        query = f"SELECT DISTINCT {column} FROM cells WHERE {column} IS NOT NULL ORDER BY ALL"
         return tuple(row[0] for row in self.connection.execute(query).fetchall())
 
 
@@ -153,9 +154,9 @@ def _blank_missing(con: duckdb.DuckDBPyConnection, names: list[str]) -> tuple[st
     found: set[str] = {""}
     for name in names:
         column = identifier(name)
-        query = f"select distinct {column} from cells where {column} in ({tokens})"
+        query = f"SELECT DISTINCT {column} FROM cells WHERE {column} IN ({tokens})"
         found.update(row[0] for row in con.execute(query).fetchall())
-        con.execute(f"update cells set {column} = null where {column} in ({tokens})")
+        con.execute(f"UPDATE cells SET {column} = NULL WHERE {column} IN ({tokens})")
     return tuple(token for token in MISSING_TOKENS if token in found)
 
 
@@ -164,16 +165,18 @@ def _column(con: duckdb.DuckDBPyConnection, name: str, rows: int) -> ColumnFacts
     known, distinct, numbers, whole, coded, low, high = _row(
         con,
         f"""
-        select count(v), count(distinct v), count(x), count(*) filter (x = floor(x)),
-               count(*) filter (regexp_matches(v, '^0[0-9]')), min(x), max(x)
-        from (
-            select {column} as v,
-                   case when isfinite(try_cast({column} as double)) then try_cast({column} as double) end as x
-            from cells
+        SELECT count(v), count(DISTINCT v), count(x), count(*) FILTER (x = floor(x)),
+               count(*) FILTER (regexp_matches(v, '^0[0-9]')), min(x), max(x)
+        FROM (
+            SELECT {column} AS v,
+                   CASE WHEN isfinite(try_cast({column} AS DOUBLE)) THEN try_cast({column} AS DOUBLE) END AS x
+            FROM cells
         )
         """,
     )
-    most = _row(con, f"select max(n) from (select count({column}) as n from cells group by {column})")[0]
+    most = _row(
+        con, f"SELECT max(n) FROM (SELECT count(v) AS n FROM (SELECT {column} AS v FROM cells) GROUP BY v)"
+    )[0]
     numeric = known > 0 and numbers == known and coded == 0
     return ColumnFacts(
         name=name,

@@ -114,6 +114,15 @@ def test_values_of_a_quasi_identifier_are_listed_up_to_50(write: Write) -> None:
     assert "town 1" not in draft(table)
 
 
+def test_no_column_name_is_mistaken_for_a_word_of_the_queries(write: Write) -> None:
+    rows = {name: ["a", "b", "", "b"] for name in ("V", "x", "n", "cells", "name_", 'quo"te', "distinct")}
+    rows["disease"] = ["b", "b", "b", ""]
+    rows["disease b"] = ["c", "d", "b", "b"]
+    text = draft(write(rows))
+    assert all(qi.allowed == ("a", "b") for qi in parse_policy(text, Path("x")).roles.categorical.values())
+    assert "3 distinct values, the most frequent in 2 rows" in text
+
+
 def test_every_guess_is_explained_in_a_comment(write: Write) -> None:
     text = draft(write(_register()))
     for why in (
