@@ -39,7 +39,7 @@ from tasks.repair.task import repairing  # noqa: E402
 from tasks.representation.task import representation  # noqa: E402
 from tasks.risk.gate import GateReport, summary_line  # noqa: E402
 from tasks.risk.task import risk_gate  # noqa: E402
-from tasks.shielded import shielded  # noqa: E402
+from tasks.shielded import shielded, tell_watchers  # noqa: E402
 from tasks.staging.task import staging  # noqa: E402
 from tasks.types import Candidate, Partition  # noqa: E402
 from tasks.utility.ncp import ncp, scale_of  # noqa: E402
@@ -83,7 +83,8 @@ def _release(
     already = store.release_of(policy.series, chosen)
     if already is not None:
         return Completed(
-            message=f"{chosen} is published already", data=_already(already, "is published already; nothing was done")
+            message=f"{chosen} is published already",
+            data=_already(already, "is published already; nothing was done"),
         )
     run = _Run(policy, method, store, chosen, actor or _user())
     return run.carry_out(Path(input_path) if input_path else None, Path(policy_path).resolve().parent)
@@ -139,15 +140,14 @@ class _Run:
                     message=message, data=replace(found, state="awaiting_approval", message=message)
                 )
             extra = {"classes": classes.n_classes, "ncp": found.ncp}
-            made = self._timed(
-                "publication", publication, candidate, classes, self.store, self.actor, extra
-            )
+            made = self._timed("publication", publication, candidate, classes, self.store, self.actor, extra)
         return Completed(
             message=f"{made.release_id} is published",
             data=replace(found, state="published", release_id=made.release_id, seconds=dict(self.seconds)),
         )
 
     def _timed(self, name: str, stage: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        tell_watchers(0.0, name)
         start = perf_counter()
         result = stage(*args, **kwargs)
         self.seconds[name] = perf_counter() - start

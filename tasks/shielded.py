@@ -92,6 +92,12 @@ def watched_by(watcher: Progress) -> Iterator[None]:
         _watchers.remove(watcher)
 
 
+def tell_watchers(share: float, words: str) -> None:
+    """Tell whoever watches in this process how far the work is."""
+    for watcher in _watchers:
+        watcher(share, words)
+
+
 @contextmanager
 def progress(stage_name: str) -> Iterator[Progress]:
     """Give a stage its progress: an artifact in Prefect, in steps of a tenth, and whoever watches here."""
@@ -100,8 +106,7 @@ def progress(stage_name: str) -> Iterator[Progress]:
 
     def tell(share: float, words: str) -> None:
         nonlocal told
-        for watcher in _watchers:
-            watcher(share, f"{stage_name}: {words}")
+        tell_watchers(share, f"{stage_name}: {words}")
         if share - told >= 0.1:
             told = share
             update_progress_artifact(artifact, progress=round(100 * share, 1))  # type: ignore[arg-type]

@@ -45,7 +45,8 @@ def k_gate(evidence: Evidence) -> GateResult:
     least = evidence.policy.privacy.k
     small = np.flatnonzero(size < least)
     smallest = int(size.min()) if len(size) else 0
-    return _result("k", smallest, least, ">=", len(size) > 0 and not len(small), small, "smallest class")
+    passed = len(size) > 0 and not len(small)
+    return _result("k", smallest, least, ">=", passed, small, f"smallest of {len(size)} classes")
 
 
 def p_max_gate(evidence: Evidence) -> GateResult:

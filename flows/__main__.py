@@ -1,0 +1,93 @@
+"""The command line: `releasegate COMMAND ...`. What the commands do stands in `flows.main`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from policy.errors import ReleaseGateError
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    top = argparse.ArgumentParser(
+        prog="releasegate",
+        description="Publish a table about people every period, and only if it is safe beside all that is public.",
+        epilog="Exit codes: 0 published or fine, 2 usage or policy, 3 input refused, 4 blocked by a gate, "
+        "5 waiting for approval, 6 verification failed, 1 anything unforeseen.",
+    )
+    top.add_argument(
+        "--store",
+        type=Path,
+        default=Path(os.environ.get("RELEASEGATE_STORE", "store")),
+        help="folder of the release store (default: RELEASEGATE_STORE, else ./store)",
+    )
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    command = commands.add_parser("init", help="make a store, and its signing key beside it")
+
+    command = commands.add_parser("draft", help="write a commented policy guessed from a table")
+    command.add_argument("table", type=Path, metavar="TABLE", help="a CSV or Parquet file")
+
+    command = commands.add_parser("run", help="release one period's table, if every gate passes")
+    command.add_argument("policy", type=Path, metavar="POLICY", help="the policy's YAML file")
+    command.add_argument("--period", help="such as 2026Q1; left out, it follows from the policy and the date")
+    command.add_argument("--input", type=Path, help="the table, where it is not the policy's own source")
+    command.add_argument("--by", metavar="NAME", help="who makes the candidate (default: the system's user)")
+    _json(command)
+
+    for word, what in (("approve", "agree to"), ("reject", "refuse")):
+        command = commands.add_parser(word, help=f"{what} a candidate that waits for approval")
+        command.add_argument("candidate", metavar="CANDIDATE")
+        command.add_argument("--by", metavar="NAME", required=True, help="who decides")
+        command.add_argument("--reason", metavar="TEXT", required=True, help="why; kept in the audit log")
+        _json(command)
+
+    command = commands.add_parser("history", help="list the releases, and the candidates that are none")
+    command.add_argument("series", nargs="?", metavar="SERIES")
+    _json(command)
+
+    command = commands.add_parser("show", help="show a release or a candidate with its gates")
+    command.add_argument("id", metavar="ID")
+    _json(command)
+
+    command = commands.add_parser("verify", help="check the log, the signatures and every published file")
+    _json(command)
+
+    command = commands.add_parser("methods", help="list the methods that a policy can name")
+    command.add_argument("name", nargs="?", metavar="METHOD", help="show this method's parameters")
+    _json(command)
+    return top
+
+
+def _json(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--json", action="store_true", help="write JSON for programs")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    chosen = parser().parse_args(arguments)
+    from flows import main as commands
+
+    try:
+        return commands.COMMANDS[chosen.command](chosen)
+    except ReleaseGateError as error:
+        print(f"releasegate: {error}", file=sys.stderr)
+        return error.exit_code
+    except BrokenPipeError:
+        # Whoever read us (`| head`) has gone; what is left has no reader.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        print("releasegate: interrupted; nothing half done is visible", file=sys.stderr)
+        return 130
+    except Exception as error:  # noqa: BLE001 -- a traceback can show data
+        print(f"releasegate: something unforeseen ({type(error).__name__})", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

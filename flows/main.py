@@ -1,0 +1,154 @@
+"""What each command does: one plain function a command, each returning an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from flows.outcome import Outcome
+
+
+def init(chosen: argparse.Namespace) -> int:
+    """Make a store and its key."""
+    from release_store.keys import key_path
+    from release_store.store import ReleaseStore
+
+    store = ReleaseStore.create(chosen.store)
+    print(f"made the store {store.root}/ and its signing key {key_path(store.root)}")
+    print("keep a copy of the key where nobody who can write to the store can read it")
+    return 0
+
+
+def draft(chosen: argparse.Namespace) -> int:
+    """Write a policy guessed from a table to the standard output."""
+    from flows.draft import draft as drafted
+
+    sys.stdout.write(drafted(chosen.table))
+    return 0
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Run the release flow here, with Prefect's server where one is configured and its own otherwise."""
+    from flows import render
+    from flows.running import run_release
+
+    outcome = run_release(
+        chosen.policy, store=chosen.store, period=chosen.period, input_path=chosen.input, actor=chosen.by
+    )
+    if chosen.json:
+        _write_json(render.outcome_document(outcome))
+    else:
+        render.show_outcome(outcome, chosen.store)
+    return _exit_code(outcome)
+
+
+def approve(chosen: argparse.Namespace) -> int:
+    """Agree to a candidate; the last approval that it needs publishes it."""
+    return _decide(chosen, "approve")
+
+
+def reject(chosen: argparse.Namespace) -> int:
+    """Refuse a candidate."""
+    return _decide(chosen, "reject")
+
+
+def _decide(chosen: argparse.Namespace, decision: str) -> int:
+    from flows import render
+    from flows.decide import decide
+    from release_store.store import ReleaseStore
+
+    outcome = decide(
+        ReleaseStore.open(chosen.store), chosen.candidate, decision, by=chosen.by, reason=chosen.reason
+    )
+    if chosen.json:
+        _write_json(render.outcome_document(outcome))
+    else:
+        print(outcome.message)
+    return 0 if outcome.state == "rejected" else _exit_code(outcome)
+
+
+def history(chosen: argparse.Namespace) -> int:
+    """List releases and candidates."""
+    from flows import render
+    from release_store.store import ReleaseStore
+
+    store = ReleaseStore.open(chosen.store)
+    if chosen.json:
+        _write_json(render.history_document(store, chosen.series))
+    else:
+        render.show_history(store, chosen.series)
+    return 0
+
+
+def show(chosen: argparse.Namespace) -> int:
+    """Show one release or candidate."""
+    from flows import render
+    from release_store.store import ReleaseStore
+
+    store = ReleaseStore.open(chosen.store)
+    document = render.record_document(store, chosen.id)
+    if chosen.json:
+        _write_json(document)
+    else:
+        render.show_record(document)
+    return 0
+
+
+def verify(chosen: argparse.Namespace) -> int:
+    """Check the whole store; one line a finding."""
+    from policy.errors import VerificationFailed
+    from release_store.store import ReleaseStore
+    from release_store.verification import verify as verified
+
+    store = ReleaseStore.open(chosen.store)
+    findings = verified(store)
+    if chosen.json:
+        _write_json({"ok": not findings, "findings": [{"where": f.where, "what": f.what} for f in findings]})
+    else:
+        for finding in findings:
+            print(f"{finding.where}: {finding.what}")
+        if not findings:
+            n_releases = len(store.releases())
+            print(f"{n_releases} releases and {len(store.events())} events: nothing has been touched")
+    return VerificationFailed.exit_code if findings else 0
+
+
+def methods(chosen: argparse.Namespace) -> int:
+    """List the methods, or one method's parameters."""
+    from flows import render
+
+    document = render.methods_document(chosen.name)
+    if chosen.json:
+        _write_json(document)
+    else:
+        render.show_methods(document)
+    return 0
+
+
+COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "init": init,
+    "draft": draft,
+    "run": run,
+    "approve": approve,
+    "reject": reject,
+    "history": history,
+    "show": show,
+    "verify": verify,
+    "methods": methods,
+}
+
+
+def _exit_code(outcome: Outcome) -> int:
+    return {"published": 0, "blocked": 4, "awaiting_approval": 5}.get(outcome.state, 1)
+
+
+def _write_json(document: object) -> None:
+    json.dump(document, sys.stdout, indent=2, ensure_ascii=False, default=_plain)
+    sys.stdout.write("\n")
+
+
+def _plain(value: object) -> object:
+    return str(value) if isinstance(value, Path) else getattr(value, "isoformat", lambda: str(value))()

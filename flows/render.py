@@ -1,0 +1,351 @@
+"""What the reading commands show: documents for programs, tables for people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from flows.outcome import Outcome
+from policy.errors import UsageError, did_you_mean
+from release_store.records import CandidateState, GateResult, Verdict
+from release_store.store import ReleaseStore
+
+Document = dict[str, Any]
+_MARK = {Verdict.PASS: "[green]✓ pass[/]", Verdict.FAIL: "[red]✗ fail[/]"}
+
+
+def console() -> Console:
+    """Return a console on the standard output, wide enough for the tables when that is a file."""
+    made = Console(highlight=False)
+    return made if made.is_terminal else Console(highlight=False, width=140)
+
+
+def gate_document(result: GateResult) -> Document:
+    """Return one gate's result as JSON values."""
+    return {
+        "gate": result.gate,
+        "verdict": str(result.verdict),
+        "value": result.value,
+        "relation": result.relation,
+        "threshold": result.threshold,
+        "attacker": result.attacker,
+        "detail": result.detail,
+        "seconds": round(result.seconds, 4),
+        "witness": result.witness,
+    }
+
+
+def outcome_document(outcome: Outcome) -> Document:
+    """Return a run's outcome as JSON values."""
+    return {
+        "series": outcome.series,
+        "period": outcome.period,
+        "state": outcome.state,
+        "candidate": outcome.candidate_id,
+        "release": outcome.release_id,
+        "message": outcome.message,
+        "rows": outcome.n_source,
+        "published_rows": outcome.n_published,
+        "classes": outcome.n_classes,
+        "ncp": outcome.ncp,
+        "repaired": outcome.repaired,
+        "seconds": {name: round(value, 3) for name, value in outcome.seconds.items()},
+        "gates": [gate_document(result) for result in outcome.gates],
+    }
+
+
+def show_outcome(outcome: Outcome, store: Path) -> None:
+    """Show a run's end: the gates, the figures, and where the files are."""
+    out = console()
+    if outcome.gates:
+        out.print(gate_table(outcome.gates))
+    if outcome.message:
+        out.print(outcome.message, markup=False, soft_wrap=True)
+    if outcome.gates and outcome.ncp is not None:
+        left_out = outcome.n_source - outcome.n_published
+        out.print(
+            f"{outcome.n_published} rows in {outcome.n_classes} classes, {left_out} left out, "
+            f"NCP {outcome.ncp:.3f}, {sum(outcome.seconds.values()):.1f} s"
+        )
+    if outcome.repaired:
+        out.print(
+            f"repair: {outcome.repaired['failing_groups']} groups would have failed beside earlier releases; "
+            f"{outcome.repaired['merged']} merged, {outcome.repaired['suppressed_records']} records left out"
+        )
+    if outcome.state == "published":
+        out.print(f"published: {store / 'releases' / outcome.series / outcome.release_id}/", soft_wrap=True)
+    elif outcome.state == "awaiting_approval":
+        out.print(f"next: releasegate approve {outcome.candidate_id} --by NAME --reason TEXT", soft_wrap=True)
+    elif outcome.state == "blocked":
+        out.print(f"nothing was published; releasegate show {outcome.candidate_id}", soft_wrap=True)
+
+
+def gate_table(gates: tuple[GateResult, ...] | list[GateResult]) -> Table:
+    """Return the gates as a table."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("gate", "verdict", "value", "must be", "detail"):
+        table.add_column(name, overflow="fold", justify="right" if name == "value" else "left")
+    for result in gates:
+        table.add_row(
+            result.gate,
+            _MARK.get(result.verdict, f"[yellow]? {result.verdict}[/]"),
+            "" if result.value is None else f"{result.value:.4g}",
+            "" if result.threshold is None else f"{result.relation} {result.threshold:.4g}",
+            _escaped(result.detail),
+        )
+    return table
+
+
+def history_document(store: ReleaseStore, series: str | None) -> Document:
+    """Return releases and candidates as JSON values. Raises UsageError for a series that the store does not know."""
+    releases, candidates = store.releases(series), store.candidates(series)
+    if series is not None and not candidates:
+        known = sorted({candidate.series for candidate in store.candidates()})
+        raise UsageError(
+            f"unknown series '{series}'{did_you_mean(series, known)}",
+            mend=f"Known series: {', '.join(known)}." if known else "The store holds no series yet.",
+        )
+    gates = {release.release_id: store.gates(release.candidate_id) for release in releases}
+    return {
+        "releases": [
+            {
+                "release": release.release_id,
+                "series": release.series,
+                "period": release.period,
+                "number": release.number,
+                "state": str(release.state),
+                "published_at": release.published_at.isoformat(),
+                "method": release.summary.get("method"),
+                "rows": release.summary.get("n_source"),
+                "published_rows": release.summary.get("n_published"),
+                "ncp": _value(gates[release.release_id], "ncp"),
+                "k": _value(gates[release.release_id], "k"),
+                "gates_passed": sum(g.verdict is Verdict.PASS for g in gates[release.release_id]),
+                "gates": len(gates[release.release_id]),
+            }
+            for release in releases
+        ],
+        "candidates": [
+            {
+                "candidate": candidate.candidate_id,
+                "series": candidate.series,
+                "period": candidate.period,
+                "state": str(candidate.state),
+                "made_by": candidate.made_by,
+                "made_at": candidate.made_at.isoformat(),
+                "failing": [
+                    g.gate for g in store.gates(candidate.candidate_id) if g.verdict is not Verdict.PASS
+                ],
+            }
+            for candidate in candidates
+            if candidate.state is not CandidateState.PUBLISHED
+        ],
+        "refused_inputs": [
+            {
+                "series": s,
+                "period": v.period,
+                "at": v.at.isoformat(),
+                "failed": _failed_expectations(v.results),
+            }
+            for s in sorted({c.series for c in candidates})
+            for v in store.validations(s)
+            if not v.passed
+        ],
+    }
+
+
+def _failed_expectations(results: Any) -> list[str]:
+    return [f"{r.get('column') or 'table'}: {r.get('expectation')}" for r in results if not r.get("passed")]
+
+
+def _value(gates: list[GateResult], name: str) -> float | None:
+    return next((gate.value for gate in gates if gate.gate == name), None)
+
+
+def show_history(store: ReleaseStore, series: str | None) -> None:
+    """Show releases and candidates as tables."""
+    document = history_document(store, series)
+    out = console()
+    if not document["releases"] and not document["candidates"]:
+        out.print("nothing has been released yet; next: releasegate run POLICY")
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold", title="Releases", title_justify="left")
+    for name in (
+        "release",
+        "period",
+        "state",
+        "published",
+        "method",
+        "rows",
+        "left out",
+        "k",
+        "NCP",
+        "gates",
+    ):
+        table.add_column(name, justify="right" if name in ("rows", "left out", "k", "NCP") else "left")
+    for row in document["releases"]:
+        table.add_row(
+            row["release"],
+            row["period"],
+            row["state"],
+            row["published_at"][:16].replace("T", " "),
+            row["method"],
+            str(row["published_rows"]),
+            str(row["rows"] - row["published_rows"]),
+            f"{row['k']:.0f}",
+            f"{row['ncp']:.3f}",
+            f"{row['gates_passed']} of {row['gates']} pass",
+        )
+    out.print(table)
+    if document["candidates"]:
+        table = Table(
+            box=None,
+            pad_edge=False,
+            header_style="bold",
+            title="Candidates not published",
+            title_justify="left",
+        )
+        for name in ("candidate", "period", "state", "made by", "made", "held back by"):
+            table.add_column(name)
+        for row in document["candidates"]:
+            table.add_row(
+                row["candidate"],
+                row["period"],
+                row["state"],
+                _escaped(row["made_by"]),
+                row["made_at"][:16].replace("T", " "),
+                ", ".join(row["failing"]),
+            )
+        out.print()
+        out.print(table)
+
+
+def record_document(store: ReleaseStore, identifier: str) -> Document:
+    """Return a release or candidate with its gates, decisions and files. Raises UsageError if there is none."""
+    releases = {release.release_id: release for release in store.releases()}
+    release = releases.get(identifier)
+    candidates = {candidate.candidate_id: candidate for candidate in store.candidates()}
+    candidate = candidates.get(release.candidate_id if release else identifier)
+    if candidate is None:
+        raise UsageError(
+            f"no release or candidate '{identifier}'{did_you_mean(identifier, [*releases, *candidates])}",
+            mend="`releasegate history` lists them.",
+        )
+    folder = (
+        store.root / "releases" / release.series / release.release_id
+        if release
+        else store.root / "candidates" / candidate.candidate_id
+    )
+    return {
+        "release": release.release_id if release else None,
+        "candidate": candidate.candidate_id,
+        "series": candidate.series,
+        "period": candidate.period,
+        "state": str(release.state if release else candidate.state),
+        "made_by": candidate.made_by,
+        "made_at": candidate.made_at.isoformat(),
+        "published_at": release.published_at.isoformat() if release else None,
+        "policy_digest": candidate.policy_digest,
+        "input_digest": candidate.input_digest,
+        "candidate_digest": candidate.candidate_digest,
+        "history_head": candidate.history_head,
+        "summary": candidate.summary,
+        "files": release.files if release else store.files(candidate.candidate_id),
+        "folder": str(folder),
+        "gates": [gate_document(result) for result in store.gates(candidate.candidate_id)],
+        "decisions": [
+            {"decision": d.decision, "by": d.by, "reason": d.reason, "at": d.at.isoformat()}
+            for d in store.decisions(candidate.candidate_id)
+        ],
+    }
+
+
+def show_record(document: Document) -> None:
+    """Show one release or candidate."""
+    out = console()
+    out.print(f"[bold]{document['release'] or document['candidate']}[/]  {document['state']}")
+    summary = document["summary"]
+    facts = {
+        "series": document["series"],
+        "period": document["period"],
+        "made by": f"{document['made_by']} at {document['made_at']}",
+        "method": f"{summary.get('method')} {summary.get('parameters') or ''}".strip(),
+        "rows": f"{summary.get('n_published')} of {summary.get('n_source')}",
+        "policy": document["policy_digest"],
+        "input": document["input_digest"],
+        "history": document["history_head"],
+        "folder": document["folder"],
+    }
+    for name, text in facts.items():
+        out.print(f"{name:>8}  {text}", markup=False, soft_wrap=True)
+    for decision in document["decisions"]:
+        out.print(f"{decision['decision']:>8}  {decision['by']}: {decision['reason']}", markup=False)
+    results = [
+        GateResult(
+            g["gate"],
+            Verdict(g["verdict"]),
+            g["value"],
+            g["threshold"],
+            g["relation"],
+            g["attacker"],
+            g["seconds"],
+            g["detail"],
+            g["witness"],
+        )
+        for g in document["gates"]
+    ]
+    out.print(gate_table(results))
+    for result in results:
+        if result.witness and result.verdict is not Verdict.PASS:
+            out.print(f"witness of {result.gate}: {result.witness}", markup=False, soft_wrap=True)
+
+
+def methods_document(name: str | None) -> Document:
+    """Return the methods, or one, as JSON values. Raises UsageError for an unknown one."""
+    from tasks.methods.registry import METHODS
+
+    if name is not None and name not in METHODS:
+        raise UsageError(
+            f"unknown method '{name}'{did_you_mean(name, METHODS)}",
+            mend=f"Known methods: {', '.join(METHODS)}.",
+        )
+    return {
+        "methods": [
+            {
+                "name": method.name,
+                "summary": method.summary,
+                "source": method.source,
+                "guarantees": method.guarantees,
+                "parameters": {
+                    field: {"default": info.default, "type": str(info.annotation).replace("typing.", "")}
+                    for field, info in method.parameters.model_fields.items()
+                },
+            }
+            for method in METHODS.values()
+            if name in (None, method.name)
+        ],
+        "chosen": name,
+    }
+
+
+def show_methods(document: Document) -> None:
+    """Show the methods; the parameters too where one was chosen."""
+    out = console()
+    for method in document["methods"]:
+        out.print(f"[bold]{method['name']}[/]  {_escaped(method['summary'])}")
+        out.print(f"    holds: {_escaped(method['guarantees'])}")
+        out.print(f"    from:  {_escaped(method['source'])}")
+        if document["chosen"]:
+            for name, info in method["parameters"].items():
+                out.print(f"    {name} = {info['default']}", markup=False)
+        else:
+            out.print(f"    parameters: {', '.join(method['parameters'])}")
+
+
+def _escaped(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)
