@@ -27,7 +27,7 @@ class Finding:
         return f"{self.where}: {self.what}"
 
 
-def append(  # noqa: PLR0917 -- an event's fields in their order
+def append(
     con: duckdb.DuckDBPyConnection,
     actor: str,
     action: str,

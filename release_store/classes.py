@@ -103,7 +103,8 @@ def classes_digest(classes: EquivalenceClasses) -> str:
 
     add(["size"], classes.size, "<i8")
     for name, bounds in classes.intervals.items():
-        add(["interval", name], bounds + 0.0, "<f8")  # + 0.0: no negative zero
+        # One way to write a missing bound, and one zero.
+        add(["interval", name], np.where(np.isnan(bounds), np.nan, bounds + 0.0), "<f8")
     for name, cells in classes.sets.items():
         add(["member", name, list(cells.values)], cells.member, "u1")
         add(["whole", name], cells.whole, "u1")

@@ -34,7 +34,7 @@ class Started:
     classes: str
 
 
-def start_publication(  # noqa: PLR0917 -- the caller's own, passed on
+def start_publication(
     con: Connection,
     root: Path,
     candidate_id: str,

@@ -68,7 +68,7 @@ def _guarded(where: str, check: Callable[..., list[Finding]], *arguments: object
     try:
         return check(*arguments)
     except ReleaseGateError as error:
-        return [Finding(error.where or where, error.finding)]
+        return [Finding(where, error.finding)]
     except Exception as error:
         return [Finding(where, f"cannot be read ({type(error).__name__})")]
 
@@ -174,6 +174,14 @@ def _releases(view: _View) -> list[Finding]:
 
 
 def _release(view: _View, release: Release) -> list[Finding]:
+    findings: list[Finding] = []
+    for check in (_files, _publication_event, _classes, _admission):
+        findings += _guarded(release.release_id, check, view, release)
+    return findings
+
+
+def _files(view: _View, release: Release) -> list[Finding]:
+    """The release's folder holds its files as they were published, and nothing else."""
     name = release.release_id
     folder = release_folder(view.root, release.series, name)
     findings = [
@@ -183,18 +191,38 @@ def _release(view: _View, release: Release) -> list[Finding]:
     if folder.is_dir():
         foreign = sorted({entry.name for entry in folder.iterdir()} - release.files.keys())
         findings += [Finding(f"{name}/{file}", "does not belong to the release") for file in foreign]
-    published = [event for event in view.events if event.payload.get("release") == name]
-    begun = [event for event in published if event.action == "release.published"]
-    if len(begun) != 1:
-        return [*findings, Finding(name, f"was published {len(begun)} times by the log")]
-    if digest_of(begun[0].payload.get("files")) != digest_of(release.files):
+    return findings
+
+
+def _publication_event(view: _View, release: Release) -> list[Finding]:
+    """The release was published once, with these files, and is in the state that the log left it in."""
+    name = release.release_id
+    published = [event for event in view.events if _publishes(event, name)]
+    if len(published) != 1:
+        return [Finding(name, f"was published {len(published)} times by the log")]
+    findings = []
+    if digest_of(published[0].payload.get("files")) != digest_of(release.files):
         findings.append(Finding(name, "its files' digests are not those that were logged"))
-    states = [event.payload["release_state"] for event in published if "release_state" in event.payload]
-    if states[-1:] != [release.state.value]:
-        findings.append(Finding(name, f"is {release.state}, but the log left it {''.join(states[-1:])}"))
-    if classes_digest(read_classes(view.con, release.candidate_id)) != begun[0].payload.get("classes"):
-        findings.append(Finding(name, "its equivalence classes are not those that were judged"))
-    return findings + _admission(view, release)
+    left = [
+        event.payload["release_state"]
+        for event in view.events
+        if event.payload.get("release") == name and "release_state" in event.payload
+    ][-1]
+    if left != release.state:
+        findings.append(Finding(name, f"is {release.state}, but the log left it {left}"))
+    return findings
+
+
+def _classes(view: _View, release: Release) -> list[Finding]:
+    """Later releases are compared with the classes that were judged."""
+    logged = {event.payload.get("classes") for event in view.events if _publishes(event, release.release_id)}
+    if logged == {classes_digest(read_classes(view.con, release.candidate_id))}:
+        return []
+    return [Finding(release.release_id, "its equivalence classes are not those that were judged")]
+
+
+def _publishes(event: AuditEvent, release_id: str) -> bool:
+    return event.action == "release.published" and event.object == release_id
 
 
 def _admission(view: _View, release: Release) -> list[Finding]:

@@ -1,0 +1,110 @@
+"""Publish copies of a store again and again, killed at the next step each time; then recover and verify.
+
+Run as `publish_and_die.py FOLDER`, which holds `store` and `store.key` with one approved candidate.
+Prints one JSON line a step: where it died, what recovery said, and what was found afterwards.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hand_made import publish_one
+
+from release_store import audit
+from release_store.publication import recover
+from release_store.store import ReleaseStore
+from release_store.verification import verify
+
+STEPS = (
+    (os, "fsync"),
+    (os, "rename"),
+    (os, "replace"),
+    (os, "symlink"),
+    (audit, "append"),
+)
+
+
+def die_at(step: int, note: Path) -> None:
+    """Kill this process with SIGKILL when it is about to take its `step`-th step."""
+    taken = 0
+
+    def counted(name: str, do: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            nonlocal taken
+            taken += 1
+            if taken == step:
+                note.write_text(name)
+                os.kill(os.getpid(), signal.SIGKILL)
+            return do(*arguments, **options)
+
+        return call
+
+    for module, name in STEPS:
+        setattr(module, name, counted(name, getattr(module, name)))
+
+
+def in_child(work: Callable[[], None]) -> int:
+    """Run `work` in a forked process, so that it may die; return the signal that ended it, 0 for none."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        sys.stdout.flush()
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    if os.WIFEXITED(status) and os.WEXITSTATUS(status):
+        raise SystemExit(os.WEXITSTATUS(status))
+    return os.WTERMSIG(status)
+
+
+def attempt(template: Path, folder: Path, step: int) -> bool:
+    """Publish in a copy of the store, dying at `step`; return whether it died."""
+    folder.mkdir()
+    shutil.copytree(template / "store", folder / "store", symlinks=True)
+    shutil.copy2(template / "store.key", folder / "store.key")
+    note = folder / "died_at"
+
+    def publish() -> None:
+        store = ReleaseStore.open(folder / "store")
+        die_at(step, note)
+        publish_one(store, store.candidates()[-1].candidate_id)
+
+    def settle() -> None:
+        store = ReleaseStore.open(folder / "store")
+        said = recover(store, timeout=5)
+        again = recover(store, timeout=5)
+        candidate = store.candidates()[-1]
+        if candidate.state == "approved":
+            publish_one(store, candidate.candidate_id)
+        found = {
+            "died_at": note.read_text() if note.exists() else None,
+            "said": said,
+            "again": again,
+            "after": candidate.state,
+            "published": [release.release_id for release in store.releases()],
+            "findings": [str(finding) for finding in verify(store)],
+            "folder": sorted(entry.name for entry in (folder / "store/releases/clinic").iterdir()),
+        }
+        print(json.dumps(found), flush=True)
+
+    died = in_child(publish) == signal.SIGKILL
+    in_child(settle)
+    return died
+
+
+if __name__ == "__main__":
+    root = Path(sys.argv[1])
+    number = 1
+    while attempt(root, root / f"step {number}", number):
+        number += 1
