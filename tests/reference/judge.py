@@ -38,7 +38,7 @@ Value = float | str | None  # None: a number that the source does not know
 Record = tuple[Value, ...]  # one source record's quasi-identifiers, in the policy's order
 
 
-class Unreadable(ValueError):  # noqa: N818 -- what the file is
+class UnreadableError(ValueError):
     """A file that cannot be judged; the text names places, never cells."""
 
 
@@ -138,12 +138,12 @@ def read_source(path: Path, rules: Rules, period: str | None = None) -> list[Rec
         header = next(lines)
         absent = [name for name in names if name not in header]
         if absent:
-            raise Unreadable(f"{path}: has no column '{absent[0]}'")
+            raise UnreadableError(f"{path}: has no column '{absent[0]}'")
         places = [header.index(name) for name in names]
         table = ([line[place] for place in places] for line in lines)
     records = [_record(texts, rules, path, number) for number, texts in enumerate(table, 1)]
     if not records:
-        raise Unreadable(f"{path}: holds no records")
+        raise UnreadableError(f"{path}: holds no records")
     return records
 
 
@@ -181,9 +181,9 @@ def _number(text: str | None, where: str) -> float:
     try:
         number = float(text or "")
     except ValueError:
-        raise Unreadable(f"{where} is no number") from None
+        raise UnreadableError(f"{where} is no number") from None
     if not math.isfinite(number):
-        raise Unreadable(f"{where} is no finite number")
+        raise UnreadableError(f"{where} is no finite number")
     return number
 
 
@@ -192,20 +192,22 @@ def _read_csv(path: Path, delimiter: str = ",", encoding: str = "utf-8-sig") -> 
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError:
-        raise Unreadable(f"{path}: is not {encoding}") from None
+        raise UnreadableError(f"{path}: is not {encoding}") from None
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         header = next(reader, None)
         if header is None or len(set(header)) < len(header):
-            raise Unreadable(f"{path}: has no header, or a column twice")
+            raise UnreadableError(f"{path}: has no header, or a column twice")
         yield header
         for line in reader:
             if line and len(line) != len(header):
-                raise Unreadable(f"{path}: line {reader.line_num} has {len(line)} fields, not {len(header)}")
+                raise UnreadableError(
+                    f"{path}: line {reader.line_num} has {len(line)} fields, not {len(header)}"
+                )
             if line:
                 yield line
     except csv.Error:
-        raise Unreadable(f"{path}: line {reader.line_num} is not CSV") from None
+        raise UnreadableError(f"{path}: line {reader.line_num} is not CSV") from None
 
 
 def read_published(path: Path, policy: Rules) -> list[Row]:
@@ -231,14 +233,14 @@ def read_published(path: Path, policy: Rules) -> list[Row]:
                 sensitive[name] = text[name]
         rows.append(Row(cells, sensitive))
     if not rows:
-        raise Unreadable(f"{path}: holds no records")
+        raise UnreadableError(f"{path}: holds no records")
     return rows
 
 
 def _interval(low: str | None, high: str | None, where: str) -> Interval:
     interval = (_number(low, where), _number(high, where))
     if interval[0] > interval[1]:
-        raise Unreadable(f"{where} has its smallest value over its largest")
+        raise UnreadableError(f"{where} has its smallest value over its largest")
     return interval
 
 
@@ -252,7 +254,7 @@ def parse_set(text: str, where: str = "cell") -> Cell:
         if character == "\\":
             escaped = next(characters, "")
             if escaped not in ("\\", "|"):
-                raise Unreadable(f"{where} has a backslash that escapes nothing")
+                raise UnreadableError(f"{where} has a backslash that escapes nothing")
             values[-1] += escaped
         elif character == "|":
             values.append("")
@@ -349,48 +351,63 @@ def _penalty(cell: Cell, span: float) -> float:
 # Containment and linkage
 
 
-def _contains(qi: QuasiIdentifier, cell: Cell, value: Value, back: int) -> bool:
-    """Tell whether a cell published `back` periods ago (0: now) can be that of a person with `value`."""
-    if value is None or cell is WHOLE or (back > 0 and qi.may_change):
-        return True
-    if isinstance(cell, frozenset):
-        return value in cell
-    assert isinstance(value, float)  # a numeric cell stands against a number
-    low, high = _widened(qi, cell, back)
-    return low <= value <= high
-
-
 def _widened(qi: QuasiIdentifier, interval: Interval, back: int) -> Interval:
+    """Return where a value published `back` periods ago (0: now) can lie by now."""
     return interval[0] + qi.moves[0] * back, interval[1] + qi.moves[1] * back
 
 
 class Containment:
-    """The classes C(x) whose every cell contains x, each value and each x looked up once."""
+    """The classes C(x) whose every cell contains x; of a release `back` periods ago, can contain x.
+
+    Each value and each record is looked up once. The classes that hold one value are kept as the bits
+    of an integer: bit c stands for class c.
+    """
 
     def __init__(self, published: Sequence[EquivalenceClass], policy: Rules, back: int = 0) -> None:
-        self._classes = published
-        self._back = back
-        shared = published[0].cells
-        self._places = [(p, qi) for p, qi in enumerate(policy.quasi_identifiers) if qi.name in shared]
-        self._by_value: dict[tuple[int, Value], frozenset[int]] = {}
+        self._n_classes = len(published)
+        self._columns: list[tuple[int, list[Cell]]] = []
+        for place, qi in enumerate(policy.quasi_identifiers):
+            if qi.name not in published[0].cells or (back > 0 and qi.may_change):
+                continue
+            cells = [c.cells[qi.name] for c in published]
+            widened = [_widened(qi, cell, back) if isinstance(cell, tuple) else cell for cell in cells]
+            self._columns.append((place, widened))
+        self._by_value: dict[tuple[int, Value], int] = {}
         self._by_record: dict[Record, frozenset[int]] = {}
 
     def __call__(self, record: Record) -> frozenset[int]:
         """Return the numbers of the classes that contain the record."""
         if record not in self._by_record:
-            found = [self._holding(place, qi, record[place]) for place, qi in self._places]
-            everywhere = frozenset(range(len(self._classes)))
-            self._by_record[record] = everywhere.intersection(*sorted(found, key=len))
+            bits = (1 << self._n_classes) - 1
+            for place, cells in self._columns:
+                value = record[place]
+                if (place, value) not in self._by_value:
+                    self._by_value[place, value] = _holding(cells, value)
+                bits &= self._by_value[place, value]
+            self._by_record[record] = frozenset(_numbers(bits))
         return self._by_record[record]
 
-    def _holding(self, place: int, qi: QuasiIdentifier, value: Value) -> frozenset[int]:
-        if (place, value) not in self._by_value:
-            self._by_value[place, value] = frozenset(
-                number
-                for number, c in enumerate(self._classes)
-                if _contains(qi, c.cells[qi.name], value, self._back)
-            )
-        return self._by_value[place, value]
+
+def _holding(cells: Sequence[Cell], value: Value) -> int:
+    """Return the bits of the cells that contain one value; an unknown number is in all of them."""
+    bits = 0
+    for number, cell in enumerate(cells):
+        if value is None or cell is WHOLE:
+            bits |= 1 << number
+        elif isinstance(cell, frozenset):
+            if value in cell:
+                bits |= 1 << number
+        elif isinstance(value, float) and cell[0] <= value <= cell[1]:
+            bits |= 1 << number
+    return bits
+
+
+def _numbers(bits: int) -> Iterator[int]:
+    """Return the places of the bits that are set."""
+    while bits:
+        lowest = bits & -bits
+        yield lowest.bit_length() - 1
+        bits ^= lowest
 
 
 def draw(n_records: int, ext_frac: float, seed: int) -> list[int]:
@@ -400,10 +417,13 @@ def draw(n_records: int, ext_frac: float, seed: int) -> list[int]:
 
 
 def linkage(
-    published: Sequence[EquivalenceClass], source: Sequence[Record], policy: Rules
+    published: Sequence[EquivalenceClass],
+    source: Sequence[Record],
+    policy: Rules,
+    containing: Containment | None = None,
 ) -> list[dict[str, float]]:
     """Return mean and standard deviation over seeds of ERR and UMR, one entry an `ext_frac`."""
-    containing = Containment(published, policy)
+    containing = containing or Containment(published, policy)
     result = []
     for ext_frac in policy.ext_frac:
         errs, umrs = [], []
@@ -429,13 +449,16 @@ def linkage(
 
 
 def sadr(
-    published: Sequence[EquivalenceClass], source: Sequence[Record], policy: Rules
+    published: Sequence[EquivalenceClass],
+    source: Sequence[Record],
+    policy: Rules,
+    containing: Containment | None = None,
 ) -> dict[str, dict[str, float | None]]:
     """Return max and mean SADR of each sensitive attribute, all quasi-identifiers known.
 
     Taken over all draws of the largest `ext_frac` together; None where no drawn record is in any class.
     """
-    containing = Containment(published, policy)
+    containing = containing or Containment(published, policy)
     result: dict[str, dict[str, float | None]] = {}
     for name in policy.sensitive:
         known: dict[frozenset[int], float] = {}
@@ -519,12 +542,13 @@ def whole_history(
     earlier: Sequence[Sequence[EquivalenceClass]],
     source: Sequence[Record],
     policy: Rules,
+    containing: Containment | None = None,
 ) -> dict[str, dict[str, int]]:
     """Count, for each compared attribute, the source records and classes that the releases together narrow.
 
-    `earlier` is in the order of publication, the oldest first.
+    `earlier` is in the order of publication, the oldest first; `containing` saves looking up C(x) again.
     """
-    now = Containment(candidate, policy)
+    now = containing or Containment(candidate, policy)
     releases = [
         (published, Containment(published, policy, back=len(earlier) - place))
         for place, published in enumerate(earlier)
@@ -577,29 +601,30 @@ def judge(
 ) -> dict[str, Any]:
     """Return every measure of one published file; `earlier_paths` the oldest first.
 
-    Raises Unreadable where a file cannot be read as what it should be.
+    Raises UnreadableError where a file cannot be read as what it should be.
     """
     policy = read_policy(policy_path)
     source = read_source(source_path, policy, period)
     rows = read_published(published_path, policy)
     for name in [qi.name for qi in policy.quasi_identifiers if qi.name not in rows[0].cells]:
-        raise Unreadable(f"{published_path}: does not publish the quasi-identifier '{name}'")
+        raise UnreadableError(f"{published_path}: does not publish the quasi-identifier '{name}'")
     for name in [name for name in policy.sensitive if name not in rows[0].sensitive]:
-        raise Unreadable(f"{published_path}: does not publish the sensitive attribute '{name}'")
+        raise UnreadableError(f"{published_path}: does not publish the sensitive attribute '{name}'")
     candidate = classes(rows)
+    containing = Containment(candidate, policy)
     earlier = [classes(read_published(path, policy)) for path in earlier_paths]
     return {
         "records": {"source": len(source), "published": len(rows)},
         "suppression": 1 - len(rows) / len(source),
         "models": models(candidate, policy),
         "ncp": ncp(rows, source, policy),
-        "linkage": linkage(candidate, source, policy),
-        "sadr": sadr(candidate, source, policy),
+        "linkage": linkage(candidate, source, policy, containing),
+        "sadr": sadr(candidate, source, policy, containing),
         "pairwise": [
             pairwise(candidate, published, policy, back=len(earlier) - place)
             for place, published in enumerate(earlier)
         ],
-        "whole_history": whole_history(candidate, earlier, source, policy),
+        "whole_history": whole_history(candidate, earlier, source, policy, containing),
     }
 
 
@@ -633,7 +658,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         result = judge(given.policy, given.source, given.published, given.against, given.period)
-    except (Unreadable, OSError) as error:
+    except (UnreadableError, OSError) as error:
         print(error, file=sys.stderr)
         return 2
     print(json.dumps(result, indent=2) if given.json else "\n".join(_lines(result)))

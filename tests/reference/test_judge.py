@@ -202,6 +202,24 @@ def test_the_attackers_table_is_drawn_as_defined(write: Write) -> None:
         assert found["err_std"] == pytest.approx(math.sqrt(sum((e - mean) ** 2 for e in errs) / 2))
 
 
+def test_umr_varies_with_the_draw_of_one_record(write: Write) -> None:
+    # Record 0 is in one class, record 1 in two.
+    source, published = "age,illness\n1,a\n2,a\n", intervals("1-2 a", "1-2 b", "2-3 a", "2-3 b")
+    policy = changed(**AGE_ONLY, linkage={"ext_frac": [0.5], "seeds": 4})
+    unique = [1 - int(np.random.default_rng(seed).choice(2, size=1, replace=False)[0]) for seed in range(4)]
+    mean = sum(unique) / 4
+    assert 0 < mean < 1  # else this test shows nothing
+    found = judged(write, policy, source, published)["linkage"][0]
+    assert found["umr_mean"] == pytest.approx(mean)
+    assert found["umr_std"] == pytest.approx(math.sqrt(sum((u - mean) ** 2 for u in unique) / 3))
+
+
+def test_sadr_is_taken_at_the_largest_share_only(write: Write) -> None:
+    policy = changed(linkage={"ext_frac": [0.01, 1.0, 0.1], "seeds": 1})
+    illness = judged(write, policy, SOURCE, PUBLISHED)["sadr"]["illness"]
+    assert illness["mean"] == pytest.approx((2 / 3 + 1 / 3) / 2)
+
+
 def test_five_seeds_at_three_shares_are_drawn_where_the_policy_says_nothing(write: Write) -> None:
     policy = {name: section for name, section in POLICY.items() if name != "linkage"}
     result = judged(write, yaml.safe_dump(policy), SOURCE, PUBLISHED)
@@ -253,7 +271,7 @@ def test_a_star_cell_reads_as_the_whole_domain() -> None:
 
 @pytest.mark.parametrize("text", ["a\\", r"a\b"])
 def test_a_backslash_that_escapes_nothing_is_refused(text: str) -> None:
-    with pytest.raises(judge.Unreadable, match="backslash"):
+    with pytest.raises(judge.UnreadableError, match="backslash"):
         judge.parse_set(text)
 
 
@@ -274,6 +292,8 @@ def test_a_numeric_sensitive_attribute_has_a_range(write: Write) -> None:
     published = intervals("1-2 10", "1-2 12.5", "3-4 7", "3-4 9.0", "3-4 missing")
     result = judged(write, changed(roles=roles), source, published, published)
     assert result["models"]["sensitive"]["illness"]["e"] == 2
+    unknown = intervals("1-2 10", "1-2 12.5", "3-4 missing", "3-4 missing")
+    assert judged(write, changed(roles=roles), source, unknown)["models"]["sensitive"]["illness"]["e"] == 0
     assert result["pairwise"] == [{}]  # values that can be told apart at will are not compared
 
 
@@ -395,6 +415,17 @@ def test_a_record_that_an_earlier_release_does_not_contain_is_not_narrowed_by_it
     assert result["whole_history"] == {"illness": {"records": 0, "classes": 0}}
 
 
+def test_a_class_with_too_few_values_of_its_own_is_not_the_comparisons_finding(write: Write) -> None:
+    result = judged(
+        write,
+        changed(**AGE_ONLY),
+        "age,illness\n5,a\n",
+        intervals("0-9 a", "0-9 a"),
+        intervals("20-30 a", "20-30 b"),
+    )
+    assert result["whole_history"] == {"illness": {"records": 0, "classes": 0}}
+
+
 def test_the_union_over_overlapping_earlier_classes_allows_more(write: Write) -> None:
     # Each earlier class alone shares one value with {a,b}; a person of 5 may be in either.
     result = judged(
@@ -419,6 +450,11 @@ def test_an_age_may_have_grown_by_a_year_for_each_release_back(write: Write) -> 
         {"illness": {"pairs": 0, "classes": 0}},
     ]
     assert result["whole_history"] == {"illness": {"records": 2, "classes": 1}}
+    elsewhere = intervals("50-60 a", "50-60 c")
+    oldest_first = judged(write, changed(roles=roles), source, candidate, earlier, elsewhere)
+    assert oldest_first["whole_history"] == {"illness": {"records": 2, "classes": 1}}
+    oldest_last = judged(write, changed(roles=roles), source, candidate, elsewhere, earlier)
+    assert oldest_last["whole_history"] == {"illness": {"records": 0, "classes": 0}}
     unmoved = judged(write, changed(**AGE_ONLY), source, candidate, earlier, earlier)
     assert unmoved["whole_history"] == {"illness": {"records": 0, "classes": 0}}
 
@@ -438,7 +474,7 @@ def test_a_home_may_have_changed(write: Write, may_change: bool, found: int) -> 
         write,
         changed(roles=roles),
         "city,illness\nHull,a\n",
-        "city,illness\nHull,a\nHull,b\n",
+        "city,illness\nHull,a\nHull,b\nLeeds,d\nLeeds,e\n",
         "city,illness\nYork,a\nYork,c\n",
     )
     assert result["pairwise"] == [{"illness": {"pairs": found, "classes": found}}]
@@ -524,7 +560,7 @@ def test_a_parquet_null_is_missing(tmp_path: Path, write: Write) -> None:
 def test_what_is_no_published_table_is_refused_without_its_cells(
     write: Write, published: str, finding: str
 ) -> None:
-    with pytest.raises(judge.Unreadable, match=finding) as refused:
+    with pytest.raises(judge.UnreadableError, match=finding) as refused:
         judged(write, changed(), SOURCE, published)
     assert "canary" not in str(refused.value)
 
@@ -538,7 +574,7 @@ def test_what_is_no_published_table_is_refused_without_its_cells(
     ],
 )
 def test_what_is_no_source_is_refused_without_its_cells(write: Write, source: str, finding: str) -> None:
-    with pytest.raises(judge.Unreadable, match=finding) as refused:
+    with pytest.raises(judge.UnreadableError, match=finding) as refused:
         judged(write, changed(), source, PUBLISHED)
     assert "canary" not in str(refused.value)
 
