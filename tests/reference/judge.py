@@ -125,7 +125,7 @@ def read_source(path: Path, rules: Rules, period: str | None = None) -> list[Rec
     """Return the quasi-identifiers of every source record, in file order.
 
     Read with DuckDB where the file is Parquet or the policy has a query, which reads the view `input` and may
-    use the parameter `$period`; otherwise as CSV, `.gz` or not.
+    hold `{period}`; otherwise as CSV, `.gz` or not.
     """
     names = [qi.name for qi in rules.quasi_identifiers]
     is_parquet = path.suffix == ".parquet" or rules.source.get("format") == "parquet"
@@ -162,8 +162,10 @@ def _read_with_duckdb(
         view.create_view("input")
         query = str(rules.source.get("query") or "SELECT * FROM input").rstrip().rstrip(";")
         columns = ", ".join('CAST("' + name.replace('"', '""') + '" AS VARCHAR)' for name in names)
-        parameters = {"period": period} if "$period" in query else {}
-        yield from connection.execute(f"SELECT {columns} FROM ({query})", parameters).fetchall()
+        if "{period}" in query and period is None:
+            raise UnreadableError(f"{path}: the policy's query asks for a period; give --period")
+        query = query.replace("{period}", period or "")
+        yield from connection.execute(f"SELECT {columns} FROM ({query}\n)").fetchall()
 
 
 def _record(texts: Sequence[str | None], rules: Rules, path: Path, number: int) -> Record:
@@ -645,7 +647,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("policy", type=Path)
     parser.add_argument("source", type=Path)
     parser.add_argument("published", type=Path)
-    parser.add_argument("--period", help="the value of $period in the policy's query")
+    parser.add_argument("--period", help="what stands for {period} in the policy's query")
     parser.add_argument(
         "--against",
         type=Path,

@@ -527,8 +527,10 @@ def test_every_form_of_the_source_is_judged_alike(tmp_path: Path, write: Write) 
         "year,age,town,illness\n2023,99,Hull,flu\n"
         + "".join(f"2024,{line}\n" for line in SOURCE.splitlines()[1:]),
     )
-    query = "SELECT age, town AS city, illness FROM input WHERE year = $period"
+    query = "SELECT age, town AS city, illness FROM input WHERE year = '{period}' -- this period's"
     assert judged_source(tmp_path, write, periods, {"query": query}) == expected
+    with pytest.raises(judge.UnreadableError, match="asks for a period"):
+        judge.judge(tmp_path / "policy.yaml", periods, tmp_path / "data.csv")
 
 
 def test_a_parquet_null_is_missing(tmp_path: Path, write: Write) -> None:
