@@ -143,6 +143,7 @@ def record_gates(
         raise StoreError("only a pass of every gate opens the way", where=candidate_id)
     if to is CandidateState.APPROVED and approvers_demanded(con, candidate_id) > 0:
         raise StoreError("its policy asks for people's approval", where=candidate_id)
+    check_transition(queries.candidate(con, candidate_id).state, CandidateState.ASSESSED)
     for position, result in enumerate(results):
         _insert_gate(con, candidate_id, position, result)
     payload = {"gates": [gate_document(result) for result in results]}

@@ -10,7 +10,6 @@ import random
 import re
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import resources
@@ -28,7 +27,7 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": "false",
 }
 # Threads of this process share DuckDB's lock on the file, so they wait for each other here.
-_threads: defaultdict[Path, threading.RLock] = defaultdict(threading.RLock)
+_threads: dict[Path, threading.RLock] = {}
 
 
 @contextmanager
@@ -43,7 +42,7 @@ def connect(
     path = root / DATABASE
     if not create and not path.is_file():
         raise StoreError("the store's database is missing", where=str(path), mend="Restore it from a backup.")
-    lock = _threads[path.resolve()]
+    lock = _threads.setdefault(path.resolve(), threading.RLock())  # one atomic step
     if not lock.acquire(timeout=timeout):
         raise StoreError(
             f"another thread has used the store for more than {timeout:g} s",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Any
 
 import duckdb
@@ -137,5 +138,9 @@ def decision_document(decision: Decision) -> dict[str, Any]:
 
 
 def same_person(one: str, other: str) -> bool:
-    """Tell whether two names are one, whatever their case and spaces: nobody is two by a capital letter."""
-    return " ".join(one.split()).casefold() == " ".join(other.split()).casefold()
+    """Tell whether two names are one, whatever their case, spaces and forms of the same letters."""
+    return _comparable(one) == _comparable(other)
+
+
+def _comparable(name: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())

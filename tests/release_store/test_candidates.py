@@ -133,7 +133,7 @@ def test_a_policy_that_asks_for_people_is_not_passed_over(store: ReleaseStore) -
 
 def test_gates_are_recorded_once(store: ReleaseStore) -> None:
     candidate_id = approved(store)
-    with pytest.raises(StoreError):
+    with pytest.raises(StoreError, match="cannot go from approved to assessed"):
         store.record_gates(candidate_id, [K_PASSES], to=CandidateState.APPROVED, actor="ann")
     assert len(store.gates(candidate_id)) == 1
 
@@ -176,6 +176,7 @@ def test_one_rejection_ends_a_candidate(store: ReleaseStore) -> None:
     [
         ("ann", {}, UsageError, "made it"),
         (" Ann ", {}, UsageError, "made it"),
+        ("\uff41nn", {}, UsageError, "made it"),
         ("bob", {}, UsageError, "decided on it before"),
         ("BOB", {}, UsageError, "decided on it before"),
         ("", {}, UsageError, "has a name"),

@@ -143,6 +143,24 @@ def test_the_log_refuses_to_be_changed(store: ReleaseStore, statement: str) -> N
         con.execute(statement)
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM policy",
+        "UPDATE policy SET document = '{}'",
+        "DELETE FROM gate_result",
+        "UPDATE gate_result SET verdict = 'pass'",
+        "DELETE FROM decision",
+        "UPDATE decision SET person = 'bob'",
+        "DELETE FROM release_file",
+        "UPDATE release_file SET sha256 = ''",
+    ],
+)
+def test_what_let_a_release_out_refuses_to_be_changed(store: ReleaseStore, statement: str) -> None:
+    with duckdb.connect(str(store.root / DATABASE)) as con, pytest.raises(duckdb.Error, match="append only"):
+        con.execute(statement)
+
+
 def test_extensions_are_neither_fetched_nor_loaded_by_themselves(store: ReleaseStore) -> None:
     with connect(store.root) as con:
         found = con.execute(
