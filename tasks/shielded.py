@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 from prefect import task
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
@@ -31,16 +31,15 @@ def stage(name: str, *, retries: int = 0) -> Callable[[Callable[P, R]], Callable
 
     def wrap(function: Callable[P, R]) -> Callable[P, R]:
         shielded_function = shielded(function, f"the stage '{name}'")
-        made = task(
-            shielded_function,
+        made: Any = task(
             name=name,
             retries=retries,
             retry_delay_seconds=2,
             retry_condition_fn=_may_pass,
             persist_result=False,
             cache_policy=NO_CACHE,
-        )
-        return made  # type: ignore[return-value]
+        )(shielded_function)
+        return cast(Callable[P, R], made)
 
     return wrap
 
@@ -60,7 +59,7 @@ def shielded(function: Callable[P, R], what: str) -> Callable[P, R]:
             return function(*args, **kwargs)
         except ReleaseGateError as error:
             failure = type(error)(error.finding, where=error.where, mend=error.mend)
-        except Exception as error:  # noqa: BLE001 -- nothing foreign may pass
+        except Exception as error:  # nothing foreign may pass
             failure = ReleaseGateError(
                 f"{what} broke ({type(error).__name__} at {_place(error)})",
                 mend="This is a fault of releasegate: please report it with this line.",

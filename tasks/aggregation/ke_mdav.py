@@ -121,8 +121,8 @@ class _Leaf:
         ordered = rest[np.argsort(distance, kind="stable")]
         if self._valid(ordered[:k]):
             return ordered[:k]
-        group = self._scan(ordered)
-        return group if group is not None and self._valid(group) else None
+        scanned = self._scan(ordered)
+        return scanned if scanned is not None and self._valid(scanned) else None
 
     def _valid(self, group: IntArray) -> bool:
         if not self.local.group_holds(group):
@@ -131,7 +131,7 @@ class _Leaf:
         return bound is None or all(_spread(column, group) <= bound for column in self.columns)
 
     def _scan(self, ordered: IntArray) -> IntArray | None:
-        """Take records in order of distance, passing over those with which the group could not become valid."""
+        """Take records by distance, passing over those with which the group could not become valid."""
         k, limits = self.limits.k, self.limits
         most = int(limits.p_max * k + 1e-9)
         bound = self.rule.max_sensitive_spread
@@ -162,7 +162,7 @@ class _Leaf:
         return None
 
     def _place(self, grown: list[IntArray], rest: IntArray) -> list[IntArray]:
-        """Make the records left over a group of their own, or add each to the nearest group it does not break."""
+        """Make what is left over a group of its own, or add each record to the nearest group it fits."""
         if self._valid(rest) and len(rest) <= max(self.rule.max_group_size, 2 * self.limits.k - 1):
             return [*grown, rest]
         groups = [group.tolist() for group in grown]

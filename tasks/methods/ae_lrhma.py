@@ -89,9 +89,11 @@ def bind(parameters: Parameters, privacy: Privacy, seed: int) -> BoundMethod:
 
 AE_LRHMA = Method(
     name="ae-lrhma",
-    summary="Autoencoder, constraint-aware Mondrian in its latent space, (k,e)-MDAV in each leaf, intervals and sets.",
+    summary="Autoencoder, constraint-aware Mondrian in its latent space, (k,e)-MDAV in each leaf, "
+    "intervals and sets.",
     source="Hu, Hu, Shen and Zheng (2026), doi:10.20944/preprints202602.0124.v1",
-    guarantees="k, e, p_max and h_min in every class, where all records together have them; overlapping classes.",
+    guarantees="k, e, p_max and h_min in every class, where all records together have them; "
+    "overlapping classes.",
     parameters=AeLrhmaParameters,
     bind=bind,
 )

@@ -22,8 +22,8 @@ class Parameters(BaseModel):
 class BoundMethod:
     """A method whose parameters were checked, ready for one table after another.
 
-    `represent(table, progress)` places the records; `partition(table, representation, constraints, progress)` and
-    `aggregate(representation, labels, constraints, progress)` return one label a record, (n,).
+    `represent(table, progress)` places the records; `partition(table, representation, constraints,
+    progress)` and `aggregate(representation, labels, constraints, progress)` return one label a record, (n,).
     """
 
     name: str

@@ -47,9 +47,11 @@ def bind(parameters: Parameters, privacy: Privacy, _seed: int) -> BoundMethod:
 
 MONDRIAN = Method(
     name="mondrian",
-    summary="Median cuts of the widest attribute that can be cut, on the original attributes; intervals and sets.",
+    summary="Median cuts of the widest attribute that can be cut, on the original attributes; "
+    "intervals and sets.",
     source="LeFevre, DeWitt and Ramakrishnan (2006), doi:10.1109/ICDE.2006.101",
-    guarantees="k, e, p_max and h_min in every class, where all records together have them; disjoint classes.",
+    guarantees="k, e, p_max and h_min in every class, where all records together have them; "
+    "disjoint classes.",
     parameters=MondrianParameters,
     bind=bind,
 )

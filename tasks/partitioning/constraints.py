@@ -13,7 +13,7 @@ from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable
 
 @dataclass(frozen=True)
 class SensitiveColumn:
-    """One sensitive attribute of n records: `codes` (n,) into `n_values` values, numbers where it has them."""
+    """One sensitive attribute of n records: `codes` (n,) into `n_values` values, and any numbers."""
 
     codes: IntArray
     n_values: int

@@ -32,7 +32,7 @@ def generalized(table: PreparedTable, labels: IntArray, policy: ReleasePolicy) -
     for column, name in enumerate(table.categorical_names):
         domain = table.domains[name]
         member = counted(labels[kept], table.codes[kept, column], len(size), len(domain)) > 0
-        sets[name] = SetCells(domain, member, member.all(axis=1) & (len(domain) > 1))
+        sets[name] = SetCells(domain, member, np.asarray(member.all(axis=1) & (len(domain) > 1)))
     counts = {
         name: counted(labels[kept], table.sensitive[kept, i], len(size), len(table.sensitive_values[name]))
         for i, name in enumerate(table.sensitive_names)

@@ -74,7 +74,7 @@ def repair(
         np.arange(classes.n_classes),
         tuple(np.isin(values, table.domains.get(name, ())) for name, values in space.domains.items()),
     )
-    measure = _Measure(scale_of(table, policy), space, policy)
+    measure = _Measure(scale_of(table, policy), space)
     failing = np.flatnonzero(judge.fails(groups.boxes))
     merged, hopeless = 0, []
     for done, group in enumerate(failing[np.argsort(groups.size[failing], kind="stable")].tolist()):
@@ -128,7 +128,7 @@ def _join(groups: _Groups, group: int, partner: int) -> None:
 
 
 def _merged(groups: _Groups, group: int, partners: IntArray) -> Boxes:
-    """Return what `group` would be with each of `partners`; a set that holds the table's whole domain is `*`."""
+    """Return `group` with each of `partners`; a set that holds the table's whole domain is `*`."""
     boxes, theirs = groups.boxes, groups.boxes.take(partners)
     whole = theirs.whole | boxes.whole[group]
     member = []
@@ -180,7 +180,7 @@ def _partner(
 class _Measure:
     """NCP of boxes in a space."""
 
-    def __init__(self, scale: Scale, space: Space, policy: ReleasePolicy) -> None:
+    def __init__(self, scale: Scale, space: Space) -> None:
         self._names = [*space.numeric, *space.domains]
         weights = np.array([scale.weight.get(name, 0.0) for name in self._names])
         self._weights = weights / weights.sum()
@@ -231,7 +231,7 @@ class _Judge:
             inside &= ((numbers >= box.low[0, column]) & (numbers <= box.high[0, column])) | np.isnan(numbers)
         for column, member in enumerate(box.member):
             codes = self._points.codes[:, column]
-            inside &= (member[0][codes] & (codes >= 0)) | box.whole[0, column]
+            inside &= member[0][codes] | (codes < 0) | box.whole[0, column]
         for c in self.columns:
             first, place = self._alike[c]
             people = first[np.unique(place[inside])]

@@ -58,12 +58,12 @@ def _clipped(values: FloatArray, share: float) -> FloatArray:
 
 def _z(values: FloatArray) -> FloatArray:
     spread = values.std()
-    return (values - values.mean()) / (spread if spread > 0 else 1.0)
+    return np.asarray((values - values.mean()) / (spread if spread > 0 else 1.0))
 
 
 def _unit(values: FloatArray) -> FloatArray:
     span = values.max() - values.min()
-    return (values - values.min()) / (span if span > 0 else 1.0)
+    return np.asarray((values - values.min()) / (span if span > 0 else 1.0))
 
 
 def _ranked(values: FloatArray) -> FloatArray:

@@ -181,8 +181,8 @@ def _common(boxes: Boxes, history: History, column: int) -> tuple[NDArray[np.flo
 
 @dataclass(frozen=True)
 class Allowed:
-    """What each earlier release allows each person: `masks[a]` (points, releases, words) bits of the sensitive
-    values of all classes that contain the point; `seen` (points, releases) whether any class does.
+    """What each earlier release allows each person: `masks[a]` (points, releases, words) bits of the
+    sensitive values of all classes that contain the point; `seen` (points, releases) whether any class does.
     """
 
     masks: dict[int, NDArray[np.uint64]]
@@ -219,8 +219,9 @@ def whole_history(
     """Compare each person's classes over all releases together.
 
     For each person x of the source and each candidate class that contains x, the class's values are
-    intersected with what the earlier releases allow x, for every choice of earlier releases that x may have been
-    in; 0 < size < l fails. Cost: distinct people times their candidate classes times distinct intersections.
+    intersected with what the earlier releases allow x, for every choice of earlier releases that x may have
+    been in; 0 < size < l fails. Cost: distinct people times their candidate classes times distinct
+    intersections.
     """
     names = list(space.sensitive)
     columns = [names.index(name) for name in attributes]
@@ -252,18 +253,18 @@ def narrowed(
     n, n_releases, words = allowed.shape
     if not n:
         return np.zeros(0, dtype=bool)
-    allowed = np.where(seen[:, :, None], allowed, ~np.uint64(0))
-    table = np.concatenate([own, allowed.reshape(n, n_releases * words)], axis=1)
+    table = np.concatenate([own, allowed.reshape(n, n_releases * words), seen.astype(np.uint64)], axis=1)
     distinct, place = _distinct(table)
     bad = np.zeros(len(distinct), dtype=bool)
     owner = np.arange(len(distinct))
     mask = distinct[:, :words]
     for j in range(n_releases):
         theirs = distinct[owner, words * (j + 1) : words * (j + 2)]
+        in_release = distinct[owner, words * (n_releases + 1) + j] > 0
         narrower = mask & theirs
         size = np.bitwise_count(narrower).sum(axis=1)
-        bad[owner[(size > 0) & (size < l_least)]] = True
-        keep = (size >= l_least) & (narrower != mask).any(axis=1)
+        bad[owner[in_release & (size > 0) & (size < l_least)]] = True
+        keep = in_release & (size >= l_least) & (narrower != mask).any(axis=1)
         owner = np.concatenate([owner, owner[keep]])
         mask = np.concatenate([mask, narrower[keep]])
         if j + 1 < n_releases:

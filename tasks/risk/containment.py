@@ -30,10 +30,13 @@ class Block:
 def blocks(points: Points, boxes: Boxes) -> Iterator[Block]:
     """Yield blocks that hold every point exactly once, with all classes that contain any of them."""
     attributes = list(range(points.numbers.shape[1] + points.codes.shape[1]))
+    if not (len(boxes) and len(points)):
+        yield from _walk(points, boxes, np.arange(len(points)), np.arange(len(boxes)), [])
+        return
     sample = np.linspace(0, len(points) - 1, min(len(points), 64)).astype(np.int64)
     everyone = np.arange(len(boxes))
     shares = [float(_covers(points, boxes, a, sample, everyone).mean()) for a in attributes]
-    order = [attributes[i] for i in np.argsort(shares, kind="stable")] if len(boxes) and len(points) else []
+    order = [attributes[i] for i in np.argsort(shares, kind="stable")]
     yield from _walk(points, boxes, np.arange(len(points)), everyone, order)
 
 
@@ -80,5 +83,6 @@ def _covers(points: Points, boxes: Boxes, attribute: int, here: IntArray, classe
     member = boxes.member[attribute - p][classes]
     covered = member[:, np.maximum(codes, 0)].T.copy()
     if (codes < 0).any():
-        covered[codes < 0] = boxes.whole[classes, attribute - p]
-    return covered
+        # The source has no such attribute: its people may have any value of it.
+        covered[codes < 0] = True
+    return np.asarray(covered)

@@ -1,4 +1,4 @@
-"""What the gates look at: the classes read back from the staged rows, the source, and every earlier release."""
+"""What the gates look at: the classes read from the staged rows, the source, and every earlier release."""
 
 from __future__ import annotations
 

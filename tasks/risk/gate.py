@@ -1,4 +1,7 @@
-"""The risk gate: every gate that the policy asks for, on what would be public. A new gate is one line here."""
+"""The risk gate: every gate that the policy asks for, on what would be public.
+
+A new gate is one line here.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +68,7 @@ def _asked(name: str, gate: GateFunction, evidence: Evidence) -> GateResult | No
     start = perf_counter()
     try:
         result = gate(evidence)
-    except Exception as error:  # noqa: BLE001 -- whatever breaks a gate must block, not pass
+    except Exception as error:  # whatever breaks a gate must block, not pass
         broken = f"the gate broke ({type(error).__name__})"
         return GateResult(name, Verdict.ERROR, None, None, "<=", "", perf_counter() - start, broken)
     return replace(result, seconds=perf_counter() - start) if result is not None else None

@@ -1,4 +1,4 @@
-"""Gates on the files themselves: they are what was staged, agree with each other, and are true of the source."""
+"""Gates on the files: they are what was staged, agree with each other, and are true of the source."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def _quoted(name: str) -> str:
 
 
 def truth_gate(evidence: Evidence) -> GateResult:
-    """Published cells are true of the source: no more people lie outside every class than are left out, and no
-    sensitive value stands in the release more often than in the source.
+    """Published cells are true of the source: no more people lie outside every class than are left out,
+    and no sensitive value stands in the release more often than in the source.
     """
     outside = int((evidence.links.candidates == 0).sum())
     left_out = evidence.table.n_records - evidence.n_published

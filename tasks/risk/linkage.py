@@ -19,7 +19,8 @@ from tasks.types import FloatArray, IntArray, PreparedTable
 @dataclass(frozen=True)
 class Links:
     """What an attacker finds for each source record: `smallest` m(x) (0: C(x) is empty), `candidates` |C(x)|,
-    `largest_share[attribute]` the largest share of one sensitive value in R(x) (nan: R(x) is empty). All (n,).
+    `largest_share[attribute]` the largest share of one sensitive value in R(x) (nan: R(x) is empty).
+    All have shape (n,).
     """
 
     smallest: IntArray
@@ -60,7 +61,8 @@ def link(table: PreparedTable, classes: EquivalenceClasses) -> Links:
         inside = block.inside.astype(np.float32)
         linked = found > 0
         for name, count in counts.items():
-            rows = inside @ count[block.classes]
+            # Counts under 2**24 are exact in single precision; their quotient is not.
+            rows = (inside @ count[block.classes]).astype(np.float64)
             largest = rows.max(axis=1) / np.maximum(rows.sum(axis=1), 1)
             share[name][block.points[linked]] = largest[linked]
     return Links(
@@ -69,7 +71,7 @@ def link(table: PreparedTable, classes: EquivalenceClasses) -> Links:
 
 
 def draws(n_records: int, ext_frac: float, seeds: int) -> list[IntArray]:
-    """Return the attacker's tables: for each seed 0, 1, ... a share of the source's rows, without repetition."""
+    """Return the attacker's tables: for each seed 0, 1, ... a share of the source's rows, none twice."""
     size = max(1, round(ext_frac * n_records))
     return [np.random.default_rng(seed).choice(n_records, size=size, replace=False) for seed in range(seeds)]
 
@@ -86,7 +88,10 @@ def unique_match_rate(links: Links, tables: list[IntArray]) -> Spread:
 
 
 def disclosure(links: Links, tables: list[IntArray], attribute: str) -> tuple[float, float]:
-    """SADR with all quasi-identifiers known: greatest and mean largest share over all draws (n who link only)."""
+    """SADR with all quasi-identifiers known: greatest and mean largest share over all draws.
+
+    Only those who link are counted; 0 where nobody does.
+    """
     found = np.concatenate([links.largest_share[attribute][rows] for rows in tables])
     found = found[~np.isnan(found)]
     return (float(found.max()), float(found.mean())) if len(found) else (0.0, 0.0)

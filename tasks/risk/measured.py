@@ -1,4 +1,7 @@
-"""Gates on measured risks and losses: ERR, UMR, SADR, NCP and suppression. A limit that the policy leaves out is no gate."""
+"""Gates on measured risks and losses: ERR, UMR, SADR, NCP and suppression.
+
+A limit that the policy leaves out is no gate.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ NOBODY = "anyone who reads the release and can tell a person's class"
 
 
 def largest_shares(classes: EquivalenceClasses, attribute: str) -> FloatArray:
-    """p_max of each class: the largest share of one sensitive value, (n_classes,) (Hu et al., 2026, eq. 2)."""
+    """Largest share of one sensitive value in each class, (n_classes,) (Hu et al., 2026, eq. 2)."""
     return np.asarray(classes.counts[attribute].max(axis=1) / classes.size)
 
 
@@ -24,9 +24,10 @@ def entropies(classes: EquivalenceClasses, attribute: str) -> FloatArray:
 
 
 def spreads(classes: EquivalenceClasses, attribute: str, policy: ReleasePolicy) -> FloatArray:
-    """Distinct sensitive values of each class, or a numeric attribute's range, (n_classes,) (Zhang et al., 2007).
+    """Distinct sensitive values of each class, or a numeric attribute's range, (n_classes,).
 
-    A missing number is no number: it does not widen the range.
+    The model is (k,e)-anonymity (Zhang et al., 2007). A missing number is no number: it does not widen
+    the range.
     """
     present = classes.counts[attribute] > 0
     if policy.roles.sensitive[attribute].type == "categorical":

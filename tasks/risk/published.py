@@ -19,8 +19,8 @@ from tasks.types import FloatArray, IntArray
 def read_classes(file: Path, policy: ReleasePolicy) -> EquivalenceClasses:
     """Group the published rows by equal cells of all quasi-identifiers.
 
-    Classes are numbered in the order of their cells. Raises VerificationFailed where the columns are not those of
-    the policy, or a cell is none that a release can have.
+    Classes are numbered in the order of their cells. Raises VerificationFailed where the columns are not
+    those of the policy, or a cell is none that a release can have.
     """
     roles = policy.roles
     keys = [c for c in roles.published_names() if c not in roles.sensitive and c not in roles.kept]

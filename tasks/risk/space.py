@@ -58,7 +58,7 @@ class Boxes:
 
 @dataclass(frozen=True)
 class Points:
-    """Distinct combinations of quasi-identifiers: `numbers` (n, p), nan: unknown; `codes` (n, q), -1: in no domain.
+    """Distinct combinations of quasi-identifiers: `numbers` (n, p), `codes` (n, q); nan and -1: unknown.
 
     `place` (n_records,) is the point of each record.
     """

@@ -60,7 +60,7 @@ def data_package(
     frame: pd.DataFrame, policy: ReleasePolicy, period: str, data: dict[str, str], folder: Path
 ) -> dict[str, Any]:
     """Describe the files as a Frictionless Data Package v2, with how each column was recoded."""
-    fields = [_field(name, str(dtype), policy) for name, dtype in frame.dtypes.items()]
+    fields = [_field(str(name), str(dtype), policy) for name, dtype in frame.dtypes.items()]
     package: dict[str, Any] = {
         "$schema": PROFILE,
         "name": policy.series.lower(),

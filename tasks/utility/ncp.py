@@ -1,4 +1,7 @@
-"""Normalized certainty penalty (Xu et al., 2006; Hu et al., 2026, section 5.3): how wide the published cells are."""
+"""Normalized certainty penalty: how wide the published cells are.
+
+Xu et al., 2006; Hu et al., 2026, section 5.3.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from tasks.types import FloatArray, PreparedTable
 
 @dataclass(frozen=True)
 class Scale:
-    """What a cell is measured against: the source's `span` of numbers and number of `values`, and the weights."""
+    """What a cell is measured against: the source's `span` of numbers, number of `values`, and weights."""
 
     span: dict[str, float]
     values: dict[str, int]
