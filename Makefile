@@ -1,0 +1,35 @@
+# `make demo` and `make test` need Python 3.11 or newer and nothing else.
+PYTHON ?= python3
+BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest
+
+.PHONY: demo test test-all lint lock clean
+
+demo: .venv/installed
+	$(BIN)/python -m examples.register.demo demo
+
+# Fast tests first: a broken rule shows before the slow stages run.
+test: .venv/installed
+	$(PYTEST) -m "not slow" --cov --cov-report=term
+
+test-all: .venv/installed
+	$(PYTEST) --cov --cov-report=term
+
+lint: .venv/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+lock:
+	PYTHON=$(PYTHON) tools/lock.sh
+
+clean:
+	rm -rf .venv demo
+
+# The stamp is newer than the pins: a second run installs nothing.
+.venv/installed: requirements.lock pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+	touch $@
