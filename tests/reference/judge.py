@@ -229,7 +229,9 @@ def read_published(path: Path, policy: Rules) -> list[Row]:
                 cells[qi.name] = parse_set(text[qi.name], f"{where}: '{qi.name}'")
         sensitive: dict[str, float | str] = {}
         for name, kind in policy.sensitive.items():
-            if name in text and kind == "numeric" and text[name] != policy.missing_label:
+            if name in text and kind == "numeric" and text[name] in ("", policy.missing_label):
+                sensitive[name] = policy.missing_label
+            elif name in text and kind == "numeric":
                 sensitive[name] = _number(text[name], f"{where}: '{name}'")
             elif name in text:
                 sensitive[name] = text[name]
@@ -247,7 +249,10 @@ def _interval(low: str | None, high: str | None, where: str) -> Interval:
 
 
 def parse_set(text: str, where: str = "cell") -> Cell:
-    r"""Return the values of a categorical cell: `a|b`, with `\|` and `\\` for a literal `|` and `\`."""
+    r"""Return the values of a categorical cell: `a|b`, with `\|` and `\\` for a literal `|` and `\`.
+
+    A value that is `*` alone is written `\*`.
+    """
     if text == "*":
         return WHOLE
     values = [""]
@@ -255,7 +260,7 @@ def parse_set(text: str, where: str = "cell") -> Cell:
     for character in characters:
         if character == "\\":
             escaped = next(characters, "")
-            if escaped not in ("\\", "|"):
+            if escaped not in ("\\", "|") and not (escaped == "*" and values[-1] == ""):
                 raise UnreadableError(f"{where} has a backslash that escapes nothing")
             values[-1] += escaped
         elif character == "|":
@@ -347,7 +352,8 @@ def _penalty(cell: Cell, span: float) -> float:
         return 1.0 if span > 1 else 0.0
     if isinstance(cell, frozenset):
         return len(cell) / span if len(cell) > 1 else 0.0
-    return (cell[1] - cell[0]) / span if span > 0 else 0.0
+    # Wider than the table are the policy's bounds, where nothing is known: they cost as the whole.
+    return min((cell[1] - cell[0]) / span, 1.0) if span > 0 else 0.0
 
 
 # Containment and linkage
@@ -489,14 +495,11 @@ def sadr(
 def compared_attributes(
     candidate: Sequence[EquivalenceClass], earlier: Sequence[EquivalenceClass], policy: Rules
 ) -> list[str]:
-    """Return the categorical sensitive attributes that both publish and that the policy compares."""
+    """Return the sensitive attributes that both publish and that the policy compares."""
     return [
         name
-        for name, kind in policy.sensitive.items()
-        if kind == "categorical"
-        and name not in policy.not_compared
-        and name in candidate[0].counts
-        and name in earlier[0].counts
+        for name in policy.sensitive
+        if name not in policy.not_compared and name in candidate[0].counts and name in earlier[0].counts
     ]
 
 
