@@ -1,0 +1,53 @@
+"""The stages from a table to its published classes, as the release flow runs them, without Prefect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.meter import Meter
+from policy.model import ReleasePolicy
+from release_store.records import EquivalenceClasses
+from tasks.methods.registry import bound_method
+from tasks.partitioning.constraints import constraints_of
+from tasks.preprocessing.prepare import prepare
+from tasks.recoding.generalize import published_frame
+from tasks.risk.published import read_classes
+from tasks.staging.stage import stage
+from tasks.types import Candidate, Partition, PreparedTable, SourceTable, no_progress
+
+MAKING = ("preprocessing", "representation", "partitioning", "aggregation", "recoding")
+
+
+@dataclass(frozen=True)
+class Made:
+    """What one run made: the arrays, the groups, the staged files, and the classes read back from them."""
+
+    table: PreparedTable
+    groups: Partition
+    candidate: Candidate
+    classes: EquivalenceClasses
+
+
+def make(source: SourceTable, policy: ReleasePolicy, folder: Path, meter: Meter) -> Made:
+    """Run the stages from preprocessing to the reading back of the staged rows; `folder` must not exist."""
+    method = bound_method(policy)
+    table = meter.run("preprocessing", prepare, source, policy)
+    limits = constraints_of(table, policy.privacy)
+    where = meter.run("representation", method.represent, table, no_progress)
+    leaves = meter.run("partitioning", method.partition, table, where, limits, no_progress)
+    labels = meter.run("aggregation", method.aggregate, where, leaves, limits, no_progress)
+    groups = Partition(labels)
+    frame = meter.run("recoding", published_frame, table, groups, policy)
+    candidate = meter.run(
+        "staging",
+        stage,
+        frame,
+        policy,
+        candidate_id="benchmark",
+        period="benchmark",
+        folder=folder,
+        n_source=table.n_records,
+    )
+    classes = meter.run("reading back", read_classes, folder / "data.parquet", policy)
+    return Made(table, groups, candidate, classes)

@@ -1,0 +1,52 @@
+"""How results are written: Markdown tables, and in words what they were measured with."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+LIBRARIES = ("numpy", "pandas", "duckdb", "torch", "great-expectations")
+
+
+def datasets() -> Path:
+    """Return the folder of the public data sets."""
+    return Path(os.environ.get("RELEASEGATE_DATASETS", ROOT.parent / "shared" / "datasets"))
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table: the first column to the left, the others to the right."""
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+
+    def line(cells: Sequence[str]) -> str:
+        padded = [
+            c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths, strict=True))
+        ]
+        return "| " + " | ".join(padded) + " |"
+
+    rule = ["-" * widths[0], *("-" * (w - 1) + ":" for w in widths[1:])]
+    return "\n".join([line(header), line(rule), *(line(row) for row in rows)])
+
+
+def measured_with(command: str) -> str:
+    """Return the paragraph that names date, machine, software and command."""
+    memory = round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
+    libraries = ", ".join(f"{name} {version(name).split('+')[0]}" for name in LIBRARIES)
+    return (
+        f"Measured on {datetime.now(UTC):%Y-%m-%d} with `{command}` on a shared machine of {os.cpu_count()} cores\n"
+        f"and {memory} GB of memory, without a GPU; Python {platform.python_version()}, {libraries}.\n"
+        "CPU seconds are those of all cores together; wall seconds hold what others used of the machine."
+    )
+
+
+def write(name: str, text: str) -> Path:
+    """Write a result beside the others and return its path."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    path = RESULTS / name
+    path.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
+    return path
