@@ -168,27 +168,37 @@ class _Leaf:
         groups = [group.tolist() for group in grown]
         centres = np.array([self.points[group].mean(axis=0) for group in grown])
         mean_distance = float(np.sqrt(_squared(self.points, rest, self.points.mean(axis=0))).mean()) or 1.0
+        size = np.array([len(group) for group in groups])
+        counts = [
+            np.stack([np.bincount(column.codes[group], minlength=column.n_values) for group in grown])
+            for column in self.columns
+        ]
         stuck: list[int] = []
         for record in rest.tolist():
             cost = np.sqrt(((centres - self.points[record]) ** 2).sum(axis=1)) / mean_distance
-            cost += self.rule.sensitive_weight * self._unlikeness(record, groups)
+            cost += self.rule.sensitive_weight * self._unlikeness(record, counts, size)
             for place in np.argsort(cost, kind="stable").tolist():
                 if len(groups[place]) < self.rule.max_group_size and self.local.group_holds(
                     np.array([*groups[place], record])
                 ):
                     groups[place].append(record)
+                    size[place] += 1
+                    for column, count in zip(self.columns, counts, strict=True):
+                        count[place, column.codes[record]] += 1
                     break
             else:
                 stuck.append(record)
         arrays = [np.array(group) for group in groups]
         return self._absorb(arrays, np.array(stuck, dtype=np.int64)) if stuck else arrays
 
-    def _unlikeness(self, record: int, groups: list[list[int]]) -> FloatArray:
-        """Total variation distance between a record's sensitive values and each group's, summed."""
-        away = np.zeros(len(groups))
-        for column in self.columns:
-            value = column.codes[record]
-            away += [1 - float((column.codes[group] == value).mean()) for group in groups]
+    def _unlikeness(self, record: int, counts: list[IntArray], size: IntArray) -> FloatArray:
+        """Total variation distance between a record's sensitive values and each group's, summed.
+
+        `counts[a]` (groups, values) are the groups' sensitive values, `size` (groups,) their records.
+        """
+        away = np.zeros(len(size))
+        for column, count in zip(self.columns, counts, strict=True):
+            away += 1 - count[:, column.codes[record]] / size
         return away
 
     def _absorb(self, groups: list[IntArray], stuck: IntArray) -> list[IntArray]:
