@@ -21,7 +21,7 @@ def datasets() -> Path:
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a Markdown table: the first column to the left, the others to the right."""
-    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    widths = [max(3, *(len(row[i]) for row in [header, *rows])) for i in range(len(header))]
 
     def line(cells: Sequence[str]) -> str:
         padded = [
@@ -38,7 +38,7 @@ def measured_with(command: str) -> str:
     memory = round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
     libraries = ", ".join(f"{name} {version(name).split('+')[0]}" for name in LIBRARIES)
     return (
-        f"Measured on {datetime.now(UTC):%Y-%m-%d} with `{command}` on a shared machine of {os.cpu_count()} cores\n"
+        f"Measured on {datetime.now(UTC):%Y-%m-%d} with `{command}`\non a shared machine of {os.cpu_count()} cores "
         f"and {memory} GB of memory, without a GPU; Python {platform.python_version()}, {libraries}.\n"
         "CPU seconds are those of all cores together; wall seconds hold what others used of the machine."
     )
