@@ -12,6 +12,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 ROOT = "*"
@@ -74,7 +75,7 @@ def checked(rows: Sequence[tuple[str, ...]]) -> Hierarchy:
         raise ValueError(f"the value '{twice}' stands twice")
     parents: dict[tuple[int, str], str] = {}
     for row in rows:
-        for depth, (child, parent) in enumerate(zip(row[1:], row[2:], strict=False)):
+        for depth, (child, parent) in enumerate(pairwise(row[1:])):
             # Levels are counted from the leaf, so the same name may stand on two levels.
             if parents.setdefault((depth, child), parent) != parent:
                 raise ValueError(f"the node '{child}' has two parents")

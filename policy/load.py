@@ -10,9 +10,10 @@ import rfc8785
 import yaml
 from pydantic import ValidationError
 
-from policy.errors import PolicyError, did_you_mean
+from policy.errors import PolicyError
+from policy.findings import policy_error
 from policy.hierarchy import Hierarchy, from_tree, read_csv_hierarchy
-from policy.model import ReleasePolicy, Section
+from policy.model import ReleasePolicy
 
 
 class _StrictLoader(yaml.SafeLoader):
@@ -24,6 +25,10 @@ def _mapping(loader: _StrictLoader, node: yaml.MappingNode) -> dict[Any, Any]:
     found: dict[Any, Any] = {}
     for key_node, value_node in node.value:
         key = loader.construct_object(key_node, deep=True)
+        if isinstance(key, list | dict | set):
+            raise yaml.constructor.ConstructorError(
+                None, None, "a field's name is a word, no list or mapping", key_node.start_mark
+            )
         if key in found:
             raise yaml.constructor.ConstructorError(
                 None, None, f"the field '{key}' stands twice", key_node.start_mark
@@ -58,18 +63,32 @@ def parse_policy(text: str, path: Path) -> ReleasePolicy:
         document = yaml.load(text, Loader=_StrictLoader)  # noqa: S506 -- derived from SafeLoader
     except yaml.YAMLError as error:
         raise PolicyError(_yaml_finding(error), where=str(path), mend="Mend the YAML there.") from None
+    except ValueError:  # YAML's own reader of dates gives no place
+        raise PolicyError(
+            "holds a date that is in no calendar", where=str(path), mend="Put it in quotes if it is a text."
+        ) from None
+    except RecursionError:
+        raise PolicyError("is nested too deep", where=str(path), mend="Mend the YAML there.") from None
     if not isinstance(document, dict):
         raise PolicyError(
             f"holds {'nothing' if document is None else 'no fields'}",
             where=str(path),
-            mend="A policy is a mapping with the fields series, source, roles, ...; `releasegate draft TABLE` "
-            "writes one.",
+            mend="A policy is a mapping with the fields series, source, roles, ...; "
+            "`releasegate draft TABLE` writes one.",
         )
     _resolve_hierarchies(document, path)
     try:
-        return ReleasePolicy.model_validate(document)
+        policy = ReleasePolicy.model_validate(document)
+        policy_digest(policy)
     except ValidationError as error:
-        raise _policy_error(error, path) from None
+        raise policy_error(error, path) from None
+    except rfc8785.CanonicalizationError:
+        raise PolicyError(
+            "holds a number that no digest can be taken of",
+            where=str(path),
+            mend="Whole numbers are under 2**53, and all numbers finite.",
+        ) from None
+    return policy
 
 
 def policy_document(policy: ReleasePolicy) -> dict[str, Any]:
@@ -121,71 +140,3 @@ def _yaml_finding(error: yaml.YAMLError) -> str:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or "not YAML"
     return f"line {mark.line + 1}: {problem}" if mark else str(problem)
-
-
-def _policy_error(error: ValidationError, path: Path) -> PolicyError:
-    """Tell the first finding in full, and how many more there are."""
-    details = error.errors(include_url=False)
-    # A misspelt field is found twice, as unknown and as missing: tell the former.
-    first = min(details, key=lambda detail: detail["type"] != "extra_forbidden")
-    parts = [str(part) for part in first["loc"] if part not in ("numeric", "integer", "categorical")]
-    field = ".".join(parts)
-    more = f" (and {len(details) - 1} more findings)" if len(details) > 1 else ""
-    if first["type"] == "extra_forbidden":
-        known = _fields_beside(parts)
-        finding = f"unknown field{did_you_mean(parts[-1], known)}"
-        mend = f"Allowed here: {', '.join(known)}." if known else "Remove it."
-    elif first["type"] == "missing":
-        finding, mend = "is missing", "Add this field."
-    else:
-        found = first.get("input")
-        shown = f", found {found!r}" if isinstance(found, str | int | float | bool) or found is None else ""
-        message = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-        finding = (
-            f"should be {message}{shown}"
-            if first["msg"].startswith("Input should be ")
-            else (f"{message}{shown}")
-        )
-        mend = "See docs/policy.md for what is allowed."
-    return PolicyError(finding + more, where=f"{path}: {field}" if field else str(path), mend=mend)
-
-
-def _fields_beside(parts: list[str]) -> list[str]:
-    """Return the fields that may stand where the last of `parts` was found."""
-    from policy import model
-
-    section: Any = ReleasePolicy
-    for part in parts[:-1]:
-        if section is None:
-            return []
-        if isinstance(section, type) and issubclass(section, Section):
-            field = section.model_fields.get(part)
-            if field is None:
-                return []
-            section = _section_of(field.annotation)
-            if part == "quasi_identifiers":
-                section = "quasi_identifiers"
-        elif section == "quasi_identifiers":
-            section = None
-            return sorted(
-                {*model.NumericQuasiIdentifier.model_fields, *model.CategoricalQuasiIdentifier.model_fields}
-            )
-        else:
-            # A mapping of names to sections: the name is skipped.
-            section = section[1]
-    if isinstance(section, type) and issubclass(section, Section):
-        return list(section.model_fields)
-    return []
-
-
-def _section_of(annotation: Any) -> Any:
-    """Return the Section in an annotation: itself, behind Optional, or ("each", Section) in a mapping."""
-    from typing import get_args, get_origin
-
-    if isinstance(annotation, type) and issubclass(annotation, Section):
-        return annotation
-    arguments = [a for a in get_args(annotation) if a is not type(None)]
-    if get_origin(annotation) is dict and len(arguments) == 2:
-        inner = _section_of(arguments[1])
-        return ("each", inner) if inner is not None else None
-    return _section_of(arguments[0]) if len(arguments) == 1 else None

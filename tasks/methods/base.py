@@ -15,7 +15,7 @@ from tasks.types import IntArray, PreparedTable, Progress, Representation
 class Parameters(BaseModel):
     """A method's parameters: unknown ones are refused, every one has a default."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,120 @@
+"""What the model finds wrong with a policy, as one finding: field, what was found, what is allowed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+from pydantic import ValidationError
+
+from policy import model
+from policy.errors import PolicyError, did_you_mean
+
+QI_TYPES = "'numeric', 'integer' or 'categorical'"
+LONGEST_VALUE = 60
+
+# The model's library speaks of Python's types; a policy has mappings, lists and texts.
+_PLAIN = {
+    "model_type": "should be a mapping",
+    "model_attributes_type": "should be a mapping",
+    "dict_type": "should be a mapping",
+    "tuple_type": "should be a list",
+    "string_type": "should be a text",
+    "invalid_key": "should be a text",
+    "string_pattern_mismatch": "should be letters, digits, '_' and '-', a letter or digit first, 64 at most",
+    "union_tag_not_found": "is missing",
+    "too_long": "should have {max_length} or fewer entries, found {actual_length}",
+    "too_short": "should have {min_length} or more entries, found {actual_length}",
+}
+_MENDS = {
+    "string_type": "Put it in quotes if it is a text.",
+    "invalid_key": "Put it in quotes if it is a name.",
+    "union_tag_not_found": f"Add this field: {QI_TYPES}.",
+    "missing": "Add this field.",
+}
+
+
+def policy_error(error: ValidationError, path: Path) -> PolicyError:
+    """Tell the first finding in full, and how many more there are."""
+    details = error.errors(include_url=False)
+    # A misspelt field is found twice, as unknown and as missing: tell the former.
+    first: Any = min(details, key=lambda detail: detail["type"] != "extra_forbidden")
+    parts = _field(first)
+    field = ".".join(parts)
+    if first["type"] == "extra_forbidden":
+        known = _fields_beside(parts)
+        finding = f"unknown field{did_you_mean(parts[-1], known)}"
+        mend = f"Allowed here: {', '.join(known)}." if known else "Remove it."
+    else:
+        finding = _finding(first)
+        mend = _MENDS.get(first["type"], "See docs/policy.md for what is allowed.")
+    n_more = len(details) - 1
+    more = f" (and {n_more} more finding{'s' if n_more > 1 else ''})" if n_more else ""
+    return PolicyError(finding + more, where=f"{path}: {field}" if field else str(path), mend=mend)
+
+
+def _field(detail: Any) -> list[str]:
+    """Return the path of the field in the policy; the library adds the kind of quasi-identifier to it."""
+    parts = [str(part) for part in detail["loc"] if part != "[key]"]
+    if parts[:2] == ["roles", "quasi_identifiers"] and detail["loc"][-1] != "[key]":
+        parts = parts[:3] + parts[4:]
+    return [*parts, "type"] if detail["type"].startswith("union_tag_") else parts
+
+
+def _finding(detail: Any) -> str:
+    kind, context = detail["type"], detail.get("ctx", {})
+    if kind == "missing":
+        return "is missing"
+    if kind == "union_tag_invalid":
+        return f"should be {QI_TYPES}, found {_shown(context['tag'])}"
+    found = detail.get("input")
+    shown = f", found {_shown(found)}" if isinstance(found, str | int | float | bool) or found is None else ""
+    if kind in _PLAIN:
+        return _PLAIN[kind].format(**context) + shown
+    message = detail["msg"].removeprefix("Value error, ")
+    for start in ("Input should be ", "String should "):
+        if message.startswith(start):
+            message = f"should {'be ' if start.startswith('Input') else ''}{message.removeprefix(start)}"
+    return f"{message}{shown}"
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return f"{text[:LONGEST_VALUE]}..." if len(text) > LONGEST_VALUE else text
+
+
+def _fields_beside(parts: list[str]) -> list[str]:
+    """Return the fields that may stand where the last of `parts` was found."""
+    section: Any = model.ReleasePolicy
+    for part in parts[:-1]:
+        if section is None:
+            return []
+        if isinstance(section, type) and issubclass(section, model.Section):
+            field = section.model_fields.get(part)
+            if field is None:
+                return []
+            section = _section_of(field.annotation)
+            if part == "quasi_identifiers":
+                section = "quasi_identifiers"
+        elif section == "quasi_identifiers":
+            section = None
+            return sorted(
+                {*model.NumericQuasiIdentifier.model_fields, *model.CategoricalQuasiIdentifier.model_fields}
+            )
+        else:
+            # A mapping of names to sections: the name is skipped.
+            section = section[1]
+    if isinstance(section, type) and issubclass(section, model.Section):
+        return list(section.model_fields)
+    return []
+
+
+def _section_of(annotation: Any) -> Any:
+    """Return the Section in an annotation: itself, behind Optional, or ("each", Section) in a mapping."""
+    if isinstance(annotation, type) and issubclass(annotation, model.Section):
+        return annotation
+    arguments = [a for a in get_args(annotation) if a is not type(None)]
+    if get_origin(annotation) is dict and len(arguments) == 2:
+        inner = _section_of(arguments[1])
+        return ("each", inner) if inner is not None else None
+    return _section_of(arguments[0]) if len(arguments) == 1 else None

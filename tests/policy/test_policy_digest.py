@@ -1,0 +1,99 @@
+"""The digest of a policy stands for what it decides, hierarchies included, however it is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from policy.hierarchy import from_tree, read_csv_hierarchy
+from policy.load import load_policy, parse_policy, policy_digest, policy_document
+from policy.model import ReleasePolicy
+
+FILE = Path("clinic.yaml")
+WRITTEN = """
+series: clinic
+roles:
+  quasi_identifiers:
+    age: {type: integer, bounds: [0, 120]}
+    city: {type: categorical, hierarchy: {north: [Aix, Brno], south: [Cork]}}
+  sensitive:
+    disease: {stability: stable}
+privacy: {k: 5}
+"""
+
+
+def digest(text: str) -> str:
+    return policy_digest(parse_policy(text, FILE))
+
+
+def test_the_digest_is_what_it_was_in_earlier_versions() -> None:
+    # Stores keep digests: a new field with a default changes them all, and the changelog has to say so.
+    assert digest(WRITTEN) == "2621bee2040d9302787af7888a098fe10fa7f97268e193fcc2d1b3e33cdb9f0a"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        WRITTEN.replace("{k: 5}", "{k: 5}  # a comment"),
+        WRITTEN.replace("{k: 5}", "{e: 3, k: 5}"),
+        WRITTEN.replace("{k: 5}", "{k: 5.0}"),
+        WRITTEN.replace("[0, 120]", "[0.0, 1.2e+2]"),
+        WRITTEN.replace("series: clinic\n", "") + "series: 'clinic'\n",
+        WRITTEN + "seed: 42\nmethod: {name: ae-lrhma}\n",
+    ],
+    ids=["comment", "default", "k as a float", "numbers", "order of fields", "defaults"],
+)
+def test_the_same_decisions_written_in_another_way_have_the_same_digest(written: str) -> None:
+    assert written != WRITTEN
+    assert digest(written) == digest(WRITTEN)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("clinic", "clinics"),
+        ("k: 5", "k: 6"),
+        ("120", "121"),
+        ("stable", "transient"),
+        ("[Aix, Brno]", "[Brno, Aix]"),
+        ("north: [Aix, Brno], south: [Cork]", "north: [Aix], south: [Brno, Cork]"),
+        ("south: [Cork]", "south: [Cork, Derry]"),
+        ("south", "elsewhere"),
+    ],
+)
+def test_another_decision_has_another_digest(old: str, new: str) -> None:
+    assert old in WRITTEN
+    assert digest(WRITTEN.replace(old, new, 1)) != digest(WRITTEN)
+
+
+def test_columns_keep_the_order_in_which_they_are_written() -> None:
+    lines = WRITTEN.splitlines()
+    lines[4], lines[5] = lines[5], lines[4]
+    assert list(parse_policy(WRITTEN, FILE).roles.quasi_identifiers) == ["age", "city"]
+    assert list(parse_policy("\n".join(lines), FILE).roles.quasi_identifiers) == ["city", "age"]
+
+
+def test_a_hierarchy_file_stands_in_the_digest_with_its_content(tmp_path: Path) -> None:
+    path, beside = tmp_path / "clinic.yaml", tmp_path / "cities.csv"
+    path.write_text(WRITTEN.replace("{north: [Aix, Brno], south: [Cork]}", "cities.csv"))
+    beside.write_text("Aix;north;*\nBrno;north;*\nCork;south;*\n")
+    assert policy_digest(load_policy(path)) == digest(WRITTEN)
+    beside.write_text("Aix;north;*\nBrno;south;*\nCork;south;*\n")
+    assert policy_digest(load_policy(path)) != digest(WRITTEN)
+
+
+def test_a_kept_policy_is_read_back_as_it_was() -> None:
+    policy = parse_policy(WRITTEN, FILE)
+    again = ReleasePolicy.model_validate(policy_document(policy))
+    assert again == policy
+    assert policy_digest(again) == policy_digest(policy)
+
+
+def test_a_hierarchy_is_the_same_in_a_file_and_in_the_policy(tmp_path: Path) -> None:
+    path = tmp_path / "cities.csv"
+    path.write_text("Aix;north\nBrno;north\n\nCork;south\n")
+    found = read_csv_hierarchy(path)
+    assert found == from_tree({"north": ["Aix", "Brno"], "south": ["Cork"]})
+    assert found.leaves == ("Aix", "Brno", "Cork")
+    assert found.paths[2] == ("Cork", "south", "*")
