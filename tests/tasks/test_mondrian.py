@@ -59,7 +59,7 @@ def test_a_dimension_that_cannot_be_cut_gives_way_to_the_next() -> None:
 
 def test_records_at_one_place_are_never_cut_apart() -> None:
     points = line(0, 0, 0, 0, 0, 0, 1, 1, 2, 2, 2, 2)
-    # The cut next to the median is between 6 and 7 records; ties move it from where it would be.
+    # The six at 0 are half of all and cannot be cut; the others are cut between 1 and 2.
     assert cut(points, limits_of(ALL_DIFFERENT, k=2), **MEDIAN) == [
         [0, 1, 2, 3, 4, 5],
         [6, 7],
