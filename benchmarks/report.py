@@ -38,8 +38,9 @@ def measured_with(command: str) -> str:
     memory = round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
     libraries = ", ".join(f"{name} {version(name).split('+')[0]}" for name in LIBRARIES)
     return (
-        f"Measured on {datetime.now(UTC):%Y-%m-%d} with `{command}`\non a shared machine of {os.cpu_count()} cores "
-        f"and {memory} GB of memory, without a GPU; Python {platform.python_version()}, {libraries}.\n"
+        f"Measured on {datetime.now(UTC):%Y-%m-%d} with `{command}`\n"
+        f"on a shared machine of {os.cpu_count()} cores and {memory} GB of memory, without a GPU;\n"
+        f"Python {platform.python_version()}, {libraries}.\n"
         "CPU seconds are those of all cores together; wall seconds hold what others used of the machine."
     )
 

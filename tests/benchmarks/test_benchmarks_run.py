@@ -1,0 +1,125 @@
+"""The benchmarks run, on few rows, and their tables have the rows and columns that they promise."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from benchmarks import report, scale
+from benchmarks.meter import Meter, peak_memory
+from benchmarks.papers import s0_table2
+from benchmarks.papers.s0_printed import DATASETS, MEASURED, PRINTED, PRINTED_LINKS
+
+
+def cells(table: str) -> list[list[str]]:
+    """Return the cells of a Markdown table, its rule left out."""
+    lines = [line for line in table.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in [lines[0], *lines[2:]]]
+
+
+def tables_in(text: str) -> list[list[list[str]]]:
+    return [cells(part) for part in text.split("\n\n") if part.startswith("|")]
+
+
+def test_a_table_is_markdown() -> None:
+    table = report.table(["", "k"], [["ours", "8"], ["a longer name", "16"]])
+    assert table.splitlines() == [
+        "|               |   k |",
+        "| ------------- | --: |",
+        "| ours          |   8 |",
+        "| a longer name |  16 |",
+    ]
+
+
+def test_the_meter_sees_time_and_memory_of_each_stage() -> None:
+    meter = Meter()
+    held = meter.run("large", lambda: bytearray(b"\1" * 60_000_000))
+    assert len(held) == 60_000_000
+    meter.run("small", sum, range(1000))
+    assert meter.costs["large"].peak >= 60_000_000
+    assert 0 < meter.costs["small"].wall <= meter.total().wall
+    assert meter.total(("small",)).cpu == meter.costs["small"].cpu
+    assert peak_memory() > 0
+
+
+def test_the_slope_of_a_quadratic_stage_is_two() -> None:
+    runs = [
+        {"rows": n, "costs": {"linkage": {"wall": 1.0, "cpu": (n / 1000) ** 2, "peak": 1}}}
+        for n in (1000, 3000, 9000)
+    ]
+    rising = scale.slope(runs, "linkage")
+    assert rising == pytest.approx(2.0)
+    assert scale.slope(runs, "pairwise") is None
+
+
+@pytest.mark.parametrize("name", sorted(DATASETS))
+def test_the_printed_rows_are_whole(name: str) -> None:
+    assert (
+        [row.method for row in PRINTED[name]][:3]
+        == list(PRINTED_LINKS[name])
+        == ["MDAV", "APMCA", "AE-LRHMA"]
+    )
+    assert len(MEASURED[name]) == 3
+    # MDAV and APMCA are printed in bits: in nats no entropy could be above that of 14 or 12 equal values.
+    assert {row.method: row.base for row in PRINTED[name][:3]} == {"MDAV": "2", "APMCA": "2", "AE-LRHMA": "e"}
+
+
+def test_a_method_that_draws_is_shown_at_seed_42_and_over_all_seeds() -> None:
+    run = s0_table2.Measured(
+        9, 8.0, 9, 0.5, 1.0, 1.4, 1.0, 1.0, 0.1, (0.1,) * 3, (0.2,) * 3, 0.4, (0, 1, 2, 3)
+    )
+    drawn, fixed = s0_table2.VARIANTS[0], s0_table2.VARIANTS[-1]
+    rows = s0_table2.rows_of([(drawn, [run, replace(run, ncp=0.3)]), (fixed, [run])])
+    assert [label for label, _ in rows] == ["ae-lrhma, seed 42", "ae-lrhma, 2 seeds", "mondrian"]
+    table = cells(s0_table2.table_2("bank", [(drawn, [run, replace(run, ncp=0.3)]), (fixed, [run])]))
+    assert [row[-1] for row in table[-3:]] == ["0.1000", "0.2000 ± 0.1414", "0.1000"]
+    broken = cells(s0_table2.table_of_broken([(drawn, [run, run])]))
+    assert broken[1][1:] == ["2", "18", "0", "2", "4", "6"]
+
+
+@pytest.mark.data
+def test_the_paper_benchmark_has_every_row_and_keeps_the_model(capsys: pytest.CaptureFixture[str]) -> None:
+    text = s0_table2.main(["--datasets", "bank", "--seeds", "1", "--epochs", "1"])
+    assert "## Bank sample" in capsys.readouterr().out
+    table_2, table_4, broken = tables_in(text)
+    ours = len(s0_table2.VARIANTS)
+    assert [len(table_2), len(table_4)] == [1 + 5 + 3 + ours, 1 + 3 + 3 + ours]
+    assert {len(row) for row in table_2} == {10}
+    assert {len(row) for row in table_4} == {5}
+    assert [row[0] for row in broken[1:]] == [v.name for v in s0_table2.VARIANTS]
+    for row in broken[1:]:
+        assert row[3] == "0", "a class under k"
+        if "without diversity" not in row[0]:
+            assert row[4:6] == ["0", "0"], "a class that breaks e or p_max"
+    assert all(0 < float(row[-1]) < 1 for row in table_2[-ours:])
+
+
+@pytest.mark.data
+def test_the_scale_benchmark_measures_every_stage_in_its_own_process(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = scale.main(["--sizes", "900", "--methods", "mondrian"])
+    assert "## mondrian" in capsys.readouterr().out
+    outcome, cpu, wall, memory = tables_in(text)
+    assert outcome[0] == ["rows", "900"]
+    assert cpu[0] == ["", "900", "slope"]
+    for table in (cpu, wall, memory):
+        assert [row[0] for row in table[1:]] == [*scale.STAGES, "all"]
+        assert not any("left out" in row for row in table)
+
+
+@pytest.mark.data
+def test_ae_lrhma_runs_on_nested_samples_and_a_dear_comparison_is_left_out(tmp_path: Path) -> None:
+    files = scale.write_samples(report.datasets() / scale.PANEL, [100, 1000], tmp_path)
+    with duckdb.connect() as con:
+        small, large = (con.execute(f"SELECT * FROM '{file}'").fetchall() for file in files.values())
+    assert [len(small), len(large)] == [100, 1000]
+    assert set(small) <= set(large)
+    run = scale.measure(files[1000], "ae-lrhma", most_pairs=1)
+    assert run["rows"] == 1000
+    assert run["pairs"] > 1
+    assert set(run["costs"]) == set(scale.STAGES) - {"pairwise", "whole history"}
+    assert "left out" in scale.tables("ae-lrhma", [run])
