@@ -1,0 +1,85 @@
+"""The parts of the documentation that are made from the code: help texts and state diagrams.
+
+    python -m tests.docs.docs_generated
+
+writes them between their markers; a test fails where they are not what the code says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+_PART = re.compile(r"(<!-- made by (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+WIDTH = 100
+
+
+def commands() -> dict[str, argparse.ArgumentParser]:
+    """Return the parser of every command, by its name; the whole program's under ''."""
+    from flows.__main__ import parser
+
+    top = parser()
+    (choices,) = (a.choices for a in top._actions if isinstance(a, argparse._SubParsersAction))
+    return {"": top, **choices}
+
+
+def help_text(parser: argparse.ArgumentParser) -> str:
+    """Return what `--help` prints on a terminal of a fixed width."""
+    before = os.environ.get("COLUMNS")
+    os.environ["COLUMNS"] = str(WIDTH + 2)
+    try:
+        return parser.format_help()
+    finally:
+        if before is None:
+            del os.environ["COLUMNS"]
+        else:
+            os.environ["COLUMNS"] = before
+
+
+def diagram(transitions: Mapping[object, frozenset[object]], start: str) -> str:
+    """Return a state diagram in Mermaid; states that lead nowhere are ends."""
+    lines = ["stateDiagram-v2", f"    [*] --> {start}"]
+    order = [str(state) for state in transitions]
+    for state, following in transitions.items():
+        lines += [f"    {state} --> {to}" for to in sorted(map(str, following), key=order.index)]
+        if not following:
+            lines.append(f"    {state} --> [*]")
+    return "\n".join(lines) + "\n"
+
+
+def parts() -> dict[str, str]:
+    """Return every generated part by the name in its marker."""
+    from release_store.states import CANDIDATE_TRANSITIONS, RELEASE_TRANSITIONS
+
+    made = {
+        f"releasegate {name} --help".replace("  ", " "): f"```text\n{help_text(parser)}```\n"
+        for name, parser in commands().items()
+    }
+    made["CANDIDATE_TRANSITIONS"] = f"```mermaid\n{diagram(CANDIDATE_TRANSITIONS, 'staged')}```\n"
+    made["RELEASE_TRANSITIONS"] = f"```mermaid\n{diagram(RELEASE_TRANSITIONS, 'published')}```\n"
+    return made
+
+
+def filled(text: str) -> str:
+    """Return a page with its generated parts as the code has them now. Raises KeyError for an unknown one."""
+    made = parts()
+    return _PART.sub(lambda part: part[1] + made[part[2]] + part[3], text)
+
+
+def names(text: str) -> list[str]:
+    """Return the names of the generated parts of a page."""
+    return [part[2] for part in _PART.finditer(text)]
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        found = page.read_text(encoding="utf-8")
+        if (new := filled(found)) != found:
+            page.write_text(new, encoding="utf-8")
+            print(page.relative_to(ROOT))

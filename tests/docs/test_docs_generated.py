@@ -1,0 +1,33 @@
+"""Help texts and state diagrams in the pages are those of the code."""
+
+from __future__ import annotations
+
+import docs_generated
+import docs_pages
+import pytest
+from flows.main import COMMANDS
+
+
+@pytest.mark.parametrize("page", docs_pages.PAGES, ids=lambda page: page.name)
+def test_the_generated_parts_are_what_the_code_says(page) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert docs_generated.filled(text) == text, "run `python -m tests.docs.docs_generated`"
+
+
+def test_every_generated_part_stands_in_one_page() -> None:
+    found = [name for page in docs_pages.PAGES for name in docs_generated.names(page.read_text("utf-8"))]
+    assert sorted(found) == sorted(docs_generated.parts())
+
+
+def test_a_change_of_the_help_would_show() -> None:
+    text = (docs_pages.ROOT / "docs" / "commands.md").read_text("utf-8")
+    assert docs_generated.filled(text.replace("sign", "sing")) == docs_generated.filled(text).replace("sign", "sing") or (
+        docs_generated.filled(text.replace("such as 2026Q1", "such as 2027Q1")) == text
+    )
+
+
+def test_every_command_has_a_heading_and_a_help_text() -> None:
+    page = docs_pages.ROOT / "docs" / "commands.md"
+    parsers = set(docs_generated.commands()) - {""}
+    assert parsers == set(COMMANDS)
+    assert parsers <= set(docs_pages.headings(page, "##"))
