@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+
 import duckdb
 import numpy as np
 
@@ -29,6 +31,9 @@ def files_gate(evidence: Evidence) -> GateResult:
 
 def _same_rows(evidence: Evidence) -> bool:
     columns = list(evidence.policy.roles.published_names())
+    with (evidence.folder / "data.csv").open(encoding="utf-8", newline="") as file:
+        if next(csv.reader(file), None) != columns:
+            return False
     texts = ", ".join(f"CAST({_quoted(c)} AS VARCHAR)" for c in columns)
     listed = ", ".join(f"'{c.replace(chr(39), chr(39) * 2)}': 'VARCHAR'" for c in columns)
     with duckdb.connect() as con:
@@ -36,7 +41,8 @@ def _same_rows(evidence: Evidence) -> bool:
         con.execute("SET enable_progress_bar=false")
         con.execute(
             f"CREATE VIEW as_csv AS SELECT * FROM read_csv('{_text(evidence, 'data.csv')}', header=true, "
-            f"auto_detect=false, delim=',', quote='\"', escape='\"', nullstr='', columns={{{listed}}})"
+            f"auto_detect=false, delim=',', quote='\"', escape='\"', nullstr='', "
+            f"allow_quoted_nulls=false, columns={{{listed}}})"
         )
         con.execute(
             f"CREATE VIEW as_parquet AS SELECT {texts} FROM read_parquet('{_text(evidence, 'data.parquet')}')"

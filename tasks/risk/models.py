@@ -15,7 +15,7 @@ NOBODY = "anyone who reads the release and can tell a person's class"
 
 def largest_shares(classes: EquivalenceClasses, attribute: str) -> FloatArray:
     """Largest share of one sensitive value in each class, (n_classes,) (Hu et al., 2026, eq. 2)."""
-    return np.asarray(classes.counts[attribute].max(axis=1) / classes.size)
+    return np.asarray(classes.counts[attribute].max(axis=1, initial=0) / classes.size)
 
 
 def entropies(classes: EquivalenceClasses, attribute: str) -> FloatArray:
