@@ -142,7 +142,12 @@ def test_every_table_that_tests_and_benchmarks_read_is_listed() -> None:
     read = set()
     for folder in ("tests", "benchmarks"):
         for path in (ROOT / folder).rglob("*.py"):
-            read |= set(re.findall(r'"((?:adult|bank_marketing|diabetes130|eph|ae_lrhma_samples)/[\w.]+)"', path.read_text("utf-8")))
+            read |= set(
+                re.findall(
+                    r'"((?:adult|bank_marketing|diabetes130|eph|ae_lrhma_samples)/[\w.]+)"',
+                    path.read_text("utf-8"),
+                )
+            )
     assert read <= listed
 
 

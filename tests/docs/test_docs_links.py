@@ -30,4 +30,6 @@ def test_the_links_of_the_page_resolve(page) -> None:
 
 def test_no_page_names_a_folder_of_somebody_s_machine() -> None:
     for page in docs_pages.PAGES:
-        assert not re.search(r"(?<![\w.])/(?:work|tmp|home|root|Users)/", page.read_text(encoding="utf-8")), page
+        assert not re.search(r"(?<![\w.])/(?:work|tmp|home|root|Users)/", page.read_text(encoding="utf-8")), (
+            page
+        )

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import docs_pages
 import pytest
 from pydantic_core import PydanticUndefined
 
-import docs_pages
 from policy import model
 from policy.load import parse_policy
 
