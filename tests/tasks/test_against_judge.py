@@ -69,7 +69,7 @@ def same_measures(made: Published, verdict: dict[str, Any]) -> None:
         assert mean == close(expected["mean"] or 0.0)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     rows=mixed_rows(),
     k=st.integers(2, 4),
@@ -96,7 +96,7 @@ def test_models_ncp_err_umr_and_sadr_are_the_judges(
     same_measures(made, verdict)
 
 
-@settings(max_examples=18, deadline=None)
+@settings(max_examples=14, deadline=None)
 @given(
     tables=st.lists(mixed_rows(2, 16), min_size=2, max_size=4),
     k=st.integers(2, 3),
