@@ -13,7 +13,7 @@ _FENCE = re.compile(r"```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: its language, its text, the line where it opens, and the comment that stands before it."""
+    """A fenced block: language, text, the line where it opens, and the comment before it."""
 
     page: Path
     line: int
