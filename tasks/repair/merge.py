@@ -15,6 +15,7 @@ import numpy as np
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
 from tasks.recoding.generalize import generalized
+from tasks.risk.bitsets import packed
 from tasks.risk.comparison import (
     Allowed,
     History,
@@ -22,7 +23,6 @@ from tasks.risk.comparison import (
     compared_attributes,
     history_of,
     narrowed,
-    packed,
     pairwise_fails,
 )
 from tasks.risk.space import Boxes, Points, Space, boxes_of, distinct_rows, points_of, space_of

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
+from tasks.risk.bitsets import ClassIndex, packed, places
 from tasks.risk.containment import blocks
 from tasks.risk.space import Boxes, Points, Space, boxes_of, concatenated
 from tasks.types import BoolArray, IntArray
@@ -28,14 +29,13 @@ ROWS = 512
 class History:
     """All classes of all earlier releases in one space: `boxes` (N), `release` (N,) numbered from the oldest.
 
-    `members[q]` (|domain|, N) and `values[a]` (|values|, N) are the boxes' marks, turned for products.
+    `index` finds the classes that overlap a box.
     """
 
     boxes: Boxes
     release: IntArray
     names: tuple[str, ...]
-    members: tuple[NDArray[np.float32], ...]
-    values: tuple[NDArray[np.float32], ...]
+    index: ClassIndex
 
     @property
     def n_releases(self) -> int:
@@ -75,13 +75,7 @@ def history_of(
     ]
     release = np.repeat(np.arange(len(placed)), [len(boxes) for boxes in placed])
     boxes = concatenated(placed)
-    return History(
-        boxes,
-        release,
-        tuple(name for name, _ in earlier),
-        tuple(np.ascontiguousarray(m.T, dtype=np.float32) for m in boxes.member),
-        tuple(np.ascontiguousarray(p.T, dtype=np.float32) for p in boxes.present),
-    )
+    return History(boxes, release, tuple(name for name, _ in earlier), ClassIndex(boxes))
 
 
 def _moved(boxes: Boxes, space: Space, policy: ReleasePolicy, steps_back: int) -> Boxes:
@@ -121,62 +115,45 @@ def pairwise(
     failed = dict.fromkeys(columns, 0)
     witness: dict[int, dict[str, int | str]] = {c: {} for c in columns}
     for first in range(0, len(boxes), ROWS):
-        rows = np.arange(first, min(first + ROWS, len(boxes)))
-        part = boxes.take(rows)
-        compatible = compatible_classes(part, history)
+        part = boxes.take(np.arange(first, min(first + ROWS, len(boxes))))
+        overlapping = history.index.overlapping(part)
         for c in columns:
-            common, known = _common(part, history, c)
-            pairs = compatible & known
-            bad = pairs & (common > 0.5) & (common < l_least - 0.5)
-            compared[c] += int(pairs.sum())
-            failed[c] += int(bad.sum())
-            failing[c][rows] = bad.any(axis=1)
-            if not witness[c] and bad.any():
-                i, j = (int(x) for x in np.argwhere(bad)[0])
-                witness[c] = _witness(history, first + i, j, int(common[i, j]))
+            pairs = overlapping & history.index.comparable(part, c)
+            bad = pairs & history.index.sharing_some_but_few(part, c, l_least)
+            compared[c] += int(np.bitwise_count(pairs).sum())
+            failed[c] += int(np.bitwise_count(bad).sum())
+            lines = np.flatnonzero(bad.any(axis=1))
+            failing[c][first + lines] = True
+            if not witness[c] and len(lines):
+                line = int(lines[0])
+                witness[c] = _witness(part, history, c, line, int(places(bad[line])[0]))
+                witness[c]["candidate_class"] = first + line
     names = list(space.sensitive)
     return [Comparison(names[c], failing[c], compared[c], failed[c], witness[c]) for c in columns]
 
 
 def pairwise_fails(boxes: Boxes, history: History, columns: Sequence[int], l_least: int) -> BoolArray:
     """Tell for a few classes whether any of their compatible pairs fails, (n_classes,)."""
-    compatible = compatible_classes(boxes, history)
+    overlapping = history.index.overlapping(boxes)
     failing = np.zeros(len(boxes), dtype=bool)
     for c in columns:
-        common, known = _common(boxes, history, c)
-        failing |= (compatible & known & (common > 0.5) & (common < l_least - 0.5)).any(axis=1)
+        pairs = overlapping & history.index.comparable(boxes, c)
+        failing |= (pairs & history.index.sharing_some_but_few(boxes, c, l_least)).any(axis=1)
     return failing
 
 
-def _witness(history: History, candidate_class: int, place: int, size: int) -> dict[str, int | str]:
+def _witness(
+    boxes: Boxes, history: History, column: int, line: int, place: int
+) -> dict[str, int | str]:
     release = int(history.release[place])
     first = int(np.searchsorted(history.release, release))
+    common = boxes.present[column][line] & history.boxes.present[column][place]
     return {
-        "candidate_class": candidate_class,
+        "candidate_class": line,
         "earlier_release": history.names[release],
         "earlier_class": place - first,
-        "values_in_common": size,
+        "values_in_common": int(common.sum()),
     }
-
-
-def compatible_classes(boxes: Boxes, history: History) -> BoolArray:
-    """Tell which earlier classes each class overlaps in every quasi-identifier, (n_classes, N)."""
-    earlier = history.boxes
-    overlaps = np.ones((len(boxes), len(earlier)), dtype=bool)
-    for column in range(boxes.low.shape[1]):
-        overlaps &= boxes.low[:, column, None] <= earlier.high[None, :, column]
-        overlaps &= boxes.high[:, column, None] >= earlier.low[None, :, column]
-    for column, member in enumerate(boxes.member):
-        shared = (member.astype(np.float32) @ history.members[column]) > 0.5
-        shared |= boxes.whole[:, column, None] | earlier.whole[None, :, column]
-        overlaps &= shared
-    return overlaps
-
-
-def _common(boxes: Boxes, history: History, column: int) -> tuple[NDArray[np.float32], BoolArray]:
-    """Return how many sensitive values each pair has in common, and whether both releases publish them."""
-    common = boxes.present[column].astype(np.float32) @ history.values[column]
-    return common, boxes.knows[:, column, None] & history.boxes.knows[None, :, column]
 
 
 @dataclass(frozen=True)
@@ -283,11 +260,3 @@ def _distinct(rows: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], IntArray]:
     first = np.empty(int(key.max(initial=-1)) + 1, dtype=np.int64)
     first[key[::-1]] = np.arange(len(key))[::-1]
     return rows[first], key.astype(np.int64)
-
-
-def packed(marks: BoolArray) -> NDArray[np.uint64]:
-    """Return (n, words) 64-bit words of marks (n, m)."""
-    n, m = marks.shape
-    padded = np.zeros((n, max(64 * -(-m // 64), 64)), dtype=bool)
-    padded[:, :m] = marks
-    return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
