@@ -7,7 +7,9 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
+from flows.ending import leave
 from policy.errors import ReleaseGateError
 
 
@@ -89,5 +91,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
+def entry() -> NoReturn:
+    """Run one command and end the process with its exit code."""
+    try:
+        code = main()
+    except SystemExit as ended:  # argparse: help, or a command that it does not understand
+        code = ended.code if isinstance(ended.code, int) else 2
+    leave(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    entry()

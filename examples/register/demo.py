@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from examples.register.generate import generate, write
+from flows.ending import leave
 from flows.outcome import Outcome
 from flows.running import run_release
 from policy.errors import ReleaseGateError
@@ -116,7 +117,8 @@ def _next(console: Console, store: Path, outcomes: list[Outcome]) -> None:
 
 if __name__ == "__main__":
     try:
-        sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("demo")))
+        ended = main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("demo"))
     except ReleaseGateError as error:
         print(f"demo: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
+        ended = error.exit_code
+    leave(ended)
