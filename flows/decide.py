@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flows.outcome import Outcome
+from policy.load import policy_from_document
 from policy.model import ReleasePolicy
 from release_store.canonical import utc_now
 from release_store.publication import publish, recover
@@ -14,12 +15,12 @@ from tasks.risk.published import read_classes
 def decide(store: ReleaseStore, candidate_id: str, decision: str, *, by: str, reason: str) -> Outcome:
     """Take one person's decision, bound to what the candidate is now.
 
-    Raises Blocked for a candidate that is stale, expired or altered, UsageError where the person may not decide or
-    the candidate does not wait; in either case nothing is published.
+    Raises Blocked for a candidate that is stale, expired or altered, UsageError where the person may not
+    decide or the candidate does not wait; in either case nothing is published.
     """
     recover(store)
     record = store.candidate(candidate_id)
-    policy = ReleasePolicy.model_validate(store.policy(record.policy_digest))
+    policy = policy_from_document(store.policy(record.policy_digest))
     with store.series_lock(record.series):
         if record.state is CandidateState.APPROVED and decision == "approve":
             # Approved before, and its publication was interrupted and undone: only that is left to do.
@@ -38,9 +39,10 @@ def decide(store: ReleaseStore, candidate_id: str, decision: str, *, by: str, re
         if state is CandidateState.APPROVED:
             return _published(store, record, policy, by)
     given = sum(1 for one in store.decisions(candidate_id) if one.decision == "approve")
+    needed = policy.approval.approvers
     told = {
         CandidateState.REJECTED: f"{candidate_id} is rejected",
-        CandidateState.AWAITING_APPROVAL: f"{candidate_id} has {given} of {policy.approval.approvers} approvals",
+        CandidateState.AWAITING_APPROVAL: f"{candidate_id} has {given} of {needed} approvals",
     }
     return Outcome(record.series, record.period, str(state), candidate_id, message=told[state])
 

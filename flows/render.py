@@ -100,10 +100,11 @@ def gate_table(gates: tuple[GateResult, ...] | list[GateResult]) -> Table:
 
 
 def history_document(store: ReleaseStore, series: str | None) -> Document:
-    """Return releases and candidates as JSON values. Raises UsageError for a series that the store does not know."""
+    """Return releases and candidates as JSON values. Raises UsageError for a series unknown to the store."""
     releases, candidates = store.releases(series), store.candidates(series)
-    if series is not None and not candidates:
-        known = sorted({candidate.series for candidate in store.candidates()})
+    validations = store.validations(series)
+    if series is not None and not candidates and not validations:
+        known = sorted({c.series for c in store.candidates()} | {v.series for v in store.validations()})
         raise UsageError(
             f"unknown series '{series}'{did_you_mean(series, known)}",
             mend=f"Known series: {', '.join(known)}." if known else "The store holds no series yet.",
@@ -145,13 +146,12 @@ def history_document(store: ReleaseStore, series: str | None) -> Document:
         ],
         "refused_inputs": [
             {
-                "series": s,
+                "series": v.series,
                 "period": v.period,
                 "at": v.at.isoformat(),
                 "failed": _failed_expectations(v.results),
             }
-            for s in sorted({c.series for c in candidates})
-            for v in store.validations(s)
+            for v in validations
             if not v.passed
         ],
     }
@@ -169,62 +169,74 @@ def show_history(store: ReleaseStore, series: str | None) -> None:
     """Show releases and candidates as tables."""
     document = history_document(store, series)
     out = console()
-    if not document["releases"] and not document["candidates"]:
+    if not any(document.values()):
         out.print("nothing has been released yet; next: releasegate run POLICY")
         return
-    table = Table(box=None, pad_edge=False, header_style="bold", title="Releases", title_justify="left")
-    for name in (
-        "release",
-        "period",
-        "state",
-        "published",
-        "method",
-        "rows",
-        "left out",
-        "k",
-        "NCP",
-        "gates",
-    ):
-        table.add_column(name, justify="right" if name in ("rows", "left out", "k", "NCP") else "left")
-    for row in document["releases"]:
-        table.add_row(
-            row["release"],
-            row["period"],
-            row["state"],
-            row["published_at"][:16].replace("T", " "),
-            row["method"],
-            str(row["published_rows"]),
-            str(row["rows"] - row["published_rows"]),
-            f"{row['k']:.0f}",
-            f"{row['ncp']:.3f}",
-            f"{row['gates_passed']} of {row['gates']} pass",
-        )
-    out.print(table)
-    if document["candidates"]:
-        table = Table(
-            box=None,
-            pad_edge=False,
-            header_style="bold",
-            title="Candidates not published",
-            title_justify="left",
-        )
-        for name in ("candidate", "period", "state", "made by", "made", "held back by"):
-            table.add_column(name)
-        for row in document["candidates"]:
-            table.add_row(
-                row["candidate"],
-                row["period"],
-                row["state"],
-                _escaped(row["made_by"]),
-                row["made_at"][:16].replace("T", " "),
-                ", ".join(row["failing"]),
-            )
-        out.print()
+    tables = (
+        _titled(
+            "Releases",
+            ("release", "period", "state", "published", "method", "rows", "left out", "k", "NCP", "gates"),
+            [
+                (
+                    row["release"],
+                    row["period"],
+                    row["state"],
+                    _minute(row["published_at"]),
+                    row["method"],
+                    str(row["published_rows"]),
+                    str(row["rows"] - row["published_rows"]),
+                    f"{row['k']:.0f}",
+                    f"{row['ncp']:.3f}",
+                    f"{row['gates_passed']} of {row['gates']} pass",
+                )
+                for row in document["releases"]
+            ],
+        ),
+        _titled(
+            "Candidates not published",
+            ("candidate", "period", "state", "made by", "made", "held back by"),
+            [
+                (
+                    row["candidate"],
+                    row["period"],
+                    row["state"],
+                    _escaped(row["made_by"]),
+                    _minute(row["made_at"]),
+                    ", ".join(row["failing"]),
+                )
+                for row in document["candidates"]
+            ],
+        ),
+        _titled(
+            "Inputs refused",
+            ("series", "period", "at", "expectations that failed"),
+            [
+                (row["series"], row["period"], _minute(row["at"]), _escaped(", ".join(row["failed"])))
+                for row in document["refused_inputs"]
+            ],
+        ),
+    )
+    for number, table in enumerate(table for table in tables if table.row_count):
+        if number:
+            out.print()
         out.print(table)
 
 
+def _titled(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
+    for name in columns:
+        table.add_column(name, justify="right" if name in ("rows", "left out", "k", "NCP") else "left")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _minute(moment: str) -> str:
+    return moment[:16].replace("T", " ")
+
+
 def record_document(store: ReleaseStore, identifier: str) -> Document:
-    """Return a release or candidate with its gates, decisions and files. Raises UsageError if there is none."""
+    """Return a release or candidate with gates, decisions and files. Raises UsageError if there is none."""
     releases = {release.release_id: release for release in store.releases()}
     release = releases.get(identifier)
     candidates = {candidate.candidate_id: candidate for candidate in store.candidates()}

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -38,7 +39,7 @@ def run_release(
         from tasks.shielded import watched_by
 
         with watched_by(words):
-            state = release(
+            state: Any = release(
                 policy=str(policy),
                 period=period,
                 input_path=str(input_path) if input_path else None,

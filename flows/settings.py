@@ -19,7 +19,8 @@ REQUIRED = {
     "DO_NOT_TRACK": "1",
 }
 DEFAULTS = {
-    "PREFECT_LOGGING_LEVEL": "ERROR",
+    # Errors come home as one or two lines; Prefect would log each of them with a traceback.
+    "PREFECT_LOGGING_LEVEL": "CRITICAL",
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "90",
     "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
     "PREFECT_CLI_PROMPT": "false",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from policy.errors import PolicyError
 from policy.findings import policy_error
 from policy.hierarchy import Hierarchy, from_tree, read_csv_hierarchy
 from policy.model import ReleasePolicy
+
+_ORDERED_ROLES = ("quasi_identifiers", "sensitive")
 
 
 class _StrictLoader(yaml.SafeLoader):
@@ -92,8 +95,34 @@ def parse_policy(text: str, path: Path) -> ReleasePolicy:
 
 
 def policy_document(policy: ReleasePolicy) -> dict[str, Any]:
-    """Return the whole policy, hierarchies and defaults included, as plain JSON values."""
-    return policy.model_dump(mode="json")
+    """Return the whole policy, hierarchies and defaults included, as plain JSON values.
+
+    Columns are a list here: their order is that of the published columns, and canonical JSON keeps no
+    other.
+    """
+    document = policy.model_dump(mode="json")
+    for role in _ORDERED_ROLES:
+        columns = document["roles"][role]
+        document["roles"][role] = [{"name": name, **settings} for name, settings in columns.items()]
+    return document
+
+
+def policy_from_document(document: Mapping[str, Any]) -> ReleasePolicy:
+    """Return the policy of a document that `policy_document` wrote. Raises PolicyError if it is none."""
+    try:
+        roles = dict(document["roles"])
+        for role in _ORDERED_ROLES:
+            roles[role] = {column["name"]: _without_name(column) for column in roles[role]}
+        return ReleasePolicy.model_validate({**document, "roles": roles})
+    except (ValidationError, KeyError, TypeError) as error:
+        raise PolicyError(
+            f"the policy that is kept cannot be read ({type(error).__name__})",
+            mend="Use the releasegate that kept it, or a newer one.",
+        ) from None
+
+
+def _without_name(column: Mapping[str, Any]) -> dict[str, Any]:
+    return {field: value for field, value in column.items() if field != "name"}
 
 
 def policy_digest(policy: ReleasePolicy) -> str:

@@ -93,11 +93,11 @@ def files(con: Connection, candidate_id: str) -> dict[str, str]:
     )
 
 
-def validations(con: Connection, series: str) -> list[Validation]:
-    """Return how the inputs of a series met their expectations, oldest first."""
+def validations(con: Connection, series: str | None = None) -> list[Validation]:
+    """Return how the inputs of one series or of all met their expectations, oldest first."""
     rows = con.execute(
         "SELECT number, series, period, input_digest, n_rows, n_columns, passed, results, actor, at_utc "
-        "FROM validation WHERE series = ? ORDER BY number",
+        "FROM validation WHERE series = coalesce(?, series) ORDER BY number",
         [series],
     ).fetchall()
     return [

@@ -228,8 +228,8 @@ class ReleaseStore:
         with connect(self.root) as con:
             return queries.files(con, candidate_id)
 
-    def validations(self, series: str) -> list[Validation]:
-        """Return how the inputs of a series met their expectations, oldest first."""
+    def validations(self, series: str | None = None) -> list[Validation]:
+        """Return how the inputs of one series or of all met their expectations, oldest first."""
         with connect(self.root) as con:
             return queries.validations(con, series)
 

@@ -23,6 +23,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _ROOT = Path(__file__).resolve().parent.parent
+_OURS = ("policy", "release_store", "expectations", "tasks", "flows")  # beside them lie others' packages
 _watchers: list[Progress] = []
 
 
@@ -75,8 +76,9 @@ def _place(error: BaseException) -> str:
     trace = error.__traceback__
     while trace is not None:
         file = Path(trace.tb_frame.f_code.co_filename)
-        if file.is_relative_to(_ROOT) and file.name != "shielded.py":
-            place = f"{file.relative_to(_ROOT)}:{trace.tb_lineno}"
+        own = file.relative_to(_ROOT) if file.is_relative_to(_ROOT) else Path()
+        if own.parts[:1] and own.parts[0] in _OURS and own.name != "shielded.py":
+            place = f"{own}:{trace.tb_lineno}"
         trace = trace.tb_next
     return place
 

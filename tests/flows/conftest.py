@@ -1,0 +1,68 @@
+"""One Prefect server for the session, and stores that are empty or hold one release."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from front_desk import Desk
+
+from flows import settings
+from release_store.store import ReleaseStore
+
+
+@pytest.fixture(scope="session")
+def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Prefect in a folder of the tests' own, with the settings of the command line."""
+    home = tmp_path_factory.mktemp("prefect")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {**settings.DEFAULTS, **settings.REQUIRED, "PREFECT_HOME": str(home)}.items():
+            patch.setenv(name, value)
+        from prefect.context import refresh_global_settings_context
+        from prefect.testing.utilities import prefect_test_harness
+
+        refresh_global_settings_context()
+        with prefect_test_harness(server_startup_timeout=90):
+            yield
+    refresh_global_settings_context()
+
+
+@pytest.fixture(scope="session")
+def fresh_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("fresh") / "folder"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("RELEASEGATE_SIGNING_KEY", raising=False)
+        ReleaseStore.create(folder / "store")
+    return folder
+
+
+@pytest.fixture
+def desk(fresh_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    """An empty store in `tmp_path/store`, its key beside it; no server is started for it."""
+    monkeypatch.delenv("RELEASEGATE_SIGNING_KEY", raising=False)
+    monkeypatch.delenv("RELEASEGATE_STORE", raising=False)
+    shutil.copytree(fresh_store, tmp_path, dirs_exist_ok=True)
+    return Desk(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def published_folder(
+    prefect_server: None, fresh_store: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A folder whose store has published 2026Q1 of the series `clinic`."""
+    folder = tmp_path_factory.mktemp("published") / "folder"
+    shutil.copytree(fresh_store, folder)
+    made = Desk(folder)
+    assert made.run(made.policy(), made.table()) == 0
+    return folder
+
+
+@pytest.fixture
+def published(published_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    """A copy of the store with one release."""
+    monkeypatch.delenv("RELEASEGATE_SIGNING_KEY", raising=False)
+    monkeypatch.delenv("RELEASEGATE_STORE", raising=False)
+    shutil.copytree(published_folder, tmp_path, dirs_exist_ok=True, symlinks=True)
+    return Desk(tmp_path)

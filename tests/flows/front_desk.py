@@ -1,0 +1,85 @@
+"""A store, a table of 400 people who do not exist, quick policies, and the command line before them."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from flows.__main__ import main
+from release_store.store import ReleaseStore
+
+N_ROWS = 400
+CITIES = ("Aix", "Brno", "Cork")
+DISEASES = ("flu", "asthma", "none")
+POLICY: dict[str, Any] = {
+    "series": "clinic",
+    "period": "quarterly",
+    "roles": {
+        "key": "person",
+        "identifiers": ["name"],
+        "quasi_identifiers": {
+            "age": {"type": "integer", "bounds": [0, 110]},
+            "income": {"type": "integer", "bounds": [0, 100_000]},
+            "city": {"type": "categorical", "values": list(CITIES)},
+        },
+        "sensitive": {"disease": {"stability": "stable", "values": list(DISEASES)}},
+        "kept": ["ward"],
+        "dropped": ["street"],
+    },
+    "privacy": {"k": 5, "e": 2},
+    "method": {"name": "mondrian"},
+}
+
+
+class Desk:
+    """A folder with a store, tables and policies, and the command line before it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.root = folder / "store"
+
+    @property
+    def store(self) -> ReleaseStore:
+        return ReleaseStore.open(self.root)
+
+    def policy(self, name: str = "clinic.yaml", **sections: Any) -> Path:
+        """Write the policy, with the sections given in place of its own."""
+        path = self.folder / name
+        path.write_text(yaml.safe_dump({**copy.deepcopy(POLICY), **sections}, sort_keys=False))
+        return path
+
+    def table(self, name: str = "people.csv", seed: int = 1, **columns: Any) -> Path:
+        """Write a table of people who do not exist, with the columns given in place of its own."""
+        path = self.folder / name
+        people(seed).assign(**columns).to_csv(path, index=False)
+        return path
+
+    def run(self, policy: Path, table: Path, period: str = "2026Q1", by: str = "ann", *more: str) -> int:
+        """Carry out `releasegate run`."""
+        return self.say("run", policy, "--input", table, "--period", period, "--by", by, *more)
+
+    def say(self, *words: object) -> int:
+        """Carry out a command in this store, and return its exit code."""
+        return main(["--store", str(self.root), *map(str, words)])
+
+
+def people(seed: int = 1) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    number = np.arange(N_ROWS)
+    return pd.DataFrame(
+        {
+            "person": [f"p{i:05d}" for i in number],
+            "name": [f"name {i}" for i in number],
+            "street": [f"street {i}" for i in number],
+            "age": rng.integers(18, 95, N_ROWS),
+            "income": rng.integers(10, 95, N_ROWS) * 1000,
+            "city": rng.choice(CITIES, N_ROWS),
+            "disease": rng.choice(DISEASES, N_ROWS),
+            "ward": rng.choice(["a", "b"], N_ROWS),
+        }
+    )
