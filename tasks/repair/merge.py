@@ -15,7 +15,7 @@ import numpy as np
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
 from tasks.recoding.generalize import generalized
-from tasks.risk.bitsets import packed
+from tasks.risk.bitsets import ClassIndex, packed, places
 from tasks.risk.comparison import (
     Allowed,
     History,
@@ -209,7 +209,7 @@ class _Judge:
         self.history = history
         self.columns = columns
         self.l_least = l_least
-        self._points = points
+        self._people = ClassIndex(_as_boxes(points, history.boxes))
         self._allowed = allowed_values(points, history, columns)
         self._alike = {c: _alike(self._allowed, c) for c in columns}
 
@@ -225,13 +225,7 @@ class _Judge:
 
     def narrows(self, box: Boxes) -> bool:
         """Tell whether anybody inside one box is narrowed to fewer than l values by all releases together."""
-        inside = np.ones(len(self._points), dtype=bool)
-        for column in range(box.low.shape[1]):
-            numbers = self._points.numbers[:, column]
-            inside &= ((numbers >= box.low[0, column]) & (numbers <= box.high[0, column])) | np.isnan(numbers)
-        for column, member in enumerate(box.member):
-            codes = self._points.codes[:, column]
-            inside &= member[0][codes] | (codes < 0) | box.whole[0, column]
+        inside = places(self._people.overlapping(box)[0])
         for c in self.columns:
             first, place = self._alike[c]
             people = first[np.unique(place[inside])]
@@ -241,6 +235,23 @@ class _Judge:
             ).any():
                 return True
         return False
+
+
+def _as_boxes(points: Points, like: Boxes) -> Boxes:
+    """Return each person as a box of one point, so that those inside a class are found by bits."""
+    n = len(points)
+    unknown = np.isnan(points.numbers)
+    return Boxes(
+        np.where(unknown, -np.inf, points.numbers),
+        np.where(unknown, np.inf, points.numbers),
+        tuple(
+            codes[:, None] == np.arange(member.shape[1])
+            for codes, member in zip(points.codes.T, like.member, strict=True)
+        ),
+        np.zeros((n, len(like.member)), dtype=bool),
+        tuple(np.zeros((n, present.shape[1]), dtype=bool) for present in like.present),
+        np.zeros((n, len(like.present)), dtype=bool),
+    )
 
 
 def _alike(allowed: Allowed, column: int) -> tuple[IntArray, IntArray]:
