@@ -24,6 +24,7 @@ from policy.errors import ReleaseGateError  # noqa: E402
 from policy.load import load_policy  # noqa: E402
 from policy.model import ReleasePolicy  # noqa: E402
 from policy.period import period_at  # noqa: E402
+from release_store.names import check_period  # noqa: E402
 from release_store.publication import recover  # noqa: E402
 from release_store.records import CandidateState, Release  # noqa: E402
 from release_store.store import ReleaseStore  # noqa: E402
@@ -80,6 +81,7 @@ def _release(
     store = ReleaseStore.open(Path(store_path))
     recover(store)
     chosen = period or period_at(policy.period, _scheduled_day())
+    check_period(chosen)
     already = store.release_of(policy.series, chosen)
     if already is not None:
         return Completed(

@@ -8,6 +8,7 @@
     ├── Blocked                     4   a candidate that a gate holds back
     ├── AwaitingApproval            5   a candidate that people have to decide on
     ├── VerificationFailed          6   a store or a bundle that is not what it was
+    ├── TransientFailure            1   the system refused a file or a connection, and may not the next time
     └── StoreError                  1   a store that cannot be opened, written or understood
 
 Every message is made of names, counts and places only: never a row, an id or a sensitive value.
@@ -79,6 +80,10 @@ class VerificationFailed(ReleaseGateError):
     """A store or a bundle that is not what it was."""
 
     exit_code = 6
+
+
+class TransientFailure(ReleaseGateError):
+    """The system refused a file or a connection, and may not the next time."""
 
 
 class StoreError(ReleaseGateError):

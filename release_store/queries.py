@@ -151,6 +151,12 @@ def release_of(con: Connection, series: str, period: str) -> Release | None:
     return _release(con, found) if found else None
 
 
+def published_class_digests(con: Connection) -> dict[str, str]:
+    """Return for each release the digest of its classes as the log says it was published with."""
+    rows = con.execute("SELECT object, payload FROM events WHERE action = 'release.published'").fetchall()
+    return {name: str(_json(payload).get("classes")) for name, payload in rows}
+
+
 def history_head(con: Connection, series: str) -> str:
     """Return the digest of all releases of a series and their files: what a candidate is judged against."""
     return digest_of([[one.release_id, tree_digest(one.files)] for one in releases(con, series)])

@@ -10,13 +10,14 @@ from typing import Any, Self
 
 from filelock import FileLock, Timeout
 
-from policy.errors import ReleaseGateError, StoreError, UsageError
+from policy.errors import ReleaseGateError, StoreError, UsageError, VerificationFailed
 from release_store import audit, changes, keys, queries
 from release_store.canonical import iso, utc_now
-from release_store.classes import read_classes
+from release_store.classes import classes_digest, read_classes
 from release_store.connection import DATABASE, connect, transaction
 from release_store.decisions import decide
 from release_store.names import check_series
+from release_store.public_files import differing_files, release_folder
 from release_store.records import (
     AuditEvent,
     CandidateRecord,
@@ -264,9 +265,26 @@ class ReleaseStore:
             return read_classes(con, queries.release(con, release_id).candidate_id)
 
     def earlier_classes(self, series: str) -> list[tuple[Release, EquivalenceClasses]]:
-        """Return every release of a series with its classes, withdrawn ones too, oldest first."""
+        """Return every release of a series with its classes, withdrawn ones too, oldest first.
+
+        Raises VerificationFailed where the classes or the published files are not those that were
+        judged: a comparison with an altered history would say nothing.
+        """
         with connect(self.root) as con:
-            return [(one, read_classes(con, one.candidate_id)) for one in queries.releases(con, series)]
+            found = [(one, read_classes(con, one.candidate_id)) for one in queries.releases(con, series)]
+            logged = queries.published_class_digests(con)
+        for release, classes in found:
+            folder = release_folder(self.root, series, release.release_id)
+            altered = differing_files(folder, release.files)
+            if logged.get(release.release_id) != classes_digest(classes):
+                altered = ["its equivalence classes in the history", *altered]
+            if altered:
+                raise VerificationFailed(
+                    f"altered since it was published: {', '.join(altered)}",
+                    where=release.release_id,
+                    mend="`releasegate verify` says more; nothing is released until the history is restored.",
+                )
+        return found
 
     def events(self, after: int = 0) -> list[AuditEvent]:
         """Return the audit log from the event that follows number `after`."""

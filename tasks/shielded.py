@@ -6,6 +6,7 @@ replaced by one of ours, raised after the `except` has ended so that nothing is 
 
 from __future__ import annotations
 
+import errno
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from prefect import task
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.cache_policies import NO_CACHE
 
-from policy.errors import ReleaseGateError
+from policy.errors import ReleaseGateError, StoreError, TransientFailure
 from tasks.types import Progress
 
 P = ParamSpec("P")
@@ -46,9 +47,8 @@ def stage(name: str, *, retries: int = 0) -> Callable[[Callable[P, R]], Callable
 
 
 def _may_pass(_task: Any, _run: Any, state: Any) -> bool:
-    """Retry a full disk, a lock or a file that is late; never a bad table or a failed gate."""
-    error = state.result(raise_on_failure=False)
-    return isinstance(error, ReleaseGateError) and error.exit_code == 1
+    """Retry what the system or another process refused; never a bad table, a failed gate or a fault of ours."""
+    return isinstance(state.result(raise_on_failure=False), TransientFailure | StoreError)
 
 
 def shielded(function: Callable[P, R], what: str) -> Callable[P, R]:
@@ -60,6 +60,11 @@ def shielded(function: Callable[P, R], what: str) -> Callable[P, R]:
             return function(*args, **kwargs)
         except ReleaseGateError as error:
             failure = type(error)(error.finding, where=error.where, mend=error.mend)
+        except OSError as error:
+            failure = TransientFailure(
+                f"{what} was refused by the system ({_system_word(error)} at {_place(error)})",
+                mend="Look at disk space, rights and the network, and run it again.",
+            )
         except Exception as error:  # nothing foreign may pass
             failure = ReleaseGateError(
                 f"{what} broke ({type(error).__name__} at {_place(error)})",
@@ -68,6 +73,11 @@ def shielded(function: Callable[P, R], what: str) -> Callable[P, R]:
         raise failure
 
     return call
+
+
+def _system_word(error: OSError) -> str:
+    """Return the system's name for the error; its text can name files, so it is left out."""
+    return errno.errorcode.get(error.errno or 0, type(error).__name__)
 
 
 def _place(error: BaseException) -> str:

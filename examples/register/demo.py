@@ -39,7 +39,9 @@ def main(folder: Path) -> int:
     console = Console(highlight=False)
     console = console if console.is_terminal else Console(highlight=False, width=120)
     shutil.rmtree(folder, ignore_errors=True)
-    console.print("[bold]1.[/] making up a health register: three quarters of 20,000 people, 45% in the next one")
+    console.print(
+        "[bold]1.[/] making up a health register: three quarters of 20,000 people, 45% in the next one"
+    )
     tables = write(folder / "data", generate())
     console.print("[bold]2.[/] making a store, and a signing key beside it")
     store = ReleaseStore.create(folder / "store")

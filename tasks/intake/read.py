@@ -147,6 +147,7 @@ def _connect(base: Path) -> duckdb.DuckDBPyConnection:
             "temp_directory": "",  # rows are never spilled to a disk
         }
     )
+    connection.execute("SET enable_progress_bar = false")
     connection.execute(f"SET file_search_path = {literal(str(base.resolve()))}")
     return connection
 

@@ -11,7 +11,7 @@ from tasks.shielded import stage
 from tasks.types import Candidate
 
 
-@stage("publication: make the release public")
+@stage("publication: make the release public", retries=1)
 def publication(
     candidate: Candidate,
     classes: EquivalenceClasses,

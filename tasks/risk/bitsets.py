@@ -79,7 +79,9 @@ class ClassIndex:
             found &= low.at(boxes.high[:, column])
             found &= high.at(-boxes.low[:, column])
         for member, rows in zip(boxes.member, self._member, strict=True):
-            found &= united(member, rows)
+            # A domain of no values: every class is published as `*`, and overlaps all.
+            if member.shape[1]:
+                found &= united(member, rows)
         return found
 
     def comparable(self, boxes: Boxes, attribute: int) -> Words:

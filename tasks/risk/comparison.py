@@ -142,9 +142,7 @@ def pairwise_fails(boxes: Boxes, history: History, columns: Sequence[int], l_lea
     return failing
 
 
-def _witness(
-    boxes: Boxes, history: History, column: int, line: int, place: int
-) -> dict[str, int | str]:
+def _witness(boxes: Boxes, history: History, column: int, line: int, place: int) -> dict[str, int | str]:
     release = int(history.release[place])
     first = int(np.searchsorted(history.release, release))
     common = boxes.present[column][line] & history.boxes.present[column][place]

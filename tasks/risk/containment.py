@@ -81,6 +81,8 @@ def _covers(points: Points, boxes: Boxes, attribute: int, here: IntArray, classe
         return np.asarray(((values >= low) & (values <= high)) | np.isnan(values))
     codes = points.codes[here, attribute - p]
     member = boxes.member[attribute - p][classes]
+    if not member.shape[1]:  # no release names a value: every class is published as `*`
+        return np.ones((len(here), len(classes)), dtype=bool)
     covered = member[:, np.maximum(codes, 0)].T.copy()
     if (codes < 0).any():
         # The source has no such attribute: its people may have any value of it.

@@ -17,7 +17,7 @@ from tasks.staging.stage import stage as write_candidate
 from tasks.types import Candidate, SourceTable
 
 
-@stage("staging: write and seal the candidate")
+@stage("staging: write and seal the candidate", retries=1)
 def staging(
     frame: pd.DataFrame,
     source: SourceTable,
