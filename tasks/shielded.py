@@ -47,7 +47,7 @@ def stage(name: str, *, retries: int = 0) -> Callable[[Callable[P, R]], Callable
 
 
 def _may_pass(_task: Any, _run: Any, state: Any) -> bool:
-    """Retry what the system or another process refused; never a bad table, a failed gate or a fault of ours."""
+    """Retry what the system or another process refused; never a bad table, a failed gate or our own fault."""
     return isinstance(state.result(raise_on_failure=False), TransientFailure | StoreError)
 
 

@@ -29,7 +29,7 @@ def places(words: Words) -> NDArray[np.int64]:
 
 
 def united(marks: BoolArray, rows: Words) -> Words:
-    """Return for each line of `marks` (n, v) the union of the marked `rows` (v, w); nothing marked: nothing."""
+    """Return for each line of `marks` (n, v) the union of the marked `rows` (v, w), empty where none is."""
     line, value = np.nonzero(marks)
     out = np.zeros((len(marks), rows.shape[1]), dtype=np.uint64)
     if len(line):
@@ -89,7 +89,7 @@ class ClassIndex:
         return np.where(boxes.knows[:, attribute, None], self._knows[attribute], np.uint64(0))
 
     def sharing_some_but_few(self, boxes: Boxes, attribute: int, l_least: int) -> Words:
-        """Return the classes that have at least one, but under `l_least` sensitive values in common, (n, w)."""
+        """Return the classes with at least one, but under `l_least` sensitive values in common, (n, w)."""
         rows = self._present[attribute]
         at_least = [np.zeros((len(boxes), rows.shape[1]), dtype=np.uint64) for _ in range(l_least)]
         for value in np.flatnonzero(boxes.present[attribute].any(axis=0)).tolist():

@@ -11,21 +11,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small import prepared, small_policy
 
-from release_store.records import EquivalenceClasses
+from release_store.records import EquivalenceClasses, SetCells
 from tasks.recoding.generalize import generalized
-from tasks.risk import comparison
+from tasks.risk import bitsets, comparison
+from tasks.risk.bitsets import packed
 from tasks.risk.comparison import (
+    History,
     allowed_values,
     compared_attributes,
-    compatible_classes,
     history_of,
     narrowed,
-    packed,
     pairwise,
     pairwise_fails,
     whole_history,
 )
-from tasks.risk.space import boxes_of, points_of, space_of
+from tasks.risk.space import Boxes, boxes_of, points_of, space_of
+from tasks.types import BoolArray
 
 ALL = ~np.uint64(0)
 
@@ -126,6 +127,13 @@ def cells(classes: EquivalenceClasses, c: int) -> dict[str, Any]:
 def values(classes: EquivalenceClasses, c: int, attribute: str) -> set[str]:
     named = zip(classes.sensitive_values[attribute], classes.counts[attribute][c], strict=True)
     return {value for value, count in named if count}
+
+
+def compatible_classes(boxes: Boxes, history: History) -> BoolArray:
+    words = history.index.overlapping(boxes)
+    bits = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")
+    assert not bits[:, len(history.boxes) :].any()
+    return bits[:, : len(history.boxes)] > 0
 
 
 def may_hold_the_same_person(now: dict[str, Any], then: dict[str, Any], back: int) -> bool:
@@ -272,3 +280,50 @@ def test_transient_attributes_are_compared_unless_the_policy_ignores_them(
     transient: str, names: list[str]
 ) -> None:
     assert compared_attributes(small_policy(QIS, SENSITIVE, gates={"transient": transient})) == names
+
+
+def test_the_least_and_the_greatest_move_are_each_taken_for_each_release_back() -> None:
+    policy = small_policy({**QIS, "age": {"type": "integer", "bounds": [0, 99], "moves": [2, 3]}}, SENSITIVE)
+    then = classes_of([(20, "a", "x", "flu", "good")])
+    for age, expected in ((23, [False, True]), (24, [True, False]), (26, [True, False]), (22, [False, True])):
+        now = classes_of([(age, "a", "x", "flu", "good")])
+        space = space_of([now, then])
+        history = history_of([("r1", then), ("r2", then)], space, policy)
+        assert history is not None
+        # Two back an age of 20 is 24 to 26 by now; one back it is 22 or 23.
+        assert compatible_classes(boxes_of(now, space), history).tolist() == [expected]
+
+
+def test_a_former_attribute_that_was_published_as_stars_alone_hides_nobody() -> None:
+    # The job was `*` in every class, so that no value of it is known, and is not published any more.
+    now = classes_of([(30, "a", "x", "flu", "good"), (30, "a", "x", "hiv", "good")])
+    then = classes_of([(30, "a", "x", "flu", "good"), (30, "a", "x", "cold", "good")])
+    job = SetCells((), np.zeros((1, 0), dtype=bool), np.array([True]))
+    with_job = EquivalenceClasses(
+        then.size, then.intervals, {**then.sets, "job": job}, then.sensitive_values, then.counts
+    )
+    table = prepared(POLICY, [(30, "a", "x", "flu", "good"), (30, "a", "x", "hiv", "good")])
+    space = space_of([now, with_job], table)
+    history, boxes = history_of([("r1", with_job)], space, POLICY), boxes_of(now, space)
+    points = points_of(table, space)
+    assert history is not None
+    (found,) = pairwise(boxes, history, space, ["illness"], 2)
+    assert found.failed == 1
+    allowed = allowed_values(points, history, [list(space.sensitive).index("illness")])
+    (found,) = whole_history(boxes, points, allowed, space, ["illness"], 2)
+    assert found.failed == 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(rows, rows)
+def test_large_indexes_without_a_table_find_the_same_classes(source: list[Any], before: list[Any]) -> None:
+    now, then = classes_of(source), classes_of(before)
+    space = space_of([now, then])
+    boxes, history = boxes_of(now, space), history_of([("r1", then)], space, POLICY)
+    assert history is not None
+    found = history.index.overlapping(boxes)
+    words, bitsets.TABLE_WORDS = bitsets.TABLE_WORDS, 0
+    try:
+        assert np.array_equal(bitsets.ClassIndex(history.boxes).overlapping(boxes), found)
+    finally:
+        bitsets.TABLE_WORDS = words

@@ -229,3 +229,17 @@ def test_many_nodes_are_scored_in_parts(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(mondrian, "CHUNK_CELLS", 100)
     assert np.array_equal(partition(points, limits, SplitRule(7)), whole)
     assert whole.max() > 40
+
+
+def test_equation_7_weighs_the_entropies_of_unequal_sides() -> None:
+    # Two of eight to the left: entropies log 2 and, of one to five, h. All in all two to six.
+    illness = [0, 1, 0, 1, 1, 1, 1, 1]
+
+    def h(*shares: float) -> float:
+        return -sum(p * log(p) for p in shares)
+
+    change = 0.25 * log(2) + 0.75 * h(1 / 6, 5 / 6) - h(1 / 4, 3 / 4)
+    rule: dict[str, Any] = {"alpha": 0.0, "quantiles": (0.25,), "stop_size": 7}
+    limits = limits_of(illness, k=2)
+    assert len(cut(line(*range(8)), limits, min_score=change / log(2) - 1e-9, **rule)) == 2
+    assert len(cut(line(*range(8)), limits, min_score=change / log(2) + 1e-9, **rule)) == 1

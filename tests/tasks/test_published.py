@@ -189,3 +189,10 @@ def test_kept_columns_of_any_kind_are_staged(tmp_path: Path) -> None:
     made = stage(frame, policy, candidate_id="c", period="1", folder=tmp_path / "c", n_source=5)
     assert read_set(frame["city"].iloc[0]) is None
     assert read_classes(made.folder / "data.parquet", policy).size.tolist() == [5]
+
+
+def test_many_classes_are_numbered_in_the_order_of_their_cells(tmp_path: Path) -> None:
+    ages = np.random.default_rng(2).permutation(60)
+    table = prepared(POLICY, [(int(age), "x", "flu") for age in ages])
+    made = published(POLICY, table, range(60), tmp_path / "c")
+    assert made.classes.intervals["age"][:, 0].tolist() == list(range(60))

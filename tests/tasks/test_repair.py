@@ -230,3 +230,46 @@ def test_an_earlier_attribute_that_is_no_longer_published_fits_everybody() -> No
     # Each pair shares two values, and all earlier classes together allow all three.
     assert found.labels.tolist() == [0, 0, 0]
     assert found.notes["repair"]["failing_groups"] == 0
+
+
+def test_a_merge_within_the_largest_size_is_preferred_to_a_cheaper_one() -> None:
+    # The first group fails; its neighbour of four is nearer, the one of two is farther but within the size.
+    rows = [
+        (10, "flu"),
+        (11, "cold"),
+        *[(12, i) for i in ("flu", "hiv", "flu", "hiv")],
+        (40, "flu"),
+        (41, "hiv"),
+    ]
+    before = [(10, "flu"), (41, "hiv")]
+    groups = labels(0, 0, 1, 1, 1, 1, 2, 2)
+    nearest = repaired(rows, groups, before, labels(0, 0), largest=6)
+    assert nearest.labels[0] == nearest.labels[2] != nearest.labels[6]
+    within = repaired(rows, groups, before, labels(0, 0), largest=5)
+    assert within.labels[0] == within.labels[6] != within.labels[2]
+
+
+def test_a_neighbour_is_tried_against_all_releases_together() -> None:
+    # Each pair of the merged class with an earlier one shares two values, all three share one.
+    def earlier(*illnesses: str) -> Any:
+        made = prepared(POLICY, [(10 + i, illness) for i, illness in enumerate(illnesses)])
+        return generalized(made, np.zeros(len(illnesses), dtype=np.int64), POLICY)
+
+    history = [("r1", earlier("a", "b", "c")), ("r2", earlier("a", "b", "d"))]
+    rows = [(10, "a"), (10, "x"), (11, "c"), (11, "d"), (90, "a"), (90, "b")]
+    table = prepared(POLICY, rows)
+    found = repair(table, labels(0, 0, 1, 1, 2, 2), POLICY, history, max_group_size=6)
+    # With [11] the first would hold a, c, d and x; only with [90] do a and b remain under any choice.
+    joined = [i for i in range(6) if found.labels[i] == found.labels[0] >= 0]
+    assert {"a", "b"} <= {rows[i][1] for i in joined}
+
+
+def test_a_merge_that_becomes_a_star_is_judged_as_one() -> None:
+    # Together Hull and York are the whole table and published as `*`, which overlaps the earlier Bath too.
+    policy = small_policy({"city": {"type": "categorical"}})
+    before_rows = [("Hull", "flu"), ("Hull", "hiv"), ("Bath", "flu"), ("Bath", "cold")]
+    before = generalized(prepared(policy, before_rows), np.array([0, 0, 1, 1]), policy)
+    table = prepared(policy, [("Hull", "flu"), ("Hull", "cough"), ("York", "hiv"), ("York", "hiv")])
+    found = repair(table, labels(0, 0, 1, 1), policy, [("r1", before)], max_group_size=6)
+    # Hull alone fails by flu; `*` would share flu and hiv with the earlier Hull, but flu alone with Bath.
+    assert found.labels.tolist() == [-1, -1, 0, 0]
