@@ -67,7 +67,8 @@ def test_every_command_of_the_pages_can_be_run(
             n_run += 1
             continue
         for command, wanted in _commands(block):
-            assert _carried_out(command) == wanted, f"{block.where}: {command}"
+            code, told = _carried_out(command)
+            assert code == wanted, f"{block.where}: {command}\n{told}"
             n_run += 1
     assert n_run > 10
     assert Path("store/releases/register/register-2026Q1-r1/manifest.json").is_file()
@@ -94,16 +95,17 @@ def _commands(block: docs_pages.Block) -> Iterator[tuple[str, int]]:
         yield line, int(lines[here + 2].removeprefix("#")) if shown else 0
 
 
-def _carried_out(line: str) -> int:
+def _carried_out(line: str) -> tuple[int, str]:
+    """Run one command; return its exit code and what it printed on either stream."""
     words = shlex.split(line, comments=True)
     target = None
     if ">" in words:
         target = Path(words[words.index(">") + 1])
         words = words[: words.index(">")]
     assert words[0] == "releasegate", f"the tests cannot run {words[0]}"
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = main(words[1:])
     if target is not None:
         target.write_text(out.getvalue(), encoding="utf-8")
-    return code
+    return code, out.getvalue() + err.getvalue()
