@@ -337,3 +337,26 @@ def test_draws_are_those_of_the_policy(tmp_path: Path) -> None:
     evidence = published(policy, prepared(policy, ROWS), LABELS, tmp_path / "c").evidence()
     assert [len(rows) for rows in evidence.tables(0.3)] == [2] * 4
     assert np.array_equal(evidence.links.candidates, np.ones(7))
+
+
+def test_one_failing_attribute_among_several_fails_the_gate(tmp_path: Path) -> None:
+    two = {"illness": {"stability": "stable"}, "mood": {"stability": "stable"}}
+    policy = small_policy(AGE, two)
+    releases = []
+    for number, last in enumerate(("hiv", "cold")):
+        table = prepared(policy, [(30, "flu", "good"), (30, last, "bad")])
+        releases.append(published(policy, table, [0, 0], tmp_path / str(number)))
+    evidence = releases[1].evidence(releases[0])
+    for gate in ("pairwise", "whole_history"):
+        result = asked(gate, evidence)
+        assert (result.verdict, list(result.witness)) == (Verdict.FAIL, ["illness"])
+
+
+def test_err_and_umr_are_those_of_the_worst_share_of_the_source(tmp_path: Path) -> None:
+    # One record drawn risks 1/3 or 1/4; all together risk 2/7.
+    policy = small_policy(AGE, linkage={"ext_frac": [0.01, 1.0], "seeds": 1}, **limit("err", 1))
+    evidence = published(policy, prepared(policy, ROWS), LABELS, tmp_path / "c").evidence()
+    (drawn,) = evidence.tables(0.01)[0]
+    assert asked("err", evidence).value == pytest.approx(max(1 / 3 if drawn < 3 else 1 / 4, 2 / 7))
+    reverse = small_policy(AGE, linkage={"ext_frac": [1.0, 0.01], "seeds": 1}, **limit("err", 1))
+    assert asked("err", replace(evidence, policy=reverse)).value == asked("err", evidence).value

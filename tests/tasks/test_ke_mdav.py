@@ -145,10 +145,7 @@ def test_without_a_sensitive_condition_groups_have_k_to_2k_minus_1_records(n: in
 
 
 def test_groups_are_grown_in_turn_from_both_ends() -> None:
-    points = np.array([0, 1, 2, 3, 4, 5, 6, 60, 100, 101], dtype=float)[:, None]
-    # k = 2: 101 takes 100. The eight left have their centroid at 10.1, and 60 is the farthest from it; but
-    # the second group starts from the record farthest from 101, which is 0.
-    found = grouped(points, limits_of([0] * 10, k=2))
-    assert [0, 1] in found
-    # Then 60 is the farthest from the new centroid and takes 6.
-    assert [6, 7] in found
+    # 101 is the farthest from the centroid and takes 100. Of the five left 45 is the farthest from their
+    # centroid (17.4), but the second group starts from the record farthest from 101: 0, which takes 10.
+    points = np.array([0, 10, 12, 20, 45, 100, 101], dtype=float)[:, None]
+    assert grouped(points, limits_of([0] * 7, k=2)) == [[0, 1], [2, 3, 4], [5, 6]]

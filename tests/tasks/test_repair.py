@@ -273,3 +273,11 @@ def test_a_merge_that_becomes_a_star_is_judged_as_one() -> None:
     found = repair(table, labels(0, 0, 1, 1), policy, [("r1", before)], max_group_size=6)
     # Hull alone fails by flu; `*` would share flu and hiv with the earlier Hull, but flu alone with Bath.
     assert found.labels.tolist() == [-1, -1, 0, 0]
+
+
+def test_the_cheapest_neighbour_is_the_one_that_grows_least() -> None:
+    # Ages 10 and 11 fail. With [40, 41] four records would be 31 years wide, 4 * 31 - 2 * 1 - 2 * 1 = 120 more;
+    # inside [0, 60] it is 4 * 60 - 2 * 60 - 2 * 1 = 118 more.
+    rows = [(10, "flu"), (11, "cold"), (40, "flu"), (41, "hiv"), (0, "flu"), (60, "hiv")]
+    found = repaired(rows, labels(0, 0, 1, 1, 2, 2), [(0, "flu"), (60, "hiv")], labels(0, 0))
+    assert found.labels[0] == found.labels[4] != found.labels[2]
