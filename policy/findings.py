@@ -11,7 +11,7 @@ from policy import model
 from policy.errors import PolicyError, did_you_mean
 
 QI_TYPES = "'numeric', 'integer' or 'categorical'"
-LONGEST_VALUE = 60
+LONGEST_VALUE = 100
 
 # The model's library speaks of Python's types; a policy has mappings, lists and texts.
 _PLAIN = {

@@ -71,6 +71,7 @@ def test_another_person_approves_and_so_publishes_it(waiting: Desk, capsys: Capt
     staged = waiting.root / "candidates" / CANDIDATE / "data.parquet"
     assert (release / "data.parquet").read_bytes() == staged.read_bytes()
     assert waiting.say("verify") == 0
+    capsys.readouterr()
     assert waiting.say("show", "clinic-2026Q1-r1", "--json") == 0
     assert [one["by"] for one in _document(capsys)["decisions"]] == ["bob"]
 

@@ -1,0 +1,282 @@
+"""Nothing of the raw data outlives a run: planted canaries are searched for in every file afterwards."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import os
+import pickle
+import sqlite3
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import canary_search
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from front_desk import POLICY, people
+
+ROOT = Path(__file__).resolve().parents[2]
+PHONE = 770_900_100_000
+HUGE_AGE = 918_273_645
+PUBLIC = {"remark": (b"cnryremark",), "ward": (b"cnryward",), "city": (b"cnrycity",)}
+SECRET = {
+    "key": (b"cnrykey",),
+    "name": (b"cnryname",),
+    "street": (b"cnrystreet",),
+    "phone": (b"770900100", *(struct.pack(kind, PHONE + 7) for kind in ("<q", "<d", ">q", ">d"))),
+    "not allowed": (b"cnrybad",),
+    "out of bounds": (b"918273645", struct.pack("<q", HUGE_AGE), struct.pack("<d", HUGE_AGE)),
+    "ragged": (b"cnryragged",),
+}
+CONTROL = {"logged": (b"cnrylogged",), "raised": (b"cnryraised",)}
+
+DRIVER = """
+import json, sys
+from pathlib import Path
+from unittest import mock
+import pandas as pd
+from flows.__main__ import main
+
+frame = pd.read_csv("people.csv")
+log, exits = Path("words.txt").read_text().split(), []
+
+class Carrying(ValueError):
+    pass
+
+def broken(*args, **kwargs):
+    error = Carrying(frame.to_csv())
+    error.frame, error.rows = frame, frame.to_dict("records")
+    error.__cause__ = KeyError(frame.person[0], frame)
+    error.add_note(frame.to_string())
+    raise error
+
+for words, target in json.loads(Path("scenarios.json").read_text()):
+    print("now:", words, target, flush=True)
+    if target is None:
+        exits.append(main(words))
+    else:
+        with mock.patch(target, broken):
+            exits.append(main(words))
+Path("exits.json").write_text(json.dumps(exits))
+
+from prefect import flow, get_run_logger
+
+@flow(persist_result=False)
+def control():
+    get_run_logger().debug(log[0])
+    raise ValueError(log[1])
+
+control(return_state=True)
+"""
+STAGES = (
+    "tasks.intake.task.read_table",
+    "tasks.validation.task.last_release",
+    "tasks.validation.check._run",
+    "tasks.preprocessing.task.prepare",
+    "tasks.methods.mondrian.unit_ranges",
+    "tasks.methods.mondrian.partition",
+    "tasks.aggregation.task.constraints_of",
+    "tasks.repair.task.repair",
+    "tasks.recoding.task.published_frame",
+    "tasks.staging.task.write_candidate",
+    "tasks.risk.task.assess",
+    "tasks.publication.task.publish",
+    "flows.release.ncp",
+)
+
+
+def planted(seed: int) -> pd.DataFrame:
+    """A table whose every identifier, key and dropped cell is a canary, and some of the others."""
+    table = people(seed)
+    number = np.arange(len(table))
+    rng = np.random.default_rng(seed)
+    table = table.assign(
+        person=[f"cnrykey{seed}x{i}" for i in number],
+        name=[f"cnryname{i}" for i in number],
+        phone=PHONE + number,
+        street=[f"cnrystreet{i}" for i in number],
+        remark=rng.choice(["quiet", "tired", "well", "in pain"], len(table)),
+    )
+    some = rng.permutation(len(table))
+    table.loc[some[:5], "remark"] = [f"cnryremark{i}" for i in range(5)]
+    table.loc[some[5:20], "city"] = "cnrycity"
+    table.loc[some[20:40], "ward"] = "cnryward"
+    return table
+
+
+def policy(**sections: object) -> str:
+    roles = {
+        **POLICY["roles"],
+        "identifiers": ["name", "phone"],
+        "quasi_identifiers": {**POLICY["roles"]["quasi_identifiers"], "city": {"type": "categorical"}},
+        "sensitive": {**POLICY["roles"]["sensitive"], "remark": {"stability": "transient"}},
+    }
+    return yaml.safe_dump({**POLICY, "roles": roles, **sections}, sort_keys=False)
+
+
+@pytest.fixture(scope="module")
+def aftermath(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which runs of every kind have ended, each folder that they may write to below it."""
+    folder = tmp_path_factory.mktemp("canary")
+    planted(1).to_csv(folder / "people.csv", index=False)
+    later = planted(2)
+    later.to_csv(folder / "later.csv", index=False)
+    not_allowed = later.assign(disease=["cnrybad1", *later["disease"][1:]])
+    not_allowed.loc[3, "age"] = HUGE_AGE
+    not_allowed.to_csv(folder / "not_allowed.csv", index=False)
+    text = (folder / "later.csv").read_text()
+    (folder / "ragged.csv").write_text(text + "cnryragged1,cnryragged2\n")
+    (folder / "clinic.yaml").write_text(policy())
+    (folder / "strict.yaml").write_text(policy(gates={"ncp": {"max": 0.0}}))
+
+    def run(table: str, period: str, policy: str = "clinic.yaml") -> list[str]:
+        return ["run", policy, "--input", table, "--period", period, "--by", "ann"]
+
+    scenarios: list[tuple[list[str], str | None]] = [
+        (["init"], None),
+        (run("people.csv", "2026Q1"), None),
+        (run("not_allowed.csv", "2026Q2"), None),
+        (run("ragged.csv", "2026Q2"), None),
+        (run("later.csv", "2026Q2", "strict.yaml"), None),
+        *((run("later.csv", "2026Q2"), stage) for stage in STAGES),
+        (["history"], None),
+        (["show", "clinic-2026Q1-r1"], None),
+        (["show", "clinic-2026Q2-c1", "--json"], None),
+        (["verify"], None),
+    ]
+    (folder / "scenarios.json").write_text(json.dumps(scenarios))
+    (folder / "words.txt").write_text("cnrylogged cnryraised")
+    (folder / "driver.py").write_text(DRIVER)
+    for name in ("home", "tmp", "prefect"):
+        (folder / name).mkdir()
+    environment = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(ROOT),
+        "HOME": str(folder / "home"),
+        "TMPDIR": str(folder / "tmp"),
+        "PREFECT_HOME": str(folder / "prefect"),
+        "PREFECT_LOGGING_LEVEL": "DEBUG",
+        "PREFECT_SERVER_LOGGING_LEVEL": "DEBUG",
+    }
+    with (folder / "out.txt").open("wb") as out, (folder / "err.txt").open("wb") as err:
+        subprocess.run(
+            [sys.executable, "driver.py"],
+            cwd=folder,
+            env=environment,
+            stdout=out,
+            stderr=err,
+            check=True,
+            timeout=300,
+        )
+    broken = [3 if stage == "tasks.validation.check._run" else 1 for stage in STAGES]
+    assert json.loads((folder / "exits.json").read_text()) == [0, 0, 3, 3, 4, *broken, 0, 0, 0, 0]
+    return folder
+
+
+def _inputs(folder: Path) -> set[Path]:
+    return {*folder.glob("*.csv"), folder / "words.txt"}
+
+
+@pytest.mark.prefect
+def test_identifiers_keys_dropped_columns_and_refused_values_are_nowhere(aftermath: Path) -> None:
+    assert canary_search.find(aftermath, SECRET, but=_inputs(aftermath)) == {}
+
+
+@pytest.mark.prefect
+def test_published_cells_are_in_the_published_files_and_their_classes_alone(aftermath: Path) -> None:
+    found = canary_search.find(aftermath, PUBLIC, but=_inputs(aftermath))
+    folders = [
+        str(path.relative_to(aftermath))
+        for kind in ("candidates/*", "releases/clinic/clinic-*")
+        for path in (aftermath / "store").glob(kind)
+        if path.is_dir()
+    ]
+    data = {f"{folder}/data.{kind}" for folder in folders for kind in ("csv", "parquet")}
+    assert found.keys() == PUBLIC.keys()
+    release = "store/releases/clinic/clinic-2026Q1-r1/data"
+    for places in found.values():
+        assert {f"{release}.csv", f"{release}.parquet"} <= places
+        elsewhere = places - data
+        assert all(place.startswith("store/history.duckdb: class_") for place in elsewhere), elsewhere
+
+
+@pytest.mark.prefect
+def test_the_search_finds_what_an_unshielded_flow_leaves_behind(aftermath: Path) -> None:
+    found = canary_search.find(aftermath, CONTROL, but=_inputs(aftermath))
+    assert "err.txt" in found["logged"]
+    assert any(place.startswith("prefect/prefect.db: ") for place in found["logged"])
+    assert {"err.txt", "prefect/prefect.db: flow_run_state"} <= found["raised"]
+
+
+@pytest.mark.prefect
+def test_every_run_reached_prefect(aftermath: Path) -> None:
+    """What was searched is what the runs wrote: the server's database, and its logs down to DEBUG."""
+    with sqlite3.connect(aftermath / "prefect/prefect.db") as con:
+        n_runs = con.execute("SELECT count(*) FROM flow_run").fetchone()[0]
+        levels = {level for (level,) in con.execute("SELECT DISTINCT level FROM log")}
+    assert n_runs == 4 + len(STAGES) + 1
+    assert {10, 40} <= levels
+
+
+# The search itself -----------------------------------------------------------------------------------
+
+NEEDLE = {"it": (b"cnryname",)}
+FRAME = pd.DataFrame({"name": ["cnryname1"], "phone": [PHONE + 7]})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"a line with cnryname1 in it",
+        base64.b64encode(b"some text and cnryname1"),
+        base64.urlsafe_b64encode(pickle.dumps(FRAME)),
+        json.dumps({"result": base64.b64encode(pickle.dumps(ValueError("cnryname1"))).decode()}).encode(),
+        gzip.compress(b"cnryname1" * 5),
+        b"junk" + base64.b64encode(gzip.compress(pickle.dumps(FRAME))) + b"|",
+    ],
+    ids=["plain", "base64", "pickle", "json", "gzip", "all of them"],
+)
+def test_a_canary_is_found_however_it_is_written(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "file").write_bytes(content)
+    assert canary_search.find(tmp_path, NEEDLE) == {"it": {"file"}}
+
+
+def test_a_number_is_found_in_a_pickled_frame(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(pickle.dumps(FRAME[["phone"]]))
+    assert canary_search.find(tmp_path, SECRET) == {"phone": {"file"}}
+
+
+def test_a_canary_is_found_in_a_name_a_link_and_databases(tmp_path: Path) -> None:
+    (tmp_path / "cnryname1").touch()
+    (tmp_path / "link").symlink_to("cnryname2")
+    FRAME.to_csv(tmp_path / "frame.csv")
+    with duckdb.connect(str(tmp_path / "some.duckdb")) as con:
+        con.execute("CREATE TABLE t AS SELECT 'cnryname' || range % 9 AS x FROM range(5000)")
+        con.execute(f"COPY t TO '{tmp_path / 'some.parquet'}' (COMPRESSION zstd)")
+    lite = sqlite3.connect(tmp_path / "some.db")
+    lite.execute("PRAGMA journal_mode = wal")
+    lite.execute("CREATE TABLE u (x)")
+    lite.execute("INSERT INTO u VALUES (?)", [base64.b64encode(b"cnryname1 in base64")])
+    lite.commit()
+    places = canary_search.find(tmp_path, NEEDLE)["it"]
+    lite.close()
+    assert {
+        "the name cnryname1",
+        "the name link",
+        "frame.csv",
+        "some.duckdb: t",
+        "some.parquet",
+        "some.db: u",
+        "some.db-wal",
+    } <= places
+
+
+def test_what_is_not_there_is_not_found(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(os.urandom(100_000))
+    assert canary_search.find(tmp_path, {**SECRET, **PUBLIC, **CONTROL}) == {}
