@@ -17,7 +17,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
     top = argparse.ArgumentParser(
         prog="releasegate",
-        description="Publish a table about people every period, and only if it is safe beside all that is public.",
+        description="Publish a table about people every period, if it is safe beside all that is public.",
         epilog="Exit codes: 0 published or fine, 2 usage or policy, 3 input refused, 4 blocked by a gate, "
         "5 waiting for approval, 6 verification failed, 1 anything unforeseen.",
     )
@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("releasegate: interrupted; nothing half done is visible", file=sys.stderr)
         return 130
-    except Exception as error:  # noqa: BLE001 -- a traceback can show data
+    except Exception as error:
         print(f"releasegate: something unforeseen ({type(error).__name__})", file=sys.stderr)
         return 1
 

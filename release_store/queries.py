@@ -153,7 +153,7 @@ def release_of(con: Connection, series: str, period: str) -> Release | None:
 
 def published_class_digests(con: Connection) -> dict[str, str]:
     """Return for each release the digest of its classes as the log says it was published with."""
-    rows = con.execute("SELECT object, payload FROM events WHERE action = 'release.published'").fetchall()
+    rows = con.execute("SELECT object, payload FROM event WHERE action = 'release.published'").fetchall()
     return {name: str(_json(payload).get("classes")) for name, payload in rows}
 
 

@@ -99,9 +99,10 @@ def _explain(console: Console, blind: Outcome, aware: Outcome) -> None:
     held = next((result for result in blind.gates if result.gate == "pairwise"), None)
     if held is not None and held.value:
         console.print(
-            f"\nThe blind candidate satisfies every model alone, yet {held.value:.0f} of its {blind.n_classes} classes, "
-            "laid beside 2026Q1, leave a single possible value of a sensitive attribute to whoever compares the two. "
-            f"The next one merges {aware.repaired.get('merged', 0)} groups with a neighbour, and no class is left that does."
+            f"\nThe blind candidate satisfies every model alone. Yet {held.value:.0f} of its {blind.n_classes} "
+            "classes have a single sensitive value in common with a class of 2026Q1 that overlaps them: of "
+            "whoever is in both, that value would be known. The next candidate merges "
+            f"{aware.repaired.get('merged', 0)} groups with a neighbour, and no such pair is left."
         )
 
 

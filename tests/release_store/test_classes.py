@@ -12,7 +12,7 @@ from hand_made import approved, classes_of_two, publish_one
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policy.errors import StoreError
+from policy.errors import StoreError, VerificationFailed
 from release_store import connection
 from release_store.classes import classes_digest, delete_classes, read_classes, write_classes
 from release_store.records import EquivalenceClasses, SetCells
@@ -153,3 +153,21 @@ def test_ten_thousand_classes_are_written_and_read_in_a_moment(tmp_path: Path) -
     assert_same(found, classes)
     assert written - began < 2
     assert read - written < 1
+
+
+def test_earlier_classes_that_are_not_those_that_were_judged_are_refused(store: ReleaseStore) -> None:
+    release = publish_one(store, approved(store, period="2025"))
+    with duckdb.connect(str(store.root / "history.duckdb")) as con:
+        con.execute("UPDATE class_size SET size = size + 1 WHERE candidate_id = ?", [release.candidate_id])
+    with pytest.raises(VerificationFailed, match="its equivalence classes in the history") as caught:
+        store.earlier_classes("clinic")
+    assert caught.value.exit_code == 6
+
+
+def test_an_earlier_release_whose_file_changed_is_refused(store: ReleaseStore) -> None:
+    release = publish_one(store, approved(store, period="2025"))
+    file = store.root / "releases" / "clinic" / release.release_id / "manifest.json"
+    file.chmod(0o644)
+    file.write_bytes(file.read_bytes() + b" ")
+    with pytest.raises(VerificationFailed, match=r"manifest\.json"):
+        store.earlier_classes("clinic")
