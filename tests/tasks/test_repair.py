@@ -276,8 +276,8 @@ def test_a_merge_that_becomes_a_star_is_judged_as_one() -> None:
 
 
 def test_the_cheapest_neighbour_is_the_one_that_grows_least() -> None:
-    # Ages 10 and 11 fail. With [40, 41] four records would be 31 years wide, 4 * 31 - 2 * 1 - 2 * 1 = 120 more;
-    # inside [0, 60] it is 4 * 60 - 2 * 60 - 2 * 1 = 118 more.
+    # Ages 10 and 11 fail. With [40, 41] four records would be 31 years wide: 4 * 31 - 2 * 1 - 2 * 1 = 120;
+    # inside [0, 60] it is 4 * 60 - 2 * 60 - 2 * 1 = 118.
     rows = [(10, "flu"), (11, "cold"), (40, "flu"), (41, "hiv"), (0, "flu"), (60, "hiv")]
     found = repaired(rows, labels(0, 0, 1, 1, 2, 2), [(0, "flu"), (60, "hiv")], labels(0, 0))
     assert found.labels[0] == found.labels[4] != found.labels[2]
