@@ -246,7 +246,7 @@ def _tail(guesses: list[Guess]) -> Iterator[str]:
         yield f"# A sensitive value stands in {commonest:.0%} of the rows: p_max 0.8 may not be within reach."
     yield f"privacy: {{k: 8, e: {min(3, fewest)}, p_max: 0.8, l: 2}}"
     yield ""
-    yield "# `releasegate methods` lists the methods, `releasegate evaluate` compares them on this table."
+    yield "# `releasegate methods` lists the methods and their parameters."
     yield "method: {name: ae-lrhma}"
     yield ""
     yield "# Measured on the staged files; over a limit, nothing is published."

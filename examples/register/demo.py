@@ -98,11 +98,12 @@ def _table(outcomes: list[Outcome]) -> Table:
 def _explain(console: Console, blind: Outcome, aware: Outcome) -> None:
     held = next((result for result in blind.gates if result.gate == "pairwise"), None)
     if held is not None and held.value:
+        merged = aware.repaired.get("merged", 0)
         console.print(
-            f"\nThe blind candidate satisfies every model alone. Yet {held.value:.0f} of its {blind.n_classes} "
-            "classes have a single sensitive value in common with a class of 2026Q1 that overlaps them: of "
-            "whoever is in both, that value would be known. The next candidate merges "
-            f"{aware.repaired.get('merged', 0)} groups with a neighbour, and no such pair is left."
+            f"\nThe blind candidate satisfies every model alone. Yet {held.value:.0f} of its "
+            f"{blind.n_classes} classes have a single sensitive value in common with a class of 2026Q1 that "
+            "overlaps them: of whoever is in both, that value would be known. The next candidate merges "
+            f"{merged} groups with a neighbour, and no such pair is left."
         )
 
 
