@@ -81,9 +81,21 @@ def _store(view: _View) -> list[Finding]:
     findings = []
     if view.public_key != first.payload.get("public_key"):
         findings.append(Finding(keys.PUBLIC_KEY_FILE, "is missing or not the key that the store began with"))
+    elif view.public_key != (_held_public_key(view.root) or view.public_key):
+        findings.append(
+            Finding(keys.PUBLIC_KEY_FILE, f"is not the public half of {keys.key_path(view.root)}")
+        )
     if queries.store_info(view.con, "store_id") != first.payload.get("store_id"):
         findings.append(Finding("store_id", "is not the one that the store began with"))
     return findings
+
+
+def _held_public_key(root: Path) -> str | None:
+    """Return the public half of the signing key where it is at hand: beside a copy of a store it is not."""
+    try:
+        return keys.public_hex(keys.load_key(root))
+    except ReleaseGateError:
+        return None
 
 
 def _guards(view: _View) -> list[Finding]:

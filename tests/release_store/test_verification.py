@@ -257,3 +257,11 @@ def test_a_table_that_is_gone_is_a_finding(history: ReleaseStore) -> None:
 def test_a_log_that_is_empty_is_a_finding(history: ReleaseStore) -> None:
     change(history, "DELETE FROM event")
     assert found(history)["event 1"] == "the log does not begin with the making of the store"
+
+
+def test_a_store_that_was_made_with_another_key_than_the_one_at_hand_is_found(
+    history: ReleaseStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys.make_key(tmp_path / "mine")
+    monkeypatch.setenv(keys.KEY_VARIABLE, str(keys.key_path(tmp_path / "mine")))
+    assert "is not the public half of" in found(history)["public-key.pem"]
