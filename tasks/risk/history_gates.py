@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from policy.model import ReleasePolicy
 from release_store.records import GateResult, Verdict
 from tasks.risk.comparison import Comparison, pairwise, whole_history
 from tasks.risk.evidence import Evidence
@@ -21,7 +20,7 @@ def pairwise_gate(evidence: Evidence) -> GateResult:
     if history is None:
         return _first("pairwise")
     found = pairwise(evidence.boxes, history, evidence.space, evidence.compared, evidence.policy.privacy.l)
-    return _result("pairwise", found, "pairs of classes", history.n_releases, evidence.policy)
+    return _result("pairwise", found, "pairs of classes", evidence)
 
 
 def whole_history_gate(evidence: Evidence) -> GateResult:
@@ -37,7 +36,7 @@ def whole_history_gate(evidence: Evidence) -> GateResult:
         evidence.compared,
         evidence.policy.privacy.l,
     )
-    return _result("whole_history", found, "people and classes", history.n_releases, evidence.policy)
+    return _result("whole_history", found, "people and classes", evidence)
 
 
 def _first(gate: str) -> GateResult:
@@ -53,28 +52,44 @@ def _first(gate: str) -> GateResult:
     )
 
 
-def _result(
-    gate: str, found: Sequence[Comparison], what: str, n_releases: int, policy: ReleasePolicy
-) -> GateResult:
-    failing = np.zeros(0, dtype=bool)
-    for each in found:
-        failing = each.failing if not len(failing) else failing | each.failing
+def _result(gate: str, found: Sequence[Comparison], what: str, evidence: Evidence) -> GateResult:
+    failing = np.any([each.failing for each in found], axis=0) if found else np.zeros(0, dtype=bool)
     n_failing = int(failing.sum())
     compared = sum(each.compared for each in found)
-    names = [each.attribute for each in found]
-    left_out = [name for name in policy.roles.sensitive if name not in names]
-    transient = [name for name in names if policy.roles.sensitive[name].stability == "transient"]
+    strangers = _strangers([each.attribute for each in found], evidence)
     detail = (
-        f"classes that fail; {compared} {what} over {n_releases} earlier releases; l = {policy.privacy.l}"
+        f"classes that fail; {compared} {what} over {len(evidence.earlier)} earlier releases; "
+        f"l = {evidence.policy.privacy.l}" + _assumptions([each.attribute for each in found], evidence)
     )
-    if transient:
-        detail += f"; assumes that {', '.join(transient)} did not change between releases"
-    if left_out:
-        detail += f"; not compared, as the policy says: {', '.join(left_out)}"
+    if strangers:
+        detail += (
+            f"; {', '.join(strangers)} published none of the attributes compared: if one was renamed, nobody "
+            "can tell what the two releases say together"
+        )
     witness: dict[str, Any] = {
         each.attribute: {"failing_classes": int(each.failing.sum()), "failures": each.failed, **each.witness}
         for each in found
         if each.failed
     }
-    verdict = Verdict.PASS if n_failing == 0 else Verdict.FAIL
+    verdict = Verdict.FAIL if n_failing else Verdict.UNKNOWN if strangers else Verdict.PASS
     return GateResult(gate, verdict, float(n_failing), 0.0, "<=", READER, 0.0, detail, witness)
+
+
+def _strangers(attributes: Sequence[str], evidence: Evidence) -> list[str]:
+    """Return the earlier releases that share none of the compared attributes: nothing to judge by."""
+    if not attributes:
+        return []
+    return [name for name, classes in evidence.earlier if not set(attributes) & set(classes.counts)]
+
+
+def _assumptions(attributes: Sequence[str], evidence: Evidence) -> str:
+    """Say what a verdict assumes, and what was not compared."""
+    roles = evidence.policy.roles
+    transient = [name for name in attributes if roles.sensitive[name].stability == "transient"]
+    left_out = [name for name in roles.sensitive if name not in attributes]
+    said = f"; assumes that {', '.join(transient)} did not change between releases" if transient else ""
+    for name in attributes:
+        without = [release for release, classes in evidence.earlier if name not in classes.counts]
+        if without:
+            said += f"; {name} is not in {', '.join(without)}"
+    return said + (f"; not compared, as the policy says: {', '.join(left_out)}" if left_out else "")

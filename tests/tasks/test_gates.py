@@ -323,6 +323,19 @@ def test_the_detail_says_what_is_assumed_of_transient_attributes(tmp_path: Path)
     assert asked("whole_history", ignored).verdict is Verdict.PASS
 
 
+def test_an_earlier_release_without_the_compared_attribute_is_unknown_and_blocks(tmp_path: Path) -> None:
+    before = small_policy(AGE, {"disease": {"stability": "stable"}})
+    after = small_policy(AGE, {"illness": {"stability": "stable"}})
+    rows = [(30, "a"), (30, "b")]
+    earlier = published(before, prepared(before, rows), [0, 0], tmp_path / "before")
+    evidence = published(after, prepared(after, rows), [0, 0], tmp_path / "after").evidence(earlier)
+    for gate in ("pairwise", "whole_history"):
+        result = asked(gate, evidence)
+        assert result.verdict is Verdict.UNKNOWN
+        assert "illness is not in release-1" in result.detail
+        assert not GateReport((result,)).passed
+
+
 def test_results_hold_no_value_of_the_table(tmp_path: Path) -> None:
     rows = [(10, "SECRET"), (11, "SECRET"), (12, "hiv")]
     policy = small_policy(AGE, privacy={"k": 4, "e": 3, "p_max": 0.5, "h_min": 2})
