@@ -15,8 +15,8 @@ import duckdb
 from policy.errors import InputError, UsageError
 from tasks.intake.columns import check_distinct
 from tasks.intake.source import SUFFIXES
-from tasks.intake.sql import identifier, literal
 from tasks.intake.text import DELIMITERS, LONGEST_HEADER, check_text, is_compressed, open_bytes, read_header
+from tasks.sql import identifier, literal
 
 # Ways to write that a value is unknown. "None" is left out: it often says "nothing", which is a value.
 MISSING_TOKENS = ("", "?", "NA", "N/A", "NULL", "null", "NaN", "nan", ".")

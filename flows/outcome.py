@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from release_store.records import GateResult
 
@@ -24,3 +26,10 @@ class Outcome:
     seconds: dict[str, float] = field(default_factory=dict)
     message: str = ""
     repaired: dict[str, int] = field(default_factory=dict)
+    over_max_group_size: int = 0
+
+
+def over_max_group_size(notes: Mapping[str, Any]) -> int:
+    """Return how many groups stayed over the largest size, after repair where there was one."""
+    repaired = notes.get("repair", {})
+    return int(repaired.get("over_max_group_size", notes.get("groups_over_max_group_size", 0)))

@@ -19,11 +19,12 @@ settings.apply()
 from prefect import flow, runtime  # noqa: E402 -- the settings must be there first
 from prefect.states import Completed, Failed  # noqa: E402
 
-from flows.outcome import Outcome  # noqa: E402
+from flows.outcome import Outcome, over_max_group_size  # noqa: E402
 from policy.errors import ReleaseGateError  # noqa: E402
 from policy.load import load_policy  # noqa: E402
 from policy.model import ReleasePolicy  # noqa: E402
 from policy.period import period_at  # noqa: E402
+from release_store.keys import load_key  # noqa: E402
 from release_store.names import check_period  # noqa: E402
 from release_store.publication import recover  # noqa: E402
 from release_store.records import CandidateState, Release  # noqa: E402
@@ -80,14 +81,12 @@ def _release(
     method = bound_method(policy, policy_path)
     store = ReleaseStore.open(Path(store_path))
     recover(store)
-    chosen = period or period_at(policy.period, _scheduled_day())
+    chosen = period_at(policy.period, _scheduled_day()) if period is None else period
     check_period(chosen)
     already = store.release_of(policy.series, chosen)
     if already is not None:
-        return Completed(
-            message=f"{chosen} is published already",
-            data=_already(already, "is published already; nothing was done"),
-        )
+        return _left_alone(already)
+    load_key(store.root)  # without it nothing could be published: better said before the work than after
     run = _Run(policy, method, store, chosen, actor or _user())
     return run.carry_out(Path(input_path) if input_path else None, Path(policy_path).resolve().parent)
 
@@ -113,7 +112,12 @@ class _Run:
         groups = self._timed("aggregation", aggregation, table, where, leaves, self.method, policy)
         # The gate's verdict holds for one history: nobody may publish to the series in between.
         with self._undisturbed():
-            groups = self._timed("repair", repairing, table, groups, self.method, policy, self.store)
+            already = self.store.release_of(policy.series, self.period)
+            if already is not None:
+                return _left_alone(already)
+            groups = self._timed(
+                "repair", repairing, table, groups, self.method, policy, self.store, self.period
+            )
             frame = self._timed("recoding", recoding, table, groups, policy)
             candidate = self._timed(
                 "staging",
@@ -182,11 +186,14 @@ class _Run:
             gates=report.results,
             seconds=dict(self.seconds),
             repaired=groups.notes.get("repair", {}),
+            over_max_group_size=over_max_group_size(groups.notes),
         )
 
 
-def _already(found: Release, message: str) -> Outcome:
-    return Outcome(
+def _left_alone(found: Release) -> Any:
+    """Return the state of a run whose period is published: nothing was done, and nothing is wrong."""
+    message = f"{found.release_id} is published already; nothing was done"
+    outcome = Outcome(
         series=found.series,
         period=found.period,
         state="published",
@@ -194,8 +201,9 @@ def _already(found: Release, message: str) -> Outcome:
         release_id=found.release_id,
         n_source=int(found.summary.get("n_source", 0)),
         n_published=int(found.summary.get("n_published", 0)),
-        message=f"{found.release_id} {message}",
+        message=message,
     )
+    return Completed(message=message, data=outcome)
 
 
 def _scheduled_day() -> date:

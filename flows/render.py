@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from flows.outcome import Outcome
+from flows.outcome import Outcome, over_max_group_size
 from policy.errors import UsageError, did_you_mean
 from release_store.records import CandidateState, GateResult, Verdict
 from release_store.store import ReleaseStore
@@ -52,6 +52,7 @@ def outcome_document(outcome: Outcome) -> Document:
         "classes": outcome.n_classes,
         "ncp": outcome.ncp,
         "repaired": outcome.repaired,
+        "over_max_group_size": outcome.over_max_group_size,
         "seconds": {name: round(value, 3) for name, value in outcome.seconds.items()},
         "gates": [gate_document(result) for result in outcome.gates],
     }
@@ -70,6 +71,8 @@ def show_outcome(outcome: Outcome, store: Path) -> None:
             f"{outcome.n_published} rows in {outcome.n_classes} classes, {left_out} left out, "
             f"NCP {outcome.ncp:.3f}, {sum(outcome.seconds.values()):.1f} s"
         )
+    if outcome.over_max_group_size:
+        out.print(_oversize(outcome.over_max_group_size))
     if outcome.repaired:
         out.print(
             f"repair: {outcome.repaired['failing_groups']} groups would have failed beside earlier releases; "
@@ -81,6 +84,11 @@ def show_outcome(outcome: Outcome, store: Path) -> None:
         out.print(f"next: releasegate approve {outcome.candidate_id} --by NAME --reason TEXT", soft_wrap=True)
     elif outcome.state == "blocked":
         out.print(f"nothing was published; releasegate show {outcome.candidate_id}", soft_wrap=True)
+
+
+def _oversize(n_groups: int) -> str:
+    why = "no cut of them keeps the model, or passes beside the history"
+    return f"{n_groups} groups stay over max_group_size: {why}"
 
 
 def gate_table(gates: tuple[GateResult, ...] | list[GateResult]) -> Table:
@@ -293,6 +301,9 @@ def show_record(document: Document) -> None:
     }
     for name, text in facts.items():
         out.print(f"{name:>8}  {text}", markup=False, soft_wrap=True)
+    oversize = over_max_group_size(summary.get("notes", {}))
+    if oversize:
+        out.print(_oversize(oversize))
     for decision in document["decisions"]:
         out.print(f"{decision['decision']:>8}  {decision['by']}: {decision['reason']}", markup=False)
     results = [

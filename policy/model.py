@@ -102,9 +102,10 @@ class Roles(Section):
             if name in seen:
                 raise ValueError(f"the column '{name}' has two roles")
             seen.add(name)
-        published = [*self.published_names()]
-        for name in published:
-            if published.count(name) > 1:
+        # Names that differ in case alone are one name to the database that reads the files again.
+        published = [name.casefold() for name in self.published_names()]
+        for name in self.published_names():
+            if published.count(name.casefold()) > 1:
                 raise ValueError(f"two published columns would be called '{name}'")
         return self
 
@@ -207,7 +208,7 @@ class Approval(Section):
     """How many people, other than the one who made a candidate, must agree to it."""
 
     approvers: Annotated[int, Field(ge=0, le=20)] = 0
-    expires_days: Annotated[float, Field(gt=0)] = 14
+    expires_days: Annotated[float, Field(gt=0, le=36_500)] = 14
 
 
 class Publication(Section):

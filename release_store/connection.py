@@ -6,6 +6,8 @@ whoever finds it taken tries again.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import random
 import re
 import threading
@@ -57,7 +59,9 @@ def connect(
         except duckdb.Error as error:
             # DuckDB's own text may quote what was being written, so only its kind is told.
             raise StoreError(
-                f"the database refused the work ({type(error).__name__})", where=str(path)
+                f"the database refused the work ({type(error).__name__})",
+                where=str(path),
+                mend="Look at the disk's free space and rights, then at `releasegate verify`.",
             ) from None
         finally:
             con.close()
@@ -73,7 +77,9 @@ def transaction(root: Path, *, timeout: float = LOCK_TIMEOUT) -> Iterator[duckdb
         try:
             yield con
         except BaseException:
-            con.execute("ROLLBACK")
+            # A database that broke may have rolled back by itself; the first error is the one to tell.
+            with contextlib.suppress(duckdb.Error):
+                con.execute("ROLLBACK")
             raise
         con.execute("COMMIT")
 
@@ -97,6 +103,8 @@ def _open(path: Path, timeout: float) -> duckdb.DuckDBPyConnection:
         except duckdb.Error as error:
             holder = _lock_holder(error)
             if holder is None:
+                if not os.access(path, os.W_OK) or _on_read_only_media(path):
+                    return _open_to_read(path)
                 raise StoreError(
                     f"the store's database cannot be opened ({type(error).__name__})",
                     where=str(path),
@@ -110,6 +118,22 @@ def _open(path: Path, timeout: float) -> duckdb.DuckDBPyConnection:
                 ) from None
         time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 -- only spreads the retries
         pause = min(pause * 1.5, 0.1)
+
+
+def _on_read_only_media(path: Path) -> bool:
+    return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+
+
+def _open_to_read(path: Path) -> duckdb.DuckDBPyConnection:
+    """Open a store that cannot be written, such as an auditor's copy: reading commands work on it."""
+    try:
+        return duckdb.connect(str(path), read_only=True, config=_SETTINGS)
+    except duckdb.Error as error:
+        raise StoreError(
+            f"the store's database cannot be opened to read ({type(error).__name__})",
+            where=str(path),
+            mend="Restore it from a backup, or copy the whole store to a disk that can be written.",
+        ) from None
 
 
 def _lock_holder(error: duckdb.Error) -> str | None:
@@ -141,7 +165,9 @@ def _migrate(con: duckdb.DuckDBPyConnection, path: Path) -> None:
             con.execute(sql)
             con.execute("INSERT INTO schema_migration VALUES (?, ?, ?)", [number, name, iso(utc_now())])
         except BaseException:
-            con.execute("ROLLBACK")
+            # A database that broke may have rolled back by itself; the first error is the one to tell.
+            with contextlib.suppress(duckdb.Error):
+                con.execute("ROLLBACK")
             raise
         con.execute("COMMIT")
 

@@ -138,9 +138,13 @@ def decision_document(decision: Decision) -> dict[str, Any]:
 
 
 def same_person(one: str, other: str) -> bool:
-    """Tell whether two names are one, whatever their case, spaces and forms of the same letters."""
+    """Tell whether two names are one, whatever their case, spaces, signs and forms of the same letters.
+
+    Letters of different scripts that look alike are different letters: names are not identities.
+    """
     return _comparable(one) == _comparable(other)
 
 
 def _comparable(name: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    folded = unicodedata.normalize("NFKC", name).casefold()
+    return "".join(sign for sign in folded if sign.isalnum())

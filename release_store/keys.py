@@ -55,7 +55,19 @@ def make_key(root: Path) -> Ed25519PrivateKey:
 
 
 def load_key(root: Path) -> Ed25519PrivateKey:
-    """Return the store's signing key. Raises UsageError if it is missing, no key, or open to others."""
+    """Return the signing key. Raises UsageError if it is missing, open to others, or another store's."""
+    key = key_at_hand(root)
+    if read_public_hex(root) not in (None, public_hex(key)):
+        raise UsageError(
+            "is the signing key of another store",
+            where=str(key_path(root)),
+            mend="Restore the store's own key.",
+        )
+    return key
+
+
+def key_at_hand(root: Path) -> Ed25519PrivateKey:
+    """Return the key in the place of the store's, whichever store's it is; raises as `load_key`."""
     path = key_path(root)
     try:
         mode = path.stat().st_mode

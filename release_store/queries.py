@@ -151,10 +151,15 @@ def release_of(con: Connection, series: str, period: str) -> Release | None:
     return _release(con, found) if found else None
 
 
-def published_class_digests(con: Connection) -> dict[str, str]:
-    """Return for each release the digest of its classes as the log says it was published with."""
+def logged_publications(con: Connection) -> dict[str, tuple[str, str]]:
+    """Return for each release that the log tells of its series and the digest of its classes."""
     rows = con.execute("SELECT object, payload FROM event WHERE action = 'release.published'").fetchall()
-    return {name: str(_json(payload).get("classes")) for name, payload in rows}
+    payloads = {str(name): _json(payload) for name, payload in rows}
+    made = dict(con.execute("SELECT candidate_id, series FROM candidate").fetchall())
+    return {
+        name: (str(one.get("series") or made.get(one.get("candidate"), "")), str(one.get("classes")))
+        for name, one in payloads.items()
+    }
 
 
 def history_head(con: Connection, series: str) -> str:

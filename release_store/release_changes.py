@@ -132,6 +132,7 @@ def finish_publication(con: Connection, started: Started) -> Release:
         action="release.published",
         object=started.release_id,
         payload={
+            "series": record.series,
             "release": started.release_id,
             "release_state": ReleaseState.PUBLISHED,
             "files": started.files,

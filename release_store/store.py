@@ -272,11 +272,22 @@ class ReleaseStore:
         """
         with connect(self.root) as con:
             found = [(one, read_classes(con, one.candidate_id)) for one in queries.releases(con, series)]
-            logged = queries.published_class_digests(con)
+            logged = queries.logged_publications(con)
+        missing = sorted(
+            name
+            for name, (of, _) in logged.items()
+            if of == series and name not in {r.release_id for r, _ in found}
+        )
+        if missing:
+            raise VerificationFailed(
+                f"the log tells of {', '.join(missing)}, which the history does not hold",
+                where=series,
+                mend="`releasegate verify` says more; nothing is released until the history is restored.",
+            )
         for release, classes in found:
             folder = release_folder(self.root, series, release.release_id)
             altered = differing_files(folder, release.files)
-            if logged.get(release.release_id) != classes_digest(classes):
+            if logged.get(release.release_id) != (series, classes_digest(classes)):
                 altered = ["its equivalence classes in the history", *altered]
             if altered:
                 raise VerificationFailed(

@@ -93,7 +93,7 @@ def _store(view: _View) -> list[Finding]:
 def _held_public_key(root: Path) -> str | None:
     """Return the public half of the signing key where it is at hand: beside a copy of a store it is not."""
     try:
-        return keys.public_hex(keys.load_key(root))
+        return keys.public_hex(keys.key_at_hand(root))
     except ReleaseGateError:
         return None
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
+import duckdb
 from prefect import task
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.cache_policies import NO_CACHE
@@ -60,10 +61,10 @@ def shielded(function: Callable[P, R], what: str) -> Callable[P, R]:
             return function(*args, **kwargs)
         except ReleaseGateError as error:
             failure = type(error)(error.finding, where=error.where, mend=error.mend)
-        except OSError as error:
+        except (OSError, duckdb.IOException, duckdb.OutOfMemoryException, MemoryError) as error:
             failure = TransientFailure(
                 f"{what} was refused by the system ({_system_word(error)} at {_place(error)})",
-                mend="Look at disk space, rights and the network, and run it again.",
+                mend="Look at disk space, memory, rights and the network, and run it again.",
             )
         except Exception as error:  # nothing foreign may pass
             failure = ReleaseGateError(
@@ -75,9 +76,10 @@ def shielded(function: Callable[P, R], what: str) -> Callable[P, R]:
     return call
 
 
-def _system_word(error: OSError) -> str:
+def _system_word(error: BaseException) -> str:
     """Return the system's name for the error; its text can name files, so it is left out."""
-    return errno.errorcode.get(error.errno or 0, type(error).__name__)
+    number = error.errno if isinstance(error, OSError) else None
+    return errno.errorcode.get(number or 0, type(error).__name__)
 
 
 def _place(error: BaseException) -> str:

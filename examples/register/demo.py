@@ -18,7 +18,7 @@ from examples.register.generate import generate, write
 from flows.ending import leave
 from flows.outcome import Outcome
 from flows.running import run_release
-from policy.errors import ReleaseGateError
+from policy.errors import ReleaseGateError, UsageError
 from release_store.records import Verdict
 from release_store.store import ReleaseStore
 from release_store.verification import verify
@@ -38,7 +38,12 @@ def main(folder: Path) -> int:
     start = perf_counter()
     console = Console(highlight=False)
     console = console if console.is_terminal else Console(highlight=False, width=120)
-    shutil.rmtree(folder, ignore_errors=True)
+    strange = {path.name for path in folder.glob("*")} - {"data", "store", "store.key"}
+    if strange:
+        raise UsageError("holds more than an earlier demo", where=str(folder), mend="Name a new folder.")
+    for name in ("data", "store"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+    (folder / "store.key").unlink(missing_ok=True)
     console.print(
         "[bold]1.[/] making up a health register: three quarters of 20,000 people, 45% in the next one"
     )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from expectations.numbers import as_numbers
 from policy.model import ReleasePolicy
-from tasks.intake.sql import identifier, text_or_missing
+from tasks.sql import identifier, text_or_missing
 
 NATIVE_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
 LARGEST_POOL = 100_000

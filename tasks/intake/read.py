@@ -14,7 +14,6 @@ from policy.model import ReleasePolicy
 from tasks.intake.columns import check_columns, check_distinct, shown
 from tasks.intake.frame import FrameBuilder, frame_digest
 from tasks.intake.source import TableSource, find_source
-from tasks.intake.sql import literal, text_or_missing
 from tasks.intake.text import (
     check_text,
     file_digest,
@@ -24,6 +23,7 @@ from tasks.intake.text import (
     overlong_rows,
     read_header,
 )
+from tasks.sql import literal, text_or_missing
 from tasks.types import SourceTable
 
 VECTORS_PER_CHUNK = 50  # of 2,048 rows each

@@ -31,7 +31,13 @@ class AeLrhmaParameters(Parameters):
     learning_rate: Annotated[float, Field(gt=0)] = 1e-3
     train_sample: Annotated[int, Field(ge=100)] = 100_000
     alpha: Annotated[float, Field(ge=0, le=1)] = 0.7
-    quantiles: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = (0.25, 0.375, 0.5, 0.625, 0.75)
+    quantiles: Annotated[tuple[Annotated[float, Field(gt=0, lt=1)], ...], Field(min_length=1)] = (
+        0.25,
+        0.375,
+        0.5,
+        0.625,
+        0.75,
+    )
     min_score: float | None = None
     variance_threshold: Annotated[float, Field(ge=0)] = 0.05
     leaf_size: Annotated[int, Field(ge=2)] | None = None

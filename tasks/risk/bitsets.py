@@ -70,11 +70,11 @@ class ClassIndex:
         self._member = [packed(member.T) for member in boxes.member]
         self._present = [packed(present.T) for present in boxes.present]
         self._knows = packed(boxes.knows.T)
-        self._all = packed(np.ones(len(boxes), dtype=bool))
+        self.everyone = packed(np.ones(len(boxes), dtype=bool))
 
     def overlapping(self, boxes: Boxes) -> Words:
         """Return the classes that each box overlaps in every quasi-identifier, (n, w)."""
-        found = np.repeat(self._all[None, :], len(boxes), axis=0)
+        found = np.repeat(self.everyone[None, :], len(boxes), axis=0)
         for column, (low, high) in enumerate(zip(self._low, self._high, strict=True)):
             found &= low.at(boxes.high[:, column])
             found &= high.at(-boxes.low[:, column])

@@ -2,13 +2,13 @@
 
 Two classes are compatible if their cells overlap in every quasi-identifier that both releases publish.
 For a person in both, the sensitive value stands in both classes, so it is in the intersection; a
-non-empty intersection of under l values is a failure (S4's operator in section 3.1, read as in its
-example). An empty one says that nobody is in both, as long as the value does not change.
+non-empty intersection of under l values is a failure (Riyana, 2025, section 3.1, its operator read as in
+its example). An empty one says that nobody is in both, as long as the value does not change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -49,7 +49,8 @@ class Comparison:
 
     `failing` (n_classes,) candidate classes that fail; `compared` how many pairs (pairwise) or
     combinations of a person and a class (whole history) were looked at; `failed` how many of them failed;
-    `witness` names one failure by class numbers and sizes.
+    `witness` names one failure by class numbers and sizes; `untouched` (pairwise) the earlier releases none
+    of whose classes is compatible with one of the candidate's.
     """
 
     attribute: str
@@ -57,33 +58,40 @@ class Comparison:
     compared: int
     failed: int
     witness: dict[str, int | str]
+    untouched: tuple[str, ...] = ()
 
 
 def history_of(
-    earlier: Sequence[tuple[str, EquivalenceClasses]], space: Space, policy: ReleasePolicy
+    earlier: Sequence[tuple[str, EquivalenceClasses]],
+    space: Space,
+    policy: ReleasePolicy,
+    later: Collection[str] = (),
 ) -> History | None:
     """Place the earlier releases (oldest first) in the space, moved as the policy says that people move.
 
-    The j-th release back is widened by j times `moves`; a categorical quasi-identifier that `may_change`
-    is compatible with everything. None where there is no earlier release.
+    The j-th release back is widened by j times `moves`, one named in `later`, whose period is after the
+    candidate's, both ways; a categorical quasi-identifier that `may_change` is compatible with everything.
+    None where there is no earlier release.
     """
     if not earlier:
         return None
     placed = [
-        _moved(boxes_of(classes, space), space, policy, steps_back)
-        for steps_back, (_, classes) in zip(range(len(earlier), 0, -1), earlier, strict=True)
+        _moved(boxes_of(classes, space), space, policy, steps_back, both_ways=name in later)
+        for steps_back, (name, classes) in zip(range(len(earlier), 0, -1), earlier, strict=True)
     ]
     release = np.repeat(np.arange(len(placed)), [len(boxes) for boxes in placed])
     boxes = concatenated(placed)
     return History(boxes, release, tuple(name for name, _ in earlier), ClassIndex(boxes))
 
 
-def _moved(boxes: Boxes, space: Space, policy: ReleasePolicy, steps_back: int) -> Boxes:
+def _moved(boxes: Boxes, space: Space, policy: ReleasePolicy, steps_back: int, *, both_ways: bool) -> Boxes:
     low, high, whole = boxes.low.copy(), boxes.high.copy(), boxes.whole.copy()
     member = [m.copy() for m in boxes.member]
     for column, name in enumerate(space.numeric):
         if name in policy.roles.numeric:
             least, greatest = policy.roles.numeric[name].moves
+            if both_ways:
+                least, greatest = min(least, -greatest), max(greatest, -least)
             low[:, column] += least * steps_back
             high[:, column] += greatest * steps_back
     for column, name in enumerate(space.domains):
@@ -114,9 +122,11 @@ def pairwise(
     compared = dict.fromkeys(columns, 0)
     failed = dict.fromkeys(columns, 0)
     witness: dict[int, dict[str, int | str]] = {c: {} for c in columns}
+    touched = np.zeros_like(history.index.everyone)
     for first in range(0, len(boxes), ROWS):
         part = boxes.take(np.arange(first, min(first + ROWS, len(boxes))))
         overlapping = history.index.overlapping(part)
+        touched |= np.bitwise_or.reduce(overlapping, axis=0)
         for c in columns:
             pairs = overlapping & history.index.comparable(part, c)
             bad = pairs & history.index.sharing_some_but_few(part, c, l_least)
@@ -129,7 +139,9 @@ def pairwise(
                 witness[c] = _witness(part, history, c, line, int(places(bad[line])[0]))
                 witness[c]["candidate_class"] = first + line
     names = list(space.sensitive)
-    return [Comparison(names[c], failing[c], compared[c], failed[c], witness[c]) for c in columns]
+    met = {history.names[r] for r in np.unique(history.release[places(touched)]).tolist()}
+    untouched = tuple(name for name in history.names if name not in met)
+    return [Comparison(names[c], failing[c], compared[c], failed[c], witness[c], untouched) for c in columns]
 
 
 def pairwise_fails(boxes: Boxes, history: History, columns: Sequence[int], l_least: int) -> BoolArray:

@@ -20,7 +20,7 @@ class Evidence:
     """One candidate's published classes beside its source and its history.
 
     `files` are the staged files with the digests that they must have; `earlier` the classes of the
-    earlier releases, oldest first.
+    earlier releases, oldest first; `later` names those of them whose period is after the candidate's.
     """
 
     policy: ReleasePolicy
@@ -29,6 +29,7 @@ class Evidence:
     folder: Path
     files: dict[str, str]
     earlier: Sequence[tuple[str, EquivalenceClasses]]
+    later: frozenset[str] = frozenset()
 
     @property
     def n_published(self) -> int:
@@ -62,7 +63,7 @@ class Evidence:
     @cached_property
     def history(self) -> History | None:
         """The earlier releases in that space, or None where there is none."""
-        return history_of(self.earlier, self.space, self.policy)
+        return history_of(self.earlier, self.space, self.policy, self.later)
 
     @property
     def compared(self) -> list[str]:

@@ -10,12 +10,13 @@ import numpy as np
 from release_store.records import GateResult, Verdict
 from tasks.risk.comparison import Comparison, pairwise, whole_history
 from tasks.risk.evidence import Evidence
+from tasks.risk.likeness import unlike
 
 READER = "holds every earlier release of the series and knows all quasi-identifiers of people in it"
 
 
 def pairwise_gate(evidence: Evidence) -> GateResult:
-    """No class and compatible earlier class share under l sensitive values, unless none (S4 section 3.1)."""
+    """No class shares under l sensitive values, but some, with a compatible earlier one (Riyana, 2025)."""
     history = evidence.history
     if history is None:
         return _first("pairwise")
@@ -56,30 +57,38 @@ def _result(gate: str, found: Sequence[Comparison], what: str, evidence: Evidenc
     failing = np.any([each.failing for each in found], axis=0) if found else np.zeros(0, dtype=bool)
     n_failing = int(failing.sum())
     compared = sum(each.compared for each in found)
-    strangers = _strangers([each.attribute for each in found], evidence)
+    blind = _blind(found, evidence)
     detail = (
         f"classes that fail; {compared} {what} over {len(evidence.earlier)} earlier releases; "
         f"l = {evidence.policy.privacy.l}" + _assumptions([each.attribute for each in found], evidence)
     )
-    if strangers:
-        detail += (
-            f"; {', '.join(strangers)} published none of the attributes compared: if one was renamed, nobody "
-            "can tell what the two releases say together"
-        )
+    if blind:
+        reasons = "; ".join(f"{name}: {why}" for name, why in blind.items())
+        detail += f"; cannot tell what the candidate says beside {reasons}"
     witness: dict[str, Any] = {
         each.attribute: {"failing_classes": int(each.failing.sum()), "failures": each.failed, **each.witness}
         for each in found
         if each.failed
     }
-    verdict = Verdict.FAIL if n_failing else Verdict.UNKNOWN if strangers else Verdict.PASS
+    verdict = Verdict.FAIL if n_failing else Verdict.UNKNOWN if blind else Verdict.PASS
     return GateResult(gate, verdict, float(n_failing), 0.0, "<=", READER, 0.0, detail, witness)
 
 
-def _strangers(attributes: Sequence[str], evidence: Evidence) -> list[str]:
-    """Return the earlier releases that share none of the compared attributes: nothing to judge by."""
-    if not attributes:
-        return []
-    return [name for name, classes in evidence.earlier if not set(attributes) & set(classes.counts)]
+def _blind(found: Sequence[Comparison], evidence: Evidence) -> dict[str, str]:
+    """Return the earlier releases beside which the comparison sees nothing, and why."""
+    roles = evidence.policy.roles
+    attributes = [each.attribute for each in found]
+    labelled = [name for name in attributes if roles.sensitive[name].type == "categorical"]
+    published = [*roles.quasi_identifiers, *roles.kept]
+    untouched = {name for each in found for name in each.untouched}
+    blind = {}
+    for name, classes in evidence.earlier:
+        why = unlike(evidence.classes, classes, attributes, labelled, published)
+        if name in untouched and not why:
+            why = ["none of its classes is compatible with one of the candidate's"]
+        if why:
+            blind[name] = ", ".join(why)
+    return blind
 
 
 def _assumptions(attributes: Sequence[str], evidence: Evidence) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from release_store.canonical import file_digest
 from release_store.records import GateResult, Verdict
 from tasks.risk.evidence import Evidence
+from tasks.sql import identifier
 
 NOBODY = "nobody: a check of the files"
 
@@ -34,7 +35,7 @@ def _same_rows(evidence: Evidence) -> bool:
     with (evidence.folder / "data.csv").open(encoding="utf-8", newline="") as file:
         if next(csv.reader(file), None) != columns:
             return False
-    texts = ", ".join(f"CAST({_quoted(c)} AS VARCHAR)" for c in columns)
+    texts = ", ".join(f"CAST({identifier(c)} AS VARCHAR)" for c in columns)
     listed = ", ".join(f"'{c.replace(chr(39), chr(39) * 2)}': 'VARCHAR'" for c in columns)
     with duckdb.connect() as con:
         con.execute("SET autoinstall_known_extensions=false; SET autoload_known_extensions=false")
@@ -56,10 +57,6 @@ def _same_rows(evidence: Evidence) -> bool:
 
 def _text(evidence: Evidence, name: str) -> str:
     return str(evidence.folder / name).replace("'", "''")
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def truth_gate(evidence: Evidence) -> GateResult:

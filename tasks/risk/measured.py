@@ -41,7 +41,7 @@ def _linkage(
 
 
 def sadr_gate(evidence: Evidence) -> GateResult | None:
-    """SADR with all quasi-identifiers known: the surest guess of a sensitive value (S2 eq. 11)."""
+    """SADR with all quasi-identifiers known: the surest guess (doi:10.3390/app152111849, eq. 11)."""
     limit = evidence.policy.gates.sadr
     if limit is None:
         return None

@@ -13,6 +13,7 @@ from policy.model import NumericQuasiIdentifier, ReleasePolicy
 from release_store.records import EquivalenceClasses, SetCells
 from tasks.preprocessing.prepare import number_text
 from tasks.recoding.cells import read_set
+from tasks.sql import identifier
 from tasks.types import FloatArray, IntArray
 
 
@@ -35,19 +36,19 @@ def read_classes(file: Path, policy: ReleasePolicy) -> EquivalenceClasses:
             raise VerificationFailed(
                 "its columns are not those that the policy publishes", where=str(file), mend="Stage it again."
             )
-        listed = ", ".join(_quoted(c) for c in keys)
+        listed = ", ".join(identifier(c) for c in keys)
         con.execute(
             f"CREATE TABLE classes AS SELECT row_number() OVER (ORDER BY {listed}) - 1 AS class_number, * "
             f"FROM (SELECT {listed}, count(*) AS size FROM read_parquet(?) GROUP BY {listed})",
             [str(file)],
         )
         cells = con.execute("SELECT * FROM classes ORDER BY class_number").df()
-        same = " AND ".join(f"c.{_quoted(k)} IS NOT DISTINCT FROM d.{_quoted(k)}" for k in keys)
+        same = " AND ".join(f"c.{identifier(k)} IS NOT DISTINCT FROM d.{identifier(k)}" for k in keys)
         counts: dict[str, IntArray] = {}
         values: dict[str, tuple[str, ...]] = {}
         for name in roles.sensitive:
             found = con.execute(
-                f"SELECT c.class_number AS class_number, d.{_quoted(name)} AS value, count(*) AS n "
+                f"SELECT c.class_number AS class_number, d.{identifier(name)} AS value, count(*) AS n "
                 f"FROM read_parquet(?) d JOIN classes c ON {same} GROUP BY ALL",
                 [str(file)],
             ).df()
@@ -67,10 +68,6 @@ def read_classes(file: Path, policy: ReleasePolicy) -> EquivalenceClasses:
         else:
             sets[name] = _set_cells(cells[name], file, name)
     return EquivalenceClasses(cells["size"].to_numpy(dtype=np.int64), intervals, sets, values, counts)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _count_matrix(

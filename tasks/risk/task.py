@@ -20,8 +20,10 @@ def risk_gate(
 ) -> tuple[GateReport, EquivalenceClasses]:
     """Ask every gate, keep the results, and return them with the classes that were read from the files."""
     classes = read_classes(candidate.folder / "data.parquet", policy)
-    earlier = [(release.release_id, found) for release, found in store.earlier_classes(policy.series)]
-    evidence = Evidence(policy, table, classes, candidate.folder, candidate.files, earlier)
+    history = store.earlier_classes(policy.series)
+    earlier = [(release.release_id, found) for release, found in history]
+    later = frozenset(release.release_id for release, _ in history if release.period > candidate.period)
+    evidence = Evidence(policy, table, classes, candidate.folder, candidate.files, earlier, later)
     with progress("risk gate") as tell:
         report = assess(evidence, progress=tell)
     needed = policy.approval.approvers

@@ -97,10 +97,6 @@ def assert_judged_alike(outcome: dict[str, Any], judge: dict[str, Any]) -> None:
             assert gates[name] == pytest.approx(value, abs=5e-5), name
 
 
-def overhead(ended: Ended) -> float:
-    return ended.seconds - sum(ended.outcome["seconds"].values())
-
-
 @pytest.mark.parametrize(
     ("policy", "source", "n_rows"), [("adult.yaml", ADULT, 32_561), ("bank.yaml", BANK, 45_211)]
 )
@@ -114,9 +110,11 @@ def test_a_whole_table_is_published_in_a_minute_and_the_judge_agrees(
         assert sum(1 for _ in file) - 1 == ended.outcome["published_rows"] >= 0.98 * n_rows
     # Wall time says more of the machine's other work than of ours: CPU seconds are held to the promise.
     assert ended.cpu_seconds < 60, ended
-    assert overhead(ended) < 40, ended
     peak_kib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     assert peak_kib < 2 * 1024 * 1024
+    # A run that finds its period published does all imports, Prefect's start and the flow, and no stage.
+    nothing = released(tmp_path, str(POLICIES / policy), "--input", str(source))
+    assert nothing.cpu_seconds < 20, nothing
     found = judged(POLICIES / policy, source, published_file(tmp_path, ended.outcome))
     assert_judged_alike(ended.outcome, found)
 

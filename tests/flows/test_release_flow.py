@@ -96,6 +96,7 @@ def test_a_run_as_json_tells_state_ids_counts_and_gates(desk: Desk, capsys: Capt
         "classes",
         "ncp",
         "repaired",
+        "over_max_group_size",
         "seconds",
         "gates",
     ]
@@ -318,3 +319,23 @@ def test_the_exception_that_prefect_gets_has_no_past(desk: Desk, monkeypatch: py
         run_release(desk.policy(), store=desk.root, period="2026Q1", input_path=desk.table(), actor="ann")
     assert (caught.value.__cause__, caught.value.__context__) == (None, None)
     assert "CANARY" not in repr(vars(caught.value))
+
+
+def test_two_runs_of_one_period_at_once_make_one_release(desk: Desk) -> None:
+    # Whoever comes second to the series' lock finds the period published.
+    from release_store.store import ReleaseStore
+
+    policy, table = desk.policy(), desk.table()
+    assert desk.run(policy, table, "2026Q1", "ann") == 0
+    unseen = ReleaseStore.release_of
+    calls = []
+
+    def late(store: ReleaseStore, series: str, period: str) -> object:
+        calls.append(period)
+        return None if len(calls) == 1 else unseen(store, series, period)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ReleaseStore, "release_of", late)
+        assert desk.run(policy, table, "2026Q1", "bea") == 0
+    assert [release.state for release in desk.store.releases()] == ["published"]
+    assert len(calls) == 2

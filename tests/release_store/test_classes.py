@@ -171,3 +171,14 @@ def test_an_earlier_release_whose_file_changed_is_refused(store: ReleaseStore) -
     file.write_bytes(file.read_bytes() + b" ")
     with pytest.raises(VerificationFailed, match=r"manifest\.json"):
         store.earlier_classes("clinic")
+
+
+def test_a_release_that_was_taken_out_of_the_history_is_missed(store: ReleaseStore) -> None:
+    release = publish_one(store, approved(store, period="2025"))
+    with duckdb.connect(str(store.root / "history.duckdb")) as con:
+        con.execute("DROP TRIGGER release_file_keeps_deletes ON release_file")
+        con.execute("DELETE FROM release_file")
+        con.execute("DELETE FROM release")
+    with pytest.raises(VerificationFailed, match=f"the log tells of {release.release_id}"):
+        store.earlier_classes("clinic")
+    assert store.earlier_classes("other") == []

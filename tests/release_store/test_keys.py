@@ -61,3 +61,11 @@ def test_a_signature_holds_for_its_checkpoint_only(store: ReleaseStore) -> None:
         assert not keys.signature_holds({**signed, field: "00"}, public), field
         assert not keys.signature_holds({name: signed[name] for name in signed if name != field}, public)
     assert not keys.signature_holds({**signed, "more": 1}, public)
+
+
+def test_the_key_of_another_store_signs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine, other = ReleaseStore.create(tmp_path / "mine"), ReleaseStore.create(tmp_path / "other")
+    monkeypatch.setenv(keys.KEY_VARIABLE, str(tmp_path / "other.key"))
+    with pytest.raises(UsageError, match="is the signing key of another store"):
+        keys.load_key(mine.root)
+    assert keys.load_key(other.root)

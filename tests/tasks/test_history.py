@@ -253,6 +253,18 @@ def test_ages_move_by_the_policys_years_for_each_release_back() -> None:
     assert compatible_classes(boxes_of(now, space), two_back).tolist() == [[True, False]]
 
 
+def test_ages_move_both_ways_where_the_other_release_is_of_a_later_period() -> None:
+    now = classes_of([(28, "a", "x", "flu", "good"), (28, "a", "x", "hiv", "bad")])
+    then = classes_of([(29, "a", "y", "flu", "good"), (29, "a", "y", "cold", "bad")])
+    space = space_of([now, then])
+    in_order = history_of([("r1", then)], space, POLICY)
+    backwards = history_of([("r1", then)], space, POLICY, later=["r1"])
+    assert in_order is not None
+    assert backwards is not None
+    assert compatible_classes(boxes_of(now, space), in_order).tolist() == [[False]]
+    assert compatible_classes(boxes_of(now, space), backwards).tolist() == [[True]]
+
+
 def test_an_attribute_that_one_release_does_not_publish_is_not_compared() -> None:
     now = classes_of([(30, "a", "x", "flu", "good")])
     then = classes_of([(30, "a", "x", "flu", "good")])

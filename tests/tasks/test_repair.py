@@ -148,8 +148,9 @@ def test_no_published_class_fails_and_only_counted_records_are_suppressed(
             groups, found, made = next_release(policy, rows, releases, folder / str(number))
             assert_sound(groups, found, made)
             evidence = made.evidence(*releases)
-            assert pairwise_gate(evidence).verdict is Verdict.PASS
-            assert whole_history_gate(evidence).verdict is Verdict.PASS
+            for result in (pairwise_gate(evidence), whole_history_gate(evidence)):
+                # Random tables may have nothing in common, which is unknown; but no class fails.
+                assert (result.value, result.verdict is Verdict.FAIL) == (0, False)
             if made.classes.n_classes == 0:
                 break
             releases.append(made)

@@ -1,0 +1,81 @@
+"""Whether two releases speak of the same things, so that laying them beside each other says something.
+
+A comparison by cells and values sees nothing where names, labels or units changed between the releases,
+and would pass. What it cannot see is found here, and makes the verdict unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from release_store.records import EquivalenceClasses
+from tasks.types import BoolArray
+
+LEAST_SHARE = 0.5
+
+
+def unlike(
+    candidate: EquivalenceClasses,
+    earlier: EquivalenceClasses,
+    compared: Collection[str],
+    labelled: Collection[str],
+    published: Collection[str],
+) -> list[str]:
+    """Return why the candidate cannot be laid beside the earlier release; nothing where it can.
+
+    `compared` are the sensitive attributes compared, `labelled` the categorical ones of them, `published` all
+    columns of the candidate. Under half of the records with a known value, label or range is taken for
+    another vocabulary or unit.
+    """
+    said = []
+    gone = [name for name in earlier.counts if name not in candidate.counts]
+    new = [name for name in compared if name not in earlier.counts]
+    other_role = [name for name in gone if name in published]
+    if other_role:
+        said.append(f"{_listed(other_role)} was sensitive and is published in another role")
+    elif gone and new:
+        said.append(f"{_listed(new)} may be {_listed(gone)} renamed")
+    elif compared and not set(compared) & set(earlier.counts):
+        said.append("no compared attribute is in it")
+    attributes = [name for name in labelled if name in earlier.counts]
+    shares = {name: _known_values(candidate, earlier, name) for name in attributes}
+    quasi_identifiers = [name for name in candidate.sets if name in earlier.sets]
+    shares |= {name: _known_labels(candidate, earlier, name) for name in quasi_identifiers}
+    said += [f"most values of {name} are not in it" for name, share in shares.items() if share < LEAST_SHARE]
+    ranges = [name for name in candidate.intervals if name in earlier.intervals]
+    outside = [name for name in ranges if _within_range(candidate, earlier, name) < LEAST_SHARE]
+    return said + [f"most of {name} lies outside its range" for name in outside]
+
+
+def _listed(names: Collection[str]) -> str:
+    return ", ".join(names)
+
+
+def _known_values(candidate: EquivalenceClasses, earlier: EquivalenceClasses, name: str) -> float:
+    """Return the share of the candidate's records whose sensitive value stands in the earlier release."""
+    present = set(np.array(earlier.sensitive_values[name], dtype=object)[earlier.counts[name].any(axis=0)])
+    known = np.array([value in present for value in candidate.sensitive_values[name]], dtype=bool)
+    total = candidate.counts[name].sum(axis=0)
+    return float(total[known].sum() / max(int(total.sum()), 1))
+
+
+def _known_labels(candidate: EquivalenceClasses, earlier: EquivalenceClasses, name: str) -> float:
+    """Return the share of the records whose set has a label of the earlier release; `*` has them all."""
+    mine, theirs = candidate.sets[name], earlier.sets[name]
+    if theirs.whole.any() or not theirs.values:
+        return 1.0
+    known = np.array([value in set(theirs.values) for value in mine.values], dtype=bool)
+    return _share(candidate, mine.whole | mine.member[:, known].any(axis=1))
+
+
+def _within_range(candidate: EquivalenceClasses, earlier: EquivalenceClasses, name: str) -> float:
+    mine, theirs = candidate.intervals[name], earlier.intervals[name]
+    if not len(theirs):
+        return 1.0
+    return _share(candidate, (mine[:, 0] <= theirs[:, 1].max()) & (mine[:, 1] >= theirs[:, 0].min()))
+
+
+def _share(candidate: EquivalenceClasses, marks: BoolArray) -> float:
+    return float(candidate.size[marks].sum() / max(int(candidate.size.sum()), 1))
