@@ -56,7 +56,14 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("id", metavar="ID")
     _json(command)
 
+    command = commands.add_parser("evidence", help="write what a stranger needs to verify a release offline")
+    command.add_argument("release", metavar="RELEASE")
+    command.add_argument("--out", type=Path, metavar="FILE", help="default: RELEASE.evidence.zip, here")
+
     command = commands.add_parser("verify", help="check the log, the signatures and every published file")
+    command.add_argument("bundle", nargs="?", type=Path, metavar="BUNDLE", help="check this evidence instead")
+    command.add_argument("--public-key", metavar="FILE|HEX", help="the key to trust, for a bundle")
+    command.add_argument("--checkpoint", type=Path, metavar="FILE", help="one kept earlier, for a bundle")
     _json(command)
 
     command = commands.add_parser("methods", help="list the methods that a policy can name")

@@ -97,12 +97,27 @@ def show(chosen: argparse.Namespace) -> int:
     return 0
 
 
+def evidence(chosen: argparse.Namespace) -> int:
+    """Write the evidence bundle of one release."""
+    from release_store.evidence import write_evidence
+    from release_store.store import ReleaseStore
+
+    store = ReleaseStore.open(chosen.store)
+    out = chosen.out if chosen.out is not None else Path(f"{chosen.release}.evidence.zip")
+    print(f"wrote {write_evidence(store, chosen.release, out)}")
+    return 0
+
+
 def verify(chosen: argparse.Namespace) -> int:
-    """Check the whole store; one line a finding."""
-    from policy.errors import VerificationFailed
+    """Check the whole store, or one bundle; one line a finding."""
+    from policy.errors import UsageError, VerificationFailed
     from release_store.store import ReleaseStore
     from release_store.verification import verify as verified
 
+    if chosen.bundle is not None:
+        return _verify_bundle(chosen)
+    if chosen.public_key is not None or chosen.checkpoint is not None:
+        raise UsageError("--public-key and --checkpoint go with a bundle", mend="Name the bundle too.")
     store = ReleaseStore.open(chosen.store)
     findings = verified(store)
     if chosen.json:
@@ -114,6 +129,17 @@ def verify(chosen: argparse.Namespace) -> int:
             n_releases = len(store.releases())
             print(f"{n_releases} releases and {len(store.events())} events: nothing has been touched")
     return VerificationFailed.exit_code if findings else 0
+
+
+def _verify_bundle(chosen: argparse.Namespace) -> int:
+    from release_store.verify_evidence import NOT_WHAT_IT_WAS, examine, tell
+
+    report = examine(chosen.bundle, chosen.public_key, chosen.checkpoint)
+    if not chosen.json:
+        return tell(report)
+    findings = [finding._asdict() for finding in report.findings]
+    _write_json({"ok": not findings, "findings": findings, "notes": report.notes})
+    return NOT_WHAT_IT_WAS if findings else 0
 
 
 def methods(chosen: argparse.Namespace) -> int:
@@ -136,6 +162,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "reject": reject,
     "history": history,
     "show": show,
+    "evidence": evidence,
     "verify": verify,
     "methods": methods,
 }

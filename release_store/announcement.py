@@ -11,7 +11,8 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from release_store import audit, keys, queries
+from policy.errors import VerificationFailed
+from release_store import audit, keys, merkle, queries
 from release_store.canonical import iso, pretty_json, utc_now
 from release_store.connection import connect
 from release_store.public_files import (
@@ -88,5 +89,14 @@ def link_target(link: Path) -> str | None:
 def _checkpoint(store: ReleaseStore, key: Ed25519PrivateKey) -> dict[str, Any]:
     with connect(store.root) as con:
         size, head = audit.log_head(con)
+        tree = merkle.log_tree(audit.read_hashes(con))
         store_id = queries.store_info(con, "store_id")
-    return keys.sign_checkpoint(key, store_id=store_id, size=size, head=head, at=iso(utc_now()))
+    if size != tree.size:
+        raise VerificationFailed(
+            f"the log has {tree.size} events, and the last is number {size}",
+            where=store_id,
+            mend="Run `releasegate verify`; nothing is signed until the log is restored.",
+        )
+    return keys.sign_checkpoint(
+        key, store_id=store_id, size=size, head=head, at=iso(utc_now()), root=tree.root(size).hex()
+    )

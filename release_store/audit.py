@@ -84,6 +84,28 @@ def read_events(con: duckdb.DuckDBPyConnection, after: int = 0) -> list[AuditEve
     ]
 
 
+def read_hashes(con: duckdb.DuckDBPyConnection) -> list[str]:
+    """Return the hashes of all events, in order."""
+    return [row[0] for row in con.execute("SELECT hash FROM event ORDER BY number").fetchall()]
+
+
+def read_events_about(
+    con: duckdb.DuckDBPyConnection, numbers: Sequence[int], objects: Sequence[str], texts: Sequence[str]
+) -> list[AuditEvent]:
+    """Return the events with those numbers, about those objects, or whose payload holds one of `texts`."""
+    holds = "".join(" OR contains(payload, ?)" for _ in texts)
+    rows = con.execute(
+        "SELECT number, at_utc, actor, action, object, reason, payload, previous, hash FROM event "
+        "WHERE number IN (SELECT unnest(?::BIGINT[])) OR object IN (SELECT unnest(?::VARCHAR[]))"
+        f"{holds} ORDER BY number",
+        [list(numbers), list(objects), *texts],
+    ).fetchall()
+    return [
+        AuditEvent(number, at, actor, action, subject, reason, _payload(payload), previous, own)
+        for number, at, actor, action, subject, reason, payload, previous, own in rows
+    ]
+
+
 def event_hash(event: AuditEvent) -> str:
     """Return the hash that `event` must carry: SHA-256 of all its other fields as canonical JSON."""
     return digest_of(

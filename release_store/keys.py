@@ -5,20 +5,31 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from policy.errors import StoreError, UsageError
+from policy.errors import UsageError
 from release_store.canonical import canonical_json
+from release_store.verify_evidence import signature_holds
+
+__all__ = [
+    "KEY_VARIABLE",
+    "PUBLIC_KEY_FILE",
+    "key_path",
+    "load_key",
+    "make_key",
+    "public_hex",
+    "public_pem",
+    "read_public_hex",
+    "sign_checkpoint",
+    "signature_holds",
+]
 
 KEY_VARIABLE = "RELEASEGATE_SIGNING_KEY"
 PUBLIC_KEY_FILE = "public-key.pem"
-_SIGNED = ("store_id", "size", "head", "at", "public_key")
 
 
 def key_path(root: Path) -> Path:
@@ -112,21 +123,13 @@ def read_public_hex(root: Path) -> str | None:
 
 
 def sign_checkpoint(
-    key: Ed25519PrivateKey, *, store_id: str, size: int, head: str, at: str
+    key: Ed25519PrivateKey, *, store_id: str, size: int, head: str, at: str, root: str | None = None
 ) -> dict[str, Any]:
-    """Return a signed statement that the log of `store_id` had `size` events, the last of hash `head`."""
+    """Return a signed statement that the log of `store_id` had `size` events, the last of hash `head`.
+
+    `root` is the root of the Merkle tree over them; without it the checkpoint is of the earlier form.
+    """
     checkpoint = {"store_id": store_id, "size": size, "head": head, "at": at, "public_key": public_hex(key)}
+    if root is not None:
+        checkpoint["root"] = root
     return {**checkpoint, "signature": key.sign(canonical_json(checkpoint)).hex()}
-
-
-def signature_holds(checkpoint: Mapping[str, Any], public_key: str) -> bool:
-    """Tell whether `checkpoint` was signed by `public_key` (hexadecimal) and holds nothing unsigned."""
-    if set(checkpoint) != {*_SIGNED, "signature"} or checkpoint["public_key"] != public_key:
-        return False
-    try:
-        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
-        signed = canonical_json({name: checkpoint[name] for name in _SIGNED})
-        key.verify(bytes.fromhex(str(checkpoint["signature"])), signed)
-    except (InvalidSignature, ValueError, StoreError):
-        return False
-    return True

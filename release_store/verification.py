@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 
 from policy.errors import ReleaseGateError
-from release_store import audit, keys, queries
+from release_store import audit, keys, merkle, queries
 from release_store.announcement import LATEST, catalog, latest_release, link_target
 from release_store.audit import Finding, check_chain
 from release_store.canonical import digest_of, plain, pretty_json
@@ -266,8 +266,9 @@ def _checkpoints(view: _View, releases: list[Release]) -> list[Finding]:
     wanted = {checkpoint_file(view.root, release.series, release.release_id) for release in releases}
     findings = []
     newest = 0
+    tree = merkle.log_tree(event.hash for event in view.events)
     for path in sorted(wanted | set((view.root / "releases").glob("*/*.checkpoint.json"))):
-        size, wrong = _checkpoint(view, path)
+        size, wrong = _checkpoint(view, tree, path)
         newest = max(newest, size)
         findings += [Finding(f"{path.parent.name}/{path.name}", what) for what in wrong]
     if newest > len(view.events):
@@ -276,7 +277,7 @@ def _checkpoints(view: _View, releases: list[Release]) -> list[Finding]:
     return findings
 
 
-def _checkpoint(view: _View, path: Path) -> tuple[int, list[str]]:
+def _checkpoint(view: _View, tree: merkle.MerkleTree, path: Path) -> tuple[int, list[str]]:
     """Return the size that a checkpoint signs (0 if it does not hold), and what is wrong with it."""
     try:
         found: Any = json.loads(path.read_text(encoding="utf-8"))
@@ -290,6 +291,8 @@ def _checkpoint(view: _View, path: Path) -> tuple[int, list[str]]:
     size = int(found["size"])
     if not any(event.number == size and event.hash == found["head"] for event in view.events):
         return size, [f"the log's event {size} is not the one that was signed"]
+    if "root" in found and (size > tree.size or found["root"] != tree.root(size).hex()):
+        return size, [f"the root of the log's first {size} events is not the one that was signed"]
     return size, []
 
 

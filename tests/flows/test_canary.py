@@ -11,6 +11,7 @@ import sqlite3
 import struct
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import canary_search
@@ -20,6 +21,9 @@ import pandas as pd
 import pytest
 import yaml
 from front_desk import POLICY, people
+
+from release_store.evidence import write_evidence
+from release_store.store import ReleaseStore
 
 ROOT = Path(__file__).resolve().parents[2]
 PHONE = 770_900_100_000
@@ -204,6 +208,17 @@ def test_published_cells_are_in_the_published_files_and_their_classes_alone(afte
         assert {f"{release}.csv", f"{release}.parquet"} <= places
         elsewhere = places - data
         assert all(place.startswith("store/history.duckdb: class_") for place in elsewhere), elsewhere
+
+
+@pytest.mark.prefect
+def test_evidence_holds_published_cells_in_the_published_files_alone(aftermath: Path, tmp_path: Path) -> None:
+    bundle = write_evidence(ReleaseStore.open(aftermath / "store"), "clinic-2026Q1-r1", tmp_path / "b.zip")
+    with zipfile.ZipFile(bundle) as archive:
+        archive.extractall(tmp_path / "unpacked")
+    assert canary_search.find(tmp_path / "unpacked", SECRET) == {}
+    found = canary_search.find(tmp_path / "unpacked", PUBLIC)
+    assert found.keys() == PUBLIC.keys()
+    assert all(places == {"release/data.csv", "release/data.parquet"} for places in found.values())
 
 
 @pytest.mark.prefect

@@ -1,0 +1,675 @@
+"""Verify the evidence bundle of one release: what went out, on whose word, and whether it was touched since.
+
+    python verify_evidence.py BUNDLE.zip [--public-key FILE|HEX] [--checkpoint FILE]
+
+Needs Python 3.10 or newer and the package `cryptography`; no database, no network, nothing else. One line a
+finding; exit code 0 if there is none, 6 otherwise. Without --public-key the key in the bundle is trusted, and
+whoever made the whole bundle may have made that too: give the key, and a checkpoint, that you kept yourself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import math
+import sys
+import unicodedata
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+FORMAT = 1
+README, SCRIPT, EVIDENCE = "README.txt", "verify_evidence.py", "evidence.json"
+CHECKPOINT, NEWEST = "checkpoint.json", "newest-checkpoint.json"
+PUBLIC_KEY, POLICY = "public-key.pem", "policy.json"
+RELEASE, MANIFEST = "release/", "manifest.json"
+NOT_WHAT_IT_WAS = 6
+
+_OWN = frozenset({README, SCRIPT, EVIDENCE, CHECKPOINT, NEWEST, PUBLIC_KEY, POLICY})
+_EVENT = ("number", "at", "actor", "action", "object", "reason", "payload", "previous")
+_SIGNED = ("store_id", "size", "head", "at", "public_key")
+_DECISION = ("decision", "by", "reason", "at", "candidate_digest", "policy_digest", "history_head")
+_BINDING = ("candidate_digest", "policy_digest", "history_head")
+_STAGED = (*_BINDING, "input_digest", "files", "summary")
+_OPTIONAL_GATES = ("err", "umr", "sadr")
+_LARGEST_DOCUMENT = 1 << 28
+_CHUNK = 1 << 20
+
+
+class Finding(NamedTuple):
+    """One thing that is not as it was written: where, and what."""
+
+    where: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}"
+
+
+class Broken(Exception):
+    """Something without which the rest cannot be judged; its text is told."""
+
+
+@dataclass
+class Report:
+    """What was found; `notes` are what a reader must know and is no fault of the bundle."""
+
+    findings: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    summary: str = ""
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """What stands in a bundle, read but not yet believed."""
+
+    key: str  # the public key that is trusted, hexadecimal
+    own_key: str  # the public key in the bundle
+    files: dict[str, str]  # the release's files in the bundle, name to SHA-256
+    manifest: dict[str, Any]
+    policy: dict[str, Any]
+    checkpoint: dict[str, Any]  # made with the release
+    newest: dict[str, Any]  # the newest that the store had
+    kept: dict[str, Any] | None  # one that the reader kept from elsewhere
+    events: list[dict[str, Any]]
+    paths: dict[int, list[bytes] | None]  # number of an event to its proof of inclusion
+    consistency: dict[int, list[bytes]]  # size of an earlier checkpoint to the proof that the newest goes on
+
+    def event(self, action: str, subject: str) -> dict[str, Any]:
+        """Return the one event of that action and object. Raises Broken if there is none or more."""
+        found = [one for one in self.events if one["action"] == action and one["object"] == subject]
+        if len(found) != 1:
+            raise Broken(f"{len(found)} events say {action} of {subject}, and one should")
+        return found[0]
+
+    def published(self) -> dict[str, Any]:
+        """Return the event by which the release appeared."""
+        return self.event("release.published", str(self.manifest["release_id"]))
+
+    def started(self) -> dict[str, Any]:
+        """Return the event by which its publication began."""
+        published = self.published()
+        return [
+            one
+            for one in self.events
+            if one["action"] == "publication.started" and one["number"] < published["number"]
+        ][-1]
+
+    def decisions(self) -> list[dict[str, Any]]:
+        """Return the accepted decisions on the candidate."""
+        return [one for one in self.events if one["action"] in ("decision.approve", "decision.reject")]
+
+
+def examine(bundle: Path, public_key: str | None = None, checkpoint: Path | None = None) -> Report:
+    """Return what is wrong with the bundle in the file `bundle`; damage of any kind is a finding.
+
+    `public_key` is the key to trust, 64 hexadecimal digits or a PEM file; `checkpoint` a file kept elsewhere.
+    """
+    report = Report()
+    trusted = _guarded(str(public_key), report, _given_key, public_key)
+    kept = _guarded(str(checkpoint), report, _given_checkpoint, checkpoint)
+    if report.findings:
+        return report
+    found = _guarded(bundle.name, report, _read, bundle, trusted, kept, report)
+    if found is None:
+        return report
+    for where, check in _CHECKS:
+        _guarded(where, report, _carry_out, check, found, report)
+    _guarded(EVIDENCE, report, _tell, found, report)
+    if trusted is None:
+        report.notes.append(
+            "no public key was given, so the key in the bundle is trusted; whoever made the whole bundle may "
+            f"have made it too. Compare it with one that you kept: {found.key}"
+        )
+    return report
+
+
+def _guarded(where: str, report: Report, work: Callable[..., Any], *arguments: object) -> Any:
+    """Do some work, and turn what it stumbles over into a finding."""
+    try:
+        return work(*arguments)
+    except Broken as error:
+        report.findings.append(Finding(where, str(error)))
+    except Exception as error:
+        report.findings.append(Finding(where, f"cannot be read ({type(error).__name__})"))
+    return None
+
+
+def _carry_out(check: Callable[[Bundle], Iterator[Finding]], bundle: Bundle, report: Report) -> None:
+    for finding in check(bundle):
+        report.findings.append(finding)
+
+
+# Reading -------------------------------------------------------------------------------------------------
+
+
+def _read(path: Path, trusted: str | None, kept: dict[str, Any] | None, report: Report) -> Bundle | None:
+    with zipfile.ZipFile(path) as archive:
+        report.findings += _strange_names(archive.namelist())
+        if report.findings:
+            return None
+        manifest = _object(_document(archive, RELEASE + MANIFEST), RELEASE + MANIFEST)
+        wanted = _OWN | {RELEASE + name for name in (*manifest["files"], MANIFEST)}
+        present = set(archive.namelist())
+        report.findings += [Finding(name, "is missing") for name in sorted(wanted - present)]
+        report.findings += [
+            Finding(name, "does not belong to the bundle") for name in sorted(present - wanted)
+        ]
+        if not wanted <= present:
+            return None
+        own_key = _pem_key(_bytes(archive, PUBLIC_KEY))
+        evidence = _object(_document(archive, EVIDENCE), EVIDENCE)
+        if evidence["format"] != FORMAT:
+            raise Broken(f"is of format {evidence['format']!r}, and this script reads {FORMAT}")
+        proven = [(_event(one["event"]), one["path"]) for one in evidence["events"]]
+        numbers = [event["number"] for event, _ in proven]
+        if numbers != sorted(set(numbers)):
+            raise Broken("the events are not in the order of their numbers, each once")
+        return Bundle(
+            key=trusted or own_key,
+            own_key=own_key,
+            files={
+                name[len(RELEASE) :]: _digest(archive, name)
+                for name in sorted(present & wanted)
+                if name.startswith(RELEASE)
+            },
+            manifest=manifest,
+            policy=_object(_document(archive, POLICY), POLICY),
+            checkpoint=_object(_document(archive, CHECKPOINT), CHECKPOINT),
+            newest=_object(_document(archive, NEWEST), NEWEST),
+            kept=kept,
+            events=[event for event, _ in proven],
+            paths={event["number"]: None if path is None else _path(path) for event, path in proven},
+            consistency={_whole(one["size"]): _path(one["path"]) for one in evidence["consistency"]},
+        )
+
+
+def _strange_names(names: Sequence[str]) -> list[Finding]:
+    findings = []
+    for name, times in sorted(Counter(names).items()):
+        if times > 1:
+            findings.append(Finding(repr(name), f"stands in the zip {times} times"))
+        if "\\" in name or any(part in ("", ".", "..") for part in name.split("/")):
+            findings.append(Finding(repr(name), "is no name that a bundle may hold"))
+    return findings
+
+
+def _bytes(archive: zipfile.ZipFile, name: str) -> bytes:
+    if archive.getinfo(name).file_size > _LARGEST_DOCUMENT:
+        raise Broken(f"{name} is too large")
+    return archive.read(name)
+
+
+def _document(archive: zipfile.ZipFile, name: str) -> Any:
+    return read_json(_bytes(archive, name))
+
+
+def _digest(archive: zipfile.ZipFile, name: str) -> str:
+    digest = hashlib.sha256()
+    with archive.open(name) as file:
+        while piece := file.read(_CHUNK):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def _object(found: Any, name: str) -> dict[str, Any]:
+    if not isinstance(found, dict):
+        raise Broken(f"{name} is no JSON object")
+    return found
+
+
+def _event(found: Any) -> dict[str, Any]:
+    event = _object(found, "an event")
+    texts = [event.get(name) for name in ("at", "actor", "action", "object", "reason", "previous", "hash")]
+    if set(event) != {*_EVENT, "hash"} or not all(isinstance(text, str) for text in texts):
+        raise Broken("an event has other fields than events have")
+    _whole(event["number"])
+    _object(event["payload"], "the payload of an event")
+    return event
+
+
+def _path(found: Any) -> list[bytes]:
+    path = [bytes.fromhex(one) for one in found]
+    if any(len(one) != 32 for one in path):
+        raise Broken("a proof holds something that is no hash")
+    return path
+
+
+def _whole(found: Any) -> int:
+    if isinstance(found, bool) or not isinstance(found, int) or found < 0:
+        raise Broken("a number of events is no whole number")
+    return found
+
+
+def _given_key(given: str | None) -> str | None:
+    if given is None:
+        return None
+    text = given.strip().lower()
+    if len(text) == 64 and set(text) <= set("0123456789abcdef"):
+        return text
+    return _pem_key(Path(given).read_bytes())
+
+
+def _pem_key(data: bytes) -> str:
+    try:
+        key = serialization.load_pem_public_key(data)
+    except Exception:
+        raise Broken("there is no public key in PEM") from None
+    if not isinstance(key, Ed25519PublicKey):
+        raise Broken("the public key is not of Ed25519")
+    return key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw).hex()
+
+
+def _given_checkpoint(path: Path | None) -> dict[str, Any] | None:
+    return None if path is None else _object(read_json(path.read_bytes()), "the checkpoint")
+
+
+# Checks: each yields what it finds -----------------------------------------------------------------------
+
+
+def _check_keys(bundle: Bundle) -> Iterator[Finding]:
+    if bundle.own_key != bundle.key:
+        yield Finding(PUBLIC_KEY, "is not the key that was given")
+    first = bundle.events[0]
+    if first["number"] != 1 or first["action"] != "store.created":
+        yield Finding("event 1", "is missing: nothing says which key the store began with")
+        return
+    if first["payload"].get("public_key") != bundle.key:
+        yield Finding("event 1", "the store began with another key than the one that is trusted")
+    if first["payload"].get("store_id") != bundle.newest.get("store_id"):
+        yield Finding("event 1", "the store began with another id than the one that was signed")
+
+
+def _check_checkpoints(bundle: Bundle) -> Iterator[Finding]:
+    """Both are signed by the trusted key, and the newest goes on where the release's stands."""
+    for name, one in ((CHECKPOINT, bundle.checkpoint), (NEWEST, bundle.newest)):
+        if not signature_holds(one, bundle.key):
+            yield Finding(name, "is not signed by the key that is trusted")
+    if bundle.checkpoint["store_id"] != bundle.newest["store_id"]:
+        yield Finding(NEWEST, "is of another store than the release's checkpoint")
+    if "root" not in bundle.newest:
+        yield Finding(NEWEST, "has no root of the log's tree, so nothing can be proven by it")
+    elif not _continues(bundle, bundle.checkpoint):
+        yield Finding(NEWEST, "does not continue the log of the release's checkpoint")
+
+
+def _check_kept(bundle: Bundle) -> Iterator[Finding]:
+    """The checkpoint that the reader kept is of the same log."""
+    kept = bundle.kept
+    if kept is None:
+        return
+    where = "the checkpoint that was given"
+    if not signature_holds(kept, bundle.key):
+        yield Finding(where, "is not signed by the key that is trusted")
+    elif kept["store_id"] != bundle.newest["store_id"]:
+        yield Finding(where, "is of another store")
+    elif kept["size"] > bundle.newest["size"]:
+        yield Finding(where, "is newer than the bundle: ask for a bundle made now")
+    elif not _continues(bundle, kept):
+        yield Finding(where, "is not of the log that the bundle proves")
+
+
+def _continues(bundle: Bundle, earlier: dict[str, Any]) -> bool:
+    """Tell whether the log of the newest checkpoint begins with that of an earlier one."""
+    newest = bundle.newest
+    size = _whole(earlier["size"])
+    heads = {one["number"]: one["hash"] for one in bundle.events}
+    if heads.get(size, earlier["head"]) != earlier["head"]:
+        return False
+    if "root" not in earlier:
+        # The earlier form of checkpoints: its last event is itself proven to be in the newest tree.
+        return size in heads and size <= newest["size"]
+    if size == newest["size"]:
+        return bool(earlier["root"] == newest["root"] and earlier["head"] == newest["head"])
+    path = bundle.consistency.get(size)
+    roots = [bytes.fromhex(one["root"]) for one in (earlier, newest)]
+    return path is not None and consistency_holds(size, roots[0], newest["size"], roots[1], path)
+
+
+def _check_events(bundle: Bundle) -> Iterator[Finding]:
+    """Every event is what its hash says, and stands at its number in the log that was signed."""
+    for event in bundle.events:
+        number, path = event["number"], bundle.paths[event["number"]]
+        where = f"event {number}"
+        if event["hash"] != _sha256({name: event[name] for name in _EVENT}):
+            yield Finding(where, "does not match its own hash: it was changed")
+            continue
+        signed = proven_by(number, bundle.checkpoint, bundle.newest)
+        if signed is None:
+            if path is not None:
+                yield Finding(where, "is newer than every checkpoint, and there is a proof of it")
+            continue
+        leaf = leaf_hash(bytes.fromhex(event["hash"]))
+        root = bytes.fromhex(signed["root"])
+        if path is None or not inclusion_holds(leaf, number - 1, signed["size"], path, root):
+            yield Finding(where, "is not proven to be in the log that was signed")
+
+
+def proven_by(number: int, checkpoint: dict[str, Any], newest: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the checkpoint whose root proves an event: the release's, else the newest, else None."""
+    for one in (checkpoint, newest):
+        if "root" in one and number <= one["size"]:
+            return one
+    return None
+
+
+def _check_files(bundle: Bundle) -> Iterator[Finding]:
+    """The files are those that the log says were published."""
+    published = bundle.published()
+    logged = _object(published["payload"]["files"], "the list of files")
+    for name in sorted(logged.keys() | bundle.files.keys()):
+        if bundle.files.get(name) != logged.get(name):
+            yield Finding(RELEASE + name, "is not the file that was published")
+    if published["number"] > bundle.checkpoint["size"]:
+        yield Finding(CHECKPOINT, "was signed before the release was published")
+    started = bundle.started()
+    for name in ("release", "files", "classes", "candidate"):
+        if not same(started["payload"][name], published["payload"][name]):
+            yield Finding(
+                f"event {published['number']}", f"its {name} is not that of the publication's start"
+            )
+
+
+def _check_manifest(bundle: Bundle) -> Iterator[Finding]:
+    """What the manifest says is what the log says."""
+    manifest, where = bundle.manifest, RELEASE + MANIFEST
+    candidate = str(manifest["candidate_id"])
+    started, published = bundle.started(), bundle.published()
+    if published["payload"]["candidate"] != candidate:
+        yield Finding(where, "names another candidate than the one that was published")
+    staged = bundle.event("candidate.staged", candidate)
+    assessed = bundle.event("candidate.assessed", candidate)
+    order = [staged["number"], assessed["number"]]
+    order += [one["number"] for one in bundle.decisions()] + [started["number"], published["number"]]
+    if order != sorted(order):
+        yield Finding(EVIDENCE, "the release was not staged, judged, decided on and published in this order")
+    logged = {name: staged["payload"][name] for name in _STAGED}
+    logged["made_by"] = staged["actor"]
+    logged["gates"] = assessed["payload"]["gates"]
+    logged["decisions"] = [{name: one["payload"][name] for name in _DECISION} for one in bundle.decisions()]
+    logged["log"] = {
+        "store_id": bundle.newest["store_id"],
+        "size": started["number"] - 1,
+        "head": started["previous"],
+    }
+    for name, value in logged.items():
+        if not same(manifest[name], value):
+            yield Finding(where, f"its {name} is not the one that was logged")
+    if _sha256(manifest["files"]) != manifest["candidate_digest"]:
+        yield Finding(where, "its candidate_digest is not that of its files")
+
+
+def _check_policy(bundle: Bundle) -> Iterator[Finding]:
+    if _sha256(bundle.policy) != bundle.manifest["policy_digest"]:
+        yield Finding(POLICY, "is not the policy that the release was made by")
+
+
+def _check_gates(bundle: Bundle) -> Iterator[Finding]:
+    """Every gate passed, and those that the policy names were asked."""
+    results = bundle.event("candidate.assessed", str(bundle.manifest["candidate_id"]))["payload"]["gates"]
+    if not results:
+        yield Finding("gates", "none passed the release")
+    for one in results:
+        if one["verdict"] != "pass":
+            yield Finding("gates", f"{one['gate']} says {one['verdict']}")
+    asked = {one["gate"] for one in results}
+    demanded = _object(bundle.policy.get("gates") or {}, "gates of the policy")
+    for name in _OPTIONAL_GATES:
+        if demanded.get(name) is not None and name not in asked:
+            yield Finding("gates", f"the policy demands {name}, and nobody asked it")
+
+
+def _check_decisions(bundle: Bundle) -> Iterator[Finding]:
+    """Enough people other than the maker agreed, to what was then published."""
+    manifest, decisions = bundle.manifest, bundle.decisions()
+    approval = _object(bundle.policy.get("approval") or {}, "approval of the policy")
+    needed = _whole(approval.get("approvers", 0))
+    approvals = sum(one["action"] == "decision.approve" for one in decisions)
+    if approvals < needed:
+        yield Finding("decisions", f"{approvals} people approved it, and {needed} were needed")
+    people = [_comparable(one["actor"]) for one in decisions]
+    if len(set(people)) < len(people):
+        yield Finding("decisions", "one person decided twice")
+    maker = _comparable(bundle.event("candidate.staged", str(manifest["candidate_id"]))["actor"])
+    for one in decisions:
+        where, said = f"event {one['number']}", one["payload"]
+        if one["action"] == "decision.reject" or said["decision"] != "approve":
+            yield Finding(where, "is a rejection of what was published")
+        if one["object"] != manifest["candidate_id"] or said["by"] != one["actor"]:
+            yield Finding(where, "is a decision about another candidate, or by somebody else than it says")
+        if _comparable(one["actor"]) == maker:
+            yield Finding(where, "is a decision by the person who made the release")
+        if any(said[name] != manifest[name] for name in _BINDING):
+            yield Finding(where, "is a decision about other files, another policy or another history")
+
+
+_CHECKS: tuple[tuple[str, Callable[[Bundle], Iterator[Finding]]], ...] = (
+    (PUBLIC_KEY, _check_keys),
+    (CHECKPOINT, _check_checkpoints),
+    ("the checkpoint that was given", _check_kept),
+    (EVIDENCE, _check_events),
+    (RELEASE, _check_files),
+    (RELEASE + MANIFEST, _check_manifest),
+    (POLICY, _check_policy),
+    ("gates", _check_gates),
+    ("decisions", _check_decisions),
+)
+
+
+def _tell(bundle: Bundle, report: Report) -> None:
+    release, newest = bundle.manifest["release_id"], bundle.newest["size"]
+    for event in bundle.events:
+        if event["number"] > newest:
+            report.notes.append(
+                f"event {event['number']} ({event['action']}) is newer than every checkpoint: not proven"
+            )
+    states = [
+        event["payload"]["release_state"]
+        for event in bundle.events
+        if event["payload"].get("release") == release and "release_state" in event["payload"]
+    ]
+    if states[-1] != "published":
+        report.notes.append(f"{release} was published, and is {states[-1]} now")
+    report.summary = (
+        f"{release}: {len(bundle.files)} files, {len(bundle.events)} events of a log of {newest}: "
+        "nothing has been touched"
+    )
+
+
+# Signatures and people -----------------------------------------------------------------------------------
+
+
+def signature_holds(checkpoint: dict[str, Any], public_key: str) -> bool:
+    """Tell whether a checkpoint was signed by `public_key` (hexadecimal) and holds nothing unsigned."""
+    signed = {name: value for name, value in checkpoint.items() if name != "signature"}
+    if set(signed) - {"root"} != set(_SIGNED) or signed["public_key"] != public_key:
+        return False
+    try:
+        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
+        key.verify(bytes.fromhex(str(checkpoint["signature"])), canonical(signed))
+    except (InvalidSignature, KeyError, ValueError):
+        return False
+    return True
+
+
+def _comparable(name: str) -> str:
+    """Return a person's name without its case, spaces and forms of the same letters."""
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+# Merkle trees: RFC 9162, section 2.1 ---------------------------------------------------------------------
+
+
+def leaf_hash(entry: bytes) -> bytes:
+    """Return the hash of a leaf."""
+    return hashlib.sha256(b"\x00" + entry).digest()
+
+
+def node_hash(left: bytes, right: bytes) -> bytes:
+    """Return the hash of the node over two others."""
+    return hashlib.sha256(b"\x01" + left + right).digest()
+
+
+def inclusion_holds(leaf: bytes, index: int, size: int, path: Sequence[bytes], root: bytes) -> bool:
+    """Tell whether `path` shows that `leaf` is leaf `index` (from 0) under `root` of `size` leaves."""
+    if not 0 <= index < size:
+        return False
+    here, last, found = index, size - 1, leaf
+    for other in path:
+        if last == 0:
+            return False
+        if here % 2 == 1 or here == last:
+            found = node_hash(other, found)
+            while here % 2 == 0 and here != 0:
+                here, last = here >> 1, last >> 1
+        else:
+            found = node_hash(found, other)
+        here, last = here >> 1, last >> 1
+    return last == 0 and found == root
+
+
+def consistency_holds(
+    first: int, first_root: bytes, second: int, second_root: bytes, path: Sequence[bytes]
+) -> bool:
+    """Tell whether `path` shows that the tree of `second` leaves begins with that of `first`."""
+    if not 0 < first <= second:
+        return False
+    if first == second:
+        return not path and first_root == second_root
+    if first & (first - 1) == 0:
+        path = [first_root, *path]
+    if not path:
+        return False
+    here, last = first - 1, second - 1
+    while here % 2 == 1:
+        here, last = here >> 1, last >> 1
+    earlier = later = path[0]
+    for other in path[1:]:
+        if last == 0:
+            return False
+        if here % 2 == 1 or here == last:
+            earlier, later = node_hash(other, earlier), node_hash(other, later)
+            while here % 2 == 0 and here != 0:
+                here, last = here >> 1, last >> 1
+        else:
+            later = node_hash(later, other)
+        here, last = here >> 1, last >> 1
+    return last == 0 and earlier == first_root and later == second_root
+
+
+# Canonical JSON: RFC 8785 --------------------------------------------------------------------------------
+
+
+def canonical(value: Any) -> bytes:
+    """Return plain JSON as canonical bytes. Raises ValueError for what JSON cannot hold."""
+    return _written(value).encode()
+
+
+def same(one: Any, other: Any) -> bool:
+    """Tell whether two values are the same JSON."""
+    return canonical(one) == canonical(other)
+
+
+def read_json(data: bytes) -> Any:
+    """Return the JSON in `data`. Raises ValueError for a name that stands twice and for NaN and Infinity."""
+    return json.loads(
+        data.decode(), parse_int=_read_int, parse_constant=_refuse, object_pairs_hook=_once_each
+    )
+
+
+def _written(value: Any) -> str:
+    if value is None or isinstance(value, (bool, str)):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, int):
+        if abs(value) >= 2**53:
+            raise ValueError("a whole number beyond what JSON's readers agree on")
+        return str(value)
+    if isinstance(value, float):
+        return _written_float(value)
+    if isinstance(value, list):
+        return "[" + ",".join(map(_written, value)) + "]"
+    if isinstance(value, dict):
+        names = sorted(value, key=lambda name: name.encode("utf-16-be", "surrogatepass"))
+        return "{" + ",".join(f"{_written(name)}:{_written(value[name])}" for name in names) + "}"
+    raise ValueError(f"JSON has no {type(value).__name__}")
+
+
+def _written_float(value: float) -> str:
+    """Return the shortest text that reads back as `value`, in the form of ECMAScript's Number::toString."""
+    if not math.isfinite(value):
+        raise ValueError("JSON has no NaN and no Infinity")
+    if value == 0:
+        return "0"
+    sign = "-" if value < 0 else ""
+    mantissa, _, exponent = repr(abs(value)).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
+    # value = 0.digits * 10^point
+    point = len(whole) + int(exponent or 0) - (len(whole + fraction) - len(digits))
+    digits = digits.rstrip("0")
+    if 0 < point <= 21:
+        padded = digits.ljust(point, "0")
+        text = padded[:point] + ("." + padded[point:] if padded[point:] else "")
+    elif -6 < point <= 0:
+        text = "0." + "0" * -point + digits
+    else:
+        text = digits[0] + ("." + digits[1:] if digits[1:] else "") + f"e{point - 1:+d}"
+    return sign + text
+
+
+def _read_int(text: str) -> int | float:
+    # Canonical JSON has only floats beyond 2^53.
+    return int(text) if abs(int(text)) < 2**53 else float(text)
+
+
+def _refuse(text: str) -> Any:
+    raise ValueError(f"JSON has no {text}")
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise ValueError("a name stands twice")
+    return dict(pairs)
+
+
+def _sha256(value: Any) -> str:
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Verify one bundle, say what was found, and return the exit code."""
+    parser = argparse.ArgumentParser(description="Verify the evidence bundle of one release.")
+    parser.add_argument("bundle", type=Path, metavar="BUNDLE")
+    parser.add_argument("--public-key", metavar="FILE|HEX", help="the key to trust, kept from elsewhere")
+    parser.add_argument("--checkpoint", type=Path, metavar="FILE", help="a checkpoint kept from elsewhere")
+    chosen = parser.parse_args(arguments)
+    return tell(examine(chosen.bundle, chosen.public_key, chosen.checkpoint))
+
+
+def tell(report: Report) -> int:
+    """Print a report, one line a finding, and return the exit code."""
+    for finding in report.findings:
+        print(_one_line(str(finding)))
+    for note in report.notes:
+        print(_one_line(f"note: {note}"))
+    if report.findings:
+        return NOT_WHAT_IT_WAS
+    print(_one_line(report.summary))
+    return 0
+
+
+def _one_line(text: str) -> str:
+    """Return a text that cannot pretend to be more lines: names in a bundle are anybody's."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

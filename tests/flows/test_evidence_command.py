@@ -1,0 +1,74 @@
+"""`releasegate evidence` and `releasegate verify BUNDLE`, on what a real run published."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from front_desk import Desk
+
+from flows.__main__ import main
+
+Capture = pytest.CaptureFixture[str]
+NAME = "clinic-2026Q1-r1"
+
+
+@pytest.fixture
+def bundle(published: Desk, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> Path:
+    """The evidence of the release, under the name that it gets by itself."""
+    monkeypatch.chdir(published.folder)
+    assert published.say("evidence", NAME) == 0
+    assert capsys.readouterr().out == f"wrote {NAME}.evidence.zip\n"
+    return published.folder / f"{NAME}.evidence.zip"
+
+
+@pytest.mark.prefect
+def test_a_bundle_of_a_real_release_verifies_without_its_store(
+    bundle: Path, published: Desk, tmp_path: Path, capsys: Capture
+) -> None:
+    key = tmp_path / "kept.pem"
+    (published.root / "public-key.pem").rename(key)
+    checkpoint = published.root / "releases" / "clinic" / f"{NAME}.checkpoint.json"
+    words = ["--public-key", str(key), "--checkpoint", str(checkpoint)]
+    assert main(["--store", "nowhere", "verify", str(bundle), *words]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith(f"{NAME}: 4 files, ")
+    assert line.endswith("nothing has been touched")
+
+
+@pytest.mark.prefect
+def test_the_key_that_is_trusted_is_told(bundle: Path, published: Desk, capsys: Capture) -> None:
+    assert published.say("verify", bundle) == 0
+    assert "note: no public key was given" in capsys.readouterr().out
+    assert published.say("verify", bundle, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["ok"], found["findings"], len(found["notes"])) == (True, [], 1)
+
+
+@pytest.mark.prefect
+def test_a_bundle_that_was_cut_ends_with_6(bundle: Path, published: Desk, capsys: Capture) -> None:
+    bundle.write_bytes(bundle.read_bytes()[:-30])
+    assert published.say("verify", bundle) == 6
+    assert capsys.readouterr().out == f"{bundle.name}: cannot be read (BadZipFile)\n"
+    assert published.say("verify", bundle, "--json") == 6
+    assert json.loads(capsys.readouterr().out)["findings"][0]["where"] == bundle.name
+
+
+@pytest.mark.prefect
+def test_an_altered_release_gets_no_evidence(published: Desk, tmp_path: Path, capsys: Capture) -> None:
+    file = published.root / "releases" / "clinic" / NAME / "data.csv"
+    file.write_bytes(file.read_bytes()[:-2])
+    assert published.say("evidence", NAME, "--out", tmp_path / "b.zip") == 6
+    assert "is not the file that was published" in capsys.readouterr().err
+    assert not (tmp_path / "b.zip").exists()
+
+
+def test_evidence_of_what_was_never_published_is_refused(desk: Desk, capsys: Capture) -> None:
+    assert desk.say("evidence", "../../nobody") == 2
+    assert "there is no release '../../nobody'" in capsys.readouterr().err
+
+
+def test_a_key_without_a_bundle_is_refused(desk: Desk, capsys: Capture) -> None:
+    assert desk.say("verify", "--public-key", "ab" * 32) == 2
+    assert "go with a bundle" in capsys.readouterr().err

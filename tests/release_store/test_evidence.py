@@ -1,0 +1,708 @@
+"""A bundle verifies anywhere, and any alteration of it is found: by the hashes, or by what it then says."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+import rfc8785
+from bundles import Members, Told, forged, put_together, taken_apart
+from hand_made import approved, awaiting, publish_one, word
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from policy.errors import StoreError, UsageError, VerificationFailed
+from release_store import keys
+from release_store.announcement import announce
+from release_store.canonical import canonical_json, digest_of, pretty_json, tree_digest
+from release_store.connection import DATABASE
+from release_store.evidence import write_evidence
+from release_store.public_files import checkpoint_file
+from release_store.store import ReleaseStore
+from release_store.verification import verify
+from release_store.verify_evidence import Report, canonical, examine, main, read_json
+
+NAME = "clinic-2025-r1"
+Edit = Callable[[Told], object]
+
+
+@pytest.fixture(scope="module")
+def three_releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a store: two people approved `clinic-2025-r1`, which was superseded later."""
+    folder = tmp_path_factory.mktemp("three_releases")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv(keys.KEY_VARIABLE, raising=False)
+        store = ReleaseStore.create(folder / "store")
+        publish_one(store, approved(store, period="2024"))
+        record = awaiting(store, period="2025", approvers=2)
+        store.decide(word(record), approvers_needed=2)
+        store.decide(word(record, by="cleo"), approvers_needed=2)
+        publish_one(store, record.candidate_id)
+        publish_one(store, approved(store, period="2025", content="age_min,age_max\n30,39\n"))
+        write_evidence(store, NAME, folder / "bundle.zip")
+    return folder
+
+
+@pytest.fixture
+def bundle(three_releases: Path) -> Path:
+    return three_releases / "bundle.zip"
+
+
+@pytest.fixture
+def members(bundle: Path) -> Members:
+    return taken_apart(bundle)
+
+
+@pytest.fixture
+def history(three_releases: Path, tmp_path: Path) -> ReleaseStore:
+    shutil.copytree(three_releases, tmp_path / "copy", symlinks=True)
+    return ReleaseStore.open(tmp_path / "copy" / "store")
+
+
+def true_key(three_releases: Path) -> str:
+    found = keys.read_public_hex(three_releases / "store")
+    assert found
+    return found
+
+
+def what(report: Report) -> str:
+    return "\n".join(map(str, report.findings))
+
+
+# A stranger ------------------------------------------------------------------------------------------
+
+
+def as_a_stranger(bundle: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Unpack the script alone, and run it where there is nothing else."""
+    folder.mkdir()
+    (folder / "verify_evidence.py").write_bytes(taken_apart(bundle)["verify_evidence.py"])
+    return subprocess.run(
+        [sys.executable, "-I", "verify_evidence.py", str(bundle), *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={},
+    )
+
+
+def test_a_stranger_verifies_a_bundle_with_the_script_inside(
+    bundle: Path, three_releases: Path, tmp_path: Path
+) -> None:
+    earlier = checkpoint_file(three_releases / "store", "clinic", "clinic-2024-r1")
+    key = str(three_releases / "store" / "public-key.pem")
+    ran = as_a_stranger(bundle, tmp_path / "empty", "--public-key", key, "--checkpoint", str(earlier))
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.splitlines() == [
+        f"note: {NAME} was published, and is superseded now",
+        f"{NAME}: 3 files, 10 events of a log of 20: nothing has been touched",
+    ]
+
+
+def test_without_a_key_the_script_says_that_it_trusts_the_bundle_s(
+    bundle: Path, three_releases: Path, tmp_path: Path
+) -> None:
+    ran = as_a_stranger(bundle, tmp_path / "empty")
+    assert ran.returncode == 0
+    assert "the key in the bundle is trusted" in ran.stdout
+    assert true_key(three_releases) in ran.stdout
+
+
+def test_a_stranger_is_told_of_a_changed_byte_without_a_traceback(members: Members, tmp_path: Path) -> None:
+    members["release/data.csv"] = b"age_min,age_max\n20,28\n"
+    ran = as_a_stranger(put_together(tmp_path / "altered.zip", members), tmp_path / "empty")
+    assert (ran.returncode, ran.stderr) == (6, "")
+    assert ran.stdout.splitlines()[0] == "release/data.csv: is not the file that was published"
+
+
+def test_the_script_loads_nothing_of_ours(bundle: Path, tmp_path: Path) -> None:
+    probe = (
+        "import runpy, sys; sys.argv = ['verify_evidence.py', sys.argv[1]]\n"
+        "try: runpy.run_path('verify_evidence.py', run_name='__main__')\n"
+        "except SystemExit as ended: assert ended.code == 0\n"
+        "ours = {'policy', 'release_store', 'expectations', 'tasks', 'flows', 'duckdb', 'numpy', 'rfc8785'}\n"
+        "print(sorted(ours & {name.split('.')[0] for name in sys.modules}), 'cryptography' in sys.modules)"
+    )
+    (tmp_path / "verify_evidence.py").write_bytes(taken_apart(bundle)["verify_evidence.py"])
+    ran = subprocess.run(
+        [sys.executable, "-I", "-c", probe, str(bundle)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout.splitlines()[-1] == "[] True"
+
+
+# What a bundle holds ---------------------------------------------------------------------------------
+
+
+def test_a_bundle_holds_these_members_and_no_others(members: Members, bundle: Path) -> None:
+    assert list(members) == [
+        "README.txt",
+        "checkpoint.json",
+        "evidence.json",
+        "newest-checkpoint.json",
+        "policy.json",
+        "public-key.pem",
+        "release/data.csv",
+        "release/datapackage.json",
+        "release/manifest.json",
+        "verify_evidence.py",
+    ]
+    assert len(members["README.txt"].decode().splitlines()) <= 30
+    events = [one["event"] for one in json.loads(members["evidence.json"])["events"]]
+    assert [one["action"] for one in events] == [
+        "store.created",
+        "candidate.staged",
+        "candidate.assessed",
+        "candidate.awaiting_approval",
+        "decision.approve",
+        "decision.approve",
+        "candidate.approved",
+        "publication.started",
+        "release.published",
+        "release.superseded",
+    ]
+
+
+def test_two_bundles_of_one_store_are_the_same_bytes(
+    bundle: Path, history: ReleaseStore, tmp_path: Path
+) -> None:
+    again = write_evidence(history, NAME, tmp_path / "again.zip")
+    assert again.read_bytes() == bundle.read_bytes()
+
+
+@pytest.mark.parametrize("name", ["clinic-2024-r1", "clinic-2025-r2"])
+def test_every_release_has_evidence(history: ReleaseStore, name: str, tmp_path: Path) -> None:
+    out = write_evidence(history, name, tmp_path / "b.zip")
+    assert examine(out, keys.read_public_hex(history.root)).findings == []
+
+
+def test_an_unknown_release_or_an_unwritable_file_is_told(history: ReleaseStore, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no release 'clinic-2030-r1'"):
+        write_evidence(history, "clinic-2030-r1", tmp_path / "b.zip")
+    with pytest.raises(UsageError, match="cannot be written"):
+        write_evidence(history, NAME, tmp_path / "no" / "folder.zip")
+
+
+@pytest.mark.parametrize("damaged", ["clinic-2025-r1/data.csv", "clinic-2025-r1.checkpoint.json"])
+def test_an_altered_store_gives_no_evidence(history: ReleaseStore, damaged: str, tmp_path: Path) -> None:
+    (history.root / "releases" / "clinic" / damaged).write_bytes(b"{}")
+    with pytest.raises(VerificationFailed):
+        write_evidence(history, NAME, tmp_path / "b.zip")
+    assert list(tmp_path.glob("*.zip*")) == list(tmp_path.glob(".*.new")) == []
+
+
+# Checkpoints of the earlier form ---------------------------------------------------------------------
+
+
+def without_root(store: ReleaseStore, release: str) -> None:
+    path = checkpoint_file(store.root, "clinic", release)
+    signed = json.loads(path.read_text())
+    facts = {name: signed[name] for name in ("store_id", "size", "head", "at")}
+    path.write_bytes(pretty_json(keys.sign_checkpoint(keys.load_key(store.root), **facts)))
+
+
+def test_a_checkpoint_without_a_root_still_verifies_and_is_proven_by_a_newer_one(
+    history: ReleaseStore, tmp_path: Path
+) -> None:
+    without_root(history, NAME)
+    assert verify(history) == []
+    out = write_evidence(history, NAME, tmp_path / "b.zip")
+    assert examine(out).findings == []
+    earlier = tmp_path / "earlier.json"
+    earlier.write_bytes(taken_apart(out)["checkpoint.json"])
+    assert examine(out, checkpoint=earlier).findings == []
+
+
+def test_where_no_checkpoint_has_a_root_there_is_no_evidence_yet(
+    history: ReleaseStore, tmp_path: Path
+) -> None:
+    for name in ("clinic-2024-r1", NAME, "clinic-2025-r2"):
+        without_root(history, name)
+    with pytest.raises(StoreError, match="signs the root"):
+        write_evidence(history, NAME, tmp_path / "b.zip")
+
+
+def test_a_signed_root_that_is_not_the_log_s_is_found_in_the_store(history: ReleaseStore) -> None:
+    path = checkpoint_file(history.root, "clinic", NAME)
+    signed = json.loads(path.read_text())
+    facts = {name: signed[name] for name in ("store_id", "size", "head", "at")}
+    path.write_bytes(pretty_json(keys.sign_checkpoint(keys.load_key(history.root), **facts, root="00" * 32)))
+    (finding,) = verify(history)
+    assert "the root of the log's first" in finding.what
+
+
+def test_a_log_with_a_gap_is_not_signed(history: ReleaseStore) -> None:
+    checkpoint_file(history.root, "clinic", NAME).unlink()
+    with duckdb.connect(str(history.root / DATABASE)) as con:
+        con.execute("DROP TRIGGER event_keeps_deletes ON event")
+        con.execute("DELETE FROM event WHERE number = 3")
+    with pytest.raises(VerificationFailed, match="the log has 19 events, and the last is number 20"):
+        announce(history, keys.load_key(history.root), "clinic")
+
+
+def test_an_event_after_the_newest_checkpoint_is_told_as_not_proven(
+    history: ReleaseStore, tmp_path: Path
+) -> None:
+    """The checkpoint of the release that superseded it is lost: the last event has no checkpoint yet."""
+    checkpoint_file(history.root, "clinic", "clinic-2025-r2").unlink()
+    out = write_evidence(history, NAME, tmp_path / "b.zip")
+    report = examine(out)
+    assert report.findings == []
+    assert any("release.superseded) is newer than every checkpoint" in note for note in report.notes)
+    announce(history, keys.load_key(history.root), "clinic")
+    assert not any("newer" in note for note in examine(write_evidence(history, NAME, out)).notes)
+
+
+# Alterations by somebody without a key ---------------------------------------------------------------
+
+
+def in_json(name: str, change: Callable[[Any], object]) -> Callable[[Members], object]:
+    def alter(members: Members) -> None:
+        document = json.loads(members[name])
+        change(document)
+        members[name] = pretty_json(document)
+
+    return alter
+
+
+def in_event(action: str, change: Callable[[Any], object]) -> Callable[[Members], object]:
+    def find(document: Any) -> None:
+        change(next(one for one in document["events"] if one["event"]["action"] == action))
+
+    return in_json("evidence.json", find)
+
+
+def flipped(text: str) -> str:
+    return ("1" if text[0] != "1" else "2") + text[1:]
+
+
+ALTERATIONS: dict[str, tuple[Callable[[Members], object], str]] = {
+    "a published byte": (
+        lambda m: m.update({"release/data.csv": m["release/data.csv"].replace(b"29", b"28")}),
+        "release/data.csv: is not the file that was published",
+    ),
+    "a manifest": (
+        in_json("release/manifest.json", lambda d: d.update(made_by="eve")),
+        "release/manifest.json: is not the file that was published",
+    ),
+    "a manifest that is no JSON": (lambda m: m.update({"release/manifest.json": b"{"}), "cannot be read"),
+    "a name twice in the manifest": (
+        lambda m: m.update({"release/manifest.json": b'{"files":{},' + m["release/manifest.json"][1:]}),
+        "cannot be read",
+    ),
+    "a payload": (
+        in_event("candidate.staged", lambda d: d["event"]["payload"].update(summary={})),
+        "does not match its own hash",
+    ),
+    "an actor": (in_event("decision.approve", lambda d: d["event"].update(actor="eve")), "does not match"),
+    "an event's hash": (
+        in_event("candidate.staged", lambda d: d["event"].update(hash=flipped(d["event"]["hash"]))),
+        "does not match its own hash",
+    ),
+    "an event's number": (
+        in_event("candidate.staged", lambda d: d["event"].update(number=2)),
+        "does not match its own hash",
+    ),
+    "a field added": (in_event("candidate.staged", lambda d: d["event"].update(more=1)), "other fields"),
+    "a proof": (
+        in_event("release.published", lambda d: d["path"].__setitem__(0, flipped(d["path"][0]))),
+        "is not proven",
+    ),
+    "a proof cut": (in_event("release.published", lambda d: d["path"].pop()), "is not proven"),
+    "a proof taken away": (in_event("release.published", lambda d: d.update(path=None)), "is not proven"),
+    "a proof of no hashes": (in_event("release.published", lambda d: d.update(path=["ab"])), "no hash"),
+    "the consistency proof": (
+        in_json("evidence.json", lambda d: d["consistency"][-1].update(path=[])),
+        "does not continue",
+    ),
+    "the consistency proofs": (in_json("evidence.json", lambda d: d.update(consistency=[])), "not continue"),
+    "the format": (in_json("evidence.json", lambda d: d.update(format=2)), "is of format 2"),
+    "a checkpoint's size": (in_json("checkpoint.json", lambda d: d.update(size=19)), "is not signed"),
+    "a checkpoint's root": (in_json("checkpoint.json", lambda d: d.update(root="00" * 32)), "is not signed"),
+    "a checkpoint without its root": (in_json("checkpoint.json", lambda d: d.pop("root")), "is not signed"),
+    "the newest checkpoint": (in_json("newest-checkpoint.json", lambda d: d.update(at="")), "is not signed"),
+    "a checkpoint that is a list": (lambda m: m.update({"checkpoint.json": b"[]"}), "is no JSON object"),
+    "a checkpoint of a text size": (
+        in_json("checkpoint.json", lambda d: d.update(size="x")),
+        "is not signed",
+    ),
+    "a decision": (
+        in_event("decision.approve", lambda d: d["event"]["payload"].update(candidate_digest="0")),
+        "does not match",
+    ),
+    "a decision taken away": (
+        in_json(
+            "evidence.json",
+            lambda d: d["events"].remove(
+                next(one for one in d["events"] if one["event"]["action"] == "decision.approve")
+            ),
+        ),
+        "decisions: 1 people approved it, and 2 were needed",
+    ),
+    "the events taken away": (in_json("evidence.json", lambda d: d.update(events=[])), "cannot be read"),
+    "the events turned round": (
+        in_json("evidence.json", lambda d: d["events"].reverse()),
+        "not in the order",
+    ),
+    "a gate's verdict": (
+        in_event("candidate.assessed", lambda d: d["event"]["payload"]["gates"][0].update(verdict="fail")),
+        "gates: k says fail",
+    ),
+    "the policy": (
+        in_json("policy.json", lambda d: d["approval"].update(approvers=0)),
+        "policy.json: is not the policy that the release was made by",
+    ),
+    "a policy that is no object": (lambda m: m.update({"policy.json": b"7"}), "is no JSON object"),
+    "a policy too deep": (lambda m: m.update({"policy.json": b"[" * 10**5}), "cannot be read"),
+    "a key that is none": (lambda m: m.update({"public-key.pem": b"\xff"}), "no public key in PEM"),
+    "a missing file": (lambda m: m.pop("release/data.csv"), "release/data.csv: is missing"),
+    "a missing checkpoint": (lambda m: m.pop("checkpoint.json"), "checkpoint.json: is missing"),
+    "a missing manifest": (lambda m: m.pop("release/manifest.json"), "cannot be read (KeyError)"),
+    "a file added": (lambda m: m.update({"release/more.csv": b""}), "release/more.csv: does not belong"),
+    "a name that climbs": (lambda m: m.update({"../../x": b""}), "'../../x': is no name"),
+    "a name from the root": (lambda m: m.update({"/etc/x": b""}), "'/etc/x': is no name"),
+    "a name of Windows": (lambda m: m.update({"..\\x": b""}), "is no name"),
+}
+
+
+@pytest.mark.parametrize("kind", ALTERATIONS)
+def test_an_altered_bundle_has_a_finding(
+    kind: str, members: Members, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    alter, found = ALTERATIONS[kind]
+    alter(members)
+    assert main([str(put_together(tmp_path / "altered.zip", members))]) == 6
+    out, err = capsys.readouterr()
+    assert found in out
+    assert err == ""
+    assert "nothing has been touched" not in out
+
+
+def test_another_key_in_the_bundle_is_found(members: Members, tmp_path: Path) -> None:
+    members["public-key.pem"] = keys.public_pem(keys.make_key(tmp_path / "other"))
+    assert "is not signed by the key" in what(examine(put_together(tmp_path / "b.zip", members)))
+
+
+@pytest.mark.parametrize(
+    ("member", "other", "found"),
+    [
+        ("checkpoint.json", "clinic-2024-r1", "checkpoint.json: was signed before the release was published"),
+        ("newest-checkpoint.json", NAME, "is newer than every checkpoint, and there is a proof of it"),
+        ("newest-checkpoint.json", "clinic-2024-r1", "does not continue the log of the release's checkpoint"),
+    ],
+)
+def test_a_checkpoint_in_place_of_another_is_found_though_both_are_signed(
+    members: Members, three_releases: Path, tmp_path: Path, member: str, other: str, found: str
+) -> None:
+    members[member] = checkpoint_file(three_releases / "store", "clinic", other).read_bytes()
+    assert found in what(examine(put_together(tmp_path / "b.zip", members), true_key(three_releases)))
+
+
+@pytest.mark.parametrize(
+    ("member", "changed", "found"),
+    [
+        ("newest-checkpoint.json", {"store_id": "x"}, "is of another store than the release's checkpoint"),
+        ("newest-checkpoint.json", {"root": None}, "has no root of the log's tree"),
+        ("checkpoint.json", {"head": "00" * 32}, "does not continue the log of the release's checkpoint"),
+        ("checkpoint.json", {"root": "00" * 32}, "does not continue the log of the release's checkpoint"),
+    ],
+)
+def test_a_checkpoint_that_contradicts_the_bundle_is_found_though_it_is_signed(
+    members: Members,
+    history: ReleaseStore,
+    tmp_path: Path,
+    member: str,
+    changed: dict[str, Any],
+    found: str,
+) -> None:
+    signed = json.loads(members[member])
+    facts = {name: signed[name] for name in ("store_id", "size", "head", "at", "root")}
+    again = keys.sign_checkpoint(keys.load_key(history.root), **{**facts, **changed})
+    members[member] = pretty_json(again)
+    assert f"newest-checkpoint.json: {found}" in what(examine(put_together(tmp_path / "b.zip", members)))
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_name_that_stands_twice_is_found(bundle: Path, tmp_path: Path) -> None:
+    copy = shutil.copy(bundle, tmp_path / "b.zip")
+    with zipfile.ZipFile(copy, "a") as archive:
+        archive.writestr("release/data.csv", b"other")
+    assert what(examine(copy)) == "'release/data.csv': stands in the zip 2 times"
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
+def test_a_bundle_that_was_cut_is_found(bundle: Path, tmp_path: Path, share: float) -> None:
+    data = bundle.read_bytes()
+    cut = tmp_path / "cut.zip"
+    cut.write_bytes(data[: int(len(data) * share)])
+    assert what(examine(cut)) == "cut.zip: cannot be read (BadZipFile)"
+
+
+def test_a_bundle_that_is_not_there_is_a_finding(tmp_path: Path) -> None:
+    assert what(examine(tmp_path / "no.zip")) == "no.zip: cannot be read (FileNotFoundError)"
+
+
+@given(at=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_flipped_bit_is_found_or_changes_nothing_that_counts(
+    bundle: Path, tmp_path: Path, at: float, bit: int
+) -> None:
+    data = bytearray(bundle.read_bytes())
+    data[int(at * len(data))] ^= 1 << bit
+    other = tmp_path / "flipped.zip"
+    other.write_bytes(data)
+    if not examine(other).findings:
+        beside = ("README.txt", "verify_evidence.py")  # they are not evidence
+        with zipfile.ZipFile(bundle) as one, zipfile.ZipFile(other) as two:
+            assert one.namelist() == two.namelist()
+            for name in set(one.namelist()) - set(beside):
+                assert one.read(name) == two.read(name)
+
+
+def test_a_name_in_a_bundle_cannot_pretend_to_be_a_line(
+    members: Members, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    members["x\nnothing has been touched"] = b""
+    assert main([str(put_together(tmp_path / "b.zip", members))]) == 6
+    assert "nothing has been touched" not in capsys.readouterr().out.splitlines()
+
+
+# Alterations by somebody who signs -------------------------------------------------------------------
+
+
+def gate(tale: Told, verdict: str) -> None:
+    for gates in (tale.manifest["gates"], tale.event("candidate.assessed")["payload"]["gates"]):
+        gates[0]["verdict"] = verdict
+
+
+def no_gates(tale: Told) -> None:
+    tale.manifest["gates"] = tale.event("candidate.assessed")["payload"]["gates"] = []
+
+
+def decision(**changed: str) -> Edit:
+    def edit(tale: Told) -> None:
+        event = tale.event("decision.approve")
+        event["payload"].update(changed)
+        event["actor"] = event["payload"]["by"]
+        tale.manifest["decisions"][0].update(changed)
+
+    return edit
+
+
+def rejection(tale: Told) -> None:
+    tale.event("decision.approve")["action"] = "decision.reject"
+
+
+def policy(**changed: Any) -> Edit:
+    def edit(tale: Told) -> None:
+        tale.policy.update(changed)
+        digest = digest_of(tale.policy)
+        tale.manifest["policy_digest"] = digest
+        for event in tale.events:
+            if "policy_digest" in event["payload"]:
+                event["payload"]["policy_digest"] = digest
+        for one in tale.manifest["decisions"]:
+            one["policy_digest"] = digest
+
+    return edit
+
+
+def other_files(tale: Told) -> None:
+    tale.files["data.csv"] = b"other"
+    files = {name: tale.manifest["files"][name] for name in ("data.csv", "datapackage.json")}
+    files["data.csv"] = digest_of(None)
+    tale.manifest["files"] = tale.event("candidate.staged")["payload"]["files"] = files
+    assert tree_digest(files) != tale.manifest["candidate_digest"]
+
+
+def in_manifest(**changed: Any) -> Edit:
+    return lambda tale: tale.manifest.update(changed)
+
+
+def before_it_was_judged(tale: Told) -> None:
+    one, other = tale.event("candidate.assessed"), tale.event("decision.approve")
+    one["number"], other["number"] = other["number"], one["number"]
+    tale.events.sort(key=lambda event: event["number"])
+
+
+def withdrawn(tale: Told) -> None:
+    tale.event("release.superseded")["payload"]["release_state"] = "withdrawn"
+
+
+FORGERIES: dict[str, tuple[Edit, str]] = {
+    "a gate that failed": (lambda t: gate(t, "fail"), "gates: k says fail"),
+    "a gate that did not know": (lambda t: gate(t, "unknown"), "gates: k says unknown"),
+    "no gate": (no_gates, "gates: none passed the release"),
+    "a gate that was not asked": (policy(gates={"err": {"max": 0.1}}), "gates: the policy demands err"),
+    "too few people": (policy(approval={"approvers": 3}), "2 people approved it, and 3 were needed"),
+    "a policy without sense": (policy(approval={"approvers": "x"}), "no whole number"),
+    "the maker's own decision": (decision(by=" ANN "), "by the person who made the release"),
+    "a decision given twice": (decision(by="Cleo"), "one person decided twice"),
+    "a rejection": (rejection, "is a rejection of what was published"),
+    "a rejection in the payload": (decision(decision="reject"), "is a rejection of what was published"),
+    "other files decided on": (decision(candidate_digest="0" * 64), "about other files"),
+    "another policy decided on": (decision(policy_digest="0" * 64), "about other files, another policy"),
+    "another history decided on": (decision(history_head="0" * 64), "another history"),
+    "a decision by another actor": (
+        lambda t: t.event("decision.approve").update(actor="eve"),
+        "somebody else",
+    ),
+    "a decision on another": (lambda t: t.event("decision.approve").update(object="x"), "another candidate"),
+    "another policy": (lambda t: t.policy.update(seed=1), "policy.json: is not the policy"),
+    "files that were not judged": (other_files, "its candidate_digest is not that of its files"),
+    "another input": (in_manifest(input_digest="0"), "its input_digest is not the one that was logged"),
+    "another maker": (in_manifest(made_by="eve"), "its made_by is not the one that was logged"),
+    "other gates": (in_manifest(gates=[]), "its gates is not the one that was logged"),
+    "other decisions": (in_manifest(decisions=[]), "its decisions is not the one that was logged"),
+    "another log": (in_manifest(log={}), "its log is not the one that was logged"),
+    "another candidate": (in_manifest(candidate_id="x"), "names another candidate"),
+    "another order": (before_it_was_judged, "in this order"),
+    "other classes": (
+        lambda t: t.event("release.published")["payload"].update(classes="x"),
+        "its classes is not that of the publication's start",
+    ),
+    "another store": (lambda t: t.event("store.created")["payload"].update(store_id="x"), "another id"),
+    "no beginning": (lambda t: t.events.pop(0), "nothing says which key the store began with"),
+    "no staging": (lambda t: t.events.remove(t.event("candidate.staged")), "0 events say candidate.staged"),
+    "no start": (lambda t: t.events.remove(t.event("publication.started")), "cannot be read (IndexError)"),
+    "an appearance twice": (
+        lambda t: t.events.append({**t.event("release.published"), "number": 10**6}),
+        "2 events say release.published",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FORGERIES)
+def test_a_release_that_should_not_have_gone_out_is_found_even_if_all_is_signed(
+    kind: str, members: Members, history: ReleaseStore, tmp_path: Path
+) -> None:
+    edit, found = FORGERIES[kind]
+    key = keys.load_key(history.root)
+    other = put_together(tmp_path / "forged.zip", forged(members, edit, key))
+    assert found in what(examine(other, keys.public_hex(key)))
+
+
+def test_a_bundle_that_is_only_signed_again_has_no_findings(
+    members: Members, history: ReleaseStore, tmp_path: Path
+) -> None:
+    """So what the forgeries are found by is what they say."""
+    again = forged(members, lambda _: None, keys.load_key(history.root))
+    assert examine(put_together(tmp_path / "b.zip", again)).findings == []
+    report = examine(
+        put_together(tmp_path / "b.zip", forged(members, withdrawn, keys.load_key(history.root)))
+    )
+    assert report.findings == []
+    assert f"{NAME} was published, and is withdrawn now" in report.notes
+
+
+def test_a_bundle_wholly_signed_by_another_is_found_by_the_true_key_alone(
+    members: Members, three_releases: Path, tmp_path: Path
+) -> None:
+    strange = keys.make_key(tmp_path / "strange")
+    other = put_together(tmp_path / "b.zip", forged(members, lambda _: None, strange))
+    trusting = examine(other)
+    assert trusting.findings == []
+    assert any("the key in the bundle is trusted" in note for note in trusting.notes)
+    findings = what(examine(other, true_key(three_releases)))
+    assert "public-key.pem: is not the key that was given" in findings
+    assert "checkpoint.json: is not signed by the key that is trusted" in findings
+    assert "event 1: the store began with another key" in findings
+
+
+def test_another_history_under_the_true_key_is_found_by_a_checkpoint_that_was_kept(
+    members: Members, history: ReleaseStore, tmp_path: Path
+) -> None:
+    key = keys.load_key(history.root)
+    other = put_together(tmp_path / "b.zip", forged(members, lambda _: None, key))
+    assert examine(other, keys.public_hex(key)).findings == []
+    for name in ("clinic-2024-r1", NAME, "clinic-2025-r2"):
+        kept = checkpoint_file(history.root, "clinic", name)
+        found = what(examine(other, keys.public_hex(key), kept))
+        assert found == "the checkpoint that was given: is not of the log that the bundle proves"
+
+
+def test_a_kept_checkpoint_must_be_ours_and_no_newer(
+    bundle: Path, three_releases: Path, tmp_path: Path
+) -> None:
+    key = keys.load_key(three_releases / "store")
+    signed = json.loads(taken_apart(bundle)["newest-checkpoint.json"])
+    facts = {name: signed[name] for name in ("store_id", "size", "head", "at", "root")}
+    kept = tmp_path / "kept.json"
+    for changed, found in (
+        ({"size": 21}, "is newer than the bundle"),
+        ({"store_id": "x"}, "is of another store"),
+        ({"root": "00" * 32}, "is not of the log"),
+    ):
+        kept.write_bytes(pretty_json(keys.sign_checkpoint(key, **{**facts, **changed})))
+        assert found in what(examine(bundle, checkpoint=kept))
+    kept.write_bytes(pretty_json(keys.sign_checkpoint(keys.make_key(tmp_path / "strange"), **facts)))
+    assert "is not signed by the key" in what(examine(bundle, checkpoint=kept))
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no key", b"{"])
+def test_a_key_or_checkpoint_that_cannot_be_read_is_a_finding(
+    bundle: Path, tmp_path: Path, content: bytes | None
+) -> None:
+    given = tmp_path / "given"
+    if content is not None:
+        given.write_bytes(content)
+    assert len(examine(bundle, str(given)).findings) == 1
+    assert len(examine(bundle, checkpoint=given).findings) == 1
+
+
+# Canonical JSON --------------------------------------------------------------------------------------
+
+numbers = st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+plain_json = st.recursive(
+    st.none() | st.booleans() | numbers | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(plain_json)
+@settings(max_examples=300)
+def test_the_script_writes_canonical_json_as_rfc8785_does(value: Any) -> None:
+    written = canonical(value)
+    assert written == rfc8785.dumps(value) == canonical_json(value)
+    assert canonical(read_json(written)) == written
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+@settings(max_examples=1000)
+def test_the_script_writes_every_float_as_rfc8785_does(value: float) -> None:
+    assert canonical(value) == rfc8785.dumps(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"), (-0.0, "0"), (1.0, "1"), (-1.5, "-1.5"), (1e20, "1" + "0" * 20), (1e21, "1e+21"),
+        (123456789012345680000.0, "123456789012345680000"), (1e-6, "0.000001"), (1e-7, "1e-7"),
+        (1.5e-9, "1.5e-9"), (5e-324, "5e-324"), (1.7976931348623157e308, "1.7976931348623157e+308"),
+    ],
+)  # fmt: skip
+def test_floats_of_the_rfc_s_edges(value: float, text: str) -> None:
+    assert canonical(value).decode() == text
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 2**53, object(), {"a": (1,)}])
+def test_what_json_cannot_hold_is_refused(value: object) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        canonical(value)
+
+
+@pytest.mark.parametrize("data", [b'{"a":1,"a":2}', b"NaN", b"-Infinity", b"\xff", b""])
+def test_what_is_no_json_is_refused(data: bytes) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 -- the messages are json's
+        read_json(data)
