@@ -6,7 +6,10 @@ from typing import Literal
 
 import numpy as np
 
+from policy.errors import PolicyError
 from tasks.types import FloatArray, PreparedTable
+
+MOST_BYTES = 2_500_000_000
 
 Encoding = Literal["one-hot", "integer"]
 
@@ -16,8 +19,11 @@ def z_scored(table: PreparedTable, *, encoding: Encoding = "one-hot", clip: floa
 
     `clip` is the share cut off at either end of each numeric attribute. Only the features are
     imputed and clipped; published intervals come from the true values (Hu et al., 2026, section 4.3).
-    With `integer`, a category is its z-scored code, as in the paper.
+    With `integer`, a category is its z-scored code, as in the paper. Raises PolicyError where
+    one-hot features would take more than 2.5 GB.
     """
+    if encoding == "one-hot":
+        _check_width(table)
     columns = [_z(_clipped(_imputed(values), clip)) for values in table.numeric.T]
     if encoding == "integer":
         columns += [_z(codes.astype(np.float64)) for codes in table.codes.T]
@@ -25,6 +31,18 @@ def z_scored(table: PreparedTable, *, encoding: Encoding = "one-hot", clip: floa
     blocks = [np.column_stack(columns)] if columns else []
     blocks += [_one_hot(codes, len(table.domains[n])) for n, codes in _coded(table)]
     return np.concatenate(blocks, axis=1)
+
+
+def _check_width(table: PreparedTable) -> None:
+    """Raise PolicyError where one column a value would not fit in memory, before any work is done."""
+    width = len(table.numeric_names) + sum(len(domain) for domain in table.domains.values())
+    if 8 * width * table.n_records > MOST_BYTES:
+        raise PolicyError(
+            f"one-hot features of {width} columns and {table.n_records} rows would take "
+            f"{8e-9 * width * table.n_records:.0f} GB",
+            where="method.parameters.encoding",
+            mend="Set `encoding: integer`, or group the values of the widest quasi-identifier.",
+        )
 
 
 def unit_ranges(table: PreparedTable) -> FloatArray:

@@ -91,6 +91,7 @@ class ClassIndex:
     def sharing_some_but_few(self, boxes: Boxes, attribute: int, l_least: int) -> Words:
         """Return the classes with at least one, but under `l_least` sensitive values in common, (n, w)."""
         rows = self._present[attribute]
+        l_least = min(l_least, len(rows) + 1)  # no two classes have more values in common than there are
         at_least = [np.zeros((len(boxes), rows.shape[1]), dtype=np.uint64) for _ in range(l_least)]
         for value in np.flatnonzero(boxes.present[attribute].any(axis=0)).tolist():
             lines = boxes.present[attribute][:, value]

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from small import prepared, small_policy
 
+from policy.errors import PolicyError
+from tasks.representation import features
 from tasks.representation.features import ranks, unit_ranges, z_scored
 
 POLICY = small_policy()
@@ -65,3 +67,13 @@ def test_a_table_of_one_kind_of_attribute_has_features() -> None:
         table = prepared(policy, rows)
         assert {len(f(table)) for f in (z_scored, unit_ranges, ranks)} == {2}
         assert len(z_scored(table, encoding="integer")) == 2
+
+
+def test_one_hot_features_that_would_not_fit_are_refused_before_they_are_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table = prepared(small_policy({"city": {"type": "categorical"}}), [("a", "flu"), ("b", "hiv")])
+    monkeypatch.setattr(features, "MOST_BYTES", 31)
+    with pytest.raises(PolicyError, match="2 columns and 2 rows"):
+        features.z_scored(table)
+    assert features.z_scored(table, encoding="integer").shape == (2, 1)

@@ -253,6 +253,15 @@ def test_ages_move_by_the_policys_years_for_each_release_back() -> None:
     assert compatible_classes(boxes_of(now, space), two_back).tolist() == [[True, False]]
 
 
+def test_an_l_beyond_all_values_fails_every_pair_with_something_in_common() -> None:
+    now = classes_of([(30, "a", "x", "flu", "good"), (30, "a", "x", "hiv", "bad")])
+    space = space_of([now])
+    history = history_of([("r1", now)], space, POLICY)
+    assert history is not None
+    (found,) = pairwise(boxes_of(now, space), history, space, ["illness"], 2**40)
+    assert found.failing.tolist() == [True]
+
+
 def test_ages_move_both_ways_where_the_other_release_is_of_a_later_period() -> None:
     now = classes_of([(28, "a", "x", "flu", "good"), (28, "a", "x", "hiv", "bad")])
     then = classes_of([(29, "a", "y", "flu", "good"), (29, "a", "y", "cold", "bad")])
