@@ -112,7 +112,7 @@ def verify(chosen: argparse.Namespace) -> int:
             print(f"{finding.where}: {finding.what}")
         if not findings:
             n_releases = len(store.releases())
-            print(f"{n_releases} releases and {len(store.events())} events: nothing has been touched")
+            print(f"{n_releases} releases and {store.n_events()} events: nothing has been touched")
     return VerificationFailed.exit_code if findings else 0
 
 

@@ -180,7 +180,12 @@ def set_state(
 
 def approvers_demanded(con: Connection, candidate_id: str) -> int:
     """Return how many people must agree to a candidate by its own policy."""
-    approval = queries.policy(con, queries.candidate(con, candidate_id).policy_digest).get("approval") or {}
+    return approvers_of(queries.policy(con, queries.candidate(con, candidate_id).policy_digest))
+
+
+def approvers_of(policy: Mapping[str, Any]) -> int:
+    """Return how many people must agree by a policy's document."""
+    approval = policy.get("approval") or {}
     return int(approval.get("approvers", 0))
 
 

@@ -234,6 +234,11 @@ class ReleaseStore:
         with connect(self.root) as con:
             return queries.validations(con, series)
 
+    def overview(self, series: str | None = None) -> queries.Overview:
+        """Return what there is to list of one series or of all, with their gates in short."""
+        with connect(self.root) as con:
+            return queries.overview(con, series)
+
     def policy(self, digest: str) -> dict[str, Any]:
         """Return the policy document of that digest. Raises UsageError if none is kept."""
         with connect(self.root) as con:
@@ -285,6 +290,11 @@ class ReleaseStore:
                     mend="`releasegate verify` says more; nothing is released until the history is restored.",
                 )
         return found
+
+    def n_events(self) -> int:
+        """Return the number of the last event."""
+        with connect(self.root) as con:
+            return audit.log_head(con)[0]
 
     def events(self, after: int = 0) -> list[AuditEvent]:
         """Return the audit log from the event that follows number `after`."""
