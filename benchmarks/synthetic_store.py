@@ -169,7 +169,18 @@ class _Maker:
         )
         self._event("bob", "decision.approve", candidate_id, "looked at it", {**word, "approvers_needed": 1})
         self._state("bob", candidate_id, "approved")
-        manifest = pretty_json({"release_id": release_id, "files": STAGED, **bound})
+        manifest = pretty_json(
+            {
+                "release_id": release_id,
+                "series": series,
+                "period": period,
+                "number": number,
+                "candidate_id": candidate_id,
+                "summary": SUMMARY,
+                "files": STAGED,
+                **bound,
+            }
+        )
         files = {**STAGED, MANIFEST: sha256_hex(manifest)}
         facts = {"release": release_id, "files": files, "classes": classes_digest(CLASSES)}
         self._state("bob", candidate_id, "publishing", facts, action="publication.started")

@@ -57,6 +57,15 @@ def parser() -> argparse.ArgumentParser:
     _json(command)
 
     command = commands.add_parser("verify", help="check the log, the signatures and every published file")
+    command.add_argument(
+        "--checkpoint",
+        type=Path,
+        metavar="FILE",
+        help="a checkpoint kept elsewhere, that the log must go on from",
+    )
+    command.add_argument(
+        "--public-key", type=Path, metavar="FILE", help="a copy of public-key.pem kept elsewhere"
+    )
     _json(command)
 
     command = commands.add_parser("methods", help="list the methods that a policy can name")

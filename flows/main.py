@@ -104,7 +104,7 @@ def verify(chosen: argparse.Namespace) -> int:
     from release_store.verification import verify as verified
 
     store = ReleaseStore.open(chosen.store)
-    findings = verified(store)
+    findings = verified(store, checkpoint=chosen.checkpoint, public_key=chosen.public_key)
     if chosen.json:
         _write_json({"ok": not findings, "findings": [{"where": f.where, "what": f.what} for f in findings]})
     else:

@@ -122,6 +122,10 @@ def add_candidate(
     payload = {
         "candidate": record.candidate_id,
         "state": record.state,
+        "series": record.series,
+        "period": record.period,
+        "made_at": record.made_at,
+        "expires_at": record.expires_at,
         "candidate_digest": record.candidate_digest,
         "policy_digest": record.policy_digest,
         "input_digest": record.input_digest,

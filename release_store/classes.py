@@ -97,27 +97,31 @@ class KeptClasses:
         ).fetchall():
             self._attributes.setdefault(name, []).append((attribute[0], attribute[1], attribute[2]))
         self._values: dict[str, dict[int, tuple[str, ...]]] = {}
-        for name, position, values in con.execute(
-            "SELECT candidate_id, attribute, list(value ORDER BY value_no) FROM class_value "
+        for name, position, numbers, values in con.execute(
+            "SELECT candidate_id, attribute, list(value_no ORDER BY value_no), "
+            "list(value ORDER BY value_no) FROM class_value "
             "WHERE candidate_id IN (SELECT unnest(?)) GROUP BY candidate_id, attribute",
             [wanted],
         ).fetchall():
-            self._values.setdefault(name, {})[position] = tuple(values)
+            whole = numbers == list(range(len(numbers)))
+            self._values.setdefault(name, {})[position] = tuple(values) if whole else ()
         self._rows = {table: _Rows(con, table, columns, wanted) for table, columns in _LONG.items()}
 
     def of(self, candidate_id: str) -> EquivalenceClasses:
         """Return one candidate's classes. Raises StoreError if none are kept, or if they do not fit."""
         place = self._place[candidate_id]
         attributes = self._attributes.get(candidate_id, [])
-        sizes = self._rows["class_size"].of(place)
-        n = len(sizes["size"])
-        if not attributes and n == 0:
-            raise StoreError("its equivalence classes are not kept", where=candidate_id)
-        size = np.zeros(n, dtype=np.int64)
+        if [position for _, position, _ in attributes] != list(range(len(attributes))):
+            raise StoreError("its equivalence classes do not fit together", where=candidate_id)
         names = self._values.get(candidate_id, {})
-        found = EquivalenceClasses(size, {}, {}, {}, {})
         try:
+            sizes = self._rows["class_size"].of(place)
+            n = len(sizes["size"])
+            if not attributes and n == 0:
+                raise StoreError("its equivalence classes are not kept", where=candidate_id)
+            size = np.zeros(n, dtype=np.int64)
             size[sizes["class"]] = sizes["size"]
+            found = EquivalenceClasses(size, {}, {}, {}, {})
             for kind, position, name in attributes:
                 values = names.get(position, ())
                 if kind == "interval":
@@ -151,6 +155,8 @@ class _Rows:
         """Return the columns of one candidate, or of one of its attributes; a missing number is NaN."""
         start, end = self._starts[place], self._starts[place + 1]
         rows = {name: column[start:end] for name, column in self._columns.items()}
+        if (rows["class"] < 0).any() or ("value_no" in rows and (rows["value_no"] < _WHOLE).any()):
+            raise IndexError  # NumPy would count from the end
         if position is None:
             return rows
         chosen = rows.pop("attribute") == position
@@ -194,6 +200,8 @@ def _set(rows: dict[str, NDArray[Any]], n: int, values: tuple[str, ...]) -> SetC
 
 
 def _counts(rows: dict[str, NDArray[Any]], n: int, n_values: int) -> NDArray[np.int64]:
+    if (rows["value_no"] < 0).any():
+        raise IndexError
     counts = np.zeros((n, n_values), dtype=np.int64)
     counts[rows["class"], rows["value_no"]] = rows["records"]
     return counts

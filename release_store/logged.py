@@ -17,6 +17,7 @@ _DECISION = ("decision", "by", "reason", "at", "candidate_digest", "policy_diges
 class LoggedCandidate:
     """The events that moved a candidate, as texts, since there may be very many; and its decisions."""
 
+    actor: str
     first: str
     state: Any = None
     assessed: str | None = None
@@ -35,8 +36,12 @@ class LoggedCandidate:
 class LoggedRelease:
     """How often a release was published by the log, with what, and the state that the log left it in."""
 
-    published: list[dict[str, Any]] = field(default_factory=list)
+    published: list[str] = field(default_factory=list)  # texts
     state: Any = None
+
+    def publications(self) -> list[dict[str, Any]]:
+        """Return the payload of every event that published it."""
+        return [json.loads(text) for text in self.published]
 
 
 @dataclass
@@ -69,7 +74,7 @@ def read_log(con: duckdb.DuckDBPyConnection) -> Log:
                 log.findings += _broken(row, number, head, payload)
             number, head = row[0], row[8]
             log.hashes.append(head)
-            _note(log, row[3], row[4], row[6], payload or {})
+            _note(log, row, payload or {})
     return log
 
 
@@ -85,12 +90,13 @@ def _broken(row: tuple[Any, ...], number: int, head: str, payload: dict[str, Any
     return findings
 
 
-def _note(log: Log, action: str, subject: str, text: str, payload: dict[str, Any]) -> None:
+def _note(log: Log, row: tuple[Any, ...], payload: dict[str, Any]) -> None:
     """Keep what an event says of a candidate or a release."""
+    _, _, actor, action, subject, _, text, _, _ = row
     if not log.first:
         log.first = (action, payload)
     if "state" in payload and "candidate" in payload:
-        known = log.candidates.setdefault(str(payload["candidate"]), LoggedCandidate(text))
+        known = log.candidates.setdefault(str(payload["candidate"]), LoggedCandidate(actor, text))
         known.state = payload["state"]
         if action == "candidate.assessed":
             known.assessed = text
@@ -101,7 +107,6 @@ def _note(log: Log, action: str, subject: str, text: str, payload: dict[str, Any
         log.started.add(str(payload.get("release")))
     if action == "release.published":
         log.published.add(str(payload.get("release")))
-        kept = {name: payload.get(name) for name in ("files", "classes")}
-        log.releases.setdefault(subject, LoggedRelease()).published.append(kept)
+        log.releases.setdefault(subject, LoggedRelease()).published.append(text)
     if "release_state" in payload and "release" in payload:
         log.releases.setdefault(str(payload["release"]), LoggedRelease()).state = payload["release_state"]

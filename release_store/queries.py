@@ -11,7 +11,8 @@ from typing import Any
 import duckdb
 
 from policy.errors import StoreError, UsageError
-from release_store.canonical import digest_of, tree_digest
+from release_store.audit import canonical_payload
+from release_store.canonical import digest_of, iso, tree_digest
 from release_store.records import (
     CandidateRecord,
     CandidateState,
@@ -86,6 +87,20 @@ def candidates_of(con: Connection, candidate_ids: Sequence[str]) -> list[Candida
         f"{_CANDIDATE} WHERE candidate_id IN (SELECT unnest(?)) ORDER BY position", [list(candidate_ids)]
     ).fetchall()
     return [_candidate(row) for row in rows]
+
+
+def places(con: Connection) -> dict[str, int]:
+    """Return the place of each candidate in the order in which they were staged, from 1."""
+    return dict(con.execute("SELECT candidate_id, position FROM candidate ORDER BY candidate_id").fetchall())
+
+
+def misplaced(con: Connection, table: str) -> list[str]:
+    """Return the candidates whose rows in `table` are not numbered 0, 1, ... without a gap."""
+    rows = con.execute(
+        f"SELECT candidate_id FROM {table} GROUP BY candidate_id "
+        "HAVING min(position) <> 0 OR max(position) <> count(*) - 1 ORDER BY candidate_id"
+    ).fetchall()
+    return [name for (name,) in rows]
 
 
 def gates(con: Connection, candidate_id: str) -> list[GateResult]:
@@ -178,7 +193,7 @@ def validations(
             n_rows=n_rows,
             n_columns=n_columns,
             passed=passed,
-            results=tuple(_json(results)),
+            results=tuple(_json_list(results)),
             actor=actor,
             at=_moment(at),
         )
@@ -210,8 +225,7 @@ def policy(con: Connection, digest: str) -> dict[str, Any]:
     found = con.execute("SELECT document FROM policy WHERE digest = ?", [digest]).fetchone()
     if found is None:
         raise UsageError(f"there is no policy {digest!r} in the store")
-    document: dict[str, Any] = _json(found[0])
-    return document
+    return _json(found[0])
 
 
 def release(con: Connection, release_id: str) -> Release:
@@ -297,11 +311,27 @@ def _candidate(row: tuple[Any, ...]) -> CandidateRecord:
 
 
 def _moment(text: str) -> datetime:
-    return datetime.fromisoformat(text)
-
-
-def _json(text: str) -> Any:
+    """Read a time, which stands there as `iso` wrote it and in no other way."""
     try:
-        return json.loads(text)
+        found = datetime.fromisoformat(text)
+        if iso(found) == text:
+            return found
+    except ValueError:
+        pass
+    raise StoreError("the database holds text where a time was written")
+
+
+def _json(text: str) -> dict[str, Any]:
+    """Read an object, which stands there as canonical JSON and in no other way."""
+    found = canonical_payload(text)
+    if found is None:
+        raise StoreError("the database holds text where JSON was written")
+    return found
+
+
+def _json_list(text: str) -> list[Any]:
+    try:
+        found: list[Any] = json.loads(text)
     except ValueError:
         raise StoreError("the database holds text where JSON was written") from None
+    return found

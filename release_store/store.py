@@ -65,9 +65,10 @@ class ReleaseStore:
         store_id = str(uuid.uuid4())
         with connect(root, create=True):
             pass
+        created_at = iso(utc_now())
         with transaction(root) as con:
             con.execute(
-                "INSERT INTO store_info VALUES ('store_id', ?), ('created_at', ?)", [store_id, iso(utc_now())]
+                "INSERT INTO store_info VALUES ('store_id', ?), ('created_at', ?)", [store_id, created_at]
             )
             audit.append(
                 con,
@@ -75,7 +76,7 @@ class ReleaseStore:
                 "store.created",
                 store_id,
                 "",
-                {"store_id": store_id, "public_key": keys.public_hex(key)},
+                {"store_id": store_id, "public_key": keys.public_hex(key), "created_at": created_at},
             )
         return cls(root, store_id)
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import duckdb
 
-from policy.errors import ReleaseGateError
+from policy.errors import ReleaseGateError, UsageError
 from release_store import keys, queries
 from release_store.announcement import LATEST, catalog, latest_release, link_target
 from release_store.audit import Finding
-from release_store.canonical import digest_of, plain, pretty_json
+from release_store.canonical import digest_of, iso, plain, pretty_json
 from release_store.changes import approvers_of, gate_document
 from release_store.classes import KeptClasses, class_numbers, classes_digest
 from release_store.connection import connect
@@ -24,6 +24,7 @@ from release_store.decisions import decision_document, same_person
 from release_store.logged import Log, read_log
 from release_store.public_files import (
     CATALOG,
+    MANIFEST,
     checkpoint_file,
     differing_files,
     release_folder,
@@ -41,6 +42,9 @@ from release_store.store import ReleaseStore
 
 __all__ = ["Finding", "verify"]
 
+_STAGED_LATER = ("series", "period", "made_at", "expires_at")  # not in the events of the first stores
+_PUBLISHED_LATER = ("number", "published_at")
+_IN_MANIFEST = ("release_id", "series", "period", "number", "candidate_id", "summary")
 _GUARDED = ("event", "policy", "gate_result", "decision", "release_file")
 _BATCH = 500
 _MOST_CLASSES = 200_000  # of all candidates of a batch; a single one may have more
@@ -61,6 +65,10 @@ class _View:
     @cached_property
     def store_id(self) -> str:
         return queries.store_info(self.con, "store_id")
+
+    @cached_property
+    def created_at(self) -> str:
+        return queries.store_info(self.con, "created_at")
 
     def policy(self, digest: str) -> dict[str, Any]:
         if digest not in self._policies:
@@ -97,11 +105,17 @@ class _Batch:
         return KeptClasses(self.con, self.candidate_ids)
 
 
-def verify(store: ReleaseStore) -> list[Finding]:
+def verify(
+    store: ReleaseStore, *, checkpoint: Path | None = None, public_key: Path | None = None
+) -> list[Finding]:
     """Return everything in the store that is not as it was written; nothing if all is well.
 
-    Damage of any kind (a missing file, broken JSON, a cut log) is a finding, never an exception.
+    `checkpoint` and `public_key` are files that somebody kept outside the store: the log must go on from
+    that checkpoint, and the store's key must be that key. Damage of any kind (a missing file, broken JSON,
+    a cut log) is a finding, never an exception. Raises UsageError where a file that was kept cannot be read.
     """
+    kept_key = keys.read_public_file(public_key) if public_key else None
+    kept_checkpoint = _kept_checkpoint(checkpoint) if checkpoint else None
     findings: list[Finding] = []
     try:
         with connect(store.root) as con:
@@ -109,8 +123,16 @@ def verify(store: ReleaseStore) -> list[Finding]:
             log = read_log(con)
             view = _View(store.root, con, log, keys.read_public_hex(store.root))
             findings += log.findings
-            for check in (_store, _guards, _candidates, _releases):
+            for check in (_store, _guards, _places, _candidates, _releases):
                 findings += _guarded(store.root.name, check, view)
+            if kept_key is not None and kept_key != view.public_key:
+                findings.append(Finding(keys.PUBLIC_KEY_FILE, f"is not the key kept in {public_key}"))
+            if kept_checkpoint is not None:
+                trusted = kept_key or view.public_key
+                size, wrong = _guarded_statement(view, kept_checkpoint, trusted)
+                findings += [Finding(str(checkpoint), what) for what in wrong]
+                if size > view.log.size:
+                    findings.append(_cut(view, size))
     except ReleaseGateError as error:
         findings.append(Finding(error.where or store.root.name, error.finding))
     return findings
@@ -138,6 +160,8 @@ def _store(view: _View) -> list[Finding]:
         findings.append(
             Finding(keys.PUBLIC_KEY_FILE, f"is not the public half of {keys.key_path(view.root)}")
         )
+    if "created_at" in payload and view.created_at != payload["created_at"]:
+        findings.append(Finding("created_at", "is not the one that was logged"))
     if view.store_id != payload.get("store_id"):
         findings.append(Finding("store_id", "is not the one that the store began with"))
     return findings
@@ -156,6 +180,20 @@ def _guards(view: _View) -> list[Finding]:
     present = {row[0] for row in view.con.execute("SELECT trigger_name FROM duckdb_triggers()").fetchall()}
     wanted = {f"{table}_keeps_{what}" for table in _GUARDED for what in ("updates", "deletes")}
     return [Finding(name, "the trigger was dropped") for name in sorted(wanted - present)]
+
+
+def _places(view: _View) -> list[Finding]:
+    """Candidates, gate results and decisions stand in the order of the log, numbered without a gap."""
+    findings = [
+        Finding(name, f"the places of its rows in {table} are not those that they were given")
+        for table in ("gate_result", "decision")
+        for name in queries.misplaced(view.con, table)
+    ]
+    logged = list(view.log.candidates)
+    for name, place in queries.places(view.con).items():
+        if not 0 < place <= len(logged) or logged[place - 1] != name:
+            findings.append(Finding(name, "is not in the place that the log gives it"))
+    return findings
 
 
 def _candidates(view: _View) -> list[Finding]:
@@ -204,11 +242,19 @@ def _candidate(view: _View, batch: _Batch, record: CandidateRecord) -> list[Find
         ("history_head", record.history_head),
         ("files", batch.files.get(name, {})),
         ("summary", plain(record.summary)),
+        ("series", record.series),
+        ("period", record.period),
+        ("made_at", iso(record.made_at)),
+        ("expires_at", iso(record.expires_at) if record.expires_at else None),
     ):
+        if field_name in _STAGED_LATER and field_name not in staged:
+            continue
         if not _same(staged.get(field_name), kept):
             findings.append(
                 Finding(name, f"its {field_name} is not the one that was logged when it was staged")
             )
+    if logged.actor != record.made_by:
+        findings.append(Finding(name, "was not made by the person whom the log names"))
     if view.digest_of_policy(record.policy_digest) != record.policy_digest:
         findings.append(Finding(name, "the policy that is kept is not the one that it was made by"))
     if not _same(logged.gates(), [gate_document(one) for one in batch.gates.get(name, [])]):
@@ -272,6 +318,7 @@ def _weights(view: _View) -> dict[str, int]:
 def _release(view: _View, batch: _Batch, release: Release, record: CandidateRecord | None) -> list[Finding]:
     name = release.release_id
     findings = _guarded(name, _files, view, release)
+    findings += _guarded(name, _manifest, view, release)
     findings += _guarded(name, _publication_event, view, release)
     findings += _guarded(name, _classes, view, batch, release)
     return findings + _guarded(name, _admission, view, batch, release, record)
@@ -291,6 +338,21 @@ def _files(view: _View, release: Release) -> list[Finding]:
     return findings
 
 
+def _manifest(view: _View, release: Release) -> list[Finding]:
+    """The manifest, whose digest the log holds, says what the history says of the release."""
+    name = release.release_id
+    try:
+        text = (release_folder(view.root, release.series, name) / MANIFEST).read_text(encoding="utf-8")
+        found: Any = json.loads(text)
+    except (OSError, ValueError):
+        return []  # found already: it is missing, or not the file that was published
+    return [
+        Finding(name, f"its {field_name} is not the one in its manifest")
+        for field_name in _IN_MANIFEST
+        if not _same(found.get(field_name), plain(getattr(release, field_name)))
+    ]
+
+
 def _publication_event(view: _View, release: Release) -> list[Finding]:
     """The release was published once, with these files, and is in the state that the log left it in."""
     name = release.release_id
@@ -299,8 +361,17 @@ def _publication_event(view: _View, release: Release) -> list[Finding]:
     if logged is None or n_published != 1:
         return [Finding(name, f"was published {n_published} times by the log")]
     findings = []
-    if not _same(logged.published[0]["files"], release.files):
+    (said,) = logged.publications()
+    if not _same(said.get("files"), release.files):
         findings.append(Finding(name, "its files' digests are not those that were logged"))
+    kept = {"number": release.number, "published_at": iso(release.published_at)}
+    findings += [
+        Finding(name, f"its {field_name} is not the one that was logged")
+        for field_name in _PUBLISHED_LATER
+        if field_name in said and not _same(said[field_name], kept[field_name])
+    ]
+    if said.get("candidate") != release.candidate_id:
+        findings.append(Finding(name, "is kept with another candidate than the log's"))
     if logged.state != release.state:
         findings.append(Finding(name, f"is {release.state}, but the log left it {logged.state}"))
     return findings
@@ -309,7 +380,7 @@ def _publication_event(view: _View, release: Release) -> list[Finding]:
 def _classes(view: _View, batch: _Batch, release: Release) -> list[Finding]:
     """Later releases are compared with the classes that were judged."""
     logged = view.log.releases.get(release.release_id)
-    judged = {one["classes"] for one in logged.published} if logged else set()
+    judged = {one.get("classes") for one in logged.publications()} if logged else set()
     if judged == {classes_digest(batch.classes.of(release.candidate_id))}:
         return []
     return [Finding(release.release_id, "its equivalence classes are not those that were judged")]
@@ -349,18 +420,48 @@ def _checkpoints(view: _View, releases: list[Release]) -> list[Finding]:
         size, wrong = _checkpoint(view, path)
         newest = max(newest, size)
         findings += [Finding(f"{path.parent.name}/{path.name}", what) for what in wrong]
-    if newest > (seen := view.log.size):
-        findings.append(Finding("log", f"has {seen} events, and a signed checkpoint saw {newest}"))
+    if newest > view.log.size:
+        findings.append(_cut(view, newest))
     return findings
+
+
+def _cut(view: _View, size: int) -> Finding:
+    return Finding("log", f"has {view.log.size} events, and a signed checkpoint saw {size}")
 
 
 def _checkpoint(view: _View, path: Path) -> tuple[int, list[str]]:
     """Return the size that a checkpoint signs (0 if it does not hold), and what is wrong with it."""
     try:
-        found: Any = json.loads(path.read_text(encoding="utf-8"))
+        data = path.read_bytes()
+        found: Any = json.loads(data)
     except (OSError, ValueError):
         return 0, ["is missing or no JSON"]
-    trusted = view.public_key
+    size, wrong = _statement(view, found, view.public_key)
+    if not wrong and data != pretty_json(found):
+        wrong = ["is not written as it was"]
+    return size, wrong
+
+
+def _kept_checkpoint(path: Path) -> Any:
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"the checkpoint cannot be read ({type(error).__name__})",
+            where=str(path),
+            mend="Give a checkpoint that was copied from beside a release.",
+        ) from None
+
+
+def _guarded_statement(view: _View, found: Any, trusted: str | None) -> tuple[int, list[str]]:
+    try:
+        return _statement(view, found, trusted)
+    except (ReleaseGateError, duckdb.Error):
+        return 0, ["cannot be compared with the store"]
+
+
+def _statement(view: _View, found: Any, trusted: str | None) -> tuple[int, list[str]]:
+    """Return the size that a signed statement gives the log (0 if it does not hold), and what is wrong."""
     if not isinstance(found, dict) or trusted is None or not keys.signature_holds(found, trusted):
         return 0, ["is not signed by the store's key as it stands"]
     if found["store_id"] != view.store_id:
