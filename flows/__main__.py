@@ -62,8 +62,10 @@ def parser() -> argparse.ArgumentParser:
 
     command = commands.add_parser("verify", help="check the log, the signatures and every published file")
     command.add_argument("bundle", nargs="?", type=Path, metavar="BUNDLE", help="check this evidence instead")
-    command.add_argument("--public-key", metavar="FILE|HEX", help="the key to trust, for a bundle")
-    command.add_argument("--checkpoint", type=Path, metavar="FILE", help="one kept earlier, for a bundle")
+    command.add_argument("--public-key", metavar="FILE|HEX", help="the key to trust, kept elsewhere")
+    command.add_argument(
+        "--checkpoint", type=Path, metavar="FILE", help="one kept elsewhere, that the log must go on from"
+    )
     _json(command)
 
     command = commands.add_parser("methods", help="list the methods that a policy can name")

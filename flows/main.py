@@ -110,16 +110,14 @@ def evidence(chosen: argparse.Namespace) -> int:
 
 def verify(chosen: argparse.Namespace) -> int:
     """Check the whole store, or one bundle; one line a finding."""
-    from policy.errors import UsageError, VerificationFailed
+    from policy.errors import VerificationFailed
     from release_store.store import ReleaseStore
     from release_store.verification import verify as verified
 
     if chosen.bundle is not None:
         return _verify_bundle(chosen)
-    if chosen.public_key is not None or chosen.checkpoint is not None:
-        raise UsageError("--public-key and --checkpoint go with a bundle", mend="Name the bundle too.")
     store = ReleaseStore.open(chosen.store)
-    findings = verified(store)
+    findings = verified(store, checkpoint=chosen.checkpoint, public_key=chosen.public_key)
     if chosen.json:
         _write_json({"ok": not findings, "findings": [{"where": f.where, "what": f.what} for f in findings]})
     else:
@@ -127,7 +125,7 @@ def verify(chosen: argparse.Namespace) -> int:
             print(f"{finding.where}: {finding.what}")
         if not findings:
             n_releases = len(store.releases())
-            print(f"{n_releases} releases and {len(store.events())} events: nothing has been touched")
+            print(f"{n_releases} releases and {store.n_events()} events: nothing has been touched")
     return VerificationFailed.exit_code if findings else 0
 
 

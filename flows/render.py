@@ -10,10 +10,14 @@ from rich.table import Table
 
 from flows.outcome import Outcome, over_max_group_size
 from policy.errors import UsageError, did_you_mean
-from release_store.records import CandidateState, GateResult, Verdict
+from release_store.queries import GateSummary
+from release_store.records import GateResult, Verdict
 from release_store.store import ReleaseStore
 
 Document = dict[str, Any]
+_NUMBERS = ("rows", "left out", "k", "NCP")  # columns to the right
+_MOST_ROWS = 200  # that rich lays out
+_NO_GATES = GateSummary(0, 0, (), None, None)
 _MARK = {Verdict.PASS: "[green]✓ pass[/]", Verdict.FAIL: "[red]✗ fail[/]"}
 
 
@@ -109,15 +113,13 @@ def gate_table(gates: tuple[GateResult, ...] | list[GateResult]) -> Table:
 
 def history_document(store: ReleaseStore, series: str | None) -> Document:
     """Return releases and candidates as JSON values. Raises UsageError for a series unknown to the store."""
-    releases, candidates = store.releases(series), store.candidates(series)
-    validations = store.validations(series)
-    if series is not None and not candidates and not validations:
-        known = sorted({c.series for c in store.candidates()} | {v.series for v in store.validations()})
+    found = store.overview(series)
+    if series is not None and series not in found.known_series:
+        known = found.known_series
         raise UsageError(
             f"unknown series '{series}'{did_you_mean(series, known)}",
             mend=f"Known series: {', '.join(known)}." if known else "The store holds no series yet.",
         )
-    gates = {release.release_id: store.gates(release.candidate_id) for release in releases}
     return {
         "releases": [
             {
@@ -130,12 +132,13 @@ def history_document(store: ReleaseStore, series: str | None) -> Document:
                 "method": release.summary.get("method"),
                 "rows": release.summary.get("n_source"),
                 "published_rows": release.summary.get("n_published"),
-                "ncp": _value(gates[release.release_id], "ncp"),
-                "k": _value(gates[release.release_id], "k"),
-                "gates_passed": sum(g.verdict is Verdict.PASS for g in gates[release.release_id]),
-                "gates": len(gates[release.release_id]),
+                "ncp": gates.ncp,
+                "k": gates.k,
+                "gates_passed": gates.passed,
+                "gates": gates.n,
             }
-            for release in releases
+            for release in found.releases
+            for gates in (found.gates.get(release.candidate_id, _NO_GATES),)
         ],
         "candidates": [
             {
@@ -145,12 +148,9 @@ def history_document(store: ReleaseStore, series: str | None) -> Document:
                 "state": str(candidate.state),
                 "made_by": candidate.made_by,
                 "made_at": candidate.made_at.isoformat(),
-                "failing": [
-                    g.gate for g in store.gates(candidate.candidate_id) if g.verdict is not Verdict.PASS
-                ],
+                "failing": list(found.gates.get(candidate.candidate_id, _NO_GATES).failing),
             }
-            for candidate in candidates
-            if candidate.state is not CandidateState.PUBLISHED
+            for candidate in found.unpublished
         ],
         "refused_inputs": [
             {
@@ -159,18 +159,13 @@ def history_document(store: ReleaseStore, series: str | None) -> Document:
                 "at": v.at.isoformat(),
                 "failed": _failed_expectations(v.results),
             }
-            for v in validations
-            if not v.passed
+            for v in found.refused
         ],
     }
 
 
 def _failed_expectations(results: Any) -> list[str]:
     return [f"{r.get('column') or 'table'}: {r.get('expectation')}" for r in results if not r.get("passed")]
-
-
-def _value(gates: list[GateResult], name: str) -> float | None:
-    return next((gate.value for gate in gates if gate.gate == name), None)
 
 
 def show_history(store: ReleaseStore, series: str | None) -> None:
@@ -180,8 +175,8 @@ def show_history(store: ReleaseStore, series: str | None) -> None:
     if not any(document.values()):
         out.print("nothing has been released yet; next: releasegate run POLICY")
         return
-    tables = (
-        _titled(
+    tables: tuple[tuple[str, tuple[str, ...], list[tuple[str, ...]]], ...] = (
+        (
             "Releases",
             ("release", "period", "state", "published", "method", "rows", "left out", "k", "NCP", "gates"),
             [
@@ -190,7 +185,7 @@ def show_history(store: ReleaseStore, series: str | None) -> None:
                     row["period"],
                     row["state"],
                     _minute(row["published_at"]),
-                    row["method"],
+                    row["method"] or "",
                     str(row["published_rows"]),
                     str(row["rows"] - row["published_rows"]),
                     f"{row['k']:.0f}",
@@ -200,7 +195,7 @@ def show_history(store: ReleaseStore, series: str | None) -> None:
                 for row in document["releases"]
             ],
         ),
-        _titled(
+        (
             "Candidates not published",
             ("candidate", "period", "state", "made by", "made", "held back by"),
             [
@@ -215,7 +210,7 @@ def show_history(store: ReleaseStore, series: str | None) -> None:
                 for row in document["candidates"]
             ],
         ),
-        _titled(
+        (
             "Inputs refused",
             ("series", "period", "at", "expectations that failed"),
             [
@@ -224,16 +219,39 @@ def show_history(store: ReleaseStore, series: str | None) -> None:
             ],
         ),
     )
-    for number, table in enumerate(table for table in tables if table.row_count):
+    for number, (title, columns, rows) in enumerate(table for table in tables if table[2]):
         if number:
             out.print()
-        out.print(table)
+        if len(rows) > _MOST_ROWS:
+            out.file.write(_plain_table(title, columns, rows))
+        else:
+            out.print(_titled(title, columns, rows))
+
+
+def _plain_table(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """Return what `_titled` shows, without style: for thousands of rows, where rich takes many seconds."""
+    from rich.cells import cell_len
+    from rich.markup import render
+
+    lines = [columns, *(tuple(render(c).plain if "\\" in c else c for c in row) for row in rows)]
+    widths = [
+        max(len(cell) if cell.isascii() else cell_len(cell) for cell in column)
+        for column in zip(*lines, strict=True)
+    ]
+    padded = []
+    for line in lines:
+        cells = []
+        for name, cell, width in zip(columns, line, widths, strict=True):
+            space = " " * (width - (len(cell) if cell.isascii() else cell_len(cell)))
+            cells.append(space + cell if name in _NUMBERS else cell + space)
+        padded.append("  ".join(cells).rstrip())
+    return "\n".join([title, *padded]) + "\n"
 
 
 def _titled(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
     for name in columns:
-        table.add_column(name, justify="right" if name in ("rows", "left out", "k", "NCP") else "left")
+        table.add_column(name, justify="right" if name in _NUMBERS else "left")
     for row in rows:
         table.add_row(*row)
     return table

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from json.encoder import encode_basestring
 from typing import Any
 
 import duckdb
@@ -14,6 +15,8 @@ from release_store.canonical import canonical_json, digest_of, iso, plain, sha25
 from release_store.records import AuditEvent
 
 GENESIS = "0" * 64
+_BATCH = 20_000
+_COLUMNS = "number, at_utc, actor, action, object, reason, payload, previous, hash"
 
 
 @dataclass(frozen=True)
@@ -73,13 +76,9 @@ def log_head(con: duckdb.DuckDBPyConnection) -> tuple[int, str]:
 
 def read_events(con: duckdb.DuckDBPyConnection, after: int = 0) -> list[AuditEvent]:
     """Return the events whose number is greater than `after`, in order."""
-    rows = con.execute(
-        "SELECT number, at_utc, actor, action, object, reason, payload, previous, hash "
-        "FROM event WHERE number > ? ORDER BY number",
-        [after],
-    ).fetchall()
     return [
         AuditEvent(number, at, actor, action, subject, reason, _payload(payload), previous, own)
+        for rows in read_rows(con, after)
         for number, at, actor, action, subject, reason, payload, previous, own in rows
     ]
 
@@ -106,6 +105,24 @@ def read_events_about(
     ]
 
 
+def read_rows(con: duckdb.DuckDBPyConnection, after: int = 0) -> Iterator[list[tuple[Any, ...]]]:
+    """Yield the events whose number is greater than `after`, in order, as they are kept, by the thousand.
+
+    A row is number, at, actor, action, object, reason, the payload's text, previous, hash.
+    """
+    while True:
+        # By ranges of numbers: one sorted pass over a long log would hold all of it in memory.
+        found = con.execute("SELECT min(number) FROM event WHERE number > ?", [after]).fetchone()
+        if found is None or found[0] is None:
+            return
+        first = int(found[0])
+        yield con.execute(
+            f"SELECT {_COLUMNS} FROM event WHERE number >= ? AND number < ? ORDER BY number",
+            [first, first + _BATCH],
+        ).fetchall()
+        after = first + _BATCH - 1
+
+
 def event_hash(event: AuditEvent) -> str:
     """Return the hash that `event` must carry: SHA-256 of all its other fields as canonical JSON."""
     return digest_of(
@@ -120,6 +137,43 @@ def event_hash(event: AuditEvent) -> str:
             "previous": event.previous,
         }
     )
+
+
+def hash_of_texts(
+    number: int,
+    at: str,
+    actor: str,
+    action: str,
+    object: str,  # noqa: A002 -- the event's own word
+    reason: str,
+    payload: str,
+    previous: str,
+) -> str:
+    """Return what `event_hash` returns, from the payload's canonical text: for logs of a million events."""
+    text = encode_basestring
+    return sha256_hex(
+        f'{{"action":{text(action)},"actor":{text(actor)},"at":{text(at)},"number":{number},'
+        f'"object":{text(object)},"payload":{payload},"previous":{text(previous)},'
+        f'"reason":{text(reason)}}}'.encode()
+    )
+
+
+def canonical_payload(text: str) -> dict[str, Any] | None:
+    """Return the payload that `text` holds, or None if it is not canonical JSON."""
+    if text.isascii():
+        try:
+            found, _ = _PLAIN.raw_decode(text)
+            if isinstance(found, dict) and _WRITER.encode(found) == text:
+                return found
+        except (ValueError, RecursionError):
+            pass  # perhaps canonical in a way that only the whole rules tell
+    try:
+        found = json.loads(text, parse_int=_number)
+        if isinstance(found, dict) and canonical_json(found) == text.encode():
+            return found
+    except (ValueError, StoreError, RecursionError):
+        pass
+    return None
 
 
 def check_chain(events: Sequence[AuditEvent]) -> list[Finding]:
@@ -147,15 +201,33 @@ def _hash_or_none(event: AuditEvent) -> str | None:
 
 def _payload(text: str) -> dict[str, Any]:
     """Read a payload; one that is not canonical JSON any more becomes something that fails its hash."""
-    try:
-        found = json.loads(text, parse_int=_number)
-        if isinstance(found, dict) and canonical_json(found) == text.encode():
-            return found
-    except (ValueError, StoreError, RecursionError):
-        pass
-    return {"unreadable": sha256_hex(text.encode())}
+    found = canonical_payload(text)
+    return {"unreadable": sha256_hex(text.encode())} if found is None else found
 
 
 def _number(text: str) -> int | float:
     """Read a whole number as it was written: canonical JSON has only floats beyond 2**53."""
     return int(text) if abs(int(text)) < 2**53 else float(text)
+
+
+def _plain_int(text: str) -> int:
+    if len(text) > 15:
+        raise ValueError
+    return int(text)
+
+
+def _plain_float(text: str) -> float:
+    """Read a number that Python and RFC 8785 write alike; raise ValueError for any other."""
+    found = float(text)
+    if not 1e-4 <= abs(found) < 1e16 or found.is_integer():
+        raise ValueError
+    return found
+
+
+def _no_constant(text: str) -> float:
+    raise ValueError(text)
+
+
+# Python's own reader and writer, which are fast, for texts of which they make what RFC 8785 makes.
+_PLAIN = json.JSONDecoder(parse_int=_plain_int, parse_float=_plain_float, parse_constant=_no_constant)
+_WRITER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)

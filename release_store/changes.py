@@ -122,6 +122,10 @@ def add_candidate(
     payload = {
         "candidate": record.candidate_id,
         "state": record.state,
+        "series": record.series,
+        "period": record.period,
+        "made_at": record.made_at,
+        "expires_at": record.expires_at,
         "candidate_digest": record.candidate_digest,
         "policy_digest": record.policy_digest,
         "input_digest": record.input_digest,
@@ -180,7 +184,12 @@ def set_state(
 
 def approvers_demanded(con: Connection, candidate_id: str) -> int:
     """Return how many people must agree to a candidate by its own policy."""
-    approval = queries.policy(con, queries.candidate(con, candidate_id).policy_digest).get("approval") or {}
+    return approvers_of(queries.policy(con, queries.candidate(con, candidate_id).policy_digest))
+
+
+def approvers_of(policy: Mapping[str, Any]) -> int:
+    """Return how many people must agree by a policy's document."""
+    approval = policy.get("approval") or {}
     return int(approval.get("approvers", 0))
 
 

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from policy.errors import StoreError
 from release_store.canonical import canonical_json
 from release_store.records import EquivalenceClasses, SetCells
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 _TABLES = ("class_attribute", "class_size", "class_interval", "class_value", "class_set", "class_count")
+_LONG = {
+    "class_size": "class, size",
+    "class_interval": "attribute, class, low, high",
+    "class_set": "attribute, class, value_no",
+    "class_count": "attribute, class, value_no, records",
+}
 _WHOLE = -1  # in class_set: the class covers every value, those outside the list too
 
 
@@ -66,31 +75,92 @@ def delete_classes(con: duckdb.DuckDBPyConnection, candidate_id: str) -> None:
 
 def read_classes(con: duckdb.DuckDBPyConnection, candidate_id: str) -> EquivalenceClasses:
     """Return the classes kept for a candidate. Raises StoreError if none are, or if they do not fit."""
-    attributes = con.execute(
-        "SELECT kind, position, attribute FROM class_attribute WHERE candidate_id = ? ORDER BY position",
-        [candidate_id],
-    ).fetchall()
-    sizes = _columns(con, "class_size", "class, size", candidate_id)
-    n = len(sizes["size"])
-    if not attributes and n == 0:
-        raise StoreError("its equivalence classes are not kept", where=candidate_id)
-    size = np.zeros(n, dtype=np.int64)
-    names = _value_names(con, candidate_id)
-    found = EquivalenceClasses(size, {}, {}, {}, {})
-    try:
-        size[sizes["class"]] = sizes["size"]
-        for kind, position, name in attributes:
-            values = names.get(position, ())
-            if kind == "interval":
-                found.intervals[name] = _read_interval(con, candidate_id, position, n)
-            elif kind == "set":
-                found.sets[name] = _read_set(con, candidate_id, position, n, values)
-            else:
-                found.sensitive_values[name] = values
-                found.counts[name] = _read_counts(con, candidate_id, position, n, len(values))
-    except IndexError:
-        raise StoreError("its equivalence classes do not fit together", where=candidate_id) from None
-    return found
+    return KeptClasses(con, [candidate_id]).of(candidate_id)
+
+
+def class_numbers(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    """Return how many classes are kept for each candidate."""
+    return dict(con.execute("SELECT candidate_id, count(*) FROM class_size GROUP BY candidate_id").fetchall())
+
+
+class KeptClasses:
+    """The classes of several candidates, read with one query a table."""
+
+    def __init__(self, con: duckdb.DuckDBPyConnection, candidate_ids: Sequence[str]) -> None:
+        self._place = {name: place for place, name in enumerate(candidate_ids)}
+        wanted = list(candidate_ids)
+        self._attributes: dict[str, list[tuple[str, int, str]]] = {}
+        for name, *attribute in con.execute(
+            "SELECT candidate_id, kind, position, attribute FROM class_attribute "
+            "WHERE candidate_id IN (SELECT unnest(?)) ORDER BY candidate_id, position",
+            [wanted],
+        ).fetchall():
+            self._attributes.setdefault(name, []).append((attribute[0], attribute[1], attribute[2]))
+        self._values: dict[str, dict[int, tuple[str, ...]]] = {}
+        for name, position, numbers, values in con.execute(
+            "SELECT candidate_id, attribute, list(value_no ORDER BY value_no), "
+            "list(value ORDER BY value_no) FROM class_value "
+            "WHERE candidate_id IN (SELECT unnest(?)) GROUP BY candidate_id, attribute",
+            [wanted],
+        ).fetchall():
+            whole = numbers == list(range(len(numbers)))
+            self._values.setdefault(name, {})[position] = tuple(values) if whole else ()
+        self._rows = {table: _Rows(con, table, columns, wanted) for table, columns in _LONG.items()}
+
+    def of(self, candidate_id: str) -> EquivalenceClasses:
+        """Return one candidate's classes. Raises StoreError if none are kept, or if they do not fit."""
+        place = self._place[candidate_id]
+        attributes = self._attributes.get(candidate_id, [])
+        if [position for _, position, _ in attributes] != list(range(len(attributes))):
+            raise StoreError("its equivalence classes do not fit together", where=candidate_id)
+        names = self._values.get(candidate_id, {})
+        try:
+            sizes = self._rows["class_size"].of(place)
+            n = len(sizes["size"])
+            if not attributes and n == 0:
+                raise StoreError("its equivalence classes are not kept", where=candidate_id)
+            size = np.zeros(n, dtype=np.int64)
+            size[sizes["class"]] = sizes["size"]
+            found = EquivalenceClasses(size, {}, {}, {}, {})
+            for kind, position, name in attributes:
+                values = names.get(position, ())
+                if kind == "interval":
+                    found.intervals[name] = _interval(self._rows["class_interval"].of(place, position), n)
+                elif kind == "set":
+                    found.sets[name] = _set(self._rows["class_set"].of(place, position), n, values)
+                else:
+                    found.sensitive_values[name] = values
+                    rows = self._rows["class_count"].of(place, position)
+                    found.counts[name] = _counts(rows, n, len(values))
+        except IndexError:
+            raise StoreError("its equivalence classes do not fit together", where=candidate_id) from None
+        return found
+
+
+class _Rows:
+    """The columns of one long table for several candidates, sorted by candidate."""
+
+    def __init__(
+        self, con: duckdb.DuckDBPyConnection, table: str, columns: str, candidate_ids: list[str]
+    ) -> None:
+        found = con.execute(
+            f"SELECT list_position(?, candidate_id) - 1 AS place, {columns} FROM {table} "
+            "WHERE candidate_id IN (SELECT unnest(?)) ORDER BY place",
+            [candidate_ids, candidate_ids],
+        ).fetchnumpy()
+        self._columns = {name: _filled(np.ma.asarray(array)) for name, array in found.items()}
+        self._starts = np.searchsorted(self._columns.pop("place"), np.arange(len(candidate_ids) + 1))
+
+    def of(self, place: int, position: int | None = None) -> dict[str, NDArray[Any]]:
+        """Return the columns of one candidate, or of one of its attributes; a missing number is NaN."""
+        start, end = self._starts[place], self._starts[place + 1]
+        rows = {name: column[start:end] for name, column in self._columns.items()}
+        if (rows["class"] < 0).any() or ("value_no" in rows and (rows["value_no"] < _WHOLE).any()):
+            raise IndexError  # NumPy would count from the end
+        if position is None:
+            return rows
+        chosen = rows.pop("attribute") == position
+        return {name: column[chosen] for name, column in rows.items()}
 
 
 def classes_digest(classes: EquivalenceClasses) -> str:
@@ -113,20 +183,14 @@ def classes_digest(classes: EquivalenceClasses) -> str:
     return digest.hexdigest()
 
 
-def _read_interval(
-    con: duckdb.DuckDBPyConnection, candidate_id: str, position: int, n: int
-) -> NDArray[np.float64]:
-    rows = _columns(con, "class_interval", "class, low, high", candidate_id, position)
+def _interval(rows: dict[str, NDArray[Any]], n: int) -> NDArray[np.float64]:
     bounds = np.full((n, 2), np.nan)
     bounds[rows["class"], 0] = rows["low"]
     bounds[rows["class"], 1] = rows["high"]
     return bounds
 
 
-def _read_set(
-    con: duckdb.DuckDBPyConnection, candidate_id: str, position: int, n: int, values: tuple[str, ...]
-) -> SetCells:
-    rows = _columns(con, "class_set", "class, value_no", candidate_id, position)
+def _set(rows: dict[str, NDArray[Any]], n: int, values: tuple[str, ...]) -> SetCells:
     member = np.zeros((n, len(values)), dtype=np.bool_)
     whole = np.zeros(n, dtype=np.bool_)
     of_whole = rows["value_no"] == _WHOLE
@@ -135,36 +199,12 @@ def _read_set(
     return SetCells(values, member, whole)
 
 
-def _read_counts(
-    con: duckdb.DuckDBPyConnection, candidate_id: str, position: int, n: int, n_values: int
-) -> NDArray[np.int64]:
-    rows = _columns(con, "class_count", "class, value_no, records", candidate_id, position)
+def _counts(rows: dict[str, NDArray[Any]], n: int, n_values: int) -> NDArray[np.int64]:
+    if (rows["value_no"] < 0).any():
+        raise IndexError
     counts = np.zeros((n, n_values), dtype=np.int64)
     counts[rows["class"], rows["value_no"]] = rows["records"]
     return counts
-
-
-def _value_names(con: duckdb.DuckDBPyConnection, candidate_id: str) -> dict[int, tuple[str, ...]]:
-    rows = con.execute(
-        "SELECT attribute, list(value ORDER BY value_no) FROM class_value "
-        "WHERE candidate_id = ? GROUP BY attribute",
-        [candidate_id],
-    ).fetchall()
-    return {position: tuple(values) for position, values in rows}
-
-
-def _columns(
-    con: duckdb.DuckDBPyConnection, table: str, columns: str, candidate_id: str, position: int | None = None
-) -> dict[str, NDArray[Any]]:
-    """Read columns as arrays; a missing number becomes NaN."""
-    where, arguments = "candidate_id = ?", [candidate_id]
-    query = f"SELECT {columns} FROM {table} WHERE {where}"
-    found = (
-        con.execute(query, arguments)
-        if position is None
-        else con.execute(f"{query} AND attribute = ?", [candidate_id, position])
-    ).fetchnumpy()
-    return {name: _filled(np.ma.asarray(array)) for name, array in found.items()}
 
 
 def _filled(array: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
@@ -178,6 +218,8 @@ def _insert(
     columns: dict[str, NDArray[Any]],
     position: int | None = None,
 ) -> None:
+    import pandas as pd
+
     frame = pd.DataFrame(columns)
     if position is not None:
         frame.insert(0, "attribute", np.int32(position))
@@ -187,6 +229,8 @@ def _insert(
 def _insert_rows(
     con: duckdb.DuckDBPyConnection, table: str, candidate_id: str, rows: list[Any], columns: list[str]
 ) -> None:
+    import pandas as pd
+
     if rows:
         _insert_frame(con, table, candidate_id, pd.DataFrame(rows, columns=columns))
 

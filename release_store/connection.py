@@ -99,7 +99,9 @@ def _open(path: Path, timeout: float) -> duckdb.DuckDBPyConnection:
     pause = 0.005
     while True:
         try:
-            return duckdb.connect(str(path), config=_SETTINGS)
+            con = duckdb.connect(str(path), config=_SETTINGS)
+            con.execute("SET enable_progress_bar = false")
+            return con
         except duckdb.Error as error:
             holder = _lock_holder(error)
             if holder is None:

@@ -122,6 +122,21 @@ def read_public_hex(root: Path) -> str | None:
     return public_hex(key) if isinstance(key, Ed25519PublicKey) else None
 
 
+def read_public_file(path: Path) -> str:
+    """Return the public key in a PEM file, in hexadecimal. Raises UsageError if it holds none."""
+    try:
+        key = serialization.load_pem_public_key(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"the public key cannot be read ({type(error).__name__})",
+            where=str(path),
+            mend=f"Give a copy of the store's {PUBLIC_KEY_FILE}.",
+        ) from None
+    if not isinstance(key, Ed25519PublicKey):
+        raise UsageError("holds no Ed25519 key", where=str(path), mend=f"Give a copy of {PUBLIC_KEY_FILE}.")
+    return public_hex(key)
+
+
 def sign_checkpoint(
     key: Ed25519PrivateKey, *, store_id: str, size: int, head: str, at: str, root: str | None = None
 ) -> dict[str, Any]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import duckdb
 
 from policy.errors import StoreError, UsageError
-from release_store.canonical import digest_of, tree_digest
+from release_store.audit import canonical_payload
+from release_store.canonical import digest_of, iso, tree_digest
 from release_store.records import (
     CandidateRecord,
     CandidateState,
@@ -30,6 +33,28 @@ _CANDIDATE = (
 _RELEASE = (
     "SELECT release_id, series, period, number, candidate_id, state, published_at, summary FROM release"
 )
+
+
+@dataclass(frozen=True)
+class GateSummary:
+    """The gates of one candidate in short; `k` and `ncp` are what the gates of these names measured."""
+
+    n: int
+    passed: int
+    failing: tuple[str, ...]
+    k: float | None
+    ncp: float | None
+
+
+@dataclass(frozen=True)
+class Overview:
+    """What a list of the history shows, oldest first; the releases are without their files."""
+
+    known_series: tuple[str, ...]  # with a candidate or an input, whatever was asked for
+    releases: list[Release]
+    unpublished: list[CandidateRecord]
+    refused: list[Validation]
+    gates: dict[str, GateSummary]  # by candidate
 
 
 def store_info(con: Connection, name: str) -> str:
@@ -56,49 +81,108 @@ def candidates(con: Connection, series: str | None = None) -> list[CandidateReco
     return [_candidate(row) for row in rows]
 
 
+def candidates_of(con: Connection, candidate_ids: Sequence[str]) -> list[CandidateRecord]:
+    """Return the candidates of these ids that are kept, oldest first."""
+    rows = con.execute(
+        f"{_CANDIDATE} WHERE candidate_id IN (SELECT unnest(?)) ORDER BY position", [list(candidate_ids)]
+    ).fetchall()
+    return [_candidate(row) for row in rows]
+
+
+def places(con: Connection) -> dict[str, int]:
+    """Return the place of each candidate in the order in which they were staged, from 1."""
+    return dict(con.execute("SELECT candidate_id, position FROM candidate ORDER BY candidate_id").fetchall())
+
+
+def misplaced(con: Connection, table: str) -> list[str]:
+    """Return the candidates whose rows in `table` are not numbered 0, 1, ... without a gap."""
+    rows = con.execute(
+        f"SELECT candidate_id FROM {table} GROUP BY candidate_id "
+        "HAVING min(position) <> 0 OR max(position) <> count(*) - 1 ORDER BY candidate_id"
+    ).fetchall()
+    return [name for (name,) in rows]
+
+
 def gates(con: Connection, candidate_id: str) -> list[GateResult]:
     """Return the gate results of a candidate in the order in which they were taken."""
-    rows = con.execute(
-        "SELECT gate, verdict, value, threshold, relation, attacker, seconds, detail, witness "
-        "FROM gate_result WHERE candidate_id = ? ORDER BY position",
-        [candidate_id],
-    ).fetchall()
-    return [
-        GateResult(
+    return gates_of(con, [candidate_id]).get(candidate_id, [])
+
+
+def gates_of(con: Connection, candidate_ids: Sequence[str]) -> dict[str, list[GateResult]]:
+    """Return the gate results of several candidates; one that has none is left out."""
+    found: dict[str, list[GateResult]] = {}
+    for name, gate, verdict, value, threshold, relation, attacker, seconds, detail, witness in con.execute(
+        "SELECT candidate_id, gate, verdict, value, threshold, relation, attacker, seconds, detail, witness "
+        "FROM gate_result WHERE candidate_id IN (SELECT unnest(?)) ORDER BY candidate_id, position",
+        [list(candidate_ids)],
+    ).fetchall():
+        result = GateResult(
             gate, Verdict(verdict), value, threshold, relation, attacker, seconds, detail, _json(witness)
         )
-        for gate, verdict, value, threshold, relation, attacker, seconds, detail, witness in rows
-    ]
+        found.setdefault(name, []).append(result)
+    return found
+
+
+def gate_summaries(con: Connection, series: str | None = None) -> dict[str, GateSummary]:
+    """Return the gates of every candidate of one series or of all in short."""
+    rows = con.execute(
+        "SELECT candidate_id, count(*), count(*) FILTER (verdict = 'pass'), "
+        "list(gate ORDER BY g.position) FILTER (verdict <> 'pass'), "
+        "min(value) FILTER (gate = 'k'), min(value) FILTER (gate = 'ncp') "
+        "FROM gate_result g JOIN candidate c USING (candidate_id) WHERE c.series = coalesce(?, c.series) "
+        "GROUP BY candidate_id",
+        [series],
+    ).fetchall()
+    return {
+        name: GateSummary(n, passed, tuple(failing or ()), k, ncp)
+        for name, n, passed, failing, k, ncp in rows
+    }
 
 
 def decisions(con: Connection, candidate_id: str) -> list[Decision]:
     """Return the accepted decisions on a candidate, oldest first."""
-    rows = con.execute(
+    return decisions_of(con, [candidate_id]).get(candidate_id, [])
+
+
+def decisions_of(con: Connection, candidate_ids: Sequence[str]) -> dict[str, list[Decision]]:
+    """Return the accepted decisions on several candidates; one that has none is left out."""
+    found: dict[str, list[Decision]] = {}
+    for subject, word, person, reason, at, candidate_digest, policy_digest, head in con.execute(
         "SELECT candidate_id, decision, person, reason, at_utc, candidate_digest, policy_digest, "
-        "history_head FROM decision WHERE candidate_id = ? ORDER BY position",
-        [candidate_id],
-    ).fetchall()
-    return [
-        Decision(subject, word, person, reason, _moment(at), candidate_digest, policy_digest, head)
-        for subject, word, person, reason, at, candidate_digest, policy_digest, head in rows
-    ]
+        "history_head FROM decision WHERE candidate_id IN (SELECT unnest(?)) ORDER BY candidate_id, position",
+        [list(candidate_ids)],
+    ).fetchall():
+        found.setdefault(subject, []).append(
+            Decision(subject, word, person, reason, _moment(at), candidate_digest, policy_digest, head)
+        )
+    return found
 
 
 def files(con: Connection, candidate_id: str) -> dict[str, str]:
     """Return the staged files of a candidate, name to SHA-256."""
-    return dict(
-        con.execute(
-            "SELECT name, sha256 FROM candidate_file WHERE candidate_id = ? ORDER BY name", [candidate_id]
-        ).fetchall()
-    )
+    return files_of(con, [candidate_id]).get(candidate_id, {})
 
 
-def validations(con: Connection, series: str | None = None) -> list[Validation]:
+def files_of(con: Connection, candidate_ids: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Return the staged files of several candidates; one that has none is left out."""
+    found: dict[str, dict[str, str]] = {}
+    for candidate_id, name, digest in con.execute(
+        "SELECT candidate_id, name, sha256 FROM candidate_file "
+        "WHERE candidate_id IN (SELECT unnest(?)) ORDER BY name",
+        [list(candidate_ids)],
+    ).fetchall():
+        found.setdefault(candidate_id, {})[name] = digest
+    return found
+
+
+def validations(
+    con: Connection, series: str | None = None, *, refused_only: bool = False
+) -> list[Validation]:
     """Return how the inputs of one series or of all met their expectations, oldest first."""
     rows = con.execute(
         "SELECT number, series, period, input_digest, n_rows, n_columns, passed, results, actor, at_utc "
-        "FROM validation WHERE series = coalesce(?, series) ORDER BY number",
-        [series],
+        "FROM validation WHERE series = coalesce(?, series) AND NOT (passed AND ?) ORDER BY number",
+        [series, refused_only],
     ).fetchall()
     return [
         Validation(
@@ -109,7 +193,7 @@ def validations(con: Connection, series: str | None = None) -> list[Validation]:
             n_rows=n_rows,
             n_columns=n_columns,
             passed=passed,
-            results=tuple(_json(results)),
+            results=tuple(_json_list(results)),
             actor=actor,
             at=_moment(at),
         )
@@ -117,13 +201,31 @@ def validations(con: Connection, series: str | None = None) -> list[Validation]:
     ]
 
 
+def overview(con: Connection, series: str | None = None) -> Overview:
+    """Return what there is to list of one series or of all, with a fixed number of queries."""
+    known = con.execute("SELECT series FROM candidate UNION SELECT series FROM validation").fetchall()
+    rows = con.execute(
+        f"{_RELEASE} WHERE series = coalesce(?, series) ORDER BY series, number", [series]
+    ).fetchall()
+    unpublished = con.execute(
+        f"{_CANDIDATE} WHERE series = coalesce(?, series) AND state <> 'published' ORDER BY position",
+        [series],
+    ).fetchall()
+    return Overview(
+        tuple(sorted(name for (name,) in known)),
+        [_release(row, {}) for row in rows],
+        [_candidate(row) for row in unpublished],
+        validations(con, series, refused_only=True),
+        gate_summaries(con, series),
+    )
+
+
 def policy(con: Connection, digest: str) -> dict[str, Any]:
     """Return the policy document of that digest. Raises UsageError if none is kept."""
     found = con.execute("SELECT document FROM policy WHERE digest = ?", [digest]).fetchone()
     if found is None:
         raise UsageError(f"there is no policy {digest!r} in the store")
-    document: dict[str, Any] = _json(found[0])
-    return document
+    return _json(found[0])
 
 
 def release(con: Connection, release_id: str) -> Release:
@@ -131,7 +233,7 @@ def release(con: Connection, release_id: str) -> Release:
     found = con.execute(f"{_RELEASE} WHERE release_id = ?", [release_id]).fetchone()
     if found is None:
         raise UsageError(f"there is no release {release_id!r}", mend="`releasegate history` lists them.")
-    return _release(con, found)
+    return _releases(con, [found])[0]
 
 
 def releases(con: Connection, series: str | None = None) -> list[Release]:
@@ -139,7 +241,7 @@ def releases(con: Connection, series: str | None = None) -> list[Release]:
     rows = con.execute(
         f"{_RELEASE} WHERE series = coalesce(?, series) ORDER BY series, number", [series]
     ).fetchall()
-    return [_release(con, row) for row in rows]
+    return _releases(con, rows)
 
 
 def release_of(con: Connection, series: str, period: str) -> Release | None:
@@ -148,7 +250,7 @@ def release_of(con: Connection, series: str, period: str) -> Release | None:
         f"{_RELEASE} WHERE series = ? AND period = ? AND state = 'published' ORDER BY number DESC LIMIT 1",
         [series, period],
     ).fetchone()
-    return _release(con, found) if found else None
+    return _releases(con, [found])[0] if found else None
 
 
 def logged_publications(con: Connection) -> dict[str, tuple[str, str]]:
@@ -167,13 +269,20 @@ def history_head(con: Connection, series: str) -> str:
     return digest_of([[one.release_id, tree_digest(one.files)] for one in releases(con, series)])
 
 
-def _release(con: Connection, row: tuple[Any, ...]) -> Release:
+def _releases(con: Connection, rows: Iterable[tuple[Any, ...]]) -> list[Release]:
+    rows = list(rows)
+    files: dict[str, dict[str, str]] = {row[0]: {} for row in rows}
+    for release_id, name, digest in con.execute(
+        "SELECT release_id, name, sha256 FROM release_file "
+        "WHERE release_id IN (SELECT unnest(?)) ORDER BY name",
+        [list(files)],
+    ).fetchall():
+        files[release_id][name] = digest
+    return [_release(row, files[row[0]]) for row in rows]
+
+
+def _release(row: tuple[Any, ...], files: dict[str, str]) -> Release:
     release_id, series, period, number, candidate_id, state, published_at, summary = row
-    found = dict(
-        con.execute(
-            "SELECT name, sha256 FROM release_file WHERE release_id = ? ORDER BY name", [release_id]
-        ).fetchall()
-    )
     return Release(
         release_id,
         series,
@@ -182,7 +291,7 @@ def _release(con: Connection, row: tuple[Any, ...]) -> Release:
         candidate_id,
         ReleaseState(state),
         _moment(published_at),
-        found,
+        files,
         _json(summary),
     )
 
@@ -207,11 +316,27 @@ def _candidate(row: tuple[Any, ...]) -> CandidateRecord:
 
 
 def _moment(text: str) -> datetime:
-    return datetime.fromisoformat(text)
-
-
-def _json(text: str) -> Any:
+    """Read a time, which stands there as `iso` wrote it and in no other way."""
     try:
-        return json.loads(text)
+        found = datetime.fromisoformat(text)
+        if iso(found) == text:
+            return found
+    except ValueError:
+        pass
+    raise StoreError("the database holds text where a time was written")
+
+
+def _json(text: str) -> dict[str, Any]:
+    """Read an object, which stands there as canonical JSON and in no other way."""
+    found = canonical_payload(text)
+    if found is None:
+        raise StoreError("the database holds text where JSON was written")
+    return found
+
+
+def _json_list(text: str) -> list[Any]:
+    try:
+        found: list[Any] = json.loads(text)
     except ValueError:
         raise StoreError("the database holds text where JSON was written") from None
+    return found

@@ -107,16 +107,17 @@ def finish_publication(con: Connection, started: Started) -> Release:
     before = queries.release_of(con, record.series, record.period)
     if before is not None:
         _supersede(con, before, started)
+    number, published_at = _next_number(con, record.series), iso(utc_now())
     con.execute(
         "INSERT INTO release VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         [
             started.release_id,
             record.series,
             record.period,
-            _next_number(con, record.series),
+            number,
             record.candidate_id,
             ReleaseState.PUBLISHED.value,
-            iso(utc_now()),
+            published_at,
             canonical_json(record.summary).decode(),
         ],
     )
@@ -135,6 +136,8 @@ def finish_publication(con: Connection, started: Started) -> Release:
             "series": record.series,
             "release": started.release_id,
             "release_state": ReleaseState.PUBLISHED,
+            "number": number,
+            "published_at": published_at,
             "files": started.files,
             "classes": started.classes,
         },

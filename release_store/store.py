@@ -65,9 +65,10 @@ class ReleaseStore:
         store_id = str(uuid.uuid4())
         with connect(root, create=True):
             pass
+        created_at = iso(utc_now())
         with transaction(root) as con:
             con.execute(
-                "INSERT INTO store_info VALUES ('store_id', ?), ('created_at', ?)", [store_id, iso(utc_now())]
+                "INSERT INTO store_info VALUES ('store_id', ?), ('created_at', ?)", [store_id, created_at]
             )
             audit.append(
                 con,
@@ -75,7 +76,7 @@ class ReleaseStore:
                 "store.created",
                 store_id,
                 "",
-                {"store_id": store_id, "public_key": keys.public_hex(key)},
+                {"store_id": store_id, "public_key": keys.public_hex(key), "created_at": created_at},
             )
         return cls(root, store_id)
 
@@ -234,6 +235,11 @@ class ReleaseStore:
         with connect(self.root) as con:
             return queries.validations(con, series)
 
+    def overview(self, series: str | None = None) -> queries.Overview:
+        """Return what there is to list of one series or of all, with their gates in short."""
+        with connect(self.root) as con:
+            return queries.overview(con, series)
+
     def policy(self, digest: str) -> dict[str, Any]:
         """Return the policy document of that digest. Raises UsageError if none is kept."""
         with connect(self.root) as con:
@@ -296,6 +302,11 @@ class ReleaseStore:
                     mend="`releasegate verify` says more; nothing is released until the history is restored.",
                 )
         return found
+
+    def n_events(self) -> int:
+        """Return the number of the last event."""
+        with connect(self.root) as con:
+            return audit.log_head(con)[0]
 
     def events(self, after: int = 0) -> list[AuditEvent]:
         """Return the audit log from the event that follows number `after`."""

@@ -69,6 +69,6 @@ def test_evidence_of_what_was_never_published_is_refused(desk: Desk, capsys: Cap
     assert "there is no release '../../nobody'" in capsys.readouterr().err
 
 
-def test_a_key_without_a_bundle_is_refused(desk: Desk, capsys: Capture) -> None:
-    assert desk.say("verify", "--public-key", "ab" * 32) == 2
-    assert "go with a bundle" in capsys.readouterr().err
+def test_a_key_given_in_hexadecimal_is_held_against_the_stores(published: Desk, capsys: Capture) -> None:
+    assert published.say("verify", "--public-key", "ab" * 32) == 6
+    assert "public-key.pem: is not the key kept" in capsys.readouterr().out

@@ -1,0 +1,330 @@
+"""A large store made in bulk: every hash, digest and signature as the store itself would have written it.
+
+`n_releases` releases in series of 100, each after one blocked candidate of its period, with thirteen gates,
+one approval, two equivalence classes and three small files; refused inputs; and checked inputs until the log
+has `n_events` events.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from policy.errors import UsageError
+from release_store import audit, keys
+from release_store.announcement import LATEST, catalog
+from release_store.canonical import canonical_json, digest_of, iso, pretty_json, sha256_hex, tree_digest
+from release_store.changes import gate_document
+from release_store.classes import classes_digest
+from release_store.connection import transaction
+from release_store.public_files import CATALOG, MANIFEST, checkpoint_file, release_folder, series_folder
+from release_store.records import EquivalenceClasses, GateResult, SetCells, Verdict
+from release_store.store import ReleaseStore
+
+PER_SERIES = 100
+EVENTS_PER_RELEASE = 12  # of the release and of the blocked candidate before it
+START = datetime(2001, 1, 1, tzinfo=UTC)
+DATA = b"age_min,age_max,sex,disease\n" + b"20,29,f,flu\n" * 3 + b"30,45,*,none\n" * 4
+STAGED = {"data.csv": sha256_hex(DATA), "datapackage.json": sha256_hex(b"{}\n")}
+SUMMARY = {"method": "mondrian", "n_source": 7, "n_published": 7, "parameters": {"seed": 1}}
+GATES = ("files", "truth", "k", "p_max", "h_min", "e", "ERR", "UMR", "SADR", "pairwise", "whole_history")
+PASSES = tuple(
+    GateResult(name, Verdict.PASS, value, 0.5, "<=", "prosecutor", 0.0125, "", {"class": 1, "records": 3})
+    for name, value in [*((gate, 3.0) for gate in GATES), ("suppression", 0.0), ("ncp", 0.25)]
+)
+FAILS = (
+    *PASSES[:2],
+    GateResult("k", Verdict.FAIL, 1.0, 2.0, ">=", "prosecutor", 0.0125),
+    *PASSES[3:],
+)
+RESULTS = [{"column": "age", "expectation": "expect_no_missing", "passed": True}]
+CLASSES = EquivalenceClasses(
+    size=np.array([3, 4]),
+    intervals={"age": np.array([[20.0, 29.0], [30.0, 45.0]])},
+    sets={"sex": SetCells(("f", "m"), np.array([[True, False], [False, False]]), np.array([False, True]))},
+    sensitive_values={"disease": ("flu", "none")},
+    counts={"disease": np.array([[3, 0], [0, 4]])},
+)
+BATCH = 100_000
+
+
+def make(root: Path, n_releases: int, n_events: int) -> ReleaseStore:
+    """Make the store in `root`, its key beside it. Raises UsageError where the events would not suffice."""
+    n_refused = n_releases // 10
+    if n_events < 1 + EVENTS_PER_RELEASE * n_releases + n_refused:
+        raise UsageError(f"{n_releases} releases need more than {n_events} events")
+    store = ReleaseStore.create(root)
+    _Maker(store, keys.load_key(root), n_releases, n_refused, n_events).make()
+    return store
+
+
+class _Maker:
+    """What has been written so far: the log's head, the rows that wait for their table, the releases."""
+
+    def __init__(
+        self, store: ReleaseStore, key: Ed25519PrivateKey, n_releases: int, n_refused: int, n_events: int
+    ) -> None:
+        self.store, self.key = store, key
+        self.n_releases, self.n_refused, self.n_events = n_releases, n_refused, n_events
+        (created,) = store.events()
+        self.size, self.head = created.number, created.hash
+        self.rows: dict[str, list[Sequence[Any]]] = {}
+        self.n_validations = self.n_candidates = 0
+        self.pass_documents = [gate_document(one) for one in PASSES]
+        self.fail_documents = [gate_document(one) for one in FAILS]
+
+    def make(self) -> None:
+        """Write everything."""
+        with transaction(self.store.root) as con:
+            for n_series, n_own in enumerate(_shares(self.n_releases, PER_SERIES)):
+                self._series(f"series{n_series:03d}", n_own)
+                self._flush(con, BATCH)
+            fill = self.n_events - self.size
+            for n in range(fill):
+                self._validation(f"series{n % 97:03d}", "daily", passed=n >= self.n_refused)
+                self._flush(con, BATCH)
+            self._flush(con, 0)
+            self._classes(con)
+        path = self.store.root / "releases" / CATALOG
+        path.write_bytes(pretty_json(catalog(self.store.releases())))
+
+    def _series(self, series: str, n_releases: int) -> None:
+        policy = {"series": series, "approval": {"approvers": 1}}
+        self.rows.setdefault("policy", []).append(
+            [digest_of(policy), canonical_json(policy).decode(), self._at()]
+        )
+        folder = series_folder(self.store.root, series)
+        folder.mkdir()
+        # The text of the list of releases and their files' digests, whose SHA-256 is the history's head.
+        entries: list[str] = []
+        for number in range(1, n_releases + 1):
+            period = f"p{number:03d}"
+            head = sha256_hex(f"[{','.join(entries)}]".encode())
+            self._candidate(series, period, 1, policy, head)
+            candidate_id, bound = self._candidate(series, period, 2, policy, head)
+            release_id = f"{series}-{period}-r1"
+            files = self._publish(series, period, number, release_id, candidate_id, bound)
+            entries.append(canonical_json([release_id, tree_digest(files)]).decode())
+        (folder / LATEST).symlink_to(f"{series}-p{n_releases:03d}-r1")
+
+    def _candidate(
+        self, series: str, period: str, number: int, policy: dict[str, Any], head: str
+    ) -> tuple[str, dict[str, str]]:
+        """Add a candidate with its gates: the first of a period is blocked, the second waits."""
+        name, blocked = f"{series}-{period}-c{number}", number == 1
+        digest = self._validation(series, period, passed=True)
+        self.n_candidates += 1
+        bound = {
+            "candidate_digest": tree_digest(STAGED),
+            "policy_digest": digest_of(policy),
+            "history_head": head,
+        }
+        self.rows.setdefault("candidate_name", []).append([name, series, period])
+        self.rows.setdefault("candidate", []).append(
+            [
+                name,
+                self.n_candidates,
+                series,
+                period,
+                "blocked" if blocked else "published",
+                "ann",
+                self._at(),
+                bound["policy_digest"],
+                digest,
+                bound["candidate_digest"],
+                head,
+                None,
+                canonical_json(SUMMARY).decode(),
+            ]
+        )
+        self.rows.setdefault("candidate_file", []).extend([name, *item] for item in STAGED.items())
+        staged = {"state": "staged", **bound, "input_digest": digest, "files": STAGED, "summary": SUMMARY}
+        self._event("ann", "candidate.staged", name, "", {"candidate": name, **staged})
+        results, documents = (FAILS, self.fail_documents) if blocked else (PASSES, self.pass_documents)
+        self.rows.setdefault("gate_result", []).extend(_gate_rows(name, results))
+        self._state("ann", name, "assessed", {"gates": documents})
+        self._state("ann", name, "blocked" if blocked else "awaiting_approval")
+        return name, bound
+
+    def _publish(
+        self,
+        series: str,
+        period: str,
+        number: int,
+        release_id: str,
+        candidate_id: str,
+        bound: dict[str, str],
+    ) -> dict[str, str]:
+        word = {"decision": "approve", "by": "bob", "reason": "looked at it", "at": self._at(), **bound}
+        self.rows.setdefault("decision", []).append(
+            [candidate_id, 0, "approve", "bob", "looked at it", word["at"], *bound.values()]
+        )
+        self._event("bob", "decision.approve", candidate_id, "looked at it", {**word, "approvers_needed": 1})
+        self._state("bob", candidate_id, "approved")
+        manifest = pretty_json(
+            {
+                "release_id": release_id,
+                "series": series,
+                "period": period,
+                "number": number,
+                "candidate_id": candidate_id,
+                "summary": SUMMARY,
+                "files": STAGED,
+                **bound,
+            }
+        )
+        files = {**STAGED, MANIFEST: sha256_hex(manifest)}
+        facts = {"release": release_id, "files": files, "classes": classes_digest(CLASSES)}
+        self._state("bob", candidate_id, "publishing", facts, action="publication.started")
+        published = {**facts, "release_state": "published"}
+        self._state(
+            "bob", candidate_id, "published", published, action="release.published", subject=release_id
+        )
+        self.rows.setdefault("release", []).append(
+            [
+                release_id,
+                series,
+                period,
+                number,
+                candidate_id,
+                "published",
+                self._at(),
+                canonical_json(SUMMARY).decode(),
+            ]
+        )
+        self.rows.setdefault("release_file", []).extend([release_id, *item] for item in files.items())
+        folder = release_folder(self.store.root, series, release_id)
+        folder.mkdir()
+        for name, data in (("data.csv", DATA), ("datapackage.json", b"{}\n"), (MANIFEST, manifest)):
+            (folder / name).write_bytes(data)
+        signed = keys.sign_checkpoint(
+            self.key, store_id=self.store.store_id, size=self.size, head=self.head, at=self._at()
+        )
+        checkpoint_file(self.store.root, series, release_id).write_bytes(pretty_json(signed))
+        return files
+
+    def _validation(self, series: str, period: str, *, passed: bool) -> str:
+        """Add a checked input, and return its digest."""
+        self.n_validations += 1
+        digest = hashlib.sha256(b"input %d" % self.n_validations).hexdigest()
+        results = [{**one, "passed": passed} for one in RESULTS]
+        self.rows.setdefault("input", []).append([digest, 7, 3, self._at()])
+        self.rows.setdefault("validation", []).append(
+            [
+                self.n_validations,
+                series,
+                period,
+                digest,
+                7,
+                3,
+                passed,
+                canonical_json(results).decode(),
+                "ann",
+                self._at(),
+            ]
+        )
+        self._event(
+            "ann",
+            "input.validated" if passed else "input.refused",
+            f"{series}/{period}",
+            "",
+            {
+                "validation": self.n_validations,
+                "input": digest,
+                "rows": 7,
+                "columns": 3,
+                "expectations": 1,
+                "results": digest_of(results),
+            },
+        )
+        return digest
+
+    def _state(
+        self,
+        actor: str,
+        candidate_id: str,
+        state: str,
+        payload: dict[str, Any] | None = None,
+        *,
+        action: str = "",
+        subject: str = "",
+    ) -> None:
+        self._event(
+            actor,
+            action or f"candidate.{state}",
+            subject or candidate_id,
+            "",
+            {**(payload or {}), "candidate": candidate_id, "state": state},
+        )
+
+    def _event(self, actor: str, action: str, subject: str, reason: str, payload: dict[str, Any]) -> None:
+        text = canonical_json(payload).decode()
+        row = (self.size + 1, self._at(), actor, action, subject, reason, text, self.head)
+        self.size, self.head = self.size + 1, audit.hash_of_texts(*row)
+        self.rows.setdefault("event", []).append([*row, self.head])
+
+    def _at(self) -> str:
+        return iso(START + timedelta(minutes=self.size))
+
+    def _flush(self, con: duckdb.DuckDBPyConnection, least: int) -> None:
+        """Write the waiting rows, if at least so many events wait."""
+        if len(self.rows.get("event", ())) < least:
+            return
+        for table in ("policy", "input", "candidate", "release"):  # others refer to these
+            self._insert(con, table, self.rows.pop(table, []))
+        for table, rows in self.rows.items():
+            self._insert(con, table, rows)
+        self.rows.clear()
+
+    def _insert(self, con: duckdb.DuckDBPyConnection, table: str, rows: list[Sequence[Any]]) -> None:
+        if not rows:
+            return
+        con.register("incoming", pd.DataFrame(rows))
+        con.execute(f"INSERT INTO {table} SELECT * FROM incoming")
+        con.unregister("incoming")
+
+    def _classes(self, con: duckdb.DuckDBPyConnection) -> None:
+        """Give every published candidate the same two classes."""
+        whole = "SELECT candidate_id, {} FROM release, (VALUES {}) AS kept"
+        for table, columns, values in (
+            (
+                "class_attribute",
+                "*",
+                "('interval', 0, 'age'), ('set', 1, 'sex'), ('sensitive', 2, 'disease')",
+            ),
+            ("class_size", "*", "(0, 3), (1, 4)"),
+            ("class_interval", "*", "(0, 0, 20, 29), (0, 1, 30, 45)"),
+            ("class_value", "*", "(1, 0, 'f'), (1, 1, 'm'), (2, 0, 'flu'), (2, 1, 'none')"),
+            ("class_set", "*", "(1, 0, 0), (1, 1, -1)"),
+            ("class_count", "*", "(2, 0, 0, 3), (2, 1, 1, 4)"),
+        ):
+            con.execute(f"INSERT INTO {table} {whole.format('kept.' + columns, values)}")
+
+
+def _gate_rows(candidate_id: str, results: Sequence[GateResult]) -> Iterator[list[Any]]:
+    for position, one in enumerate(results):
+        yield [
+            candidate_id,
+            position,
+            one.gate,
+            one.verdict.value,
+            one.value,
+            one.threshold,
+            one.relation,
+            one.attacker,
+            one.seconds,
+            one.detail,
+            canonical_json(one.witness).decode(),
+        ]
+
+
+def _shares(total: int, size: int) -> list[int]:
+    return [size] * (total // size) + ([total % size] if total % size else [])

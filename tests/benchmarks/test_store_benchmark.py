@@ -1,0 +1,77 @@
+"""The store's benchmark: its store is one that the store itself could have written, and its commands run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks import store as benchmark
+from benchmarks import synthetic_store
+from policy.errors import UsageError
+from release_store import keys
+from release_store.records import CandidateState
+from release_store.store import ReleaseStore
+from release_store.verification import verify
+
+
+@pytest.fixture(autouse=True)
+def _own_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(keys.KEY_VARIABLE, raising=False)
+
+
+def test_the_bulk_made_store_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(synthetic_store, "PER_SERIES", 7)
+    monkeypatch.setattr(synthetic_store, "BATCH", 100)
+    made = synthetic_store.make(tmp_path / "store", 20, 400)
+    assert verify(made) == []
+    assert (len(made.releases()), len(made.events())) == (20, 400)
+    assert [one.state for one in made.candidates()].count(CandidateState.BLOCKED) == 20
+    assert len({event.hash for event in made.events()}) == 400
+    for series in ("series000", "series002"):
+        published = [c for c in made.candidates(series) if c.state is CandidateState.PUBLISHED]
+        assert len({one.history_head for one in published}) == len(published)
+        assert len(made.earlier_classes(series)) == len(published)
+
+
+def test_too_few_events_for_the_releases_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        synthetic_store.make(tmp_path / "store", 20, 100)
+
+
+def test_the_benchmark_times_every_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = benchmark.main(["--releases", "3", "--events", "60", "--runs", "1", "--folder", str(tmp_path)])
+    assert text in capsys.readouterr().out
+    rows = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("|")][2:]
+    assert rows == [f"`{' '.join(command)}`" for command in benchmark.COMMANDS]
+    store = tmp_path / "store"
+    assert len(ReleaseStore.open(store).releases()) == 3
+    (store / "releases" / "series000" / "latest").unlink()
+    with pytest.raises(RuntimeError, match="latest"):
+        benchmark.measure(store, ["verify"])
+
+
+def test_a_long_history_is_laid_out_without_rich_as_with_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from flows import render
+
+    made = synthetic_store.make(tmp_path / "store", 12, 200)
+    render.show_history(made, None)
+    short = capsys.readouterr().out
+    monkeypatch.setattr(render, "_MOST_ROWS", 2)
+    render.show_history(made, None)
+    long = capsys.readouterr().out
+    assert [line.rstrip() for line in long.splitlines()] == [line.rstrip() for line in short.splitlines()]
+    document = render.history_document(made, "series000")
+    assert [len(document[name]) for name in ("releases", "candidates", "refused_inputs")] == [12, 12, 1]
+    assert document["candidates"][0]["failing"] == ["k"]
+    assert json.loads(json.dumps(document["releases"][0]))["gates_passed"] == 13
+
+
+def test_a_name_with_markup_is_shown_as_it_is() -> None:
+    from flows.render import _escaped, _plain_table
+
+    text = _plain_table("T", ("k", "name"), [("1", _escaped("[bold]x[/]")), ("10", "日本")])
+    assert text.splitlines() == ["T", " k  name", " 1  [bold]x[/]", "10  日本"]

@@ -1,0 +1,384 @@
+"""Alter a store at random, as somebody would who can write its every file, and see whether verify finds it.
+
+    python -m tests.faults.alterations [--n 1000] [--seed 1]
+
+Each alteration is made to a fresh copy of a small store. Triggers are dropped for it and made again. A whole
+history that was rewritten with fresh hashes and signed with another key is judged with the public key and the
+last checkpoint that somebody kept. Prints what was not found, and exits with 1 if there is any.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from flows.decide import decide
+from release_store import keys
+from release_store.audit import GENESIS, event_hash
+from release_store.canonical import canonical_json, pretty_json
+from release_store.connection import DATABASE
+from release_store.records import AuditEvent
+from release_store.store import ReleaseStore
+from release_store.verification import verify
+from tests.faults.small_work import assessed, published
+
+# The tables and columns that `docs/store.md` says verify covers, by the columns that it leaves out.
+LEFT_OUT = {"policy": {"first_seen"}, "store_info": {"name"}}
+TABLES = (
+    "event",
+    "policy",
+    "candidate",
+    "candidate_file",
+    "gate_result",
+    "decision",
+    "release",
+    "release_file",
+    "store_info",
+    "class_attribute",
+    "class_size",
+    "class_interval",
+    "class_value",
+    "class_set",
+    "class_count",
+)
+LETTERS = 'abcxyz0189 -:T{}[]",.\\\né'
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What somebody kept elsewhere."""
+
+    checkpoint: Path
+    public_key: Path
+
+
+@dataclass(frozen=True)
+class Altered:
+    """One alteration in words, and the findings of verify."""
+
+    number: int
+    kind: str
+    what: str
+    findings: tuple[str, ...]
+
+
+class NotPossible(Exception):
+    """The database refused the alteration, or it altered nothing: another is tried."""
+
+
+def make(folder: Path) -> Kept:
+    """Make in `folder` a store of candidates in many states, last a publication, and what is kept of it."""
+    store = ReleaseStore.create(folder / "store")
+    published(store, assessed(store, "clinic", "2024").candidate_id)
+    assessed(store, "clinic", "2025", passes=False)
+    record = assessed(store, "clinic", "2025", approvers=2)
+    for name in ("bob", "cyd"):
+        decide(store, record.candidate_id, "approve", by=name, reason="looked at it")
+    rejected = assessed(store, "ward", "2024", approvers=1)
+    decide(store, rejected.candidate_id, "reject", by="bob", reason="not yet")
+    assessed(store, "ward", "2025", approvers=1)
+    published(store, assessed(store, "clinic", "2024").candidate_id)  # supersedes the first
+    kept = Kept(folder / "kept.checkpoint.json", folder / "kept.pem")
+    shutil.copy(store.root / "releases/clinic/clinic-2024-r2.checkpoint.json", kept.checkpoint)
+    shutil.copy(store.root / keys.PUBLIC_KEY_FILE, kept.public_key)
+    return kept
+
+
+@contextmanager
+def unguarded(root: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open the database without its triggers; they are there again at the end."""
+    with duckdb.connect(str(root / DATABASE)) as con:
+        triggers = con.execute("SELECT trigger_name, table_name, sql FROM duckdb_triggers()").fetchall()
+        for trigger, table, _ in triggers:
+            con.execute(f"DROP TRIGGER {trigger} ON {table}")
+        try:
+            yield con
+        except duckdb.Error as error:
+            raise NotPossible(type(error).__name__) from None
+        for _, _, sql in triggers:
+            con.execute(sql)
+
+
+def payload_byte(root: Path, rng: random.Random) -> str:
+    """Change one character of one event's payload."""
+    with unguarded(root) as con:
+        number, text = rng.choice(con.execute("SELECT number, payload FROM event ORDER BY number").fetchall())
+        con.execute("UPDATE event SET payload = ? WHERE number = ?", [_other_text(text, rng), number])
+    return f"event {number}"
+
+
+def cell(root: Path, rng: random.Random) -> str:
+    """Change one cell of one table."""
+    with unguarded(root) as con:
+        table = rng.choice(TABLES)
+        column, kind = rng.choice(
+            [
+                (name, kind)
+                for name, kind in con.execute(
+                    "SELECT column_name, data_type FROM information_schema.columns "
+                    "WHERE table_name = ? ORDER BY ordinal_position",
+                    [table],
+                ).fetchall()
+                if name not in LEFT_OUT.get(table, ())
+            ]
+        )
+        rows = con.execute(f"SELECT rowid, {column} FROM {table} ORDER BY rowid").fetchall()
+        if not rows:
+            raise NotPossible("an empty table")
+        rowid, value = rng.choice(rows)
+        other = rng.choice(rows)[1] if rng.random() < 0.3 else _other(value, kind, rng)
+        if other == value:
+            raise NotPossible("the same value")
+        con.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", [other, rowid])
+        left = con.execute(f"SELECT {column} FROM {table} ORDER BY rowid").fetchall()
+        if sorted(map(repr, left)) == sorted(repr((row[1],)) for row in rows):
+            raise NotPossible("the same values")
+    return f"{table}.{column}, row {rowid}: {value!r} to {other!r}"
+
+
+def _other(value: Any, kind: str, rng: random.Random) -> Any:
+    if kind == "VARCHAR":
+        return _other_text(str(value or ""), rng)
+    if kind == "BOOLEAN":
+        return not value
+    if kind == "DOUBLE":
+        return rng.choice([None, 0.0, float("nan"), -1.5, (value or 0.0) + rng.choice([1e-9, 1.0])])
+    return value + rng.choice([-2, -1, 1, 2, 1000])
+
+
+def _other_text(text: str, rng: random.Random) -> str:
+    """Return `text` with one character changed, added or taken away."""
+    place = rng.randrange(len(text) + 1)
+    do = rng.choice(["change", "add", "take"]) if place < len(text) else "add"
+    added = "" if do == "take" else rng.choice([one for one in LETTERS if text[place : place + 1] != one])
+    return text[:place] + added + text[place + (do != "add") :]
+
+
+def file_byte(root: Path, rng: random.Random, pattern: str) -> str:
+    """Change one byte of one of the files that `pattern` names."""
+    paths = sorted(p for p in root.glob(pattern) if p.is_file() and "latest" not in p.parts)
+    path = rng.choice(paths)
+    data = bytearray(path.read_bytes())
+    place = rng.randrange(len(data))
+    # White space for white space half the time: JSON reads the same.
+    blanks = [blank for blank in b" \n\t\r" if blank != data[place]]
+    if data[place] in b" \n" and rng.random() < 0.5:
+        data[place] = rng.choice(blanks)
+    else:
+        data[place] ^= rng.randrange(1, 256)
+    path.write_bytes(data)
+    return f"{path.relative_to(root)}, byte {place}"
+
+
+def published_byte(root: Path, rng: random.Random) -> str:
+    """Change one byte of a published file."""
+    return file_byte(root, rng, "releases/*/*/data*")
+
+
+def manifest_byte(root: Path, rng: random.Random) -> str:
+    """Change one byte of a manifest."""
+    return file_byte(root, rng, "releases/*/*/manifest.json")
+
+
+def checkpoint_byte(root: Path, rng: random.Random) -> str:
+    """Change one byte of a checkpoint."""
+    return file_byte(root, rng, "releases/*/*.checkpoint.json")
+
+
+def event_removed(root: Path, rng: random.Random) -> str:
+    """Take one event away."""
+    with unguarded(root) as con:
+        number = rng.randint(1, _size(con))
+        con.execute("DELETE FROM event WHERE number = ?", [number])
+    return f"event {number}"
+
+
+def events_swapped(root: Path, rng: random.Random) -> str:
+    """Let two events change places."""
+    with unguarded(root) as con:
+        one, two = rng.sample(range(1, _size(con) + 1), 2)
+        for before, after in ((one, 10**6), (two, one), (10**6, two)):
+            con.execute("UPDATE event SET number = ? WHERE number = ?", [after, before])
+    return f"events {one} and {two}"
+
+
+def tail_cut(root: Path, rng: random.Random) -> str:
+    """Cut the last events off."""
+    with unguarded(root) as con:
+        n = rng.randint(1, _size(con))
+        con.execute("DELETE FROM event WHERE number > ?", [_size(con) - n])
+    return f"the last {n} events"
+
+
+def release_with_catalog(root: Path, rng: random.Random) -> str:
+    """Change a release's number, period or time, and write the catalog that goes with it."""
+    from release_store.announcement import catalog
+
+    column = rng.choice(["number", "period", "published_at"])
+    with unguarded(root) as con:
+        rowid, value = rng.choice(
+            con.execute(f"SELECT rowid, {column} FROM release ORDER BY rowid").fetchall()
+        )
+        other = value + rng.randint(5, 50) if column == "number" else value.replace("20", "19", 1)
+        con.execute(f"UPDATE release SET {column} = ? WHERE rowid = ?", [other, rowid])
+    listed = pretty_json(catalog(ReleaseStore.open(root).releases()))
+    (root / "releases/catalog.json").write_bytes(listed)
+    return f"release.{column}, row {rowid}: {value!r} to {other!r}, and the catalog"
+
+
+def rewritten(root: Path, rng: random.Random) -> str:
+    """Change one event, and give it and all that follow fresh hashes."""
+    events = ReleaseStore.open(root).events()
+    place, changed = _forged(events, rng)
+    _write_log(root, _rechained([*events[:place], changed, *events[place + 1 :]]))
+    return f"event {place + 1}, with fresh hashes"
+
+
+def rewritten_and_signed(root: Path, rng: random.Random) -> str:
+    """Rewrite the log under another key, and sign every checkpoint anew with it."""
+    events = ReleaseStore.open(root).events()
+    place, changed = _forged(events, rng)
+    strange = keys.make_key(root.parent / "strange")
+    first = replace(changed if place == 0 else events[0])
+    first = replace(first, payload={**first.payload, "public_key": keys.public_hex(strange)})
+    forged = _rechained([first, *(changed if n == place else e for n, e in enumerate(events) if n)])
+    _write_log(root, forged)
+    (root / keys.PUBLIC_KEY_FILE).write_bytes(keys.public_pem(strange))
+    for path in root.glob("releases/*/*.checkpoint.json"):
+        said = json.loads(path.read_text())
+        head = forged[said["size"] - 1].hash
+        signed = keys.sign_checkpoint(
+            strange, store_id=said["store_id"], size=said["size"], head=head, at=said["at"]
+        )
+        path.write_bytes(pretty_json(signed))
+    return f"event {place + 1}, all hashes and signatures"
+
+
+def _forged(events: Sequence[AuditEvent], rng: random.Random) -> tuple[int, AuditEvent]:
+    place = rng.randrange(len(events))
+    event = events[place]
+    kind = rng.choice(["actor", "reason", "at", "payload"])
+    if kind == "payload":
+        return place, replace(event, payload={**event.payload, "more": rng.randrange(1000)})
+    return place, replace(event, **{kind: _other_text(str(getattr(event, kind)), rng)})
+
+
+def _rechained(events: Sequence[AuditEvent]) -> list[AuditEvent]:
+    head, made = GENESIS, []
+    for event in events:
+        linked = replace(event, previous=head)
+        linked = replace(linked, hash=event_hash(linked))
+        head = linked.hash
+        made.append(linked)
+    return made
+
+
+def _write_log(root: Path, events: Sequence[AuditEvent]) -> None:
+    with unguarded(root) as con:
+        con.execute("DELETE FROM event")
+        con.executemany(
+            "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                [e.number, e.at, e.actor, e.action, e.object, e.reason, text, e.previous, e.hash]
+                for e in events
+                for text in (canonical_json(e.payload).decode(),)
+            ],
+        )
+
+
+def _size(con: duckdb.DuckDBPyConnection) -> int:
+    found = con.execute("SELECT count(*) FROM event").fetchone()
+    return int(found[0]) if found else 0
+
+
+KINDS: dict[str, tuple[Callable[[Path, random.Random], str], int]] = {
+    "a byte of a payload": (payload_byte, 2),
+    "a cell": (cell, 6),
+    "a byte of a published file": (published_byte, 1),
+    "a byte of a manifest": (manifest_byte, 1),
+    "a byte of a checkpoint": (checkpoint_byte, 2),
+    "an event removed": (event_removed, 1),
+    "two events swapped": (events_swapped, 1),
+    "the tail cut": (tail_cut, 1),
+    "a release and its catalog": (release_with_catalog, 1),
+    "a history rewritten": (rewritten, 1),
+    "a history rewritten and signed": (rewritten_and_signed, 1),
+}
+
+
+def alter(n: int, seed: int, folder: Path) -> Iterator[Altered]:
+    """Make `n` alterations, each to a fresh copy of one store, and yield what verify finds of each."""
+    before = os.environ.get(keys.KEY_VARIABLE)
+    (folder / "template").mkdir(parents=True)
+    os.environ[keys.KEY_VARIABLE] = str(folder / "signing.key")
+    try:
+        kept = make(folder / "template")
+        assert verify(ReleaseStore.open(folder / "template/store")) == []
+        # Whoever verifies has no signing key: what verify finds, it finds without.
+        os.environ[keys.KEY_VARIABLE] = str(folder / "no.key")
+        ways = [kind for kind, (_, share) in KINDS.items() for _ in range(share)]
+        for number in range(n):
+            yield _altered(number, seed, ways, folder, kept)
+    finally:
+        if before is None:
+            del os.environ[keys.KEY_VARIABLE]
+        else:
+            os.environ[keys.KEY_VARIABLE] = before
+
+
+def _altered(number: int, seed: int, ways: list[str], folder: Path, kept: Kept) -> Altered:
+    rng = random.Random(f"{seed}/{number}")  # noqa: S311 -- to be had again from the seed
+    kind = ways[number % len(ways)]
+    root = folder / "altered" / "store"
+    while True:
+        shutil.rmtree(root.parent, ignore_errors=True)
+        shutil.copytree(folder / "template/store", root, symlinks=True)
+        try:
+            what = KINDS[kind][0](root, rng)
+            break
+        except NotPossible:
+            continue
+    (folder / "no.key").unlink(missing_ok=True)  # with which a rewritten history was signed
+    store = ReleaseStore(root, "")
+    by_key = kind == "a history rewritten and signed"
+    findings = (
+        verify(store, checkpoint=kept.checkpoint, public_key=str(kept.public_key))
+        if by_key
+        else verify(store)
+    )
+    return Altered(number, kind, what, tuple(map(str, findings)))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Alter, count, and tell what was missed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.faults.alterations")
+    parser.add_argument("--n", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    chosen = parser.parse_args(arguments)
+    made, missed = Counter[str](), []
+    with tempfile.TemporaryDirectory() as name:
+        for one in alter(chosen.n, chosen.seed, Path(name)):
+            made[one.kind] += 1
+            if not one.findings:
+                missed.append(one)
+                print(f"not found: {one.number} {one.kind}: {one.what}", flush=True)
+    for kind, count in made.items():
+        print(f"{kind}: {count}, {sum(one.kind == kind for one in missed)} not found")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+"""One of several processes that publish to one store: `python -m tests.faults.crowd STORE NUMBER OF`.
+
+Does every attempt whose number is NUMBER modulo OF, and prints one JSON line for each: what was published,
+or why not. Each prepares a candidate of its own; of two judged at the same history head, one is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from policy.errors import ReleaseGateError
+from release_store.store import ReleaseStore
+from tests.faults.small_work import assessed, published
+
+SERIES = ("east", "north", "south", "west")
+PERIODS = tuple(f"{2010 + n}" for n in range(10))
+
+
+def attempts() -> list[tuple[str, str]]:
+    """Return two attempts at each of ten releases in four series, in the order in which they are begun."""
+    return [(series, period) for period in PERIODS for series in SERIES for _ in range(2)]
+
+
+def attempt(store: ReleaseStore, series: str, period: str) -> dict[str, str | None]:
+    """Prepare, judge and publish one period, and tell how it ended."""
+    record = assessed(store, series, period)
+    told: dict[str, str | None] = {"candidate": record.candidate_id, "head": record.history_head}
+    try:
+        return {**told, "release": published(store, record.candidate_id).release_id, "refused": None}
+    except ReleaseGateError as error:
+        return {**told, "release": None, "refused": error.finding}
+
+
+def main(root: Path, number: int, of: int) -> None:
+    """Carry out this process's share of the attempts."""
+    store = ReleaseStore.open(root)
+    sys.stdin.readline()  # all begin at once
+    for series, period in attempts()[number::of]:
+        print(json.dumps(attempt(store, series, period)), flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))

@@ -1,0 +1,272 @@
+"""Kill a process at random moments of its work on a store, and see what recovery makes of it.
+
+    python -m tests.faults.kill [--n 200] [--seed 1]
+
+Each time a child process carries one of `ACTIONS` out on a copy of a small store and is killed with SIGKILL
+after a random part of the time that the action takes. Then: what was committed before is still there;
+`recover` settles what was left; verify finds nothing; readers see whole releases of the catalog and nothing
+else; and the work can be completed. To try another action, add it to `ACTIONS`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from flows.decide import decide
+from policy.errors import ReleaseGateError
+from release_store import keys
+from release_store.audit import check_chain
+from release_store.public_files import differing_files, release_folder
+from release_store.publication import recover
+from release_store.records import CandidateState, Release
+from release_store.store import ReleaseStore
+from release_store.verification import verify
+from tests.faults.small_work import assessed, published
+
+APPROVED, WAITING = "clinic-2025-c1", "ward-2025-c1"
+
+
+@dataclass(frozen=True)
+class Action:
+    """A piece of work, and how it is completed after it was killed: both may be called at any later time."""
+
+    work: Callable[[ReleaseStore], object]
+    complete: Callable[[ReleaseStore], None]
+
+
+@dataclass(frozen=True)
+class Killed:
+    """One kill: when (a part of the action's time), what recovery said, and what was wrong after it."""
+
+    number: int
+    action: str
+    part: float
+    died: bool
+    state: str  # of what was left, before recovery
+    said: tuple[str, ...]
+    wrong: tuple[str, ...]
+
+
+def make(folder: Path) -> None:
+    """Make in `folder` a store of one release, an approved candidate, and one that waits for approval."""
+    store = ReleaseStore.create(folder / "store")
+    published(store, assessed(store, "clinic", "2024").candidate_id)
+    assert assessed(store, "clinic", "2025").candidate_id == APPROVED
+    assert assessed(store, "ward", "2025", approvers=1).candidate_id == WAITING
+
+
+def run(store: ReleaseStore) -> None:
+    """Prepare, judge and publish a period, as a run does."""
+    published(store, assessed(store, "shop", "2025").candidate_id)
+
+
+def complete_run(store: ReleaseStore) -> None:
+    """Publish a candidate that was left approved, or run the period again, unless it is published."""
+    if store.release_of("shop", "2025") is not None:
+        return
+    left = [one for one in store.candidates("shop") if one.state is CandidateState.APPROVED]
+    published(store, left[0].candidate_id) if left else run(store)
+
+
+def approve(store: ReleaseStore) -> None:
+    """Approve the candidate that waits, which publishes it."""
+    decide(store, WAITING, "approve", by="bob", reason="looked at it")
+
+
+def complete_approve(store: ReleaseStore) -> None:
+    """Approve again unless it is published."""
+    if store.release_of("ward", "2025") is None:
+        approve(store)
+
+
+def publish(store: ReleaseStore) -> None:
+    """Publish the approved candidate."""
+    published(store, APPROVED)
+
+
+def complete_publish(store: ReleaseStore) -> None:
+    """Publish again unless it is published."""
+    if store.release_of("clinic", "2025") is None:
+        publish(store)
+
+
+ACTIONS = {
+    "run": Action(run, complete_run),
+    "approve": Action(approve, complete_approve),
+    "publish": Action(publish, complete_publish),
+}
+
+
+def kill(n: int, seed: int, folder: Path) -> Iterator[Killed]:
+    """Kill each action in turn, `n` times in all, and yield what was found."""
+    before = os.environ.get(keys.KEY_VARIABLE)
+    (folder / "template").mkdir(parents=True)
+    os.environ[keys.KEY_VARIABLE] = str(folder / "signing.key")
+    try:
+        make(folder / "template")
+        lasts = {name: _time_of(action, folder) for name, action in ACTIONS.items()}
+        for number in range(n):
+            name = list(ACTIONS)[number % len(ACTIONS)]
+            part = random.Random(f"{seed}/{number}").random()  # noqa: S311 -- to be had again from the seed
+            yield _killed(number, name, part, part * lasts[name], folder)
+    finally:
+        if before is None:
+            del os.environ[keys.KEY_VARIABLE]
+        else:
+            os.environ[keys.KEY_VARIABLE] = before
+
+
+def _fresh(folder: Path) -> ReleaseStore:
+    shutil.rmtree(folder / "copy", ignore_errors=True)
+    shutil.copytree(folder / "template", folder / "copy", symlinks=True)
+    return ReleaseStore.open(folder / "copy/store")
+
+
+def _time_of(action: Action, folder: Path) -> float:
+    """Return the seconds that an action takes: the longer of two, as a later one may be slower."""
+    found = []
+    for _ in range(2):
+        store = _fresh(folder)
+        begun = time.monotonic()
+        _died(action.work, store, None)
+        found.append(time.monotonic() - begun)
+    return max(found)
+
+
+def _killed(number: int, name: str, part: float, delay: float, folder: Path) -> Killed:
+    action, store = ACTIONS[name], _fresh(folder)
+    seen = folder / "seen"
+    died = _died(action.work, store, delay, seen)
+    committed = [int(line) for line in seen.read_text().split()] if seen.exists() else []
+    logged = store.events()
+    states = Counter(str(one.state) for one in store.candidates())
+    wrong = [] if len(logged) >= max(committed, default=0) else ["an event that was committed is lost"]
+    said = recover(store, timeout=30)
+    after = store.events()
+    if after[: len(logged)] != logged:
+        wrong.append("recovery changed the log")
+    wrong += found_wrong(store)
+    wrong += [f"recovery is not done: {one}" for one in recover(store, timeout=30)]
+    try:
+        action.complete(store)
+    except ReleaseGateError as error:
+        wrong.append(f"cannot be completed: {error}")
+    wrong += [f"completed: {one}" for one in found_wrong(store)]
+    if store.events()[: len(after)] != after:
+        wrong.append("completion changed the log")
+    if not any(event.action == "release.published" for event in store.events()[len(_template_log(folder)) :]):
+        wrong.append("completed, and nothing was published")
+    return Killed(number, name, part, died, ", ".join(sorted(states)), tuple(said), tuple(wrong))
+
+
+def _template_log(folder: Path) -> list[object]:
+    return list(ReleaseStore.open(folder / "template/store").events())
+
+
+def _died(
+    work: Callable[[ReleaseStore], object], store: ReleaseStore, delay: float | None, seen: Path | None = None
+) -> bool:
+    """Do `work` in a child process, killed after `delay` seconds; tell whether that was before its end.
+
+    The child writes the number of every event to `seen` once its transaction is committed.
+    """
+    if seen is not None:
+        seen.unlink(missing_ok=True)
+    child = os.fork()
+    if child == 0:
+        try:
+            if seen is not None:
+                _tell_commits(seen)
+            work(store)
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+    if delay is not None:
+        time.sleep(delay)
+        os.kill(child, signal.SIGKILL)
+    status = os.waitpid(child, 0)[1]
+    if os.WIFEXITED(status) and os.WEXITSTATUS(status):
+        raise RuntimeError("the work failed by itself")
+    return os.WIFSIGNALED(status)
+
+
+def _tell_commits(seen: Path) -> None:
+    """Let every transaction of this process write the log's size to `seen` right after its commit."""
+    from contextlib import contextmanager
+
+    from release_store import audit, connection, publication, store
+
+    told = seen.open("a", encoding="utf-8", buffering=1)
+    transaction = connection.transaction
+
+    @contextmanager
+    def told_transaction(*arguments: object, **options: object) -> Iterator[object]:
+        with transaction(*arguments, **options) as con:  # type: ignore[arg-type]
+            yield con
+            size = audit.log_head(con)[0]
+        told.write(f"{size}\n")
+
+    for module in (publication, store):
+        module.transaction = told_transaction  # type: ignore[attr-defined]
+
+
+def found_wrong(store: ReleaseStore) -> list[str]:
+    """Return what is not as it must be after recovery, with what readers see."""
+    wrong = [f"verify: {finding}" for finding in verify(store)]
+    wrong += [f"chain: {finding}" for finding in check_chain(store.events())]
+    releases = {one.release_id: one for one in store.releases()}
+    catalog = json.loads((store.root / "releases/catalog.json").read_text())
+    listed = {entry["release_id"] for entries in catalog["series"].values() for entry in entries}
+    if listed != releases.keys():
+        wrong.append("the catalog lists other releases than the history")
+    seen = {
+        path.name: path for path in store.root.glob("releases/*/*") if path.is_dir() and not path.is_symlink()
+    }
+    wrong += [f"{name} is visible, and no release" for name in sorted(seen.keys() - listed)]
+    wrong += [f"{one.release_id} is not whole" for one in releases.values() if not _whole(store, one)]
+    return wrong
+
+
+def _whole(store: ReleaseStore, release: Release) -> bool:
+    folder = release_folder(store.root, release.series, release.release_id)
+    return folder.is_dir() and not differing_files(folder, release.files)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Kill, count, and tell what went wrong."""
+    parser = argparse.ArgumentParser(prog="python -m tests.faults.kill")
+    parser.add_argument("--n", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    chosen = parser.parse_args(arguments)
+    counted, wrong = Counter[str](), 0
+    with tempfile.TemporaryDirectory() as name:
+        for one in kill(chosen.n, chosen.seed, Path(name)):
+            ended = "killed" if one.died else "done before the kill"
+            counted[
+                f"{one.action}, {ended}, {'settled by recovery' if one.said else 'nothing to settle'}"
+            ] += 1
+            for what in one.wrong:
+                wrong += 1
+                print(f"{one.number} {one.action} at {one.part:.3f}: {what}", flush=True)
+    for ending, count in sorted(counted.items()):
+        print(f"{count:4d} {ending}")
+    print(f"{wrong} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+"""Random alterations of a store are found by verify; a thousand of them where there is time."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from policy.errors import UsageError
+from release_store import keys
+from release_store.canonical import pretty_json
+from release_store.store import ReleaseStore
+from release_store.verification import verify
+from tests.faults import alterations
+from tests.faults.alterations import KINDS, Kept
+
+
+@pytest.mark.parametrize("n", [60, pytest.param(1000, marks=pytest.mark.slow)])
+def test_every_alteration_is_found(n: int, tmp_path: Path) -> None:
+    made = list(alterations.alter(n, 1, tmp_path))
+    assert [f"{one.number} {one.kind}: {one.what}" for one in made if not one.findings] == []
+    assert Counter(one.kind for one in made).keys() == KINDS.keys()
+    assert len({one.what for one in made}) > n / 2
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Kept]:
+    folder = tmp_path_factory.mktemp("template")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(keys.KEY_VARIABLE, str(folder / "signing.key"))
+        return folder / "store", alterations.make(folder)
+
+
+@pytest.fixture
+def copy(template: tuple[Path, Kept], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the store, whose signing key is not at hand."""
+    monkeypatch.setenv(keys.KEY_VARIABLE, str(tmp_path / "no.key"))
+    shutil.copytree(template[0], tmp_path / "copy/store", symlinks=True)
+    return tmp_path / "copy/store"
+
+
+@pytest.fixture
+def kept(template: tuple[Path, Kept]) -> Kept:
+    return template[1]
+
+
+def test_what_was_kept_agrees_with_a_store_that_nobody_touched(copy: Path, kept: Kept) -> None:
+    store = ReleaseStore.open(copy)
+    assert verify(store, checkpoint=kept.checkpoint, public_key=str(kept.public_key)) == []
+    assert verify(store, checkpoint=kept.checkpoint) == []
+
+
+def test_a_history_signed_anew_is_found_by_what_was_kept_alone(
+    copy: Path, kept: Kept, tmp_path: Path
+) -> None:
+    rng = random.Random(3)  # noqa: S311
+    events = ReleaseStore.open(copy).events()
+    forged = 4, replace(events[4], reason="another reason")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(alterations, "_forged", lambda *_: forged)
+        alterations.rewritten_and_signed(copy, rng)
+    (tmp_path / "no.key").unlink()
+    store = ReleaseStore.open(copy)
+    assert verify(store) == []
+    found = {finding.where: finding.what for finding in verify(store, checkpoint=kept.checkpoint)}
+    assert list(found) == [str(kept.checkpoint)]
+    found = {finding.where for finding in verify(store, public_key=str(kept.public_key))}
+    assert found == {"public-key.pem"}
+    both = verify(store, checkpoint=kept.checkpoint, public_key=str(kept.public_key))
+    assert {finding.where for finding in both} == {"public-key.pem", str(kept.checkpoint)}
+    assert any("is not the one that was signed" in finding.what for finding in both)
+
+
+def test_a_log_cut_behind_every_checkpoint_that_is_left_is_found_by_the_one_kept(
+    copy: Path, kept: Kept
+) -> None:
+    with alterations.unguarded(copy) as con:
+        con.execute("DELETE FROM event WHERE number > 3")
+    for path in copy.glob("releases/*/*.checkpoint.json"):
+        path.unlink()
+    found = [finding.what for finding in verify(ReleaseStore.open(copy), checkpoint=kept.checkpoint)]
+    size = json.loads(kept.checkpoint.read_text())["size"]
+    assert f"has 3 events, and a signed checkpoint saw {size}" in found
+
+
+def test_a_kept_checkpoint_that_was_edited_or_is_of_another_store_is_found(
+    copy: Path, kept: Kept, tmp_path: Path
+) -> None:
+    store = ReleaseStore.open(copy)
+    said = json.loads(kept.checkpoint.read_text())
+    edited = tmp_path / "edited.json"
+    edited.write_bytes(pretty_json({**said, "size": 1}))
+    assert "is not signed" in verify(store, checkpoint=edited)[0].what
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(keys.KEY_VARIABLE, str(kept.checkpoint.with_name("signing.key")))
+        other = ReleaseStore.create(tmp_path / "other")
+    assert "is of another store" in verify(other, checkpoint=kept.checkpoint)[0].what
+
+
+@pytest.mark.parametrize("content", [None, b"", b"{"])
+def test_a_kept_file_that_cannot_be_read_is_a_users_error(
+    copy: Path, tmp_path: Path, content: bytes | None
+) -> None:
+    path = tmp_path / "kept"
+    if content is not None:
+        path.write_bytes(content)
+    store = ReleaseStore.open(copy)
+    with pytest.raises(UsageError, match="the checkpoint cannot be read"):
+        verify(store, checkpoint=path)
+    with pytest.raises(UsageError, match="the public key cannot be read"):
+        verify(store, public_key=str(path))
+
+
+def test_the_command_takes_what_was_kept(
+    copy: Path, kept: Kept, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    from flows.__main__ import main
+
+    asked = ["--store", str(copy), "verify", "--checkpoint", str(kept.checkpoint)]
+    assert main([*asked, "--public-key", str(kept.public_key)]) == 0
+    assert "nothing has been touched" in capsys.readouterr().out
+    alterations.rewritten(copy, random.Random(1))  # noqa: S311
+    assert main(asked) == 6
+    assert str(kept.checkpoint) in capsys.readouterr().out
+    assert main(["--store", str(copy), "verify", "--public-key", str(tmp_path / "none")]) == 2

@@ -1,0 +1,74 @@
+"""Eight processes publish to one store at once: every attempt is published or refused with a reason."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from release_store import keys
+from release_store.audit import check_chain
+from release_store.canonical import digest_of, tree_digest
+from release_store.records import CandidateState
+from release_store.store import ReleaseStore
+from release_store.verification import verify
+from tests.faults.crowd import attempts
+
+ROOT = Path(__file__).parents[2]
+PROCESSES = 8
+
+
+def crowd(store: ReleaseStore) -> list[dict[str, str | None]]:
+    """Let eight processes start together, and return how their attempts ended."""
+    children = [
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.faults.crowd", str(store.root), str(n), str(PROCESSES)],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for n in range(PROCESSES)
+    ]
+    for child in children:
+        assert child.stdin is not None
+        child.stdin.write("go\n")
+        child.stdin.flush()
+    told = [child.communicate(timeout=300)[0] for child in children]
+    assert [child.returncode for child in children] == [0] * PROCESSES
+    return [json.loads(line) for text in told for line in text.splitlines()]
+
+
+@pytest.mark.slow
+def test_eighty_attempts_of_eight_processes_are_published_or_refused_with_a_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(keys.KEY_VARIABLE, str(tmp_path / "signing.key"))
+    store = ReleaseStore.create(tmp_path / "store")
+    ended = crowd(store)
+
+    assert len(ended) == len(attempts()) == 80
+    assert all((one["release"] is None) != (one["refused"] is None) for one in ended)
+    assert all("stale" in one["refused"] for one in ended if one["refused"] is not None)
+    published = {one["release"] for one in ended if one["release"] is not None}
+    assert published == {release.release_id for release in store.releases()}
+    assert verify(store) == []
+    assert check_chain(store.events()) == []
+
+    for series in ("east", "north", "south", "west"):
+        releases = store.releases(series)
+        assert releases, "no attempt of a series got through"
+        assert [one.number for one in releases] == list(range(1, len(releases) + 1))
+        # Each was judged against exactly those that came before it.
+        heads = [store.candidate(one.candidate_id).history_head for one in releases]
+        listed = [[one.release_id, tree_digest(one.files)] for one in releases]
+        assert heads == [digest_of(listed[:n]) for n in range(len(releases))]
+    states = Counter(one.state for one in store.candidates())
+    assert states == {
+        CandidateState.PUBLISHED: len(published),
+        CandidateState.STALE: 80 - len(published),
+    }

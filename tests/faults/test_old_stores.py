@@ -1,0 +1,84 @@
+"""A store that an earlier releasegate made opens, verifies and takes releases under this one."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from flows.decide import decide
+from release_store import keys
+from release_store.connection import DATABASE, migrations
+from release_store.records import CandidateState, ReleaseState
+from release_store.store import ReleaseStore
+from release_store.verification import verify
+from tests.faults.small_work import assessed, published
+from tests.fixtures.make_store import BLOCKED, HERE, TEST_KEY, WAITING, make, pack, unpack
+
+STORES = sorted(HERE.glob("store_schema_*.zip"))
+
+
+def schema_of(store: Path) -> int:
+    with duckdb.connect(str(store / DATABASE), read_only=True) as con:
+        found = con.execute("SELECT max(number) FROM schema_migration").fetchone()
+    assert found is not None
+    return int(found[0])
+
+
+@pytest.fixture(params=STORES, ids=[path.stem for path in STORES])
+def old(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An old store as it was packed, never opened since, with its test key at hand."""
+    unpack(request.param, tmp_path)
+    monkeypatch.setenv(keys.KEY_VARIABLE, str(tmp_path / TEST_KEY))
+    assert schema_of(tmp_path / "store") == int(request.param.stem.rsplit("_", 1)[1])
+    return tmp_path / "store"
+
+
+def test_the_first_schema_has_its_store() -> None:
+    assert STORES[0].stem == "store_schema_1"
+    assert all(path.stat().st_size < 300_000 for path in STORES)
+    for path in STORES:
+        with zipfile.ZipFile(path) as file:
+            assert TEST_KEY in file.namelist()
+
+
+def test_an_old_store_opens_and_verifies(old: Path) -> None:
+    store = ReleaseStore.open(old)
+    assert schema_of(old) == max(migrations())
+    assert verify(store) == []
+    assert [one.release_id for one in store.releases("clinic")] == ["clinic-2024-r1", "clinic-2025-r1"]
+    assert {one.state for one in store.releases()} == {ReleaseState.PUBLISHED}
+    assert [one.by for one in store.decisions("clinic-2025-c1")] == ["bob"]
+    assert store.candidate(WAITING).state is CandidateState.AWAITING_APPROVAL
+    assert store.candidate(BLOCKED).state is CandidateState.BLOCKED
+    assert len(store.earlier_classes("clinic")) == 2
+
+
+def test_an_old_store_takes_another_release(old: Path) -> None:
+    store = ReleaseStore.open(old)
+    logged = store.events()
+    made = published(store, assessed(store, "clinic", "2027").candidate_id)
+    assert (made.release_id, made.number) == ("clinic-2027-r1", 3)
+    assert store.events()[: len(logged)] == logged
+    assert verify(store) == []
+
+
+def test_a_candidate_that_waited_in_an_old_store_is_approved_and_published(old: Path) -> None:
+    store = ReleaseStore.open(old)
+    outcome = decide(store, WAITING, "approve", by="cyd", reason="looked at it")
+    assert (outcome.state, outcome.release_id) == ("published", "clinic-2026-r1")
+    assert verify(store) == []
+
+
+def test_a_store_comes_out_of_its_zip_as_it_went_in(tmp_path: Path) -> None:
+    (tmp_path / "before").mkdir()
+    make(tmp_path / "before")
+    pack(tmp_path / "before", tmp_path / "store.zip")
+    unpack(tmp_path / "store.zip", tmp_path / "after")
+    for path in sorted((tmp_path / "before").rglob("*")):
+        copy = tmp_path / "after" / path.relative_to(tmp_path / "before")
+        assert path.is_symlink() == copy.is_symlink()
+        assert path.lstat().st_mode == copy.lstat().st_mode
+        assert path.is_dir() or path.read_bytes() == copy.read_bytes()
