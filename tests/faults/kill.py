@@ -25,10 +25,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import duckdb
+
 from flows.decide import decide
 from policy.errors import ReleaseGateError
 from release_store import keys
 from release_store.audit import check_chain
+from release_store.connection import DATABASE
 from release_store.public_files import differing_files, release_folder
 from release_store.publication import recover
 from release_store.records import CandidateState, Release
@@ -151,6 +154,8 @@ def _killed(number: int, name: str, part: float, delay: float, folder: Path) -> 
     seen = folder / "seen"
     died = _died(action.work, store, delay, seen)
     committed = [int(line) for line in seen.read_text().split()] if seen.exists() else []
+    if unreadable := _unreadable(store):
+        return Killed(number, name, part, died, "", (), (unreadable,))
     logged = store.events()
     states = Counter(str(one.state) for one in store.candidates())
     wrong = [] if len(logged) >= max(committed, default=0) else ["an event that was committed is lost"]
@@ -170,6 +175,15 @@ def _killed(number: int, name: str, part: float, delay: float, folder: Path) -> 
     if not any(event.action == "release.published" for event in store.events()[len(_template_log(folder)) :]):
         wrong.append("completed, and nothing was published")
     return Killed(number, name, part, died, ", ".join(sorted(states)), tuple(said), tuple(wrong))
+
+
+def _unreadable(store: ReleaseStore) -> str:
+    """Return DuckDB's own words where the database cannot be opened after the kill, else nothing."""
+    try:
+        duckdb.connect(str(store.root / DATABASE)).close()
+    except duckdb.Error as error:
+        return f"the database cannot be opened: {error}"
+    return ""
 
 
 def _template_log(folder: Path) -> list[object]:
