@@ -48,6 +48,14 @@ def parser() -> argparse.ArgumentParser:
         command.add_argument("--reason", metavar="TEXT", required=True, help="why; kept in the audit log")
         _json(command)
 
+    command = commands.add_parser("withdraw", help="take a release out of the public place")
+    command.add_argument("release", metavar="RELEASE")
+    command.add_argument("--by", metavar="NAME", required=True, help="who withdraws it")
+    command.add_argument(
+        "--reason", metavar="TEXT", required=True, help="why; kept in the audit log, and public"
+    )
+    _json(command)
+
     command = commands.add_parser("history", help="list the releases, and the candidates that are none")
     command.add_argument("series", nargs="?", metavar="SERIES")
     _json(command)

@@ -70,6 +70,27 @@ def _decide(chosen: argparse.Namespace, decision: str) -> int:
     return 0 if outcome.state == "rejected" else _exit_code(outcome)
 
 
+def withdraw(chosen: argparse.Namespace) -> int:
+    """Take a release out of the public place; a tombstone stays."""
+    from release_store.public_files import kept_folder, tombstone_file
+    from release_store.publication import recover
+    from release_store.store import ReleaseStore
+    from release_store.withdrawal import withdraw as withdrawn
+
+    store = ReleaseStore.open(chosen.store)
+    recover(store)
+    release = withdrawn(store, chosen.release, by=chosen.by, reason=chosen.reason)
+    tombstone = tombstone_file(store.root, release.series, release.release_id)
+    kept = kept_folder(store.root, release)
+    if chosen.json:
+        facts = {"release": release.release_id, "state": str(release.state)}
+        _write_json({**facts, "tombstone": str(tombstone), "folder": str(kept)})
+    else:
+        print(f"{release.release_id} is withdrawn; {tombstone} stands in its place")
+        print(f"its files are kept in {kept}/")
+    return 0
+
+
 def history(chosen: argparse.Namespace) -> int:
     """List releases and candidates."""
     from flows import render
@@ -158,6 +179,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "run": run,
     "approve": approve,
     "reject": reject,
+    "withdraw": withdraw,
     "history": history,
     "show": show,
     "evidence": evidence,

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from flows.outcome import Outcome, over_max_group_size
 from policy.errors import UsageError, did_you_mean
+from release_store.public_files import candidate_folder, kept_folder
 from release_store.queries import GateSummary
 from release_store.records import GateResult, Verdict
 from release_store.store import ReleaseStore
@@ -273,9 +274,7 @@ def record_document(store: ReleaseStore, identifier: str) -> Document:
             mend="`releasegate history` lists them.",
         )
     folder = (
-        store.root / "releases" / release.series / release.release_id
-        if release
-        else store.root / "candidates" / candidate.candidate_id
+        kept_folder(store.root, release) if release else candidate_folder(store.root, candidate.candidate_id)
     )
     return {
         "release": release.release_id if release else None,
@@ -294,11 +293,21 @@ def record_document(store: ReleaseStore, identifier: str) -> Document:
         "files": release.files if release else store.files(candidate.candidate_id),
         "folder": str(folder),
         "gates": [gate_document(result) for result in store.gates(candidate.candidate_id)],
+        "afterwards": _afterwards(store, release.release_id) if release else [],
         "decisions": [
             {"decision": d.decision, "by": d.by, "reason": d.reason, "at": d.at.isoformat()}
             for d in store.decisions(candidate.candidate_id)
         ],
     }
+
+
+def _afterwards(store: ReleaseStore, release_id: str) -> list[Document]:
+    """Return who superseded or withdrew a release, when and why."""
+    return [
+        {"state": event.payload["release_state"], "by": event.actor, "reason": event.reason, "at": event.at}
+        for event in store.events_about(release_id)
+        if event.action in ("release.superseded", "release.withdrawn")
+    ]
 
 
 def show_record(document: Document) -> None:
@@ -324,6 +333,8 @@ def show_record(document: Document) -> None:
         out.print(_oversize(oversize))
     for decision in document["decisions"]:
         out.print(f"{decision['decision']:>8}  {decision['by']}: {decision['reason']}", markup=False)
+    for one in document["afterwards"]:
+        out.print(f"{one['state']:>8}  {one['by']}: {one['reason']}", markup=False)
     results = [
         GateResult(
             g["gate"],

@@ -18,10 +18,11 @@ from release_store.connection import connect
 from release_store.public_files import (
     CATALOG,
     MANIFEST,
-    checkpoint_file,
+    checkpoint_files,
     replace_file,
     replace_link,
     series_folder,
+    tombstone_file,
 )
 from release_store.records import Release, ReleaseState
 from release_store.store import ReleaseStore
@@ -32,9 +33,9 @@ LATEST = "latest"
 def announce(store: ReleaseStore, key: Ed25519PrivateKey, series: str) -> None:
     """Write the missing checkpoints of a series, and bring `latest` and the catalog up to date."""
     for release in store.releases(series):
-        path = checkpoint_file(store.root, series, release.release_id)
-        if not path.exists():
-            replace_file(path, pretty_json(_checkpoint(store, key)))
+        for path in checkpoint_files(store.root, release):
+            if not path.exists():
+                replace_file(path, pretty_json(_checkpoint(store, key)))
     replace_link(series_folder(store.root, series) / LATEST, latest_release(store.releases(series)))
     with store.catalog_lock():
         replace_file(store.root / "releases" / CATALOG, pretty_json(catalog(store.releases())))
@@ -44,9 +45,7 @@ def announcements_missing(store: ReleaseStore, series: str) -> list[Path]:
     """Return which of a series' checkpoints, `latest` and catalog are missing or out of date."""
     releases = store.releases(series)
     missing = [
-        path
-        for release in releases
-        if not (path := checkpoint_file(store.root, series, release.release_id)).exists()
+        path for release in releases for path in checkpoint_files(store.root, release) if not path.exists()
     ]
     link = series_folder(store.root, series) / LATEST
     if link_target(link) != latest_release(releases):
@@ -68,11 +67,18 @@ def catalog(releases: Sequence[Release]) -> dict[str, Any]:
                 "number": release.number,
                 "state": release.state,
                 "published_at": release.published_at,
-                "path": f"{release.series}/{release.release_id}",
+                "path": f"{release.series}/{_public_name(release)}",
                 "manifest_sha256": release.files.get(MANIFEST),
             }
         )
     return {"series": by_series}
+
+
+def _public_name(release: Release) -> str:
+    """Return what stands in the public place of a release: its folder, or the tombstone."""
+    if release.state is ReleaseState.WITHDRAWN:
+        return tombstone_file(Path(), release.series, release.release_id).name
+    return release.release_id
 
 
 def latest_release(releases: Sequence[Release]) -> str | None:

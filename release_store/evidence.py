@@ -17,7 +17,7 @@ from release_store import audit, keys, merkle, queries
 from release_store import verify_evidence as bundle
 from release_store.canonical import canonical_json, pretty_json
 from release_store.connection import connect
-from release_store.public_files import checkpoint_file, release_folder
+from release_store.public_files import checkpoint_file, kept_folder
 from release_store.records import AuditEvent, CandidateRecord, Release
 from release_store.store import ReleaseStore
 
@@ -60,7 +60,7 @@ def write_evidence(store: ReleaseStore, release_id: str, out: Path) -> Path:
     with connect(store.root) as con:
         release = queries.release(con, release_id)
         documents = _documents(con, store.root, release)
-    folder = release_folder(store.root, release.series, release_id)
+    folder = kept_folder(store.root, release)
     beside = out.with_name(f".{out.name}.new")
     try:
         try:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from policy.errors import VerificationFailed
 from release_store.canonical import file_digest
+from release_store.records import Release, ReleaseState
 
 MANIFEST = "manifest.json"
 CATALOG = "catalog.json"
@@ -42,6 +43,38 @@ def checkpoint_file(root: Path, series: str, release_id: str) -> Path:
     return series_folder(root, series) / f"{release_id}.checkpoint.json"
 
 
+def withdrawn_folder(root: Path, series: str, release_id: str) -> Path:
+    """Return where a withdrawn release is kept for the audit; readers do not see it."""
+    return root / "withdrawn" / series / release_id
+
+
+def tombstone_file(root: Path, series: str, release_id: str) -> Path:
+    """Return what stands in the public place of a withdrawn release."""
+    return series_folder(root, series) / f"{release_id}.withdrawn.json"
+
+
+def withdrawal_checkpoint_file(root: Path, series: str, release_id: str) -> Path:
+    """Return the signed checkpoint of a release's withdrawal."""
+    return series_folder(root, series) / f"{release_id}.withdrawn.checkpoint.json"
+
+
+def checkpoint_files(root: Path, release: Release) -> list[Path]:
+    """Return the checkpoints that a release must have: one of its publication, one of its withdrawal."""
+    names = (root, release.series, release.release_id)
+    withdrawn = release.state is ReleaseState.WITHDRAWN
+    return [checkpoint_file(*names), *([withdrawal_checkpoint_file(*names)] if withdrawn else [])]
+
+
+def kept_folder(root: Path, release: Release) -> Path:
+    """Return where the files of a release lie: a withdrawn one leaves the public place."""
+    public = release_folder(root, release.series, release.release_id)
+    withdrawn = withdrawn_folder(root, release.series, release.release_id)
+    if release.state is not ReleaseState.WITHDRAWN:
+        return public
+    # A withdrawal that was interrupted has not moved it yet.
+    return withdrawn if withdrawn.exists() or not public.exists() else public
+
+
 def differing_files(folder: Path, files: Mapping[str, str]) -> list[str]:
     """Return the names in `files` (name to SHA-256) that `folder` lacks or holds with other content."""
     return [name for name, digest in files.items() if _digest_or_none(folder / name) != digest]
@@ -66,6 +99,15 @@ def appear(partial: Path, final: Path) -> None:
     """Let a finished release appear under its name, whole, by one rename."""
     partial.rename(final)
     sync_folder(final.parent)
+
+
+def move_folder(folder: Path, target: Path) -> None:
+    """Move a folder out of the public place by one rename, into a folder that opens to its owner only."""
+    target.parent.parent.mkdir(exist_ok=True, mode=0o700)
+    target.parent.mkdir(exist_ok=True, mode=0o700)
+    folder.rename(target)
+    sync_folder(target.parent)
+    sync_folder(folder.parent)
 
 
 def replace_file(path: Path, data: bytes) -> None:

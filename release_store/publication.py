@@ -37,6 +37,7 @@ from release_store.release_changes import (
     undo_publication,
 )
 from release_store.store import ReleaseStore
+from release_store.withdrawal import settle_withdrawals, unsettled_withdrawals
 
 
 def publish(
@@ -91,16 +92,18 @@ def publish(
 
 
 def recover(store: ReleaseStore, *, timeout: float = 600.0) -> list[str]:
-    """Finish or undo what interrupted publications left, and say in one line each what was done.
+    """Finish or undo what interrupted publications and withdrawals left; say what was done in a line each.
 
     Waits for a publication that is still running, `timeout` seconds at most (then StoreError).
     """
     said: list[str] = []
     for series in _series_names(store):
-        if not _unfinished(store, series) and not announcements_missing(store, series):
+        begun = _unfinished(store, series) or unsettled_withdrawals(store, series)
+        if not begun and not announcements_missing(store, series):
             continue
         with store.series_lock(series, timeout):
             said += _recover_series(store, series)
+            said += settle_withdrawals(store, series)
             missing = announcements_missing(store, series)
             if missing:
                 announce(store, keys.load_key(store.root), series)

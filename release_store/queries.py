@@ -264,6 +264,12 @@ def logged_publications(con: Connection) -> dict[str, tuple[str, str]]:
     }
 
 
+def taken_down(con: Connection) -> set[str]:
+    """Return the withdrawn releases that have left the public place, as the log says."""
+    rows = con.execute("SELECT object FROM event WHERE action = 'release.taken_down'").fetchall()
+    return {name for (name,) in rows}
+
+
 def history_head(con: Connection, series: str) -> str:
     """Return the digest of all releases of a series and their files: what a candidate is judged against."""
     return digest_of([[one.release_id, tree_digest(one.files)] for one in releases(con, series)])

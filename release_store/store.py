@@ -17,7 +17,7 @@ from release_store.classes import classes_digest, read_classes
 from release_store.connection import DATABASE, connect, transaction
 from release_store.decisions import decide
 from release_store.names import check_series
-from release_store.public_files import differing_files, release_folder
+from release_store.public_files import differing_files, kept_folder
 from release_store.records import (
     AuditEvent,
     CandidateRecord,
@@ -291,8 +291,7 @@ class ReleaseStore:
                 mend="`releasegate verify` says more; nothing is released until the history is restored.",
             )
         for release, classes in found:
-            folder = release_folder(self.root, series, release.release_id)
-            altered = differing_files(folder, release.files)
+            altered = differing_files(kept_folder(self.root, release), release.files)
             if logged.get(release.release_id) != (series, classes_digest(classes)):
                 altered = ["its equivalence classes in the history", *altered]
             if altered:
@@ -307,6 +306,11 @@ class ReleaseStore:
         """Return the number of the last event."""
         with connect(self.root) as con:
             return audit.log_head(con)[0]
+
+    def events_about(self, name: str) -> list[AuditEvent]:
+        """Return the events whose object is `name`."""
+        with connect(self.root) as con:
+            return audit.read_events_about(con, [], [name], [])
 
     def events(self, after: int = 0) -> list[AuditEvent]:
         """Return the audit log from the event that follows number `after`."""

@@ -26,9 +26,9 @@ from release_store.logged import Log, read_log
 from release_store.public_files import (
     CATALOG,
     MANIFEST,
-    checkpoint_file,
+    checkpoint_files,
     differing_files,
-    release_folder,
+    kept_folder,
     series_folder,
 )
 from release_store.records import (
@@ -40,6 +40,7 @@ from release_store.records import (
     Verdict,
 )
 from release_store.store import ReleaseStore
+from release_store.withdrawal import check_withdrawals
 
 __all__ = ["Finding", "verify"]
 
@@ -310,7 +311,8 @@ def _releases(view: _View) -> list[Finding]:
         for release in map(by_id.__getitem__, ids):
             findings += _release(view, batch, release, records.get(release.candidate_id))
     findings += _guarded("checkpoints", _checkpoints, view, releases)
-    return findings + _guarded("releases", _folders, view, releases)
+    findings += _guarded("releases", _folders, view, releases)
+    return findings + _guarded("withdrawn", check_withdrawals, view.root, view.con, releases)
 
 
 def _weights(view: _View) -> dict[str, int]:
@@ -333,7 +335,7 @@ def _release(view: _View, batch: _Batch, release: Release, record: CandidateReco
 def _files(view: _View, release: Release) -> list[Finding]:
     """The release's folder holds its files as they were published, and nothing else."""
     name = release.release_id
-    folder = release_folder(view.root, release.series, name)
+    folder = kept_folder(view.root, release)
     findings = [
         Finding(f"{name}/{file}", "is missing or not the file that was published")
         for file in differing_files(folder, release.files)
@@ -348,7 +350,7 @@ def _manifest(view: _View, release: Release) -> list[Finding]:
     """The manifest, whose digest the log holds, says what the history says of the release."""
     name = release.release_id
     try:
-        text = (release_folder(view.root, release.series, name) / MANIFEST).read_text(encoding="utf-8")
+        text = (kept_folder(view.root, release) / MANIFEST).read_text(encoding="utf-8")
         found: Any = json.loads(text)
     except (OSError, ValueError):
         return []  # found already: it is missing, or not the file that was published
@@ -419,7 +421,7 @@ def _admission(view: _View, batch: _Batch, release: Release, record: CandidateRe
 
 def _checkpoints(view: _View, releases: list[Release]) -> list[Finding]:
     """Every checkpoint that there is, of a release or of none any more, holds for the log as it is."""
-    wanted = {checkpoint_file(view.root, release.series, release.release_id) for release in releases}
+    wanted = {path for release in releases for path in checkpoint_files(view.root, release)}
     findings = []
     newest = 0
     for path in sorted(wanted | set((view.root / "releases").glob("*/*.checkpoint.json"))):

@@ -32,14 +32,15 @@ from policy.errors import ReleaseGateError
 from release_store import keys
 from release_store.audit import check_chain
 from release_store.connection import DATABASE
-from release_store.public_files import differing_files, release_folder
+from release_store.public_files import differing_files, kept_folder, release_folder
 from release_store.publication import recover
-from release_store.records import CandidateState, Release
+from release_store.records import CandidateState, Release, ReleaseState
 from release_store.store import ReleaseStore
 from release_store.verification import verify
+from release_store.withdrawal import withdraw
 from tests.faults.small_work import assessed, published
 
-APPROVED, WAITING = "clinic-2025-c1", "ward-2025-c1"
+APPROVED, WAITING, PUBLISHED = "clinic-2025-c1", "ward-2025-c1", "clinic-2024-r1"
 
 
 @dataclass(frozen=True)
@@ -106,10 +107,22 @@ def complete_publish(store: ReleaseStore) -> None:
         publish(store)
 
 
+def take_down(store: ReleaseStore) -> None:
+    """Withdraw the release."""
+    withdraw(store, PUBLISHED, by="bob", reason="a column was not to be public")
+
+
+def complete_take_down(store: ReleaseStore) -> None:
+    """Withdraw again unless it is withdrawn."""
+    if store.release(PUBLISHED).state is not ReleaseState.WITHDRAWN:
+        take_down(store)
+
+
 ACTIONS = {
     "run": Action(run, complete_run),
     "approve": Action(approve, complete_approve),
     "publish": Action(publish, complete_publish),
+    "withdraw": Action(take_down, complete_take_down),
 }
 
 
@@ -172,8 +185,9 @@ def _killed(number: int, name: str, part: float, delay: float, folder: Path) -> 
     wrong += [f"completed: {one}" for one in found_wrong(store)]
     if store.events()[: len(after)] != after:
         wrong.append("completion changed the log")
-    if not any(event.action == "release.published" for event in store.events()[len(_template_log(folder)) :]):
-        wrong.append("completed, and nothing was published")
+    end = "release.taken_down" if name == "withdraw" else "release.published"
+    if not any(event.action == end for event in store.events()[len(_template_log(folder)) :]):
+        wrong.append(f"completed, and there is no {end}")
     return Killed(number, name, part, died, ", ".join(sorted(states)), tuple(said), tuple(wrong))
 
 
@@ -222,7 +236,7 @@ def _tell_commits(seen: Path) -> None:
     """Let every transaction of this process write the log's size to `seen` right after its commit."""
     from contextlib import contextmanager
 
-    from release_store import audit, connection, publication, store
+    from release_store import audit, connection, publication, store, withdrawal
 
     told = seen.open("a", encoding="utf-8", buffering=1)
     transaction = connection.transaction
@@ -234,7 +248,7 @@ def _tell_commits(seen: Path) -> None:
             size = audit.log_head(con)[0]
         told.write(f"{size}\n")
 
-    for module in (publication, store):
+    for module in (publication, store, withdrawal):
         module.transaction = told_transaction  # type: ignore[attr-defined]
 
 
@@ -256,7 +270,10 @@ def found_wrong(store: ReleaseStore) -> list[str]:
 
 
 def _whole(store: ReleaseStore, release: Release) -> bool:
-    folder = release_folder(store.root, release.series, release.release_id)
+    folder = kept_folder(store.root, release)
+    public = release_folder(store.root, release.series, release.release_id).exists()
+    if public is (release.state is ReleaseState.WITHDRAWN):
+        return False
     return folder.is_dir() and not differing_files(folder, release.files)
 
 

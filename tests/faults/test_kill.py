@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_work_killed_at_random_moments_is_settled_and_can_be_completed() -> None:
     ended = subprocess.run(
-        [sys.executable, "-m", "tests.faults.kill", "--n", "15", "--seed", "7"],
+        [sys.executable, "-m", "tests.faults.kill", "--n", "20", "--seed", "7"],
         cwd=ROOT,
         capture_output=True,
         text=True,

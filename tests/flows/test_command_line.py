@@ -52,6 +52,7 @@ RECORD_KEYS = {
     "files",
     "folder",
     "gates",
+    "afterwards",
     "decisions",
 }
 
@@ -180,6 +181,7 @@ def test_a_store_is_made_with_its_key_outside_it(tmp_path: Path, capsys: Capture
         ("show", "clinic-2026Q1-r1"),
         ("verify",),
         ("approve", "c", "--by", "bob", "--reason", "seen"),
+        ("withdraw", "r", "--by", "bob", "--reason", "wrong"),
     ],
     ids=lambda words: words[0],
 )

@@ -1,6 +1,7 @@
-"""Publish copies of a store again and again, killed at the next step each time; then recover and verify.
+"""Publish or withdraw in copies of a store again and again, killed at the next step each time; then recover.
 
-Run as `publish_and_die.py FOLDER`, which holds `store` and `store.key` with one approved candidate.
+Run as `publish_and_die.py FOLDER publish`, which holds `store` and `store.key` with one approved candidate,
+or as `publish_and_die.py FOLDER withdraw`: the newest release is withdrawn.
 Prints one JSON line a step: where it died, what recovery said, and what was found afterwards.
 """
 
@@ -22,6 +23,7 @@ from release_store import audit
 from release_store.publication import recover
 from release_store.store import ReleaseStore
 from release_store.verification import verify
+from release_store.withdrawal import withdraw
 
 STEPS = (
     (os, "fsync"),
@@ -68,17 +70,20 @@ def in_child(work: Callable[[], None]) -> int:
     return os.WTERMSIG(status)
 
 
-def attempt(template: Path, folder: Path, step: int) -> bool:
-    """Publish in a copy of the store, dying at `step`; return whether it died."""
+def attempt(template: Path, folder: Path, step: int, withdrawing: bool) -> bool:
+    """Publish or withdraw in a copy of the store, dying at `step`; return whether it died."""
     folder.mkdir()
     shutil.copytree(template / "store", folder / "store", symlinks=True)
     shutil.copy2(template / "store.key", folder / "store.key")
     note = folder / "died_at"
 
-    def publish() -> None:
+    def work() -> None:
         store = ReleaseStore.open(folder / "store")
         die_at(step, note)
-        publish_one(store, store.candidates()[-1].candidate_id)
+        if withdrawing:
+            withdraw(store, store.releases()[-1].release_id, by="eve", reason="wrong")
+        else:
+            publish_one(store, store.candidates()[-1].candidate_id)
 
     def settle() -> None:
         store = ReleaseStore.open(folder / "store")
@@ -91,14 +96,14 @@ def attempt(template: Path, folder: Path, step: int) -> bool:
             "died_at": note.read_text() if note.exists() else None,
             "said": said,
             "again": again,
-            "after": candidate.state,
+            "after": store.releases()[-1].state if withdrawing else candidate.state,
             "published": [release.release_id for release in store.releases()],
             "findings": [str(finding) for finding in verify(store)],
             "folder": sorted(entry.name for entry in (folder / "store/releases/clinic").iterdir()),
         }
         print(json.dumps(found), flush=True)
 
-    died = in_child(publish) == signal.SIGKILL
+    died = in_child(work) == signal.SIGKILL
     in_child(settle)
     return died
 
@@ -106,5 +111,5 @@ def attempt(template: Path, folder: Path, step: int) -> bool:
 if __name__ == "__main__":
     root = Path(sys.argv[1])
     number = 1
-    while attempt(root, root / f"step {number}", number):
+    while attempt(root, root / f"step {number}", number, sys.argv[2] == "withdraw"):
         number += 1

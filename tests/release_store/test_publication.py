@@ -229,7 +229,7 @@ def test_a_publication_killed_at_any_step_is_finished_or_undone(store: ReleaseSt
     publish_one(store, approved(store, period="2023"))
     approved(store, period="2024")
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", str(HERE / "publish_and_die.py"), str(store.root.parent)],
+        [sys.executable, "-W", "ignore", str(HERE / "publish_and_die.py"), str(store.root.parent), "publish"],
         env=ENVIRONMENT,
         capture_output=True,
         text=True,

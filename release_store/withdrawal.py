@@ -1,0 +1,182 @@
+"""Withdrawal: a release leaves the public place, and a tombstone says who took it down, when and why.
+
+1. In one transaction: the release is `withdrawn`, with the name and the reason.
+2. `latest` moves on, and the release's folder leaves `releases/` by one rename, kept whole for the audit.
+3. The tombstone takes its place.
+4. In one transaction: the end is kept. A signed checkpoint and the catalog follow.
+
+Whatever ends between two steps is finished by the next run, or by `recover`: a person's word is not undone.
+Whoever copied the release has it, so it stays in every later comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from policy.errors import StoreError, UsageError, did_you_mean
+from release_store import audit, keys, queries
+from release_store.announcement import LATEST, announce, latest_release
+from release_store.audit import Finding
+from release_store.canonical import pretty_json
+from release_store.connection import connect, transaction
+from release_store.public_files import (
+    move_folder,
+    release_folder,
+    replace_file,
+    replace_link,
+    series_folder,
+    tombstone_file,
+    withdrawn_folder,
+)
+from release_store.records import AuditEvent, Release, ReleaseState
+from release_store.states import check_transition
+from release_store.store import ReleaseStore
+
+Connection = duckdb.DuckDBPyConnection
+
+
+def withdraw(store: ReleaseStore, release_id: str, *, by: str, reason: str) -> Release:
+    """Take a release out of the public place, and return it as it then is.
+
+    Raises UsageError if there is no such release, if it is withdrawn already, or if the name or the reason
+    is blank; StoreError if it is withdrawn and its folder could not be moved, which the next run does.
+    """
+    if not by.strip():
+        raise UsageError("a withdrawal has a name", where=release_id, mend="Say who withdraws it.")
+    if not reason.strip():
+        raise UsageError("a withdrawal has a reason", where=release_id, mend="Say why.")
+    key = keys.load_key(store.root)
+    known = {release.release_id: release.series for release in store.releases()}
+    if release_id not in known:
+        raise UsageError(
+            f"there is no release '{release_id}'{did_you_mean(release_id, known)}",
+            mend="`releasegate history` lists them.",
+        )
+    with store.series_lock(known[release_id]):
+        with transaction(store.root) as con:
+            _keep_withdrawal(con, queries.release(con, release_id), by, reason)
+        settle_withdrawals(store, known[release_id])
+        try:
+            announce(store, key, known[release_id])
+        except OSError as error:
+            raise StoreError(
+                f"is withdrawn, but its checkpoint or the catalog was not written ({type(error).__name__})",
+                where=release_id,
+                mend="Free the disk; the next run writes them again.",
+            ) from None
+    return store.release(release_id)
+
+
+def _keep_withdrawal(con: Connection, release: Release, by: str, reason: str) -> None:
+    if release.state is ReleaseState.WITHDRAWN:
+        raise UsageError("is withdrawn already", where=release.release_id)
+    check_transition(release.state, ReleaseState.WITHDRAWN)
+    con.execute(
+        "UPDATE release SET state = ? WHERE release_id = ?",
+        [ReleaseState.WITHDRAWN.value, release.release_id],
+    )
+    payload = {"release": release.release_id, "release_state": ReleaseState.WITHDRAWN.value}
+    audit.append(con, by, "release.withdrawn", release.release_id, reason, payload)
+
+
+def unsettled_withdrawals(store: ReleaseStore, series: str) -> list[Release]:
+    """Return the withdrawn releases of a series that are still public, or that lack their tombstone."""
+    withdrawn = [one for one in store.releases(series) if one.state is ReleaseState.WITHDRAWN]
+    if not withdrawn:
+        return []
+    with connect(store.root) as con:
+        done = queries.taken_down(con)
+    return [
+        one
+        for one in withdrawn
+        if one.release_id not in done
+        or release_folder(store.root, series, one.release_id).exists()
+        or not tombstone_file(store.root, series, one.release_id).exists()
+    ]
+
+
+def settle_withdrawals(store: ReleaseStore, series: str) -> list[str]:
+    """Take down what was withdrawn, and say so in one line each; the series' lock must be held.
+
+    Raises StoreError where the system refuses it.
+    """
+    said = []
+    for release in unsettled_withdrawals(store, series):
+        try:
+            _take_down(store, release)
+        except OSError as error:
+            raise StoreError(
+                f"is withdrawn, but could not be taken down ({type(error).__name__})",
+                where=release.release_id,
+                mend="Free the disk, or mend the rights; the next run takes it down.",
+            ) from None
+        said.append(f"{release.release_id}: withdrawn, and now taken down")
+    return said
+
+
+def _take_down(store: ReleaseStore, release: Release) -> None:
+    name, series = release.release_id, release.series
+    # First the link: it never points to a folder that is gone.
+    replace_link(series_folder(store.root, series) / LATEST, latest_release(store.releases(series)))
+    public = release_folder(store.root, series, name)
+    if public.is_dir():
+        move_folder(public, withdrawn_folder(store.root, series, name))
+    with connect(store.root) as con:
+        event = withdrawal_event(con, name)
+    replace_file(tombstone_file(store.root, series, name), tombstone(release, event))
+    with transaction(store.root) as con:
+        if name not in queries.taken_down(con):
+            audit.append(con, event.actor, "release.taken_down", name, "", {"release": name})
+
+
+def withdrawal_event(con: Connection, release_id: str) -> AuditEvent:
+    """Return the event that withdrew a release. Raises StoreError if the log knows of none."""
+    for event in audit.read_events_about(con, [], [release_id], []):
+        if event.action == "release.withdrawn":
+            return event
+    raise StoreError(
+        "is withdrawn, and the log does not say by whom", where=release_id, mend="Run `releasegate verify`."
+    )
+
+
+def tombstone(release: Release, event: AuditEvent) -> bytes:
+    """Return what stands in the public place of a withdrawn release: no data, the same bytes each time."""
+    document: dict[str, Any] = {
+        "release_id": release.release_id,
+        "series": release.series,
+        "period": release.period,
+        "number": release.number,
+        "published_at": release.published_at,
+        "withdrawn_at": event.at,
+        "withdrawn_by": event.actor,
+        "reason": event.reason,
+        "files": release.files,
+        "event": {"number": event.number, "hash": event.hash},
+    }
+    return pretty_json(document)
+
+
+def check_withdrawals(root: Path, con: Connection, releases: Sequence[Release]) -> list[Finding]:
+    """Return where a withdrawn release is still public, or its tombstone is not what the log says."""
+    findings = []
+    withdrawn = [one for one in releases if one.state is ReleaseState.WITHDRAWN]
+    for release in withdrawn:
+        name, series = release.release_id, release.series
+        if release_folder(root, series, name).exists():
+            findings.append(Finding(name, "is withdrawn, and still public; the next run takes it down"))
+        path = tombstone_file(root, series, name)
+        wanted = tombstone(release, withdrawal_event(con, name))
+        if path.is_symlink() or not path.is_file() or path.read_bytes() != wanted:
+            findings.append(Finding(f"{series}/{path.name}", "is missing or does not say what was done"))
+    known = {tombstone_file(root, one.series, one.release_id) for one in withdrawn}
+    known |= {withdrawn_folder(root, one.series, one.release_id) for one in withdrawn}
+    present = [*(root / "releases").glob("*/*.withdrawn.json"), *(root / "withdrawn").glob("*/*")]
+    findings += [
+        Finding(f"{path.parent.name}/{path.name}", "is of no release that was withdrawn")
+        for path in sorted(set(present) - known)
+    ]
+    return findings
