@@ -110,17 +110,21 @@ def main(arguments: Sequence[str] | None = None) -> str:
                 raise RuntimeError("the store could not be made")
             print(f"made in {perf_counter() - begun:.0f} s", flush=True)
         runs: dict[str, list[Run]] = {" ".join(command): [] for command in COMMANDS}
+        loads = []
         for _ in range(chosen.runs):
             for command in COMMANDS:
                 runs[" ".join(command)].append(measure(store, command))
+                loads.append(os.getloadavg()[0])
         size = (store / DATABASE).stat().st_size / 2**20
     command_line = "python -m benchmarks.store --write"
     what = (
         f"A made-up store of {chosen.releases:,} releases in series of {PER_SERIES}, as many\n"
         f"blocked candidates, and {chosen.events:,} events, most of them checked inputs; its database\n"
         f"has {size:,.0f} MB. Every release has thirteen gates, an approval, two equivalence classes, three\n"
-        "files and a signed checkpoint. Commands are timed as processes, from start to end: the median, and\n"
-        "in brackets the least and the most."
+        "files and a checkpoint that signs the root of the log's tree. Commands are timed as processes,\n"
+        "from start to end: the median, and in brackets the least and the most. The machine's load average,\n"
+        "of which a command alone makes one, "
+        f"was {min(loads):.1f} to {max(loads):.1f}."
     )
     heading = "# Listing and verifying a large store"
     text = "\n\n".join([heading, what, report.measured_with(command_line), tables(runs)])

@@ -19,7 +19,7 @@ import pandas as pd
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from policy.errors import UsageError
-from release_store import audit, keys
+from release_store import audit, keys, merkle
 from release_store.announcement import LATEST, catalog
 from release_store.canonical import canonical_json, digest_of, iso, pretty_json, sha256_hex, tree_digest
 from release_store.changes import gate_document
@@ -76,6 +76,8 @@ class _Maker:
         self.n_releases, self.n_refused, self.n_events = n_releases, n_refused, n_events
         (created,) = store.events()
         self.size, self.head = created.number, created.hash
+        self.hashes = [created.hash]
+        self.checkpoints: list[tuple[Path, int, str]] = []  # where, of how many events, and when
         self.rows: dict[str, list[Sequence[Any]]] = {}
         self.n_validations = self.n_candidates = 0
         self.pass_documents = [gate_document(one) for one in PASSES]
@@ -87,6 +89,7 @@ class _Maker:
             for n_series, n_own in enumerate(_shares(self.n_releases, PER_SERIES)):
                 self._series(f"series{n_series:03d}", n_own)
                 self._flush(con, BATCH)
+            self._sign()
             fill = self.n_events - self.size
             for n in range(fill):
                 self._validation(f"series{n % 97:03d}", "daily", passed=n >= self.n_refused)
@@ -150,7 +153,8 @@ class _Maker:
         self._event("ann", "candidate.staged", name, "", {"candidate": name, **staged})
         results, documents = (FAILS, self.fail_documents) if blocked else (PASSES, self.pass_documents)
         self.rows.setdefault("gate_result", []).extend(_gate_rows(name, results))
-        self._state("ann", name, "assessed", {"gates": documents})
+        asked = sorted(result.gate for result in results)
+        self._state("ann", name, "assessed", {"gates": documents, "asked": asked})
         self._state("ann", name, "blocked" if blocked else "awaiting_approval")
         return name, bound
 
@@ -205,11 +209,23 @@ class _Maker:
         folder.mkdir()
         for name, data in (("data.csv", DATA), ("datapackage.json", b"{}\n"), (MANIFEST, manifest)):
             (folder / name).write_bytes(data)
-        signed = keys.sign_checkpoint(
-            self.key, store_id=self.store.store_id, size=self.size, head=self.head, at=self._at()
-        )
-        checkpoint_file(self.store.root, series, release_id).write_bytes(pretty_json(signed))
+        self.checkpoints.append((checkpoint_file(self.store.root, series, release_id), self.size, self._at()))
         return files
+
+    def _sign(self) -> None:
+        """Write every checkpoint with the root of the log's tree as it was: one tree has them all."""
+        tree = merkle.log_tree(self.hashes)
+        for path, size, at in self.checkpoints:
+            signed = keys.sign_checkpoint(
+                self.key,
+                store_id=self.store.store_id,
+                size=size,
+                head=self.hashes[size - 1],
+                at=at,
+                root=tree.root(size).hex(),
+                of=path.name.removesuffix(".checkpoint.json"),
+            )
+            path.write_bytes(pretty_json(signed))
 
     def _validation(self, series: str, period: str, *, passed: bool) -> str:
         """Add a checked input, and return its digest."""
@@ -269,6 +285,7 @@ class _Maker:
         text = canonical_json(payload).decode()
         row = (self.size + 1, self._at(), actor, action, subject, reason, text, self.head)
         self.size, self.head = self.size + 1, audit.hash_of_texts(*row)
+        self.hashes.append(self.head)
         self.rows.setdefault("event", []).append([*row, self.head])
 
     def _at(self) -> str:

@@ -39,6 +39,17 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--period", help="such as 2026Q1; left out, it follows from the policy and the date")
     command.add_argument("--input", type=Path, help="the table, where it is not the policy's own source")
     command.add_argument("--by", metavar="NAME", help="who makes the candidate (default: the system's user)")
+    command.add_argument(
+        "--revise",
+        metavar="REASON",
+        help="release a period again that has a release; why, kept in the audit log, and public",
+    )
+    _json(command)
+
+    command = commands.add_parser("rejudge", help="judge a stale candidate again beside the history as it is")
+    command.add_argument("candidate", metavar="CANDIDATE")
+    command.add_argument("--input", type=Path, help="the table that it was made of")
+    command.add_argument("--by", metavar="NAME", help="who asks for it (default: the system's user)")
     _json(command)
 
     for word, what in (("approve", "agree to"), ("reject", "refuse")):
@@ -56,6 +67,12 @@ def parser() -> argparse.ArgumentParser:
     )
     _json(command)
 
+    _reading(commands)
+    return top
+
+
+def _reading(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the commands that read."""
     command = commands.add_parser("history", help="list the releases, and the candidates that are none")
     command.add_argument("series", nargs="?", metavar="SERIES")
     _json(command)
@@ -64,9 +81,35 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("id", metavar="ID")
     _json(command)
 
+    command = commands.add_parser("diff", help="show two releases or candidates side by side")
+    command.add_argument("a", metavar="A")
+    command.add_argument("b", metavar="B")
+    _json(command)
+
+    command = commands.add_parser("audit", help="ask today's gates of all that a series has published")
+    command.add_argument("series", metavar="SERIES")
+    command.add_argument(
+        "--policy", type=Path, metavar="FILE", help="judge all by this policy (default: each by its own)"
+    )
+    command.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="PERIOD=FILE",
+        help="the very input of a period's release, for the gates that need it; may be given again",
+    )
+    command.add_argument("--by", metavar="NAME", help="who audits (default: the system's user)")
+    _json(command)
+
     command = commands.add_parser("evidence", help="write what a stranger needs to verify a release offline")
     command.add_argument("release", metavar="RELEASE")
     command.add_argument("--out", type=Path, metavar="FILE", help="default: RELEASE.evidence.zip, here")
+    _json(command)
+
+    command = commands.add_parser("reproduce", help="make a release again, and compare it byte by byte")
+    command.add_argument("release", metavar="RELEASE")
+    command.add_argument("--input", type=Path, metavar="FILE", help="the table that it was made of")
+    _json(command)
 
     command = commands.add_parser("verify", help="check the log, the signatures and every published file")
     command.add_argument("bundle", nargs="?", type=Path, metavar="BUNDLE", help="check this evidence instead")
@@ -76,10 +119,14 @@ def parser() -> argparse.ArgumentParser:
     )
     _json(command)
 
+    command = commands.add_parser(
+        "doctor", help="look whether the store is fit for work, and mend what can be"
+    )
+    _json(command)
+
     command = commands.add_parser("methods", help="list the methods that a policy can name")
     command.add_argument("name", nargs="?", metavar="METHOD", help="show this method's parameters")
     _json(command)
-    return top
 
 
 def _json(command: argparse.ArgumentParser) -> None:
@@ -94,7 +141,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return commands.COMMANDS[chosen.command](chosen)
     except ReleaseGateError as error:
-        print(f"releasegate: {error}", file=sys.stderr)
+        from flows.layout import shown
+
+        where = f"{error.where}: " if error.where else ""
+        for line in (f"releasegate: {where}{error.finding}", f"  {error.mend}" if error.mend else ""):
+            if line:
+                print(shown(line), file=sys.stderr)
         return error.exit_code
     except BrokenPipeError:
         # Whoever read us (`| head`) has gone; what is left has no reader.

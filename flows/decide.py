@@ -6,7 +6,9 @@ from flows.outcome import Outcome
 from policy.load import policy_from_document
 from policy.model import ReleasePolicy
 from release_store.canonical import utc_now
-from release_store.publication import publish, recover
+from release_store.permission import Act, Person, check_permission
+from release_store.public_files import candidate_folder
+from release_store.publication import check_staged_files, publish, recover
 from release_store.records import CandidateRecord, CandidateState, Decision
 from release_store.store import ReleaseStore
 from tasks.risk.published import read_classes
@@ -15,16 +17,19 @@ from tasks.risk.published import read_classes
 def decide(store: ReleaseStore, candidate_id: str, decision: str, *, by: str, reason: str) -> Outcome:
     """Take one person's decision, bound to what the candidate is now.
 
-    Raises Blocked for a candidate that is stale, expired or altered, UsageError where the person may not
-    decide or the candidate does not wait; in either case nothing is published.
+    Raises Blocked for a candidate that is stale or expired, UsageError where the person may not decide or the
+    candidate does not wait, VerificationFailed for an approval of files that changed; in each nothing is
+    published. A rejection needs no policy and no files: what is damaged can always be refused.
     """
     recover(store)
     record = store.candidate(candidate_id)
-    policy = policy_from_document(store.policy(record.policy_digest))
+    policy = None if decision == Act.REJECT else policy_from_document(store.policy(record.policy_digest))
     with store.series_lock(record.series):
-        if record.state is CandidateState.APPROVED and decision == "approve":
+        record = store.candidate(candidate_id)  # as it is now that nobody else is at work on it
+        if policy is not None and record.state is CandidateState.APPROVED:
             # Approved before, and its publication was interrupted and undone: only that is left to do.
-            return _published(store, record, policy, by)
+            check_permission(Act.PUBLISH, Person(by, reason, record.made_by), candidate_id)
+            return _published(store, record, policy, by, reason)
         word = Decision(
             candidate_id,
             decision,
@@ -35,11 +40,11 @@ def decide(store: ReleaseStore, candidate_id: str, decision: str, *, by: str, re
             record.policy_digest,
             record.history_head,
         )
-        state = store.decide(word, approvers_needed=policy.approval.approvers)
-        if state is CandidateState.APPROVED:
+        needed = 0 if policy is None else policy.approval.approvers
+        state = store.decide(word, approvers_needed=needed)
+        if policy is not None and state is CandidateState.APPROVED:
             return _published(store, record, policy, by)
     given = sum(1 for one in store.decisions(candidate_id) if one.decision == "approve")
-    needed = policy.approval.approvers
     told = {
         CandidateState.REJECTED: f"{candidate_id} is rejected",
         CandidateState.AWAITING_APPROVAL: f"{candidate_id} has {given} of {needed} approvals",
@@ -47,11 +52,18 @@ def decide(store: ReleaseStore, candidate_id: str, decision: str, *, by: str, re
     return Outcome(record.series, record.period, str(state), candidate_id, message=told[state])
 
 
-def _published(store: ReleaseStore, record: CandidateRecord, policy: ReleasePolicy, by: str) -> Outcome:
-    folder = store.root / "candidates" / record.candidate_id
-    classes = read_classes(folder / "data.parquet", policy)
+def _published(
+    store: ReleaseStore, record: CandidateRecord, policy: ReleasePolicy, by: str, reason: str = ""
+) -> Outcome:
+    check_staged_files(store, record.candidate_id, by)  # before anything is read from them
+    classes = read_classes(candidate_folder(store.root, record.candidate_id) / "data.parquet", policy)
     release = publish(
-        store, record.candidate_id, classes, actor=by, manifest_extra={"classes": classes.n_classes}
+        store,
+        record.candidate_id,
+        classes,
+        actor=by,
+        manifest_extra={"classes": classes.n_classes},
+        reason=reason,
     )
     return Outcome(
         record.series,

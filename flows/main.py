@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -32,16 +31,39 @@ def draft(chosen: argparse.Namespace) -> int:
 
 def run(chosen: argparse.Namespace) -> int:
     """Run the release flow here, with Prefect's server where one is configured and its own otherwise."""
-    from flows import render
     from flows.running import run_release
 
-    outcome = run_release(
-        chosen.policy, store=chosen.store, period=chosen.period, input_path=chosen.input, actor=chosen.by
+    return _told(
+        chosen,
+        run_release(
+            chosen.policy,
+            store=chosen.store,
+            period=chosen.period,
+            input_path=chosen.input,
+            actor=chosen.by,
+            revise=chosen.revise,
+        ),
     )
+
+
+def rejudge(chosen: argparse.Namespace) -> int:
+    """Judge a stale candidate again, and publish it where every gate passes and nobody is to be asked."""
+    from flows.running import run_rejudge
+
+    return _told(
+        chosen,
+        run_rejudge(chosen.candidate, store=chosen.store, input_path=chosen.input, actor=chosen.by),
+    )
+
+
+def _told(chosen: argparse.Namespace, outcome: Outcome) -> int:
+    from flows.documents import outcome_document
+    from flows.tables import show_outcome
+
     if chosen.json:
-        _write_json(render.outcome_document(outcome))
+        _write_json(outcome_document(outcome))
     else:
-        render.show_outcome(outcome, chosen.store)
+        show_outcome(outcome, chosen.store)
     return _exit_code(outcome)
 
 
@@ -56,17 +78,18 @@ def reject(chosen: argparse.Namespace) -> int:
 
 
 def _decide(chosen: argparse.Namespace, decision: str) -> int:
-    from flows import render
     from flows.decide import decide
+    from flows.documents import outcome_document
+    from flows.layout import shown
     from release_store.store import ReleaseStore
 
     outcome = decide(
         ReleaseStore.open(chosen.store), chosen.candidate, decision, by=chosen.by, reason=chosen.reason
     )
     if chosen.json:
-        _write_json(render.outcome_document(outcome))
+        _write_json(outcome_document(outcome))
     else:
-        print(outcome.message)
+        print(shown(outcome.message))
     return 0 if outcome.state == "rejected" else _exit_code(outcome)
 
 
@@ -93,44 +116,88 @@ def withdraw(chosen: argparse.Namespace) -> int:
 
 def history(chosen: argparse.Namespace) -> int:
     """List releases and candidates."""
-    from flows import render
+    from flows.documents import history_document
+    from flows.tables import show_history
     from release_store.store import ReleaseStore
 
     store = ReleaseStore.open(chosen.store)
     if chosen.json:
-        _write_json(render.history_document(store, chosen.series))
+        _write_json(history_document(store, chosen.series))
     else:
-        render.show_history(store, chosen.series)
+        show_history(store, chosen.series)
     return 0
 
 
 def show(chosen: argparse.Namespace) -> int:
     """Show one release or candidate."""
-    from flows import render
+    from flows.documents import record_document
+    from flows.tables import show_record
     from release_store.store import ReleaseStore
 
     store = ReleaseStore.open(chosen.store)
-    document = render.record_document(store, chosen.id)
+    document = record_document(store, chosen.id)
     if chosen.json:
         _write_json(document)
     else:
-        render.show_record(document)
+        show_record(document)
     return 0
+
+
+def diff(chosen: argparse.Namespace) -> int:
+    """Show two releases or candidates side by side."""
+    from flows.difference import difference_document
+    from flows.difference_tables import show_difference
+    from release_store.store import ReleaseStore
+
+    document = difference_document(ReleaseStore.open(chosen.store), chosen.a, chosen.b)
+    if chosen.json:
+        _write_json(document)
+    else:
+        show_difference(document)
+    return 0
+
+
+def audit(chosen: argparse.Namespace) -> int:
+    """Ask today's gates of all that a series has published."""
+    from flows.actor import system_user
+    from flows.review import audit_series
+    from flows.review_tables import show_review
+    from flows.running import told
+    from policy.errors import Blocked
+    from release_store.store import ReleaseStore
+
+    store = ReleaseStore.open(chosen.store)
+    by = system_user() if chosen.by is None else chosen.by
+    with told() as words:
+        document = audit_series(
+            store, chosen.series, by=by, policy_path=chosen.policy, inputs=chosen.input, progress=words
+        )
+    if chosen.json:
+        _write_json(document)
+    else:
+        show_review(document)
+    return 0 if document["passes"] else Blocked.exit_code
 
 
 def evidence(chosen: argparse.Namespace) -> int:
     """Write the evidence bundle of one release."""
+    from release_store.canonical import file_digest
     from release_store.evidence import write_evidence
     from release_store.store import ReleaseStore
 
     store = ReleaseStore.open(chosen.store)
     out = chosen.out if chosen.out is not None else Path(f"{chosen.release}.evidence.zip")
-    print(f"wrote {write_evidence(store, chosen.release, out)}")
+    written = write_evidence(store, chosen.release, out)
+    if chosen.json:
+        _write_json({"release": chosen.release, "path": written, "sha256": file_digest(written)})
+    else:
+        print(f"wrote {written}")
     return 0
 
 
 def verify(chosen: argparse.Namespace) -> int:
     """Check the whole store, or one bundle; one line a finding."""
+    from flows.layout import shown
     from policy.errors import VerificationFailed
     from release_store.store import ReleaseStore
     from release_store.verification import verify as verified
@@ -143,7 +210,7 @@ def verify(chosen: argparse.Namespace) -> int:
         _write_json({"ok": not findings, "findings": [{"where": f.where, "what": f.what} for f in findings]})
     else:
         for finding in findings:
-            print(f"{finding.where}: {finding.what}")
+            print(shown(f"{finding.where}: {finding.what}"))
         if not findings:
             n_releases = len(store.releases())
             print(f"{n_releases} releases and {store.n_events()} events: nothing has been touched")
@@ -161,15 +228,47 @@ def _verify_bundle(chosen: argparse.Namespace) -> int:
     return NOT_WHAT_IT_WAS if findings else 0
 
 
+def reproduce(chosen: argparse.Namespace) -> int:
+    """Make a release again from its recorded policy, seed and method, and compare the bytes."""
+    from flows.reproduce import reproduction, show_reproduction
+    from policy.errors import VerificationFailed
+    from release_store.store import ReleaseStore
+
+    found = reproduction(ReleaseStore.open(chosen.store), chosen.release, chosen.input)
+    if chosen.json:
+        _write_json(found.document())
+    else:
+        show_reproduction(found)
+    return 0 if found.same else VerificationFailed.exit_code
+
+
+def doctor(chosen: argparse.Namespace) -> int:
+    """Look whether the store is fit for work, and settle what interrupted runs left; one line a check."""
+    from flows.layout import shown
+    from policy.errors import VerificationFailed
+    from release_store.checkup import Condition, checkup
+
+    checks = checkup(chosen.store)
+    wrong = any(check.condition is Condition.WRONG for check in checks)
+    if chosen.json:
+        told = [{"check": c.name, "condition": c.condition, "found": c.found, "mend": c.mend} for c in checks]
+        _write_json({"ok": not wrong, "checks": told})
+    else:
+        for check in checks:
+            mend = f"; {check.mend}" if check.mend else ""
+            print(shown(f"{check.condition:>6}  {check.name}: {check.found}{mend}"))
+    return VerificationFailed.exit_code if wrong else 0
+
+
 def methods(chosen: argparse.Namespace) -> int:
     """List the methods, or one method's parameters."""
-    from flows import render
+    from flows.method_list import methods_document, show_methods
 
-    document = render.methods_document(chosen.name)
+    document = methods_document(chosen.name)
     if chosen.json:
         _write_json(document)
     else:
-        render.show_methods(document)
+        show_methods(document)
     return 0
 
 
@@ -177,13 +276,18 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "init": init,
     "draft": draft,
     "run": run,
+    "rejudge": rejudge,
     "approve": approve,
     "reject": reject,
     "withdraw": withdraw,
     "history": history,
     "show": show,
+    "diff": diff,
+    "audit": audit,
     "evidence": evidence,
+    "reproduce": reproduce,
     "verify": verify,
+    "doctor": doctor,
     "methods": methods,
 }
 
@@ -193,8 +297,9 @@ def _exit_code(outcome: Outcome) -> int:
 
 
 def _write_json(document: object) -> None:
-    json.dump(document, sys.stdout, indent=2, ensure_ascii=False, default=_plain)
-    sys.stdout.write("\n")
+    from release_store.canonical import indented_json
+
+    sys.stdout.write(indented_json(document, default=_plain) + "\n")
 
 
 def _plain(value: object) -> object:

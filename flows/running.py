@@ -22,6 +22,7 @@ def run_release(
     period: str | None = None,
     input_path: Path | None = None,
     actor: str | None = None,
+    revise: str | None = None,
 ) -> Outcome:
     """Run the flow and return its outcome; raise the error that ended it."""
     from policy.load import load_policy
@@ -33,20 +34,50 @@ def run_release(
 
     bound_method(loaded, str(policy))
     ReleaseStore.open(store)
-    with _told() as words:
-        words(0.0, "starting Prefect")
+
+    def begin() -> Any:
         from flows.release import release
+
+        return release(
+            policy=str(policy),
+            period=period,
+            input_path=str(input_path) if input_path else None,
+            store=str(store),
+            actor=actor,
+            revise=revise,
+            return_state=True,
+        )
+
+    return _outcome_of(begin)
+
+
+def run_rejudge(candidate: str, *, store: Path, input_path: Path | None, actor: str | None) -> Outcome:
+    """Run the flow that judges a candidate again, and return its outcome; raise the error that ended it."""
+    from release_store.store import ReleaseStore
+
+    ReleaseStore.open(store).candidate(candidate)
+
+    def begin() -> Any:
+        from flows.rejudge import rejudge
+
+        return rejudge(
+            candidate=candidate,
+            input_path=str(input_path) if input_path else None,
+            store=str(store),
+            actor=actor,
+            return_state=True,
+        )
+
+    return _outcome_of(begin)
+
+
+def _outcome_of(begin: Callable[[], Any]) -> Outcome:
+    with told() as words:
+        words(0.0, "starting Prefect")
         from tasks.shielded import watched_by
 
         with watched_by(words):
-            state: Any = release(
-                policy=str(policy),
-                period=period,
-                input_path=str(input_path) if input_path else None,
-                store=str(store),
-                actor=actor,
-                return_state=True,
-            )
+            state: Any = begin()
         result = state.result(raise_on_failure=False)
     if isinstance(result, Outcome):
         return result
@@ -56,7 +87,7 @@ def run_release(
 
 
 @contextmanager
-def _told() -> Iterator[Callable[[float, str], None]]:
+def told() -> Iterator[Callable[[float, str], None]]:
     """Show the stages on a terminal as a moving bar, elsewhere as one line a stage."""
     console = Console(stderr=True)
     if not console.is_terminal:

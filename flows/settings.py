@@ -1,7 +1,7 @@
 """Prefect's and Great Expectations' settings: quiet, local, and nothing of the data kept.
 
-To be applied before either is imported. A setting that the user made stays, but those that keep data out
-of Prefect's database and storage are not for choice.
+Applied where the package `flows` is imported, before either of them. A setting that the user made stays, but
+those that keep data out of Prefect's database and storage are not for choice.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from policy.errors import PolicyError
 from policy.findings import policy_error
 from policy.hierarchy import Hierarchy, from_tree, read_csv_hierarchy
-from policy.model import ReleasePolicy
+from policy.model import ReleasePolicy, Source
 
 _ORDERED_ROLES = ("quasi_identifiers", "sensitive")
 
@@ -113,7 +113,10 @@ def policy_from_document(document: Mapping[str, Any]) -> ReleasePolicy:
         roles = dict(document["roles"])
         for role in _ORDERED_ROLES:
             roles[role] = {column["name"]: _without_name(column) for column in roles[role]}
-        return ReleasePolicy.model_validate({**document, "roles": roles})
+        source = dict(document["source"])
+        if source["delimiter"] == Source().delimiter:
+            del source["delimiter"]  # as if left out, so that it follows from the name of a .tsv file
+        return ReleasePolicy.model_validate({**document, "roles": roles, "source": source})
     except (ValidationError, KeyError, TypeError) as error:
         raise PolicyError(
             f"the policy that is kept cannot be read ({type(error).__name__})",

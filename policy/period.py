@@ -1,8 +1,12 @@
-"""The period that a run is for, from the moment for which it was scheduled."""
+"""Periods: which one a run is for, and how many lie between two of them."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Sequence
 from datetime import date, timedelta
+
+_Reader = Callable[[str], int | None]
 
 
 def period_at(kind: str, day: date) -> str:
@@ -20,3 +24,56 @@ def period_at(kind: str, day: date) -> str:
         year, week, _ = (day - timedelta(days=day.isoweekday())).isocalendar()
         return f"{year}W{week:02d}"
     return (day - timedelta(days=1) if kind == "daily" else day).isoformat()
+
+
+def periods_apart(earlier: Sequence[str], period: str, kind: str) -> list[tuple[int, int]]:
+    """Return for each earlier release's period how many periods `period` comes after it: least and most.
+
+    Where all are years, quarters, months or ISO weeks, or days of a `daily` series, the calendar counts, so
+    that a missed period counts too; a period before the other is negative, the same one 0. Days of
+    another series are ordered, and the periods between that have a release are counted. Of names that are no
+    calendar's, not even the order is known: those that have a release since then are counted both ways.
+    """
+    for form, read in _FORMS.items():
+        places = [read(one) for one in (*earlier, period)]
+        known = [place for place in places if place is not None]
+        if len(known) < len(places):
+            continue
+        if form == "day" and kind != "daily":
+            order = sorted(set(known))
+            known = [order.index(place) for place in known]
+        return [(known[-1] - place, known[-1] - place) for place in known[:-1]]
+    since = [0 if one == period else len(set(earlier[at:]) - {period}) for at, one in enumerate(earlier)]
+    return [(-count, count) for count in since]
+
+
+def _year(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"\d{4}", text) else None
+
+
+def _quarter(text: str) -> int | None:
+    found = re.fullmatch(r"(\d{4})-?Q([1-4])", text)
+    return 4 * int(found[1]) + int(found[2]) if found else None
+
+
+def _month(text: str) -> int | None:
+    found = re.fullmatch(r"(\d{4})-(0[1-9]|1[0-2])", text)
+    return 12 * int(found[1]) + int(found[2]) if found else None
+
+
+def _week(text: str) -> int | None:
+    found = re.fullmatch(r"(\d{4})-?W(\d\d)", text)
+    try:
+        return date.fromisocalendar(int(found[1]), int(found[2]), 1).toordinal() // 7 if found else None
+    except ValueError:
+        return None
+
+
+def _day(text: str) -> int | None:
+    try:
+        return date.fromisoformat(text).toordinal() if re.fullmatch(r"\d{4}-\d\d-\d\d", text) else None
+    except ValueError:
+        return None
+
+
+_FORMS: dict[str, _Reader] = {"year": _year, "quarter": _quarter, "month": _month, "week": _week, "day": _day}

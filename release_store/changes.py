@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import duckdb
@@ -11,7 +11,9 @@ from policy.errors import StoreError
 from release_store import audit, queries
 from release_store.canonical import canonical_json, digest_of, iso, plain, tree_digest, utc_now
 from release_store.names import check_file_name, check_period, check_series
-from release_store.records import CandidateRecord, CandidateState, GateResult, Verdict
+from release_store.people import WITHOUT_PEOPLE, delete_people, statement_of, write_people
+from release_store.permission import Act, Person, check_permission
+from release_store.records import CandidateRecord, CandidateState, GateResult, PersonHashes, Verdict
 from release_store.states import check_transition
 
 Connection = duckdb.DuckDBPyConnection
@@ -88,8 +90,9 @@ def add_candidate(
     n_rows: int,
     n_columns: int,
     files: Mapping[str, str],
+    people: PersonHashes | None = None,
 ) -> None:
-    """Keep a new candidate with its policy, input and files."""
+    """Keep a new candidate with its policy, input and files, and its people's hashes if there are any."""
     _check_candidate(con, record, policy, files)
     if not _exists(con, "policy", record.policy_digest):
         con.execute(
@@ -119,7 +122,7 @@ def add_candidate(
         "INSERT INTO candidate_file VALUES (?, ?, ?)",
         [[record.candidate_id, name, digest] for name, digest in sorted(files.items())],
     )
-    payload = {
+    payload: dict[str, Any] = {
         "candidate": record.candidate_id,
         "state": record.state,
         "series": record.series,
@@ -133,29 +136,59 @@ def add_candidate(
         "files": dict(files),
         "summary": record.summary,
     }
+    if people is not None:
+        write_people(con, record.candidate_id, people)
+        payload["people"] = statement_of(con, record.candidate_id)
     audit.append(con, record.made_by, "candidate.staged", record.candidate_id, "", payload)
 
 
 def record_gates(
-    con: Connection, candidate_id: str, results: Sequence[GateResult], *, to: CandidateState, actor: str
+    con: Connection,
+    candidate_id: str,
+    results: Sequence[GateResult],
+    *,
+    to: CandidateState,
+    actor: str,
+    asked: Collection[str] = (),
 ) -> None:
-    """Keep the gate results of a staged candidate, and take it through `assessed` to where they lead."""
+    """Keep the gate results of a staged candidate, and take it through `assessed` to where they lead.
+
+    `asked` names the gates that were to be asked; those with a limit in the policy are to be in any case.
+    """
     opens = to in (CandidateState.APPROVED, CandidateState.AWAITING_APPROVAL)
     if not opens and to is not CandidateState.BLOCKED:
         raise StoreError(f"gate results lead to blocked, awaiting_approval or approved, not to {to}")
     if opens and not (results and all(result.verdict is Verdict.PASS for result in results)):
         raise StoreError("only a pass of every gate opens the way", where=candidate_id)
+    record = queries.candidate(con, candidate_id)
+    demanded = sorted({*asked, *gates_limited_by(queries.policy(con, record.policy_digest))})
+    missing = sorted({*demanded} - {result.gate for result in results})
+    if opens and missing:
+        raise StoreError(f"gates that were not asked: {', '.join(missing)}", where=candidate_id)
     if to is CandidateState.APPROVED and approvers_demanded(con, candidate_id) > 0:
         raise StoreError("its policy asks for people's approval", where=candidate_id)
-    check_transition(queries.candidate(con, candidate_id).state, CandidateState.ASSESSED)
+    check_transition(record.state, CandidateState.ASSESSED)
     for position, result in enumerate(results):
         _insert_gate(con, candidate_id, position, result)
-    payload = {"gates": [gate_document(result) for result in results]}
+    payload = {"gates": [gate_document(result) for result in results], "asked": demanded}
     set_state(con, candidate_id, CandidateState.ASSESSED, actor=actor, payload=payload)
     failed = ", ".join(result.gate for result in results if result.verdict is not Verdict.PASS)
     set_state(
         con, candidate_id, to, actor=actor, reason=f"gates that did not pass: {failed}" if failed else ""
     )
+
+
+def record_review(
+    con: Connection,
+    series: str,
+    *,
+    policy_digest: str | None,
+    releases: Sequence[Mapping[str, Any]],
+    actor: str,
+) -> None:
+    """Keep that what was published of a series was judged again."""
+    payload = {"policy_digest": policy_digest, "releases": list(releases)}
+    audit.append(con, actor, "series.audited", series, "", payload)
 
 
 def set_state(
@@ -172,6 +205,8 @@ def set_state(
     """Take a candidate to state `to`, with the event that says so. Raises StoreError if it may not."""
     check_transition(queries.candidate(con, candidate_id).state, to)
     con.execute("UPDATE candidate SET state = ? WHERE candidate_id = ?", [to.value, candidate_id])
+    if to in WITHOUT_PEOPLE:
+        delete_people(con, candidate_id)
     audit.append(
         con,
         actor,
@@ -185,6 +220,12 @@ def set_state(
 def approvers_demanded(con: Connection, candidate_id: str) -> int:
     """Return how many people must agree to a candidate by its own policy."""
     return approvers_of(queries.policy(con, queries.candidate(con, candidate_id).policy_digest))
+
+
+def gates_limited_by(policy: Mapping[str, Any]) -> set[str]:
+    """Return the gates to which a policy's document sets a limit."""
+    limits = policy.get("gates") or {}
+    return {name for name, limit in limits.items() if isinstance(limit, Mapping) and "max" in limit}
 
 
 def approvers_of(policy: Mapping[str, Any]) -> int:
@@ -241,6 +282,7 @@ def _check_candidate(
     where = record.candidate_id
     if record.state is not CandidateState.STAGED:
         raise StoreError(f"a new candidate is staged, not {record.state}", where=where)
+    check_permission(Act.PREPARE, Person(record.made_by), where)
     if not files or "manifest.json" in files:
         raise StoreError("a candidate has files, and its manifest is written at publication", where=where)
     if record.candidate_digest != tree_digest(files):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policy.errors import StoreError
-from release_store.canonical import canonical_json
 from release_store.records import EquivalenceClasses, SetCells
 
 if TYPE_CHECKING:
@@ -128,6 +128,8 @@ class KeptClasses:
                     found.intervals[name] = _interval(self._rows["class_interval"].of(place, position), n)
                 elif kind == "set":
                     found.sets[name] = _set(self._rows["class_set"].of(place, position), n, values)
+                elif kind != "sensitive":
+                    raise StoreError("its equivalence classes do not fit together", where=candidate_id)
                 else:
                     found.sensitive_values[name] = values
                     rows = self._rows["class_count"].of(place, position)
@@ -144,9 +146,9 @@ class _Rows:
         self, con: duckdb.DuckDBPyConnection, table: str, columns: str, candidate_ids: list[str]
     ) -> None:
         found = con.execute(
-            f"SELECT list_position(?, candidate_id) - 1 AS place, {columns} FROM {table} "
-            "WHERE candidate_id IN (SELECT unnest(?)) ORDER BY place",
-            [candidate_ids, candidate_ids],
+            f"SELECT place, {columns} FROM {table} "
+            "JOIN (SELECT unnest(?) AS candidate_id, unnest(?) AS place) USING (candidate_id) ORDER BY place",
+            [candidate_ids, list(range(len(candidate_ids)))],
         ).fetchnumpy()
         self._columns = {name: _filled(np.ma.asarray(array)) for name, array in found.items()}
         self._starts = np.searchsorted(self._columns.pop("place"), np.arange(len(candidate_ids) + 1))
@@ -168,7 +170,9 @@ def classes_digest(classes: EquivalenceClasses) -> str:
     digest = hashlib.sha256()
 
     def add(label: list[Any], array: NDArray[Any], kind: str) -> None:
-        digest.update(canonical_json([*label, list(array.shape)]))
+        # Names and whole numbers only, which Python writes as canonical JSON has them.
+        label_text = json.dumps([*label, list(array.shape)], ensure_ascii=False, separators=(",", ":"))
+        digest.update(label_text.encode())
         digest.update(np.ascontiguousarray(array).astype(kind).tobytes())
 
     add(["size"], classes.size, "<i8")

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
@@ -94,6 +95,49 @@ def migrations() -> dict[int, tuple[str, str]]:
 _MIGRATIONS = migrations()
 
 
+def schema_number(con: duckdb.DuckDBPyConnection) -> int:
+    """Return the number of the last migration that was applied, 0 for none."""
+    try:
+        found = con.execute("SELECT max(number) FROM schema_migration").fetchone()
+    except duckdb.CatalogException:
+        return 0
+    return int(found[0]) if found and found[0] is not None else 0
+
+
+def is_read_only(con: duckdb.DuckDBPyConnection) -> bool:
+    """Tell whether the store was opened to read, since it cannot be written."""
+    found = con.execute(
+        "SELECT readonly FROM duckdb_databases() WHERE database_name = current_database()"
+    ).fetchone()
+    return bool(found and found[0])
+
+
+def wrong_triggers(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """Return what is wrong with the triggers, by name: dropped, altered, or not of the migrations."""
+    wanted, present = _made_triggers(), _triggers(con)
+    wrong = dict.fromkeys(wanted.keys() - present.keys(), "the trigger was dropped")
+    for name, found in present.items():
+        if name not in wanted:
+            wrong[name] = "is a trigger that the store was not made with"
+        elif found != wanted[name]:
+            wrong[name] = "the trigger is not the one that the store was made with"
+    return dict(sorted(wrong.items()))
+
+
+@cache
+def _made_triggers() -> dict[str, tuple[str, str]]:
+    """Return the triggers that the migrations make, as this DuckDB writes them."""
+    with duckdb.connect(config=_SETTINGS) as con:
+        for _, sql in _MIGRATIONS.values():
+            con.execute(sql)
+        return _triggers(con)
+
+
+def _triggers(con: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str]]:
+    rows = con.execute("SELECT trigger_name, table_name, sql FROM duckdb_triggers()").fetchall()
+    return {str(name): (str(table), str(sql)) for name, table, sql in rows}
+
+
 def _open(path: Path, timeout: float) -> duckdb.DuckDBPyConnection:
     deadline = time.monotonic() + timeout
     pause = 0.005
@@ -148,7 +192,7 @@ def _lock_holder(error: duckdb.Error) -> str | None:
 
 
 def _migrate(con: duckdb.DuckDBPyConnection, path: Path) -> None:
-    present = _schema_number(con)
+    present = schema_number(con)
     newest = max(_MIGRATIONS)
     if present > newest:
         raise StoreError(
@@ -156,6 +200,9 @@ def _migrate(con: duckdb.DuckDBPyConnection, path: Path) -> None:
             where=str(path),
             mend="Use the releasegate that wrote it, or a newer one.",
         )
+    if present < newest and is_read_only(con):
+        _stand_in(con, present, newest)
+        return
     for number in range(present + 1, newest + 1):
         name, sql = _MIGRATIONS[number]
         con.execute("BEGIN")
@@ -174,9 +221,7 @@ def _migrate(con: duckdb.DuckDBPyConnection, path: Path) -> None:
         con.execute("COMMIT")
 
 
-def _schema_number(con: duckdb.DuckDBPyConnection) -> int:
-    try:
-        found = con.execute("SELECT max(number) FROM schema_migration").fetchone()
-    except duckdb.CatalogException:
-        return 0
-    return int(found[0]) if found and found[0] is not None else 0
+def _stand_in(con: duckdb.DuckDBPyConnection, present: int, newest: int) -> None:
+    """Let the tables that an older store lacks stand empty beside it, where it cannot be written."""
+    for number in range(present + 1, newest + 1):
+        con.execute(_MIGRATIONS[number][1].replace("CREATE TABLE", "CREATE TEMP TABLE"))

@@ -40,14 +40,17 @@ Whoever made the whole bundle could have made the key and the script in it too. 
 
 release/                 the files as they were published, and manifest.json, which binds them
 policy.json              the policy that the release was made by
-evidence.json            the events of the audit log about the release, its candidate and its input, each with
-                         a proof that it stands in the log that was signed (Merkle tree of RFC 9162)
+evidence.json            the events of the audit log about the release, its candidate (and those that had its
+                         files before and became stale or expired) and its input, each with a proof that it
+                         stands in the log that was signed (Merkle tree of RFC 9162)
 checkpoint.json          the signed state of the log when the release was published
 newest-checkpoint.json   the signed state of the log when this bundle was made
 public-key.pem           the key that signed both (Ed25519)
 
-It cannot show that there are no other events about the release after the newest checkpoint, that people are
-who they said, or that the source was what it should have been: only its digest is kept.
+Every event in it is proven to be in the log; that there are no others about the release is not. So it cannot
+show that the release was not superseded or withdrawn since, or that nobody's word on it was refused: the
+publisher's catalog says how it stands, and `releasegate verify` sees the whole log. Nor can it show that
+people are who they said, or that the source was what it should have been: only its digest is kept.
 """
 
 
@@ -57,6 +60,16 @@ def write_evidence(store: ReleaseStore, release_id: str, out: Path) -> Path:
     Raises UsageError if there is no such release or `out` cannot be written; VerificationFailed, and leaves
     nothing, if what the store holds does not verify; StoreError if no checkpoint has a tree's root yet.
     """
+    if out.resolve().is_relative_to(store.root.resolve()):
+        raise UsageError(
+            "lies in the store, where nothing foreign belongs",
+            where=str(out),
+            mend="Choose another file with --out.",
+        )
+    if out.is_symlink() or (out.exists() and not zipfile.is_zipfile(out)):
+        raise UsageError(
+            "is there already, and is no bundle", where=str(out), mend="Choose another file with --out."
+        )
     with connect(store.root) as con:
         release = queries.release(con, release_id)
         documents = _documents(con, store.root, release)
@@ -95,7 +108,7 @@ def _documents(con: duckdb.DuckDBPyConnection, root: Path, release: Release) -> 
         raise VerificationFailed(
             "its checkpoint is missing or not signed by the store's key",
             where=release.release_id,
-            mend="`releasegate verify` says more; the next run writes a missing checkpoint again.",
+            mend="`releasegate verify` says more; restore a lost checkpoint from a copy of the store.",
         )
     signed = _signed_checkpoints(root, trusted)
     if not signed:
@@ -131,23 +144,35 @@ def _events_about(
     con: duckdb.DuckDBPyConnection, numbers: Sequence[int], release: Release, record: CandidateRecord
 ) -> list[AuditEvent]:
     """Return the events of those numbers, and all about a release, its candidate and its input."""
-    names = {"candidate": record.candidate_id, "release": release.release_id}
-    wanted = {**names, "input": record.input_digest}
+    names = {("release", release.release_id), *(("candidate", one) for one in _candidates(con, record))}
+    subjects = {name for _, name in names}
     found = audit.read_events_about(
         con,
         numbers,
-        list(names.values()),
-        [canonical_json({field: value}).decode().strip("{}") for field, value in wanted.items()],
+        sorted(subjects),
+        [
+            canonical_json({field: value}).decode().strip("{}")
+            for field, value in sorted({*names, ("input", record.input_digest)})
+        ],
     )
     period = f"{release.series}/{release.period}"
     return [
         event
         for event in found
         if event.number in numbers
-        or event.object in names.values()
-        or any(event.payload.get(field) == name for field, name in names.items())
+        or event.object in subjects
+        or any(event.payload.get(field) == name for field, name in names)
         or (event.object == period and event.payload.get("input") == record.input_digest)
     ]
+
+
+def _candidates(con: duckdb.DuckDBPyConnection, record: CandidateRecord) -> list[str]:
+    """Return a candidate and those whose files it has, which were judged before it."""
+    found = [record.candidate_id]
+    while (before := record.summary.get("judged_again")) and before["of"] not in found:
+        record = queries.candidate(con, str(before["of"]))
+        found.append(record.candidate_id)
+    return found
 
 
 def _evidence(

@@ -138,13 +138,23 @@ def read_public_file(path: Path) -> str:
 
 
 def sign_checkpoint(
-    key: Ed25519PrivateKey, *, store_id: str, size: int, head: str, at: str, root: str | None = None
+    key: Ed25519PrivateKey,
+    *,
+    store_id: str,
+    size: int,
+    head: str,
+    at: str,
+    root: str | None = None,
+    of: str | None = None,
 ) -> dict[str, Any]:
     """Return a signed statement that the log of `store_id` had `size` events, the last of hash `head`.
 
-    `root` is the root of the Merkle tree over them; without it the checkpoint is of the earlier form.
+    `root` is the root of the Merkle tree over them, `of` what it follows: a release's id, or
+    `<release>.withdrawn`. Without either it is of an earlier form.
     """
     checkpoint = {"store_id": store_id, "size": size, "head": head, "at": at, "public_key": public_hex(key)}
     if root is not None:
         checkpoint["root"] = root
+    if of is not None:
+        checkpoint["of"] = of
     return {**checkpoint, "signature": key.sign(canonical_json(checkpoint)).hex()}

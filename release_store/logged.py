@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
 import duckdb
 
-from release_store.audit import GENESIS, Finding, canonical_payload, hash_of_texts, read_rows
+from release_store.audit import GENESIS, Finding, canonical_payload, flat_shape, hash_of_texts, read_rows
+from release_store.checkpoints import due_name
 
 _DECISION = ("decision", "by", "reason", "at", "candidate_digest", "policy_digest", "history_head")
+_TOLD_BY = ("state", "release_state")  # fields of the events that move a candidate or a release
+_TOLD_OF = ("candidate", "decision", "publication", "release")  # what their actions begin with
 
 
 @dataclass
@@ -26,6 +30,12 @@ class LoggedCandidate:
         """Return the payload of its first event."""
         found: dict[str, Any] = json.loads(self.first)
         return found
+
+    def asked(self) -> list[str]:
+        """Return the gates that were to be asked; the first stores did not log it."""
+        if self.assessed is None or '"asked"' not in self.assessed:
+            return []
+        return list(json.loads(self.assessed).get("asked") or [])
 
     def gates(self) -> Any:
         """Return the gate results of its last assessment."""
@@ -55,6 +65,7 @@ class Log:
     releases: dict[str, LoggedRelease] = field(default_factory=dict)
     published: set[str] = field(default_factory=set)
     started: set[str] = field(default_factory=set)
+    announced: dict[str, int] = field(default_factory=dict)  # events that a checkpoint follows, by its `of`
     findings: list[Finding] = field(default_factory=list)
 
     @property
@@ -67,15 +78,31 @@ def read_log(con: duckdb.DuckDBPyConnection) -> Log:
     """Read the whole log, and check its numbers, links and hashes on the way."""
     log = Log()
     number, head = 0, GENESIS
+    shapes: dict[str, re.Pattern[str]] = {}  # by action, of events that move nothing: most of a long log
     for rows in read_rows(con):
         for row in rows:
+            shape = shapes.get(row[3])
+            plain = shape is not None and shape.fullmatch(row[6])
+            if plain and row[0] == number + 1 and row[7] == head and row[8] == hash_of_texts(*row[:8]):
+                number, head = row[0], row[8]
+                log.hashes.append(head)
+                continue
             payload = canonical_payload(row[6])
             if row[0] != number + 1 or row[7] != head or payload is None or row[8] != hash_of_texts(*row[:8]):
                 log.findings += _broken(row, number, head, payload)
             number, head = row[0], row[8]
             log.hashes.append(head)
             _note(log, row, payload or {})
+            if payload is not None and row[3] not in shapes and _moves_nothing(row[3], payload):
+                found = flat_shape(payload)
+                if found is not None:
+                    shapes[row[3]] = found
     return log
+
+
+def _moves_nothing(action: str, payload: dict[str, Any]) -> bool:
+    """Tell whether `_note` passes over every event of this action with the fields of this payload."""
+    return action.partition(".")[0] not in _TOLD_OF and not any(name in payload for name in _TOLD_BY)
 
 
 def _broken(row: tuple[Any, ...], number: int, head: str, payload: dict[str, Any] | None) -> list[Finding]:
@@ -92,7 +119,7 @@ def _broken(row: tuple[Any, ...], number: int, head: str, payload: dict[str, Any
 
 def _note(log: Log, row: tuple[Any, ...], payload: dict[str, Any]) -> None:
     """Keep what an event says of a candidate or a release."""
-    _, _, actor, action, subject, _, text, _, _ = row
+    number, _, actor, action, subject, _, text, _, _ = row
     if not log.first:
         log.first = (action, payload)
     if "state" in payload and "candidate" in payload:
@@ -105,6 +132,8 @@ def _note(log: Log, row: tuple[Any, ...], payload: dict[str, Any]) -> None:
         log.decisions.setdefault(subject, []).append(said)
     if action == "publication.started":
         log.started.add(str(payload.get("release")))
+    if of := due_name(action, subject):
+        log.announced.setdefault(of, number)
     if action == "release.published":
         log.published.add(str(payload.get("release")))
         log.releases.setdefault(subject, LoggedRelease()).published.append(text)

@@ -43,6 +43,11 @@ def checkpoint_file(root: Path, series: str, release_id: str) -> Path:
     return series_folder(root, series) / f"{release_id}.checkpoint.json"
 
 
+def checkpoint_of(path: Path) -> str:
+    """Return what the checkpoint in a file is of: a release's id, or `<release>.withdrawn`."""
+    return path.name.removesuffix(".checkpoint.json")
+
+
 def withdrawn_folder(root: Path, series: str, release_id: str) -> Path:
     """Return where a withdrawn release is kept for the audit; readers do not see it."""
     return root / "withdrawn" / series / release_id
@@ -56,6 +61,11 @@ def tombstone_file(root: Path, series: str, release_id: str) -> Path:
 def withdrawal_checkpoint_file(root: Path, series: str, release_id: str) -> Path:
     """Return the signed checkpoint of a release's withdrawal."""
     return series_folder(root, series) / f"{release_id}.withdrawn.checkpoint.json"
+
+
+def superseded_file(root: Path, series: str, release_id: str) -> Path:
+    """Return what stands beside a superseded release, and names its successor."""
+    return series_folder(root, series) / f"{release_id}.superseded.json"
 
 
 def checkpoint_files(root: Path, release: Release) -> list[Path]:
@@ -78,6 +88,23 @@ def kept_folder(root: Path, release: Release) -> Path:
 def differing_files(folder: Path, files: Mapping[str, str]) -> list[str]:
     """Return the names in `files` (name to SHA-256) that `folder` lacks or holds with other content."""
     return [name for name, digest in files.items() if _digest_or_none(folder / name) != digest]
+
+
+def copy_candidate(staged: Path, target: Path, files: Mapping[str, str]) -> None:
+    """Copy a candidate's staged files to a new folder for another, and sync it to the disk.
+
+    Raises VerificationFailed if what was copied is not what `files` (name to SHA-256) says.
+    """
+    remove_folder(target)
+    target.mkdir(mode=0o700)
+    for name, digest in files.items():
+        if _copy(staged / name, target / name) != digest:
+            raise VerificationFailed(
+                "is not the file that was judged",
+                where=str(staged / name),
+                mend="Run the period again with `releasegate run`.",
+            )
+    sync_folder(target)
 
 
 def build_release(partial: Path, staged: Path, files: Mapping[str, str], manifest: bytes) -> None:

@@ -3,7 +3,7 @@
 1. In one transaction: all is checked again, and the start, the classes and every file's digest are kept.
 2. The files are put together in a hidden folder, synced, and appear by one rename.
 3. In one transaction: the release is kept, and the candidate is published.
-4. The signed checkpoint, `latest` and the catalog follow; each can be made again from the history.
+4. The signed checkpoint, `latest` and the catalog follow; what was not yet written, the next run writes.
 
 Whatever ends between two steps is finished or undone by `recover`.
 """
@@ -15,8 +15,17 @@ from typing import Any
 
 from policy.errors import ReleaseGateError, StoreError, VerificationFailed
 from release_store import audit, keys, queries
-from release_store.announcement import announce, announcements_missing
+from release_store.announcement import (
+    announce,
+    announcements_missing,
+    check_log,
+    outdated_catalog,
+    write_catalog,
+)
+from release_store.checkpoints import check_can_keep
 from release_store.connection import connect, transaction
+from release_store.decisions import MEND_ALTERED
+from release_store.leftovers import leftovers, settle_leftovers
 from release_store.public_files import (
     MANIFEST,
     appear,
@@ -36,7 +45,7 @@ from release_store.release_changes import (
     started_publication,
     undo_publication,
 )
-from release_store.store import ReleaseStore
+from release_store.store import ReleaseStore, SeriesInUse
 from release_store.withdrawal import settle_withdrawals, unsettled_withdrawals
 
 
@@ -47,19 +56,24 @@ def publish(
     *,
     actor: str,
     manifest_extra: Mapping[str, Any],
+    reason: str = "",
 ) -> Release:
     """Make an approved candidate public; to be called inside `store.series_lock`.
 
-    `classes` are those that the gates read from the staged files. Raises Blocked if the candidate is
-    stale (it is then marked so), VerificationFailed if a staged file changed, StoreError if it is not
-    approved by gates and people or cannot be written; in each of these nothing becomes public.
+    `classes` are those that the gates read from the staged files; `reason` is of the person who asks for the
+    publication, where it does not follow from gates or approvals. Raises Blocked if the candidate is
+    stale (it is then marked so), VerificationFailed if a staged file changed or the log does not go on from
+    the newest checkpoint, StoreError if it is not approved by gates and people or cannot be written; in each
+    of these nothing becomes public.
     """
     key = keys.load_key(store.root)
+    check_can_keep(store.root)
+    check_log(store)
     series = store.candidate(candidate_id).series
     _recover_series(store, series)
-    _check_staged_files(store, candidate_id, actor)
+    check_staged_files(store, candidate_id, actor)
     with transaction(store.root) as con:
-        begun = start_publication(con, store.root, candidate_id, classes, actor, manifest_extra)
+        begun = start_publication(con, store.root, candidate_id, classes, actor, manifest_extra, reason)
     if isinstance(begun, ReleaseGateError):
         raise begun
     started, manifest = begun
@@ -91,24 +105,57 @@ def publish(
     return release
 
 
-def recover(store: ReleaseStore, *, timeout: float = 600.0) -> list[str]:
+def recover(store: ReleaseStore, *, timeout: float = 0.0) -> list[str]:
     """Finish or undo what interrupted publications and withdrawals left; say what was done in a line each.
 
-    Waits for a publication that is still running, `timeout` seconds at most (then StoreError).
+    A series whose lock another process holds, for `timeout` seconds at least, is left alone: whoever holds
+    it is alive and settles its own, and what is left after that the next to come settles. What a run left
+    that died before its publication is ended.
+    Raises VerificationFailed where the log does not go on from the newest checkpoint: nothing is signed.
     """
-    said: list[str] = []
+    check_log(store)
+    said = settle_leftovers(store)
     for series in _series_names(store):
         begun = _unfinished(store, series) or unsettled_withdrawals(store, series)
         if not begun and not announcements_missing(store, series):
             continue
-        with store.series_lock(series, timeout):
-            said += _recover_series(store, series)
-            said += settle_withdrawals(store, series)
-            missing = announcements_missing(store, series)
-            if missing:
-                announce(store, keys.load_key(store.root), series)
-                said += [f"{path.relative_to(store.root)}: written again" for path in missing]
+        try:
+            with store.series_lock(series, timeout):
+                said += _settle_series(store, series)
+        except SeriesInUse:
+            continue
+    outdated = outdated_catalog(store)
+    if outdated is not None:
+        write_catalog(store)
+        said.append(f"{outdated.relative_to(store.root)}: written again")
     return said
+
+
+def _settle_series(store: ReleaseStore, series: str) -> list[str]:
+    said = _recover_series(store, series)
+    said += settle_withdrawals(store, series)
+    missing = announcements_missing(store, series)
+    if missing:
+        outdated = outdated_catalog(store)
+        missing += set(announce(store, keys.load_key(store.root), series)) - set(missing)
+        missing += [outdated] if outdated else []
+        said += [f"{path.relative_to(store.root)}: written again" for path in missing]
+    return said
+
+
+def unsettled(store: ReleaseStore) -> list[str]:
+    """Return what `recover` would settle, in one line each; nothing is changed."""
+    left = [f"{name}: was never judged" for names in leftovers(store).values() for name in names]
+    for series in _series_names(store):
+        left += [f"{one.candidate_id}: its publication was interrupted" for one in _unfinished(store, series)]
+        withdrawn = unsettled_withdrawals(store, series)
+        left += [f"{one.release_id}: is withdrawn, and was not taken down" for one in withdrawn]
+        missing = announcements_missing(store, series)
+        left += [f"{path.relative_to(store.root)}: is missing or out of date" for path in missing]
+    outdated = outdated_catalog(store)
+    if outdated is not None:
+        left.append(f"{outdated.relative_to(store.root)}: is missing or out of date")
+    return left
 
 
 def _undo(store: ReleaseStore, started: Started, reason: str) -> None:
@@ -149,7 +196,8 @@ def _recover_series(store: ReleaseStore, series: str) -> list[str]:
     return said
 
 
-def _check_staged_files(store: ReleaseStore, candidate_id: str, actor: str) -> None:
+def check_staged_files(store: ReleaseStore, candidate_id: str, actor: str) -> None:
+    """Raise VerificationFailed, and log it, unless the staged files are those that the gates judged."""
     folder = candidate_folder(store.root, candidate_id)
     changed = differing_files(folder, store.files(candidate_id))
     if not changed:
@@ -157,4 +205,4 @@ def _check_staged_files(store: ReleaseStore, candidate_id: str, actor: str) -> N
     finding = f"changed since the gates judged it: {', '.join(changed)}"
     with transaction(store.root) as con:
         audit.append(con, actor, "publication.refused", candidate_id, finding)
-    raise VerificationFailed(finding, where=str(folder), mend="Prepare the period again.")
+    raise VerificationFailed(finding, where=str(folder), mend=MEND_ALTERED)

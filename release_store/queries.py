@@ -25,6 +25,7 @@ from release_store.records import (
 )
 
 Connection = duckdb.DuckDBPyConnection
+GateRow = tuple[Any, ...]
 
 _CANDIDATE = (
     "SELECT candidate_id, series, period, state, made_by, made_at, policy_digest, input_digest, "
@@ -81,6 +82,15 @@ def candidates(con: Connection, series: str | None = None) -> list[CandidateReco
     return [_candidate(row) for row in rows]
 
 
+def candidates_in(con: Connection, series: str, states: Iterable[CandidateState]) -> list[CandidateRecord]:
+    """Return the candidates of one series that are in one of these states, oldest first."""
+    rows = con.execute(
+        f"{_CANDIDATE} WHERE series = ? AND state IN (SELECT unnest(?)) ORDER BY position",
+        [series, [state.value for state in states]],
+    ).fetchall()
+    return [_candidate(row) for row in rows]
+
+
 def candidates_of(con: Connection, candidate_ids: Sequence[str]) -> list[CandidateRecord]:
     """Return the candidates of these ids that are kept, oldest first."""
     rows = con.execute(
@@ -92,6 +102,13 @@ def candidates_of(con: Connection, candidate_ids: Sequence[str]) -> list[Candida
 def places(con: Connection) -> dict[str, int]:
     """Return the place of each candidate in the order in which they were staged, from 1."""
     return dict(con.execute("SELECT candidate_id, position FROM candidate ORDER BY candidate_id").fetchall())
+
+
+def reserved_names(con: Connection) -> dict[str, str]:
+    """Return the series of every candidate id that was ever given."""
+    return dict(
+        con.execute("SELECT candidate_id, series FROM candidate_name ORDER BY candidate_id").fetchall()
+    )
 
 
 def misplaced(con: Connection, table: str) -> list[str]:
@@ -110,16 +127,50 @@ def gates(con: Connection, candidate_id: str) -> list[GateResult]:
 
 def gates_of(con: Connection, candidate_ids: Sequence[str]) -> dict[str, list[GateResult]]:
     """Return the gate results of several candidates; one that has none is left out."""
-    found: dict[str, list[GateResult]] = {}
-    for name, gate, verdict, value, threshold, relation, attacker, seconds, detail, witness in con.execute(
+    return {name: gate_results(rows) for name, rows in gate_rows_of(con, candidate_ids).items()}
+
+
+def gate_results(rows: Iterable[GateRow]) -> list[GateResult]:
+    """Return the gate results that stand in these rows."""
+    return [
+        GateResult(gate, Verdict(verdict), value, threshold, relation, attacker, seconds, detail, _json(text))
+        for gate, verdict, value, threshold, relation, attacker, seconds, detail, text in rows
+    ]
+
+
+def gate_rows_of(con: Connection, candidate_ids: Sequence[str]) -> dict[str, list[GateRow]]:
+    """Return the gate results of several candidates as they are kept: the fields, the witness as a text."""
+    found: dict[str, list[GateRow]] = {}
+    for name, *row in con.execute(
         "SELECT candidate_id, gate, verdict, value, threshold, relation, attacker, seconds, detail, witness "
         "FROM gate_result WHERE candidate_id IN (SELECT unnest(?)) ORDER BY candidate_id, position",
         [list(candidate_ids)],
     ).fetchall():
-        result = GateResult(
-            gate, Verdict(verdict), value, threshold, relation, attacker, seconds, detail, _json(witness)
-        )
-        found.setdefault(name, []).append(result)
+        found.setdefault(name, []).append(tuple(row))
+    return found
+
+
+def verdicts_of(con: Connection, candidate_ids: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
+    """Return the gates of several candidates and what each says, in order; one without is left out."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for name, gate, verdict in con.execute(
+        "SELECT candidate_id, gate, verdict FROM gate_result "
+        "WHERE candidate_id IN (SELECT unnest(?)) ORDER BY candidate_id, position",
+        [list(candidate_ids)],
+    ).fetchall():
+        found.setdefault(name, []).append((gate, verdict))
+    return found
+
+
+def words_of(con: Connection, candidate_ids: Sequence[str]) -> dict[str, list[str]]:
+    """Return what was decided on several candidates, oldest first; one without a decision is left out."""
+    found: dict[str, list[str]] = {}
+    for name, word in con.execute(
+        "SELECT candidate_id, decision FROM decision "
+        "WHERE candidate_id IN (SELECT unnest(?)) ORDER BY candidate_id, position",
+        [list(candidate_ids)],
+    ).fetchall():
+        found.setdefault(name, []).append(word)
     return found
 
 
@@ -244,11 +295,10 @@ def releases(con: Connection, series: str | None = None) -> list[Release]:
     return _releases(con, rows)
 
 
-def release_of(con: Connection, series: str, period: str) -> Release | None:
-    """Return the published release of one period, if there is one."""
+def last_release_of(con: Connection, series: str, period: str) -> Release | None:
+    """Return the last release of one period, in whatever state it is, if there is one."""
     found = con.execute(
-        f"{_RELEASE} WHERE series = ? AND period = ? AND state = 'published' ORDER BY number DESC LIMIT 1",
-        [series, period],
+        f"{_RELEASE} WHERE series = ? AND period = ? ORDER BY number DESC LIMIT 1", [series, period]
     ).fetchone()
     return _releases(con, [found])[0] if found else None
 
@@ -272,7 +322,17 @@ def taken_down(con: Connection) -> set[str]:
 
 def history_head(con: Connection, series: str) -> str:
     """Return the digest of all releases of a series and their files: what a candidate is judged against."""
-    return digest_of([[one.release_id, tree_digest(one.files)] for one in releases(con, series)])
+    return digest_of(_links(con, series))
+
+
+def n_releases_at(con: Connection, series: str, head: str) -> int | None:
+    """Return how many releases a series had when `head` was its history's, or None if it never was."""
+    links = _links(con, series)
+    return next((n for n in range(len(links) + 1) if digest_of(links[:n]) == head), None)
+
+
+def _links(con: Connection, series: str) -> list[list[str]]:
+    return [[one.release_id, tree_digest(one.files)] for one in releases(con, series)]
 
 
 def _releases(con: Connection, rows: Iterable[tuple[Any, ...]]) -> list[Release]:

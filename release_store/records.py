@@ -98,6 +98,31 @@ class EquivalenceClasses:
 
 
 @dataclass(frozen=True)
+class Revision:
+    """Why a period that has a release gets another, and which release it replaces."""
+
+    of: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class PersonHashes:
+    """The keyed hashes of the people in one candidate, each once and sorted, and the key's fingerprint."""
+
+    fingerprint: str
+    hashes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PeopleInCommon:
+    """How many people of a candidate were in each earlier release; None where that cannot be told."""
+
+    fingerprint: str
+    n: int
+    earlier: dict[str, int | None]  # by release
+
+
+@dataclass(frozen=True)
 class CandidateRecord:
     """A candidate as the store keeps it."""
 
@@ -113,6 +138,12 @@ class CandidateRecord:
     history_head: str
     expires_at: datetime | None
     summary: dict[str, Any]
+
+    @property
+    def revision(self) -> Revision | None:
+        """What it replaces and why, or None where it is the first of its period."""
+        said = self.summary.get("revision")
+        return Revision(str(said["of"]), str(said["reason"])) if said else None
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,18 @@ from release_store.canonical import canonical_json, iso, sha256_hex, utc_now
 from release_store.changes import approvers_demanded, set_state
 from release_store.classes import classes_digest, delete_classes, write_classes
 from release_store.manifest import build_manifest
+from release_store.people import Statement, publishable_people
+from release_store.permission import Act
 from release_store.public_files import MANIFEST, release_folder
-from release_store.records import CandidateState, EquivalenceClasses, Release, ReleaseState, Verdict
-from release_store.states import check_transition
+from release_store.records import (
+    CandidateRecord,
+    CandidateState,
+    EquivalenceClasses,
+    Release,
+    ReleaseState,
+    Verdict,
+)
+from release_store.states import check_transition, may
 
 Connection = duckdb.DuckDBPyConnection
 
@@ -32,6 +41,8 @@ class Started:
     actor: str
     files: dict[str, str]  # the manifest too
     classes: str
+    people: Statement | None = None
+    reason: str = ""  # of the person who publishes by hand; empty where gates or approvals do
 
 
 def start_publication(
@@ -41,6 +52,7 @@ def start_publication(
     classes: EquivalenceClasses,
     actor: str,
     extra: Mapping[str, Any],
+    reason: str = "",
 ) -> tuple[Started, bytes] | Blocked:
     """Check the candidate against the history as it stands now, and keep the start of its publication."""
     record = queries.candidate(con, candidate_id)
@@ -48,25 +60,53 @@ def start_publication(
     if queries.history_head(con, record.series) != record.history_head:
         finding = "stale: the series has another release since the gates judged it"
         set_state(con, candidate_id, CandidateState.STALE, actor=actor, reason=finding)
-        return Blocked(finding, where=candidate_id, mend="Prepare the period again.")
+        return Blocked(
+            finding, where=candidate_id, mend=f"`releasegate rejudge {candidate_id}` judges it again."
+        )
+    _check_revision(con, record)
     release_id = _free_release_id(con, root, record.series, record.period)
     manifest = build_manifest(con, record, release_id, _next_number(con, record.series), extra)
     files = {**queries.files(con, candidate_id), MANIFEST: sha256_hex(manifest)}
     write_classes(con, candidate_id, classes)
-    digest = classes_digest(classes)
+    digest, people = classes_digest(classes), publishable_people(con, candidate_id)
+    payload = {"release": release_id, "files": files, "classes": digest, **_of_people(people)}
     set_state(
         con,
         candidate_id,
         CandidateState.PUBLISHING,
         actor=actor,
         action="publication.started",
-        payload={"release": release_id, "files": files, "classes": digest},
+        reason=reason,
+        payload=payload,
     )
-    return Started(candidate_id, record.series, release_id, actor, files, digest), manifest
+    return Started(candidate_id, record.series, release_id, actor, files, digest, people, reason), manifest
+
+
+def _of_people(people: Statement | None) -> dict[str, Any]:
+    return {} if people is None else {"people": people}
+
+
+def _check_revision(con: Connection, record: CandidateRecord) -> None:
+    """A period that has a release gets another only from a candidate that names it, and says why."""
+    last = queries.last_release_of(con, record.series, record.period)
+    revised = record.revision.of if record.revision else None
+    if (last.release_id if last else None) != revised:
+        raise StoreError(
+            f"revises {revised or 'nothing'}, and the last release of {record.period} is "
+            f"{last.release_id if last else 'none'}",
+            where=record.candidate_id,
+            mend="Prepare the period again.",
+        )
 
 
 def _check_admitted(con: Connection, candidate_id: str, state: CandidateState) -> None:
-    if state is not CandidateState.APPROVED:
+    if state is CandidateState.STALE:
+        raise Blocked(
+            "stale: the series has another release since the gates judged it",
+            where=candidate_id,
+            mend=f"`releasegate rejudge {candidate_id}` judges it again.",
+        )
+    if not may(Act.PUBLISH, state):
         raise StoreError(f"is {state}, and only an approved candidate is published", where=candidate_id)
     results = queries.gates(con, candidate_id)
     if not results or any(result.verdict is not Verdict.PASS for result in results):
@@ -92,6 +132,8 @@ def started_publication(con: Connection, candidate_id: str, series: str) -> Star
             event.actor,
             dict(event.payload["files"]),
             str(event.payload["classes"]),
+            event.payload.get("people"),
+            event.reason,
         )
     except (IndexError, KeyError, TypeError, ValueError):
         raise StoreError(
@@ -104,9 +146,10 @@ def started_publication(con: Connection, candidate_id: str, series: str) -> Star
 def finish_publication(con: Connection, started: Started) -> Release:
     """Keep the release whose folder has appeared."""
     record = queries.candidate(con, started.candidate_id)
-    before = queries.release_of(con, record.series, record.period)
-    if before is not None:
-        _supersede(con, before, started)
+    before = queries.last_release_of(con, record.series, record.period)
+    if before is not None and before.state is ReleaseState.PUBLISHED:
+        _supersede(con, before, record, started)
+    _outdate(con, record, started)
     number, published_at = _next_number(con, record.series), iso(utc_now())
     con.execute(
         "INSERT INTO release VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -132,6 +175,7 @@ def finish_publication(con: Connection, started: Started) -> Release:
         actor=started.actor,
         action="release.published",
         object=started.release_id,
+        reason=started.reason,
         payload={
             "series": record.series,
             "release": started.release_id,
@@ -140,12 +184,13 @@ def finish_publication(con: Connection, started: Started) -> Release:
             "published_at": published_at,
             "files": started.files,
             "classes": started.classes,
+            **_of_people(started.people),
         },
     )
     return queries.release(con, started.release_id)
 
 
-def _supersede(con: Connection, before: Release, started: Started) -> None:
+def _supersede(con: Connection, before: Release, record: CandidateRecord, started: Started) -> None:
     check_transition(before.state, ReleaseState.SUPERSEDED)
     con.execute(
         "UPDATE release SET state = ? WHERE release_id = ?",
@@ -153,12 +198,29 @@ def _supersede(con: Connection, before: Release, started: Started) -> None:
     )
     audit.append(
         con,
-        started.actor,
+        record.made_by,
         "release.superseded",
         before.release_id,
-        f"{started.release_id} is published for the same period",
-        {"release": before.release_id, "release_state": ReleaseState.SUPERSEDED.value},
+        record.revision.reason if record.revision else "",
+        {
+            "release": before.release_id,
+            "release_state": ReleaseState.SUPERSEDED.value,
+            "successor": started.release_id,
+        },
     )
+
+
+def _outdate(con: Connection, record: CandidateRecord, started: Started) -> None:
+    """Mark every other candidate of the series that waits as stale: it was judged against another history."""
+    waiting = (CandidateState.AWAITING_APPROVAL, CandidateState.APPROVED)
+    for other in queries.candidates_in(con, record.series, waiting):
+        set_state(
+            con,
+            other.candidate_id,
+            CandidateState.STALE,
+            actor=started.actor,
+            reason=f"{started.release_id} was published since the gates judged it",
+        )
 
 
 def undo_publication(con: Connection, started: Started, reason: str) -> None:

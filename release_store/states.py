@@ -1,8 +1,9 @@
-"""Which state may follow which: one table for candidates and one for releases."""
+"""Which state may follow which, and when each act may be done: tables for candidates and releases."""
 
 from __future__ import annotations
 
 from policy.errors import StoreError
+from release_store.permission import Act
 from release_store.records import CandidateState as C
 from release_store.records import ReleaseState as R
 
@@ -26,6 +27,23 @@ RELEASE_TRANSITIONS: dict[R, frozenset[R]] = {
     R.SUPERSEDED: frozenset({R.WITHDRAWN}),
     R.WITHDRAWN: frozenset(),
 }
+
+# When a person may do what; who that person must be stands in `permission.WHO`.
+WHEN: dict[Act, frozenset[C] | frozenset[R]] = {
+    Act.PREPARE: frozenset[C](),  # makes a new one: none that is there is prepared again
+    Act.APPROVE: frozenset({C.AWAITING_APPROVAL}),
+    Act.REJECT: frozenset({C.AWAITING_APPROVAL, C.APPROVED}),
+    Act.PUBLISH: frozenset({C.APPROVED}),
+    Act.REJUDGE: frozenset({C.STALE, C.EXPIRED}),
+    Act.REVISE: frozenset({R.PUBLISHED, R.WITHDRAWN}),
+    Act.WITHDRAW: frozenset({R.PUBLISHED, R.SUPERSEDED}),
+}
+
+
+def may(act: Act, state: C | R) -> bool:
+    """Tell whether `act` may be done to a candidate or release in `state`, whoever does it."""
+    # Not `in`: a candidate's and a release's `published` are the same text.
+    return any(state is one for one in WHEN[act])
 
 
 def check_transition(frm: C | R, to: C | R) -> None:

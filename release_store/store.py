@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -13,11 +13,15 @@ from filelock import FileLock, Timeout
 from policy.errors import ReleaseGateError, StoreError, UsageError, VerificationFailed
 from release_store import audit, changes, keys, queries
 from release_store.canonical import iso, utc_now
+from release_store.checkpoints import check_can_keep, keep, kept_file, sign
 from release_store.classes import classes_digest, read_classes
-from release_store.connection import DATABASE, connect, transaction
+from release_store.connection import DATABASE, connect, is_read_only, transaction
 from release_store.decisions import decide
+from release_store.locks import called, holder
 from release_store.names import check_series
-from release_store.public_files import differing_files, kept_folder
+from release_store.people import people_in_common, read_people
+from release_store.permission import Act
+from release_store.public_files import candidate_folder, differing_files, kept_folder
 from release_store.records import (
     AuditEvent,
     CandidateRecord,
@@ -25,6 +29,8 @@ from release_store.records import (
     Decision,
     EquivalenceClasses,
     GateResult,
+    PeopleInCommon,
+    PersonHashes,
     Release,
     Validation,
 )
@@ -33,6 +39,10 @@ _FOLDERS = ("candidates", "releases", "locks")
 _BY_HAND = frozenset(
     {CandidateState.REJECTED, CandidateState.EXPIRED, CandidateState.STALE, CandidateState.FAILED}
 )
+
+
+class SeriesInUse(StoreError):
+    """A lock that another process holds."""
 
 
 class ReleaseStore:
@@ -58,6 +68,7 @@ class ReleaseStore:
                 "is not an empty folder", where=str(root), mend="Choose another folder with --store."
             )
         key = keys.make_key(root)
+        check_can_keep(root)
         root.mkdir(parents=True, exist_ok=True, mode=0o700)
         for name in _FOLDERS:
             (root / name).mkdir(exist_ok=True, mode=0o700)
@@ -78,12 +89,23 @@ class ReleaseStore:
                 "",
                 {"store_id": store_id, "public_key": keys.public_hex(key), "created_at": created_at},
             )
+            begun = sign(con, key, [store_id])
+        keep(kept_file(root, store_id), begun)
         return cls(root, store_id)
 
     @classmethod
     def open(cls, root: Path) -> Self:
-        """Open the store in `root`. Raises UsageError if there is none, StoreError if it cannot be read."""
+        """Open the store in `root`. Raises UsageError if there is none, StoreError if it cannot be read.
+
+        A folder that was a store and has lost its database is not taken for one that holds no store.
+        """
         if not (root / DATABASE).is_file():
+            if (root / keys.PUBLIC_KEY_FILE).exists() or (root / "releases").exists():
+                raise StoreError(
+                    "the store's database is missing",
+                    where=str(root / DATABASE),
+                    mend="Restore it from a backup: the releases beside it cannot be judged without it.",
+                )
             raise UsageError("there is no store here", where=str(root), mend="`releasegate init` makes one.")
         with connect(root) as con:
             return cls(root, queries.store_info(con, "store_id"))
@@ -129,34 +151,47 @@ class ReleaseStore:
         n_rows: int,
         n_columns: int,
         files: Mapping[str, str],
+        people: PersonHashes | None = None,
     ) -> None:
-        """Keep a staged candidate, its policy, input and files (name to SHA-256).
+        """Keep a staged candidate, its policy, input and files (name to SHA-256), and hashes of its people.
 
         Raises StoreError if its digests are not those of `files` (`tree_digest`) and `policy`, or if
         its id is taken.
         """
         with transaction(self.root) as con:
-            changes.add_candidate(con, record, policy=policy, n_rows=n_rows, n_columns=n_columns, files=files)
+            changes.add_candidate(
+                con, record, policy=policy, n_rows=n_rows, n_columns=n_columns, files=files, people=people
+            )
 
     def record_gates(
-        self, candidate_id: str, results: Sequence[GateResult], *, to: CandidateState, actor: str
+        self,
+        candidate_id: str,
+        results: Sequence[GateResult],
+        *,
+        to: CandidateState,
+        actor: str,
+        asked: Collection[str] = (),
     ) -> None:
         """Keep the gate results of a staged candidate, and take it to `to`.
 
-        Raises StoreError unless `to` is blocked, or every result is a pass and there is at least one
-        (and, for approved, the policy asks for nobody's approval).
+        Raises StoreError unless `to` is blocked, or every result is a pass, there is at least one, and one of
+        each gate that was `asked` or has a limit in the policy (and, for approved, the policy asks for
+        nobody's approval).
         """
         with transaction(self.root) as con:
-            changes.record_gates(con, candidate_id, results, to=to, actor=actor)
+            changes.record_gates(con, candidate_id, results, to=to, actor=actor, asked=asked)
 
     def decide(self, decision: Decision, *, approvers_needed: int) -> CandidateState:
         """Take one person's decision, and return the candidate's new state.
 
         Raises Blocked if the candidate expired, is stale or is not what the person saw, UsageError if
-        the person may not decide; both refusals are in the log by then.
+        the person may not decide, VerificationFailed for an approval of files that are not those that the
+        gates judged; each refusal is in the log by then.
         """
+        name, agreed = decision.candidate_id, decision.decision == Act.APPROVE
+        altered = differing_files(candidate_folder(self.root, name), self.files(name)) if agreed else []
         with transaction(self.root) as con:
-            outcome = decide(con, decision, approvers_needed=approvers_needed)
+            outcome = decide(con, decision, approvers_needed=approvers_needed, altered=altered)
         if isinstance(outcome, ReleaseGateError):
             raise outcome
         return outcome
@@ -168,6 +203,26 @@ class ReleaseStore:
         with transaction(self.root) as con:
             changes.set_state(con, candidate_id, to, actor=actor, reason=reason)
 
+    def record_review(
+        self,
+        series: str,
+        *,
+        policy_digest: str | None,
+        releases: Sequence[Mapping[str, Any]],
+        actor: str,
+    ) -> bool:
+        """Keep that the releases of a series were judged again: names of gates and counts only.
+
+        `policy_digest` is that of the one policy that all were judged by, None where each was by its own.
+        Returns False, and keeps nothing, where the store can only be read.
+        """
+        with connect(self.root) as con:
+            if is_read_only(con):
+                return False
+        with transaction(self.root) as con:
+            changes.record_review(con, series, policy_digest=policy_digest, releases=releases, actor=actor)
+        return True
+
     @contextmanager
     def series_lock(self, series: str, timeout: float = 600.0) -> Iterator[None]:
         """Hold the one right to publish to `series`; the system frees it when a process dies.
@@ -175,17 +230,17 @@ class ReleaseStore:
         Raises StoreError if another holds it for longer than `timeout` seconds.
         """
         check_series(series)
-        with self._file_lock(f"{series}.lock", timeout, f"another run has been publishing to '{series}'"):
+        with self._file_lock(f"{series}.lock", timeout, f"has been publishing to '{series}'"):
             yield
 
     @contextmanager
     def catalog_lock(self, timeout: float = 60.0) -> Iterator[None]:
-        """Hold the right to rewrite the catalog, which all series share."""
-        with self._file_lock(".catalog", timeout, "another run has been writing the catalog"):
+        """Hold the right to sign checkpoints and to rewrite the catalog, which all series share."""
+        with self._file_lock(".catalog", timeout, "has been writing the catalog"):
             yield
 
     @contextmanager
-    def _file_lock(self, name: str, timeout: float, finding: str) -> Iterator[None]:
+    def _file_lock(self, name: str, timeout: float, doing: str) -> Iterator[None]:
         path = self.root / "locks" / name
         path.parent.mkdir(exist_ok=True, mode=0o700)
         # A soft lock would outlive a dead process, so a file system without real locks is refused.
@@ -193,8 +248,10 @@ class ReleaseStore:
         try:
             lock.acquire()
         except Timeout:
-            raise StoreError(
-                f"{finding} for more than {timeout:g} s", where=str(path), mend="Try again later."
+            raise SeriesInUse(
+                f"{called(holder(path))} {doing} for more than {timeout:g} s",
+                where=str(path),
+                mend="Wait for that process to end, or end it, and try again.",
             ) from None
         except (OSError, NotImplementedError) as error:
             raise StoreError(f"cannot be locked ({type(error).__name__})", where=str(path)) from None
@@ -255,10 +312,10 @@ class ReleaseStore:
         with connect(self.root) as con:
             return queries.releases(con, series)
 
-    def release_of(self, series: str, period: str) -> Release | None:
-        """Return the published release of one period, if there is one."""
+    def last_release_of(self, series: str, period: str) -> Release | None:
+        """Return the last release of one period, in whatever state it is, if there is one."""
         with connect(self.root) as con:
-            return queries.release_of(con, series, period)
+            return queries.last_release_of(con, series, period)
 
     def history_head(self, series: str) -> str:
         """Return the digest of all releases of a series, withdrawn ones too, and of their files."""
@@ -301,6 +358,51 @@ class ReleaseStore:
                     mend="`releasegate verify` says more; nothing is released until the history is restored.",
                 )
         return found
+
+    def classes_at(self, series: str, head: str) -> list[tuple[Release, EquivalenceClasses]]:
+        """Return the releases of a series with their classes as they were when `head` was its history.
+
+        Raises VerificationFailed where the history never had that head, or is altered.
+        """
+        with connect(self.root) as con:
+            n_releases = queries.n_releases_at(con, series, head)
+        if n_releases is None:
+            raise VerificationFailed(
+                "the history that a candidate was judged against cannot be found again",
+                where=series,
+                mend="Run `releasegate verify`.",
+            )
+        return self.earlier_classes(series)[:n_releases]
+
+    def first_judged(self, record: CandidateRecord) -> CandidateRecord:
+        """Return the candidate for which the files of `record` were made, if they were judged again.
+
+        Raises VerificationFailed where candidates name each other in a circle: the history was altered.
+        """
+        seen = {record.candidate_id}
+        while "judged_again" in record.summary:
+            record = self.candidate(str(record.summary["judged_again"]["of"]))
+            if record.candidate_id in seen:
+                raise VerificationFailed(
+                    "was judged again for itself, which no candidate can be",
+                    where=record.candidate_id,
+                    mend="Run `releasegate verify`.",
+                )
+            seen.add(record.candidate_id)
+        return record
+
+    def people(self, candidate_id: str) -> PersonHashes | None:
+        """Return the keyed hashes of a candidate's people, or None where none are kept.
+
+        Raises VerificationFailed if they are not those that it was staged with.
+        """
+        with connect(self.root) as con:
+            return read_people(con, candidate_id)
+
+    def people_in_common(self, candidate_id: str) -> PeopleInCommon | None:
+        """Return how many of a candidate's people were in each earlier release; None if they are not kept."""
+        with connect(self.root) as con:
+            return people_in_common(con, candidate_id)
 
     def n_events(self) -> int:
         """Return the number of the last event."""

@@ -40,6 +40,17 @@ _DECISION = ("decision", "by", "reason", "at", "candidate_digest", "policy_diges
 _BINDING = ("candidate_digest", "policy_digest", "history_head")
 _STAGED = (*_BINDING, "input_digest", "files", "summary")
 _OPTIONAL_GATES = ("err", "umr", "sadr")
+# Letters and marks that nobody sees: fillers, joiners and selectors of variants.
+_INVISIBLE = (
+    (0x034F, 0x034F),
+    (0x115F, 0x1160),
+    (0x17B4, 0x17B5),
+    (0x180B, 0x180F),
+    (0x3164, 0x3164),
+    (0xFE00, 0xFE0F),
+    (0xFFA0, 0xFFA0),
+    (0xE0100, 0xE01EF),
+)
 _LARGEST_DOCUMENT = 1 << 28
 _CHUNK = 1 << 20
 
@@ -105,7 +116,22 @@ class Bundle:
 
     def decisions(self) -> list[dict[str, Any]]:
         """Return the accepted decisions on the candidate."""
+        return [one for one in self.words() if one["object"] == self.manifest["candidate_id"]]
+
+    def words(self) -> list[dict[str, Any]]:
+        """Return the accepted decisions on the candidate, and on those whose files were judged before it."""
         return [one for one in self.events if one["action"] in ("decision.approve", "decision.reject")]
+
+    def judged_before(self) -> list[str]:
+        """Return the candidates whose files this one has, and which became stale or expired: newest first."""
+        found: list[str] = []
+        candidate = str(self.manifest["candidate_id"])
+        while before := self.event("candidate.staged", candidate)["payload"]["summary"].get("judged_again"):
+            candidate = str(before["of"])
+            if candidate in found:
+                raise Broken("a candidate is told to be judged again for itself")
+            found.append(candidate)
+        return found
 
 
 def examine(bundle: Path, public_key: str | None = None, checkpoint: Path | None = None) -> Report:
@@ -293,6 +319,9 @@ def _check_checkpoints(bundle: Bundle) -> Iterator[Finding]:
     for name, one in ((CHECKPOINT, bundle.checkpoint), (NEWEST, bundle.newest)):
         if not signature_holds(one, bundle.key):
             yield Finding(name, "is not signed by the key that is trusted")
+    release_id = bundle.manifest.get("release_id")
+    if bundle.checkpoint.get("of", release_id) != release_id:
+        yield Finding(CHECKPOINT, "is not the one of the release")
     if bundle.checkpoint["store_id"] != bundle.newest["store_id"]:
         yield Finding(NEWEST, "is of another store than the release's checkpoint")
     if "root" not in bundle.newest:
@@ -414,13 +443,17 @@ def _check_policy(bundle: Bundle) -> Iterator[Finding]:
 
 def _check_gates(bundle: Bundle) -> Iterator[Finding]:
     """Every gate passed, and those that the policy names were asked."""
-    results = bundle.event("candidate.assessed", str(bundle.manifest["candidate_id"]))["payload"]["gates"]
+    assessed = bundle.event("candidate.assessed", str(bundle.manifest["candidate_id"]))["payload"]
+    results = assessed["gates"]
     if not results:
         yield Finding("gates", "none passed the release")
     for one in results:
         if one["verdict"] != "pass":
             yield Finding("gates", f"{one['gate']} says {one['verdict']}")
     asked = {one["gate"] for one in results}
+    for name in assessed.get("asked", []):  # the first stores did not log it
+        if name not in asked:
+            yield Finding("gates", f"{name} was to be asked, and there is no result of it")
     demanded = _object(bundle.policy.get("gates") or {}, "gates of the policy")
     for name in _OPTIONAL_GATES:
         if demanded.get(name) is not None and name not in asked:
@@ -439,12 +472,16 @@ def _check_decisions(bundle: Bundle) -> Iterator[Finding]:
     if len(set(people)) < len(people):
         yield Finding("decisions", "one person decided twice")
     maker = _comparable(bundle.event("candidate.staged", str(manifest["candidate_id"]))["actor"])
+    candidates = {manifest["candidate_id"], *bundle.judged_before()}
+    for one in bundle.words():
+        if one["object"] not in candidates:
+            yield Finding(f"event {one['number']}", "is a decision about another candidate")
     for one in decisions:
         where, said = f"event {one['number']}", one["payload"]
         if one["action"] == "decision.reject" or said["decision"] != "approve":
             yield Finding(where, "is a rejection of what was published")
-        if one["object"] != manifest["candidate_id"] or said["by"] != one["actor"]:
-            yield Finding(where, "is a decision about another candidate, or by somebody else than it says")
+        if said["by"] != one["actor"]:
+            yield Finding(where, "is a decision by somebody else than it says")
         if _comparable(one["actor"]) == maker:
             yield Finding(where, "is a decision by the person who made the release")
         if any(said[name] != manifest[name] for name in _BINDING):
@@ -480,7 +517,10 @@ def _tell(bundle: Bundle, report: Report) -> None:
         report.notes.append(f"{release} was published, and is {states[-1]} now")
     report.summary = (
         f"{release}: {len(bundle.files)} files, {len(bundle.events)} events of a log of {newest}: "
-        "nothing has been touched"
+        "nothing in it has been touched"
+    )
+    report.notes.append(
+        "what was left out of it cannot be seen here: the publisher's catalog says how the release stands now"
     )
 
 
@@ -490,7 +530,7 @@ def _tell(bundle: Bundle, report: Report) -> None:
 def signature_holds(checkpoint: dict[str, Any], public_key: str) -> bool:
     """Tell whether a checkpoint was signed by `public_key` (hexadecimal) and holds nothing unsigned."""
     signed = {name: value for name, value in checkpoint.items() if name != "signature"}
-    if set(signed) - {"root"} != set(_SIGNED) or signed["public_key"] != public_key:
+    if set(signed) - {"root", "of"} != set(_SIGNED) or signed["public_key"] != public_key:
         return False
     try:
         key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
@@ -501,8 +541,18 @@ def signature_holds(checkpoint: dict[str, Any], public_key: str) -> bool:
 
 
 def _comparable(name: str) -> str:
-    """Return a person's name without its case, spaces and forms of the same letters."""
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    """Return a person's name without its case, spaces, signs and forms of the same letters.
+
+    Marks stay, since they can be letters, as vowels of Indian scripts are; what nobody sees does not. Of a
+    name without letters, its signs are all there is.
+    """
+    lowered = unicodedata.normalize("NFKC", name).casefold().replace("i\u0307", "i")  # of the Turkish I
+    folded = unicodedata.normalize("NFKC", lowered)
+    seen = [sign for sign in folded if not any(low <= ord(sign) <= high for low, high in _INVISIBLE)]
+    kept = [sign for sign in seen if sign.isalnum() or unicodedata.category(sign)[0] == "M"]
+    if any(sign.isalnum() for sign in kept):
+        return "".join(kept)
+    return "".join(sign for sign in seen if unicodedata.category(sign)[0] not in "CZ")
 
 
 # Merkle trees: RFC 9162, section 2.1 ---------------------------------------------------------------------

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
@@ -21,8 +20,8 @@ from policy.errors import StoreError, UsageError, did_you_mean
 from release_store import audit, keys, queries
 from release_store.announcement import LATEST, announce, latest_release
 from release_store.audit import Finding
-from release_store.canonical import pretty_json
 from release_store.connection import connect, transaction
+from release_store.permission import Act, Person, check_permission
 from release_store.public_files import (
     move_folder,
     release_folder,
@@ -33,8 +32,9 @@ from release_store.public_files import (
     withdrawn_folder,
 )
 from release_store.records import AuditEvent, Release, ReleaseState
-from release_store.states import check_transition
+from release_store.states import check_transition, may
 from release_store.store import ReleaseStore
+from release_store.tombstones import says, tombstone
 
 Connection = duckdb.DuckDBPyConnection
 
@@ -45,10 +45,7 @@ def withdraw(store: ReleaseStore, release_id: str, *, by: str, reason: str) -> R
     Raises UsageError if there is no such release, if it is withdrawn already, or if the name or the reason
     is blank; StoreError if it is withdrawn and its folder could not be moved, which the next run does.
     """
-    if not by.strip():
-        raise UsageError("a withdrawal has a name", where=release_id, mend="Say who withdraws it.")
-    if not reason.strip():
-        raise UsageError("a withdrawal has a reason", where=release_id, mend="Say why.")
+    check_permission(Act.WITHDRAW, Person(by, reason), release_id)
     key = keys.load_key(store.root)
     known = {release.release_id: release.series for release in store.releases()}
     if release_id not in known:
@@ -72,8 +69,8 @@ def withdraw(store: ReleaseStore, release_id: str, *, by: str, reason: str) -> R
 
 
 def _keep_withdrawal(con: Connection, release: Release, by: str, reason: str) -> None:
-    if release.state is ReleaseState.WITHDRAWN:
-        raise UsageError("is withdrawn already", where=release.release_id)
+    if not may(Act.WITHDRAW, release.state):
+        raise UsageError(f"is {release.state} already", where=release.release_id)
     check_transition(release.state, ReleaseState.WITHDRAWN)
     con.execute(
         "UPDATE release SET state = ? WHERE release_id = ?",
@@ -143,23 +140,6 @@ def withdrawal_event(con: Connection, release_id: str) -> AuditEvent:
     )
 
 
-def tombstone(release: Release, event: AuditEvent) -> bytes:
-    """Return what stands in the public place of a withdrawn release: no data, the same bytes each time."""
-    document: dict[str, Any] = {
-        "release_id": release.release_id,
-        "series": release.series,
-        "period": release.period,
-        "number": release.number,
-        "published_at": release.published_at,
-        "withdrawn_at": event.at,
-        "withdrawn_by": event.actor,
-        "reason": event.reason,
-        "files": release.files,
-        "event": {"number": event.number, "hash": event.hash},
-    }
-    return pretty_json(document)
-
-
 def check_withdrawals(root: Path, con: Connection, releases: Sequence[Release]) -> list[Finding]:
     """Return where a withdrawn release is still public, or its tombstone is not what the log says."""
     findings = []
@@ -170,7 +150,7 @@ def check_withdrawals(root: Path, con: Connection, releases: Sequence[Release]) 
             findings.append(Finding(name, "is withdrawn, and still public; the next run takes it down"))
         path = tombstone_file(root, series, name)
         wanted = tombstone(release, withdrawal_event(con, name))
-        if path.is_symlink() or not path.is_file() or path.read_bytes() != wanted:
+        if not says(path, wanted):
             findings.append(Finding(f"{series}/{path.name}", "is missing or does not say what was done"))
     known = {tombstone_file(root, one.series, one.release_id) for one in withdrawn}
     known |= {withdrawn_folder(root, one.series, one.release_id) for one in withdrawn}

@@ -6,9 +6,14 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 DATASETS = Path(os.environ.get("RELEASEGATE_DATASETS", ROOT.parent / "shared" / "datasets"))
+
+# How long an example takes says more of the machine's other work than of ours.
+settings.register_profile("releasegate", deadline=None)
+settings.load_profile("releasegate")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -38,12 +38,14 @@ def main(folder: Path) -> int:
     start = perf_counter()
     console = Console(highlight=False)
     console = console if console.is_terminal else Console(highlight=False, width=120)
-    strange = {path.name for path in folder.glob("*")} - {"data", "store", "store.key"}
+    keys = set(folder.glob("store.key*"))  # and the newest checkpoint, which is kept beside the key
+    strange = set(folder.glob("*")) - keys - {folder / "data", folder / "store"}
     if strange:
         raise UsageError("holds more than an earlier demo", where=str(folder), mend="Name a new folder.")
     for name in ("data", "store"):
         shutil.rmtree(folder / name, ignore_errors=True)
-    (folder / "store.key").unlink(missing_ok=True)
+    for path in keys:
+        path.unlink()
     console.print(
         "[bold]1.[/] making up a health register: three quarters of 20,000 people, 45% in the next one"
     )

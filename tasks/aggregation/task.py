@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from policy.model import ReleasePolicy
+from tasks.composition import groups_of
 from tasks.methods.base import BoundMethod
-from tasks.partitioning.constraints import constraints_of
 from tasks.shielded import progress, stage
 from tasks.types import Partition, PreparedTable, Representation
 
@@ -21,7 +19,4 @@ def aggregation(
 ) -> Partition:
     """Return the groups that will become classes."""
     with progress("aggregation") as tell:
-        labels = method.aggregate(where, leaves.labels, constraints_of(table, policy.privacy), tell)
-    over = int((np.bincount(labels) > method.max_group_size).sum())
-    notes = {**leaves.notes, "groups": int(labels.max()) + 1, "groups_over_max_group_size": over}
-    return Partition(labels, notes)
+        return groups_of(table, where, leaves, method, policy, tell)

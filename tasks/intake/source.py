@@ -65,6 +65,11 @@ def find_source(policy: ReleasePolicy, *, input_path: Path | None, period: str, 
     return TableSource(path, query, _format(source.format, path, suffix), delimiter, base)
 
 
+def input_file(policy: ReleasePolicy, *, input_path: Path | None, period: str, base: Path) -> Path | None:
+    """Return the file that `find_source` chooses, or None where a query reads the table without one."""
+    return find_source(policy, input_path=input_path, period=period, base=base).path
+
+
 def with_period(text: str, period: str, where: str) -> str:
     """Fill `{period}` into a path or a query; only a period of harmless characters is let in."""
     if "{period}" not in text:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from policy.model import ReleasePolicy
+from tasks.composition import leaves_of
 from tasks.methods.base import BoundMethod
-from tasks.partitioning.constraints import constraints_of
 from tasks.shielded import progress, stage
 from tasks.types import Partition, PreparedTable, Representation
 
@@ -15,5 +15,4 @@ def partitioning(
 ) -> Partition:
     """Return the leaves."""
     with progress("partitioning") as tell:
-        labels = method.partition(table, where, constraints_of(table, policy.privacy), tell)
-    return Partition(labels, {**where.notes, "leaves": int(labels.max()) + 1})
+        return leaves_of(table, where, method, policy, tell)

@@ -7,7 +7,7 @@ which it passes, first among those with which it stays within the largest group 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -52,18 +52,18 @@ def repair(
     earlier: Sequence[tuple[str, EquivalenceClasses]],
     *,
     max_group_size: int,
-    later: Collection[str] = (),
+    apart: Sequence[tuple[int, int]] | None = None,
     progress: Progress = no_progress,
 ) -> Partition:
     """Return the partition with failing groups merged or, where no merge helps, suppressed (label -1).
 
-    `earlier` are the classes of the earlier releases, oldest first, `later` as in `history_of`. The notes
+    `earlier` are the classes of the earlier releases, oldest first, `apart` as in `history_of`. The notes
     count merged and suppressed groups. Cost: failing groups times (groups + tried neighbours times
     earlier classes).
     """
     classes = generalized(table, partition.labels, policy)
     space = space_of([classes, *(c for _, c in earlier)], table)
-    history = history_of(earlier, space, policy, later)
+    history = history_of(earlier, space, policy, apart)
     attributes = compared_attributes(policy)
     if history is None or not attributes:
         return partition

@@ -62,10 +62,12 @@ def encode(
             loss_of_epoch = float(total) / len(sample)
             progress((epoch + 1) / epochs, f"epoch {epoch + 1} of {epochs}, loss {loss_of_epoch:.4f}")
         latent = np.empty((len(features), latent_dimensions))
+        # A product of matrices rounds by the place of a row; in doubles that is lost when they become floats.
+        encoder.double()
         with torch.no_grad():
             for start in range(0, len(features), CHUNK):
-                chunk = torch.from_numpy(features[start : start + CHUNK].astype(np.float32)).to(device)
-                latent[start : start + CHUNK] = encoder(chunk).double().cpu().numpy()
+                chunk = torch.from_numpy(features[start : start + CHUNK]).to(device)
+                latent[start : start + CHUNK] = encoder(chunk).float().cpu().numpy()
     finally:
         torch.set_num_threads(threads)
     return latent, loss_of_epoch

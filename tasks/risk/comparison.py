@@ -8,7 +8,7 @@ its example). An empty one says that nobody is in both, as long as the value doe
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -65,35 +65,36 @@ def history_of(
     earlier: Sequence[tuple[str, EquivalenceClasses]],
     space: Space,
     policy: ReleasePolicy,
-    later: Collection[str] = (),
+    apart: Sequence[tuple[int, int]] | None = None,
 ) -> History | None:
     """Place the earlier releases (oldest first) in the space, moved as the policy says that people move.
 
-    The j-th release back is widened by j times `moves`, one named in `later`, whose period is after the
-    candidate's, both ways; a categorical quasi-identifier that `may_change` is compatible with everything.
-    None where there is no earlier release.
+    A release is widened by as many times `moves` as its period is before the candidate's: `apart` gives the
+    least and the most for each (`policy.period.periods_apart`), where None counts one period a release. A
+    categorical quasi-identifier that `may_change` is compatible with everything. None where there is no
+    earlier release.
     """
     if not earlier:
         return None
+    if apart is None:
+        apart = [(back, back) for back in range(len(earlier), 0, -1)]
     placed = [
-        _moved(boxes_of(classes, space), space, policy, steps_back, both_ways=name in later)
-        for steps_back, (name, classes) in zip(range(len(earlier), 0, -1), earlier, strict=True)
+        _moved(boxes_of(classes, space), space, policy, periods)
+        for periods, (_, classes) in zip(apart, earlier, strict=True)
     ]
     release = np.repeat(np.arange(len(placed)), [len(boxes) for boxes in placed])
     boxes = concatenated(placed)
     return History(boxes, release, tuple(name for name, _ in earlier), ClassIndex(boxes))
 
 
-def _moved(boxes: Boxes, space: Space, policy: ReleasePolicy, steps_back: int, *, both_ways: bool) -> Boxes:
+def _moved(boxes: Boxes, space: Space, policy: ReleasePolicy, periods: tuple[int, int]) -> Boxes:
     low, high, whole = boxes.low.copy(), boxes.high.copy(), boxes.whole.copy()
     member = [m.copy() for m in boxes.member]
     for column, name in enumerate(space.numeric):
         if name in policy.roles.numeric:
-            least, greatest = policy.roles.numeric[name].moves
-            if both_ways:
-                least, greatest = min(least, -greatest), max(greatest, -least)
-            low[:, column] += least * steps_back
-            high[:, column] += greatest * steps_back
+            moved = [step * count for step in policy.roles.numeric[name].moves for count in periods]
+            low[:, column] += min(moved)
+            high[:, column] += max(moved)
     for column, name in enumerate(space.domains):
         if name in policy.roles.categorical and policy.roles.categorical[name].may_change:
             member[column][:] = True

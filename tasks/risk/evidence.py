@@ -20,16 +20,32 @@ class Evidence:
     """One candidate's published classes beside its source and its history.
 
     `files` are the staged files with the digests that they must have; `earlier` the classes of the
-    earlier releases, oldest first; `later` names those of them whose period is after the candidate's.
+    earlier releases, oldest first; `apart` how many periods each lies before the candidate (`history_of`).
+    A run always has the `table`; a review of what was published long ago may have `recorded_rows` alone.
     """
 
     policy: ReleasePolicy
-    table: PreparedTable
+    table: PreparedTable | None
     classes: EquivalenceClasses
     folder: Path
     files: dict[str, str]
     earlier: Sequence[tuple[str, EquivalenceClasses]]
-    later: frozenset[str] = frozenset()
+    apart: Sequence[tuple[int, int]] | None = None
+    recorded_rows: int | None = None
+
+    @property
+    def source(self) -> PreparedTable:
+        """The source. Raises ValueError where it is not at hand: a gate that looks here needs it."""
+        if self.table is None:
+            raise ValueError("the source is not at hand")
+        return self.table
+
+    @property
+    def n_source(self) -> int:
+        """How many records the source has, as was recorded where it is not at hand."""
+        if self.table is None and self.recorded_rows is not None:
+            return self.recorded_rows
+        return self.source.n_records
 
     @property
     def n_published(self) -> int:
@@ -39,15 +55,15 @@ class Evidence:
     @cached_property
     def links(self) -> Links:
         """What an attacker who knows all quasi-identifiers finds for each source record."""
-        return link(self.table, self.classes)
+        return link(self.source, self.classes)
 
     def tables(self, ext_frac: float) -> list[IntArray]:
         """The attacker's tables with this share of the source."""
-        return draws(self.table.n_records, ext_frac, self.policy.linkage.seeds)
+        return draws(self.source.n_records, ext_frac, self.policy.linkage.seeds)
 
     @cached_property
     def space(self) -> Space:
-        """The space of all releases."""
+        """The space of all releases, and of the source where it is at hand."""
         return space_of([self.classes, *(classes for _, classes in self.earlier)], self.table)
 
     @cached_property
@@ -58,12 +74,12 @@ class Evidence:
     @cached_property
     def points(self) -> Points:
         """The source's people in that space."""
-        return points_of(self.table, self.space)
+        return points_of(self.source, self.space)
 
     @cached_property
     def history(self) -> History | None:
         """The earlier releases in that space, or None where there is none."""
-        return history_of(self.earlier, self.space, self.policy, self.later)
+        return history_of(self.earlier, self.space, self.policy, self.apart)
 
     @property
     def compared(self) -> list[str]:

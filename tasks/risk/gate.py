@@ -5,31 +5,47 @@ A new gate is one line here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 
+from policy.model import ReleasePolicy
 from release_store.records import GateResult, Verdict
 from tasks.risk import history_gates, integrity, measured, models
 from tasks.risk.evidence import Evidence
 from tasks.types import Progress, no_progress
 
-GateFunction = Callable[[Evidence], GateResult | None]
+GateFunction = Callable[[Evidence], GateResult]
+NO_SOURCE = "needs the source, which is not at hand"
 
-GATES: dict[str, GateFunction] = {
-    "files": integrity.files_gate,
-    "truth": integrity.truth_gate,
-    "k": models.k_gate,
-    "p_max": models.p_max_gate,
-    "h_min": models.h_min_gate,
-    "e": models.e_gate,
-    "err": measured.err_gate,
-    "umr": measured.umr_gate,
-    "sadr": measured.sadr_gate,
-    "pairwise": history_gates.pairwise_gate,
-    "whole_history": history_gates.whole_history_gate,
-    "suppression": measured.suppression_gate,
-    "ncp": measured.ncp_gate,
+
+def _always(_policy: ReleasePolicy) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Gate:
+    """How a gate is asked, whether it looks at the source, and whether a policy asks for it."""
+
+    ask: GateFunction
+    needs_source: bool = False
+    asked_by: Callable[[ReleasePolicy], bool] = _always
+
+
+GATES: dict[str, Gate] = {
+    "files": Gate(integrity.files_gate),
+    "truth": Gate(integrity.truth_gate, needs_source=True),
+    "k": Gate(models.k_gate),
+    "p_max": Gate(models.p_max_gate),
+    "h_min": Gate(models.h_min_gate),
+    "e": Gate(models.e_gate),
+    "err": Gate(measured.err_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.err)),
+    "umr": Gate(measured.umr_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.umr)),
+    "sadr": Gate(measured.sadr_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.sadr)),
+    "pairwise": Gate(history_gates.pairwise_gate),
+    "whole_history": Gate(history_gates.whole_history_gate, needs_source=True),
+    "suppression": Gate(measured.suppression_gate),
+    "ncp": Gate(measured.ncp_gate, needs_source=True),
 }
 
 
@@ -51,27 +67,43 @@ class GateReport:
 
 
 def assess(
-    evidence: Evidence, gates: dict[str, GateFunction] | None = None, progress: Progress = no_progress
+    evidence: Evidence, gates: Mapping[str, Gate] | None = None, progress: Progress = no_progress
 ) -> GateReport:
-    """Ask every gate. One that breaks says `error`, with the kind of failure and nothing of the data."""
-    asked = GATES if gates is None else gates
+    """Ask every gate that the policy asks for.
+
+    One that breaks says `error`, with the kind of failure and nothing of the data. One that needs the
+    source where there is none says `not_run`, which is no pass.
+    """
+    asked = asked_gates(evidence.policy, gates)
     results: list[GateResult] = []
     for number, (name, gate) in enumerate(asked.items()):
         progress(number / len(asked), f"gate {name}")
-        result = _asked(name, gate, evidence)
-        if result is not None:
-            results.append(result)
+        if gate.needs_source and evidence.table is None:
+            results.append(unmeasured(name, Verdict.NOT_RUN, NO_SOURCE))
+        else:
+            results.append(_asked(name, gate.ask, evidence))
     return GateReport(tuple(results))
 
 
-def _asked(name: str, gate: GateFunction, evidence: Evidence) -> GateResult | None:
+def asked_gates(policy: ReleasePolicy, gates: Mapping[str, Gate] | None = None) -> dict[str, Gate]:
+    """Return the gates that a policy asks for, in their order."""
+    known = GATES if gates is None else gates
+    return {name: gate for name, gate in known.items() if gate.asked_by(policy)}
+
+
+def unmeasured(gate: str, verdict: Verdict, detail: str, seconds: float = 0.0) -> GateResult:
+    """Return the result of a gate that measured nothing, and why."""
+    return GateResult(gate, verdict, None, None, "<=", "", seconds, detail)
+
+
+def _asked(name: str, ask: GateFunction, evidence: Evidence) -> GateResult:
     start = perf_counter()
     try:
-        result = gate(evidence)
+        result = ask(evidence)
     except Exception as error:  # whatever breaks a gate must block, not pass
         broken = f"the gate broke ({type(error).__name__})"
-        return GateResult(name, Verdict.ERROR, None, None, "<=", "", perf_counter() - start, broken)
-    return replace(result, seconds=perf_counter() - start) if result is not None else None
+        return unmeasured(name, Verdict.ERROR, broken, perf_counter() - start)
+    return replace(result, seconds=perf_counter() - start)
 
 
 def summary_line(results: Sequence[GateResult]) -> str:

@@ -64,12 +64,12 @@ def truth_gate(evidence: Evidence) -> GateResult:
     and no sensitive value stands in the release more often than in the source.
     """
     outside = int((evidence.links.candidates == 0).sum())
-    left_out = evidence.table.n_records - evidence.n_published
+    left_out = evidence.source.n_records - evidence.n_published
     untrue = max(0, outside - left_out)
-    for i, name in enumerate(evidence.table.sensitive_names):
-        values = evidence.table.sensitive_values[name]
+    for i, name in enumerate(evidence.source.sensitive_names):
+        values = evidence.source.sensitive_values[name]
         source = dict(
-            zip(values, np.bincount(evidence.table.sensitive[:, i], minlength=len(values)), strict=True)
+            zip(values, np.bincount(evidence.source.sensitive[:, i], minlength=len(values)), strict=True)
         )
         released = evidence.classes.counts[name].sum(axis=0)
         for value, count in zip(evidence.classes.sensitive_values[name], released, strict=True):

@@ -1,7 +1,4 @@
-"""Gates on measured risks and losses: ERR, UMR, SADR, NCP and suppression.
-
-A limit that the policy leaves out is no gate.
-"""
+"""Gates on measured risks and losses: ERR, UMR, SADR, NCP and suppression."""
 
 from __future__ import annotations
 
@@ -17,21 +14,17 @@ ALL_KNOWN = "knows all quasi-identifiers of people drawn from the source"
 NONE = "nobody: a limit on what the analysts lose"
 
 
-def err_gate(evidence: Evidence) -> GateResult | None:
+def err_gate(evidence: Evidence) -> GateResult:
     """Expected risk ERR, mean over draws, at the worst ext_frac."""
-    return _linkage(evidence, "err", evidence.policy.gates.err, expected_risk)
+    return _linkage(evidence, "err", _given(evidence.policy.gates.err), expected_risk)
 
 
-def umr_gate(evidence: Evidence) -> GateResult | None:
+def umr_gate(evidence: Evidence) -> GateResult:
     """Unique match rate UMR, mean over draws, at the worst ext_frac."""
-    return _linkage(evidence, "umr", evidence.policy.gates.umr, unique_match_rate)
+    return _linkage(evidence, "umr", _given(evidence.policy.gates.umr), unique_match_rate)
 
 
-def _linkage(
-    evidence: Evidence, gate: str, limit: Limit | None, measure: Callable[..., Spread]
-) -> GateResult | None:
-    if limit is None:
-        return None
+def _linkage(evidence: Evidence, gate: str, limit: Limit, measure: Callable[..., Spread]) -> GateResult:
     found = {f: measure(evidence.links, evidence.tables(f)) for f in evidence.policy.linkage.ext_frac}
     worst = max(spread.mean for spread in found.values())
     listed = ", ".join(f"{f:g}: {s.mean:.4f} ± {s.std:.4f}" for f, s in found.items())
@@ -40,11 +33,9 @@ def _linkage(
     )
 
 
-def sadr_gate(evidence: Evidence) -> GateResult | None:
+def sadr_gate(evidence: Evidence) -> GateResult:
     """SADR with all quasi-identifiers known: the surest guess (doi:10.3390/app152111849, eq. 11)."""
-    limit = evidence.policy.gates.sadr
-    if limit is None:
-        return None
+    limit = _given(evidence.policy.gates.sadr)
     tables = evidence.tables(max(evidence.policy.linkage.ext_frac))
     found = {name: disclosure(evidence.links, tables, name) for name in evidence.classes.counts}
     worst = max(greatest for greatest, _ in found.values())
@@ -55,7 +46,7 @@ def sadr_gate(evidence: Evidence) -> GateResult | None:
 def ncp_gate(evidence: Evidence) -> GateResult:
     """Normalized certainty penalty of the published rows."""
     limit = evidence.policy.gates.ncp
-    value = ncp(evidence.classes, scale_of(evidence.table, evidence.policy))
+    value = ncp(evidence.classes, scale_of(evidence.source, evidence.policy))
     return _limited(
         "ncp", value if evidence.n_published else 1.0, limit, NONE, "mean over records and quasi-identifiers"
     )
@@ -63,15 +54,22 @@ def ncp_gate(evidence: Evidence) -> GateResult:
 
 def suppression_gate(evidence: Evidence) -> GateResult:
     """Share of the source's records that are not published."""
-    left_out = evidence.table.n_records - evidence.n_published
-    share = left_out / evidence.table.n_records
+    left_out = evidence.n_source - evidence.n_published
+    share = left_out / evidence.n_source
     return _limited(
         "suppression",
         share,
         evidence.policy.gates.suppression,
         NONE,
-        f"{left_out} of {evidence.table.n_records} records left out",
+        f"{left_out} of {evidence.n_source} records left out",
     )
+
+
+def _given(limit: Limit | None) -> Limit:
+    """Return the limit of a gate that the policy asks for; only those are asked."""
+    if limit is None:
+        raise ValueError("the policy does not ask for this gate")
+    return limit
 
 
 def _limited(gate: str, value: float, limit: Limit, attacker: str, detail: str) -> GateResult:

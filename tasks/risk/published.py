@@ -21,11 +21,41 @@ def read_classes(file: Path, policy: ReleasePolicy) -> EquivalenceClasses:
     """Group the published rows by equal cells of all quasi-identifiers.
 
     Classes are numbered in the order of their cells. Raises VerificationFailed where the columns are not
-    those of the policy, or a cell is none that a release can have.
+    those of the policy, a cell is none that a release can have, or the file is no Parquet.
     """
     roles = policy.roles
     keys = [c for c in roles.published_names() if c not in roles.sensitive and c not in roles.kept]
     expected = list(roles.published_names())
+    try:
+        cells, values, counts = _read_rows(file, expected, keys, policy)
+    except duckdb.OutOfMemoryException:
+        raise
+    except duckdb.Error as error:
+        # DuckDB's own text may quote what it read, so only its kind is told.
+        raise VerificationFailed(
+            f"cannot be read as Parquet ({type(error).__name__})", where=str(file), mend="Stage it again."
+        ) from None
+    intervals: dict[str, FloatArray] = {}
+    sets: dict[str, SetCells] = {}
+    for name, qi in roles.quasi_identifiers.items():
+        if isinstance(qi, NumericQuasiIdentifier):
+            bounds = cells[[f"{name}_min", f"{name}_max"]].to_numpy(dtype=np.float64)
+            if not (np.isfinite(bounds).all() and (bounds[:, 0] <= bounds[:, 1]).all()):
+                raise VerificationFailed(
+                    f"the column '{name}' has a cell that is no interval",
+                    where=str(file),
+                    mend="Stage it again.",
+                )
+            intervals[name] = bounds
+        else:
+            sets[name] = _set_cells(cells[name], file, name)
+    return EquivalenceClasses(cells["size"].to_numpy(dtype=np.int64), intervals, sets, values, counts)
+
+
+def _read_rows(
+    file: Path, expected: list[str], keys: list[str], policy: ReleasePolicy
+) -> tuple[pd.DataFrame, dict[str, tuple[str, ...]], dict[str, IntArray]]:
+    """Return the cells and the size of every class, and its counts of every sensitive value."""
     with duckdb.connect() as con:
         con.execute("SET autoinstall_known_extensions=false; SET autoload_known_extensions=false")
         con.execute("SET enable_progress_bar=false")
@@ -46,28 +76,14 @@ def read_classes(file: Path, policy: ReleasePolicy) -> EquivalenceClasses:
         same = " AND ".join(f"c.{identifier(k)} IS NOT DISTINCT FROM d.{identifier(k)}" for k in keys)
         counts: dict[str, IntArray] = {}
         values: dict[str, tuple[str, ...]] = {}
-        for name in roles.sensitive:
+        for name in policy.roles.sensitive:
             found = con.execute(
                 f"SELECT c.class_number AS class_number, d.{identifier(name)} AS value, count(*) AS n "
                 f"FROM read_parquet(?) d JOIN classes c ON {same} GROUP BY ALL",
                 [str(file)],
             ).df()
             values[name], counts[name] = _count_matrix(found, len(cells), policy.source.missing_label)
-    intervals: dict[str, FloatArray] = {}
-    sets: dict[str, SetCells] = {}
-    for name, qi in roles.quasi_identifiers.items():
-        if isinstance(qi, NumericQuasiIdentifier):
-            bounds = cells[[f"{name}_min", f"{name}_max"]].to_numpy(dtype=np.float64)
-            if not (np.isfinite(bounds).all() and (bounds[:, 0] <= bounds[:, 1]).all()):
-                raise VerificationFailed(
-                    f"the column '{name}' has a cell that is no interval",
-                    where=str(file),
-                    mend="Stage it again.",
-                )
-            intervals[name] = bounds
-        else:
-            sets[name] = _set_cells(cells[name], file, name)
-    return EquivalenceClasses(cells["size"].to_numpy(dtype=np.int64), intervals, sets, values, counts)
+    return cells, values, counts
 
 
 def _count_matrix(

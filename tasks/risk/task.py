@@ -5,10 +5,11 @@ from __future__ import annotations
 from prefect.artifacts import create_table_artifact
 
 from policy.model import ReleasePolicy
+from policy.period import periods_apart
 from release_store.records import CandidateState, EquivalenceClasses, GateResult
 from release_store.store import ReleaseStore
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import GateReport, assess
+from tasks.risk.gate import GateReport, asked_gates, assess
 from tasks.risk.published import read_classes
 from tasks.shielded import progress, stage
 from tasks.types import Candidate, PreparedTable
@@ -22,14 +23,15 @@ def risk_gate(
     classes = read_classes(candidate.folder / "data.parquet", policy)
     history = store.earlier_classes(policy.series)
     earlier = [(release.release_id, found) for release, found in history]
-    later = frozenset(release.release_id for release, _ in history if release.period > candidate.period)
-    evidence = Evidence(policy, table, classes, candidate.folder, candidate.files, earlier, later)
+    apart = periods_apart([release.period for release, _ in history], candidate.period, policy.period)
+    evidence = Evidence(policy, table, classes, candidate.folder, candidate.files, earlier, apart)
     with progress("risk gate") as tell:
         report = assess(evidence, progress=tell)
     needed = policy.approval.approvers
     passed = CandidateState.AWAITING_APPROVAL if needed else CandidateState.APPROVED
     to = passed if report.passed else CandidateState.BLOCKED
-    store.record_gates(candidate.candidate_id, report.results, to=to, actor=actor)
+    asked = asked_gates(policy)
+    store.record_gates(candidate.candidate_id, report.results, to=to, actor=actor, asked=asked)
     create_table_artifact(
         key=f"gates-{policy.series.lower().replace('_', '-')}",
         table=[artifact_row(result) for result in report.results],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from datetime import timedelta
 from typing import Any
 
@@ -10,11 +11,14 @@ import pandas as pd
 from policy.load import policy_digest, policy_document
 from policy.model import ReleasePolicy
 from release_store.canonical import utc_now
-from release_store.records import CandidateRecord, CandidateState
+from release_store.person_key import person_key
+from release_store.public_files import candidate_folder, copy_candidate
+from release_store.records import CandidateRecord, CandidateState, Revision
 from release_store.store import ReleaseStore
 from tasks.shielded import stage
+from tasks.staging.people import people_of
 from tasks.staging.stage import stage as write_candidate
-from tasks.types import Candidate, SourceTable
+from tasks.types import Candidate, IntArray, SourceTable
 
 
 @stage("staging: write and seal the candidate", retries=1)
@@ -27,8 +31,13 @@ def staging(
     period: str,
     actor: str,
     notes: dict[str, Any],
+    labels: IntArray,
+    revision: Revision | None = None,
 ) -> Candidate:
-    """Write the files that would be public, and keep the candidate in the store."""
+    """Write the files that would be public, and keep the candidate in the store.
+
+    The people of the rows whose label (n,) is not negative are kept as keyed hashes, where there is a key.
+    """
     candidate_id = store.next_candidate_id(policy.series, period)
     head = store.history_head(policy.series)
     candidate = write_candidate(
@@ -36,7 +45,7 @@ def staging(
         policy,
         candidate_id=candidate_id,
         period=period,
-        folder=store.root / "candidates" / candidate_id,
+        folder=candidate_folder(store.root, candidate_id),
         n_source=len(source.frame),
     )
     now = utc_now()
@@ -60,6 +69,7 @@ def staging(
             "n_source": candidate.n_source,
             "n_published": candidate.n_published,
             "notes": notes,
+            **({"revision": asdict(revision)} if revision else {}),
         },
     )
     store.add_candidate(
@@ -68,5 +78,50 @@ def staging(
         n_rows=len(source.frame),
         n_columns=source.frame.shape[1],
         files=candidate.files,
+        people=people_of(source, labels, policy, person_key(store.root)),
     )
     return candidate
+
+
+@stage("staging: seal a candidate's files once more", retries=1)
+def restaging(
+    record: CandidateRecord, source: SourceTable, policy: ReleasePolicy, store: ReleaseStore, actor: str
+) -> Candidate:
+    """Keep the files of a candidate as those of a new one, to be judged beside the history as it is now.
+
+    Who made the files stays who made the candidate, and so cannot decide on it; `actor` asked for this.
+    Raises VerificationFailed where the files are no longer those that were staged.
+    """
+    candidate_id = store.next_candidate_id(record.series, record.period)
+    head = store.history_head(record.series)
+    files = store.files(record.candidate_id)
+    folder = candidate_folder(store.root, candidate_id)
+    copy_candidate(candidate_folder(store.root, record.candidate_id), folder, files)
+    now = utc_now()
+    again = replace(
+        record,
+        candidate_id=candidate_id,
+        state=CandidateState.STAGED,
+        made_at=now,
+        history_head=head,
+        expires_at=now + timedelta(days=policy.approval.expires_days),
+        summary={**record.summary, "judged_again": {"of": record.candidate_id, "by": actor}},
+    )
+    store.add_candidate(
+        again,
+        policy=policy_document(policy),
+        n_rows=len(source.frame),
+        n_columns=source.frame.shape[1],
+        files=files,
+        people=store.people(record.candidate_id),
+    )
+    return Candidate(
+        candidate_id,
+        record.series,
+        record.period,
+        folder,
+        files,
+        record.candidate_digest,
+        int(record.summary["n_source"]),
+        int(record.summary["n_published"]),
+    )

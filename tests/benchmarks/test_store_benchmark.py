@@ -10,7 +10,8 @@ import pytest
 from benchmarks import store as benchmark
 from benchmarks import synthetic_store
 from policy.errors import UsageError
-from release_store import keys
+from release_store import keys, merkle
+from release_store.public_files import checkpoint_files
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
 from release_store.verification import verify
@@ -33,6 +34,13 @@ def test_the_bulk_made_store_is_whole(tmp_path: Path, monkeypatch: pytest.Monkey
         published = [c for c in made.candidates(series) if c.state is CandidateState.PUBLISHED]
         assert len({one.history_head for one in published}) == len(published)
         assert len(made.earlier_classes(series)) == len(published)
+    # As the store signs them: every checkpoint has the root of the tree over the log until then.
+    hashes = [event.hash for event in made.events()]
+    for release in made.releases():
+        (path,) = checkpoint_files(made.root, release)
+        signed = json.loads(path.read_text())
+        assert signed["root"] == merkle.log_tree(hashes[: signed["size"]]).root(signed["size"]).hex()
+        assert signed["head"] == hashes[signed["size"] - 1]
 
 
 def test_too_few_events_for_the_releases_are_refused(tmp_path: Path) -> None:
@@ -55,23 +63,24 @@ def test_the_benchmark_times_every_command(tmp_path: Path, capsys: pytest.Captur
 def test_a_long_history_is_laid_out_without_rich_as_with_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from flows import render
+    from flows import tables
+    from flows.documents import history_document
 
     made = synthetic_store.make(tmp_path / "store", 12, 200)
-    render.show_history(made, None)
+    tables.show_history(made, None)
     short = capsys.readouterr().out
-    monkeypatch.setattr(render, "_MOST_ROWS", 2)
-    render.show_history(made, None)
+    monkeypatch.setattr(tables, "MOST_ROWS", 2)
+    tables.show_history(made, None)
     long = capsys.readouterr().out
     assert [line.rstrip() for line in long.splitlines()] == [line.rstrip() for line in short.splitlines()]
-    document = render.history_document(made, "series000")
+    document = history_document(made, "series000")
     assert [len(document[name]) for name in ("releases", "candidates", "refused_inputs")] == [12, 12, 1]
     assert document["candidates"][0]["failing"] == ["k"]
     assert json.loads(json.dumps(document["releases"][0]))["gates_passed"] == 13
 
 
 def test_a_name_with_markup_is_shown_as_it_is() -> None:
-    from flows.render import _escaped, _plain_table
+    from flows.layout import escaped, plain_table
 
-    text = _plain_table("T", ("k", "name"), [("1", _escaped("[bold]x[/]")), ("10", "日本")])
+    text = plain_table("T", ("k", "name"), [("1", escaped("[bold]x[/]")), ("10", "日本")])
     assert text.splitlines() == ["T", " k  name", " 1  [bold]x[/]", "10  日本"]

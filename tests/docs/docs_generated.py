@@ -1,4 +1,4 @@
-"""The parts of the documentation that are made from the code: help texts and state diagrams.
+"""The parts of the documentation that are made from the code: help texts, state diagrams, permissions.
 
     python -m tests.docs.docs_generated
 
@@ -52,6 +52,21 @@ def diagram(transitions: Mapping[object, frozenset[object]], start: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def permissions() -> str:
+    """Return the table of who may do what, and in which states."""
+    from release_store.permission import WHO
+    from release_store.records import CandidateState, ReleaseState
+    from release_store.states import may
+
+    lines = ["| act | of | in state | who |", "| --- | --- | --- | --- |"]
+    for act, rules in WHO.items():
+        states = [state for state in (*CandidateState, *ReleaseState) if may(act, state)]
+        kind = "candidate" if all(isinstance(state, CandidateState) for state in states) else "release"
+        when = ", ".join(f"`{state}`" for state in states) or "none: it makes a new one"
+        lines.append(f"| {act} | {kind} | {when} | {', '.join(rules)} |")
+    return "\n".join(lines) + "\n"
+
+
 def parts() -> dict[str, str]:
     """Return every generated part by the name in its marker."""
     from release_store.states import CANDIDATE_TRANSITIONS, RELEASE_TRANSITIONS
@@ -62,6 +77,7 @@ def parts() -> dict[str, str]:
     }
     made["CANDIDATE_TRANSITIONS"] = f"```mermaid\n{diagram(CANDIDATE_TRANSITIONS, 'staged')}```\n"
     made["RELEASE_TRANSITIONS"] = f"```mermaid\n{diagram(RELEASE_TRANSITIONS, 'published')}```\n"
+    made["WHO and WHEN"] = permissions()
     return made
 
 

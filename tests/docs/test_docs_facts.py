@@ -128,11 +128,15 @@ def test_every_exit_code_is_that_of_its_error() -> None:
 def test_every_state_and_action_of_the_log_is_named() -> None:
     page = _text("docs/store.md")
     source = "".join(path.read_text("utf-8") for path in (ROOT / "release_store").glob("*.py"))
-    written = set(re.findall(r'"((?:store|input|candidate|decision|publication|release)\.[a-z_]+)"', source))
+    written = set(
+        re.findall(r'"((?:store|input|candidate|decision|publication|release|series)\.[a-z_]+)"', source)
+    )
     entered = {f"candidate.{to}" for following in CANDIDATE_TRANSITIONS.values() for to in following}
     # Publishing, published and assessed have events of their own names.
     entered -= {"candidate.publishing", "candidate.published"}
-    named = set(re.findall(r"`((?:store|input|candidate|decision|publication|release)\.[a-z_]+)`", page))
+    named = set(
+        re.findall(r"`((?:store|input|candidate|decision|publication|release|series)\.[a-z_]+)`", page)
+    )
     assert named == written | entered
 
 

@@ -4,7 +4,8 @@
 
 Each alteration is made to a fresh copy of a small store. Triggers are dropped for it and made again. A whole
 history that was rewritten with fresh hashes and signed with another key is judged with the public key and the
-last checkpoint that somebody kept. Prints what was not found, and exits with 1 if there is any.
+last checkpoint that somebody kept; one whose checkpoints were taken away is recovered with the real key,
+which must not sign. Prints what was not found, and exits with 1 if there is any.
 """
 
 from __future__ import annotations
@@ -26,14 +27,19 @@ from typing import Any
 import duckdb
 
 from flows.decide import decide
-from release_store import keys
+from policy.errors import VerificationFailed
+from release_store import keys, queries
 from release_store.audit import GENESIS, event_hash
 from release_store.canonical import canonical_json, pretty_json
-from release_store.connection import DATABASE
-from release_store.records import AuditEvent
+from release_store.connection import DATABASE, connect
+from release_store.public_files import tombstone_file
+from release_store.publication import recover
+from release_store.records import AuditEvent, ReleaseState
 from release_store.store import ReleaseStore
+from release_store.tombstones import superseded_tombstones, tombstone
 from release_store.verification import verify
-from tests.faults.small_work import assessed, published
+from release_store.withdrawal import withdraw, withdrawal_event
+from tests.faults.small_work import assessed, people_in, published
 
 # The tables and columns that `docs/store.md` says verify covers, by the columns that it leaves out.
 LEFT_OUT = {"policy": {"first_seen"}, "store_info": {"name"}}
@@ -53,6 +59,8 @@ TABLES = (
     "class_value",
     "class_set",
     "class_count",
+    "person_key",
+    "person_hash",
 )
 LETTERS = 'abcxyz0189 -:T{}[]",.\\\né'
 
@@ -82,14 +90,17 @@ class NotPossible(Exception):
 def make(folder: Path) -> Kept:
     """Make in `folder` a store of candidates in many states, last a publication, and what is kept of it."""
     store = ReleaseStore.create(folder / "store")
-    published(store, assessed(store, "clinic", "2024").candidate_id)
-    assessed(store, "clinic", "2025", passes=False)
-    record = assessed(store, "clinic", "2025", approvers=2)
+    first = people_in("ann", "bea", "cyd")
+    published(store, assessed(store, "clinic", "2024", people=first).candidate_id)
+    assessed(store, "clinic", "2025", passes=False, people=people_in("ann"))
+    record = assessed(store, "clinic", "2025", approvers=2, people=people_in("ann", "bea", "dan", "eve"))
     for name in ("bob", "cyd"):
         decide(store, record.candidate_id, "approve", by=name, reason="looked at it")
+    published(store, assessed(store, "shop", "2024").candidate_id)
+    withdraw(store, "shop-2024-r1", by="eve", reason="a column was not to be public")
     rejected = assessed(store, "ward", "2024", approvers=1)
     decide(store, rejected.candidate_id, "reject", by="bob", reason="not yet")
-    assessed(store, "ward", "2025", approvers=1)
+    assessed(store, "ward", "2025", approvers=1, people=people_in("ann", "fay"))
     published(store, assessed(store, "clinic", "2024").candidate_id)  # supersedes the first
     kept = Kept(folder / "kept.checkpoint.json", folder / "kept.pem")
     shutil.copy(store.root / "releases/clinic/clinic-2024-r2.checkpoint.json", kept.checkpoint)
@@ -198,6 +209,46 @@ def checkpoint_byte(root: Path, rng: random.Random) -> str:
     return file_byte(root, rng, "releases/*/*.checkpoint.json")
 
 
+def tombstone_byte(root: Path, rng: random.Random) -> str:
+    """Change one byte of what stands beside, or in the place of, a release that no longer stands."""
+    return file_byte(root, rng, "releases/*/*ed.json")
+
+
+def checkpoint_misplaced(root: Path, rng: random.Random) -> str:
+    """Put one valid checkpoint in the place of another."""
+    one, other = rng.sample(sorted(root.glob("releases/*/*.checkpoint.json")), 2)
+    shutil.copy(one, other)
+    return f"{one.name} in the place of {other.name}"
+
+
+def foreign_content(root: Path, rng: random.Random) -> str:
+    """Add a file, a folder or a link to the public place, or let a link stand for a folder of it."""
+    folders = [root / "releases", root / "releases/clinic", root / "releases/clinic/clinic-2025-r1"]
+    name = rng.choice(["evil.html", "x.csv", ".hidden", "clinic-2031-r1", "x.checkpoint.json"])
+    path = rng.choice(folders) / name
+    way = rng.choice(["file", "folder", "link", "moved"])
+    if way == "file":
+        path.write_text("<p>")
+    elif way == "folder":
+        path.mkdir()
+    elif way == "link":
+        path.symlink_to(root / "candidates")
+    else:
+        path = rng.choice([*folders[1:], root / "releases/clinic/clinic-2025-r1.checkpoint.json"])
+        path.rename(root / "elsewhere")
+        path.symlink_to(root / "elsewhere")
+    return f"{way}: {path.relative_to(root)}"
+
+
+def resigned(root: Path, rng: random.Random) -> str:
+    """Rewrite the log, and take all checkpoints away: the real key is to sign them anew."""
+    what = rewritten(root, rng)
+    for path in root.glob("releases/*/*.checkpoint.json"):
+        path.unlink()
+    _write_tombstones(root)
+    return f"{what}, and no checkpoint"
+
+
 def event_removed(root: Path, rng: random.Random) -> str:
     """Take one event away."""
     with unguarded(root) as con:
@@ -221,6 +272,26 @@ def tail_cut(root: Path, rng: random.Random) -> str:
         n = rng.randint(1, _size(con))
         con.execute("DELETE FROM event WHERE number > ?", [_size(con) - n])
     return f"the last {n} events"
+
+
+def person_removed(root: Path, rng: random.Random) -> str:
+    """Take one person, or everybody, out of what is kept of a candidate's people, or count one twice."""
+    with unguarded(root) as con:
+        rows = con.execute("SELECT rowid, candidate_id FROM person_hash ORDER BY rowid").fetchall()
+        rowid, name = rng.choice(rows)
+        one, everybody = f"person_hash WHERE rowid = {rowid}", f"WHERE candidate_id = '{name}'"
+        ways = {
+            "one": [f"DELETE FROM {one}"],
+            "one, twice": [f"INSERT INTO person_hash SELECT * FROM {one}"],
+            "all": [f"DELETE FROM person_hash {everybody}"],
+            "all, and the key": [
+                f"DELETE FROM {table} {everybody}" for table in ("person_hash", "person_key")
+            ],
+        }
+        way = rng.choice(list(ways))
+        for statement in ways[way]:
+            con.execute(statement)
+    return f"{way} of {name}, row {rowid}"
 
 
 def release_with_catalog(root: Path, rng: random.Random) -> str:
@@ -264,7 +335,21 @@ def rewritten_and_signed(root: Path, rng: random.Random) -> str:
             strange, store_id=said["store_id"], size=said["size"], head=head, at=said["at"]
         )
         path.write_bytes(pretty_json(signed))
+    _write_tombstones(root)
     return f"event {place + 1}, all hashes and signatures"
+
+
+def _write_tombstones(root: Path) -> None:
+    """Let the tombstones say what the log says now, as whoever rewrites it would."""
+    with connect(root) as con:
+        releases = queries.releases(con, None)
+        written = superseded_tombstones(root, con, releases)
+        for one in releases:
+            if one.state is ReleaseState.WITHDRAWN:
+                path = tombstone_file(root, one.series, one.release_id)
+                written[path] = tombstone(one, withdrawal_event(con, one.release_id))
+    for path, content in written.items():
+        path.write_bytes(content)
 
 
 def _forged(events: Sequence[AuditEvent], rng: random.Random) -> tuple[int, AuditEvent]:
@@ -310,12 +395,17 @@ KINDS: dict[str, tuple[Callable[[Path, random.Random], str], int]] = {
     "a byte of a published file": (published_byte, 1),
     "a byte of a manifest": (manifest_byte, 1),
     "a byte of a checkpoint": (checkpoint_byte, 2),
+    "a byte of a tombstone": (tombstone_byte, 1),
     "an event removed": (event_removed, 1),
     "two events swapped": (events_swapped, 1),
     "the tail cut": (tail_cut, 1),
+    "a person removed": (person_removed, 1),
     "a release and its catalog": (release_with_catalog, 1),
     "a history rewritten": (rewritten, 1),
     "a history rewritten and signed": (rewritten_and_signed, 1),
+    "a history rewritten, for the real key to sign": (resigned, 1),
+    "a checkpoint in another's place": (checkpoint_misplaced, 1),
+    "foreign content": (foreign_content, 2),
 }
 
 
@@ -353,6 +443,8 @@ def _altered(number: int, seed: int, ways: list[str], folder: Path, kept: Kept) 
             continue
     (folder / "no.key").unlink(missing_ok=True)  # with which a rewritten history was signed
     store = ReleaseStore(root, "")
+    if kind == "a history rewritten, for the real key to sign":
+        return Altered(number, kind, what, tuple(_refused(store, folder / "signing.key")))
     by_key = kind == "a history rewritten and signed"
     findings = (
         verify(store, checkpoint=kept.checkpoint, public_key=str(kept.public_key))
@@ -360,6 +452,19 @@ def _altered(number: int, seed: int, ways: list[str], folder: Path, kept: Kept) 
         else verify(store)
     )
     return Altered(number, kind, what, tuple(map(str, findings)))
+
+
+def _refused(store: ReleaseStore, key: Path) -> list[str]:
+    """Return why recovery signs nothing with the real key, or nothing if it did sign."""
+    before = os.environ[keys.KEY_VARIABLE]
+    os.environ[keys.KEY_VARIABLE] = str(key)
+    try:
+        recover(store)
+    except VerificationFailed as error:
+        return [] if list(store.root.glob("releases/*/*.checkpoint.json")) else [str(error)]
+    finally:
+        os.environ[keys.KEY_VARIABLE] = before
+    return []
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -5,7 +5,8 @@
 Each time a child process carries one of `ACTIONS` out on a copy of a small store and is killed with SIGKILL
 after a random part of the time that the action takes. Then: what was committed before is still there;
 `recover` settles what was left; verify finds nothing; readers see whole releases of the catalog and nothing
-else; and the work can be completed. To try another action, add it to `ACTIONS`.
+else; no candidate is left that was never judged; and the work can be completed. To try another action, add
+it to `ACTIONS`.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from policy.errors import ReleaseGateError
 from release_store import keys
 from release_store.audit import check_chain
 from release_store.connection import DATABASE
+from release_store.leftovers import leftovers
 from release_store.public_files import differing_files, kept_folder, release_folder
 from release_store.publication import recover
 from release_store.records import CandidateState, Release, ReleaseState
@@ -65,7 +67,11 @@ class Killed:
 
 
 def make(folder: Path) -> None:
-    """Make in `folder` a store of one release, an approved candidate, and one that waits for approval."""
+    """Make in `folder` a store of one release, an approved candidate, and one that waits for approval.
+
+    Its key, and the checkpoint that is kept beside that, go with every copy.
+    """
+    os.environ[keys.KEY_VARIABLE] = str(folder / "signing.key")
     store = ReleaseStore.create(folder / "store")
     published(store, assessed(store, "clinic", "2024").candidate_id)
     assert assessed(store, "clinic", "2025").candidate_id == APPROVED
@@ -79,7 +85,7 @@ def run(store: ReleaseStore) -> None:
 
 def complete_run(store: ReleaseStore) -> None:
     """Publish a candidate that was left approved, or run the period again, unless it is published."""
-    if store.release_of("shop", "2025") is not None:
+    if store.last_release_of("shop", "2025") is not None:
         return
     left = [one for one in store.candidates("shop") if one.state is CandidateState.APPROVED]
     published(store, left[0].candidate_id) if left else run(store)
@@ -92,7 +98,7 @@ def approve(store: ReleaseStore) -> None:
 
 def complete_approve(store: ReleaseStore) -> None:
     """Approve again unless it is published."""
-    if store.release_of("ward", "2025") is None:
+    if store.last_release_of("ward", "2025") is None:
         approve(store)
 
 
@@ -103,8 +109,22 @@ def publish(store: ReleaseStore) -> None:
 
 def complete_publish(store: ReleaseStore) -> None:
     """Publish again unless it is published."""
-    if store.release_of("clinic", "2025") is None:
+    if store.last_release_of("clinic", "2025") is None:
         publish(store)
+
+
+def revise(store: ReleaseStore) -> None:
+    """Release a period again, which supersedes its release and makes the approved candidate stale."""
+    published(store, assessed(store, "clinic", "2024").candidate_id)
+
+
+def complete_revise(store: ReleaseStore) -> None:
+    """Publish a candidate that was left approved, or revise again, unless it is superseded."""
+    if store.release(PUBLISHED).state is ReleaseState.SUPERSEDED:
+        return
+    left = [one for one in store.candidates("clinic") if one.state is CandidateState.APPROVED]
+    again = [one.candidate_id for one in left if one.candidate_id != APPROVED]
+    published(store, again[0]) if again else revise(store)
 
 
 def take_down(store: ReleaseStore) -> None:
@@ -122,6 +142,7 @@ ACTIONS = {
     "run": Action(run, complete_run),
     "approve": Action(approve, complete_approve),
     "publish": Action(publish, complete_publish),
+    "revise": Action(revise, complete_revise),
     "withdraw": Action(take_down, complete_take_down),
 }
 
@@ -130,7 +151,6 @@ def kill(n: int, seed: int, folder: Path) -> Iterator[Killed]:
     """Kill each action in turn, `n` times in all, and yield what was found."""
     before = os.environ.get(keys.KEY_VARIABLE)
     (folder / "template").mkdir(parents=True)
-    os.environ[keys.KEY_VARIABLE] = str(folder / "signing.key")
     try:
         make(folder / "template")
         lasts = {name: _time_of(action, folder) for name, action in ACTIONS.items()}
@@ -140,14 +160,16 @@ def kill(n: int, seed: int, folder: Path) -> Iterator[Killed]:
             yield _killed(number, name, part, part * lasts[name], folder)
     finally:
         if before is None:
-            del os.environ[keys.KEY_VARIABLE]
+            os.environ.pop(keys.KEY_VARIABLE, None)
         else:
             os.environ[keys.KEY_VARIABLE] = before
 
 
-def _fresh(folder: Path) -> ReleaseStore:
+def fresh(folder: Path) -> ReleaseStore:
+    """Return a new copy of the small store."""
     shutil.rmtree(folder / "copy", ignore_errors=True)
     shutil.copytree(folder / "template", folder / "copy", symlinks=True)
+    os.environ[keys.KEY_VARIABLE] = str(folder / "copy" / "signing.key")
     return ReleaseStore.open(folder / "copy/store")
 
 
@@ -155,7 +177,7 @@ def _time_of(action: Action, folder: Path) -> float:
     """Return the seconds that an action takes: the longer of two, as a later one may be slower."""
     found = []
     for _ in range(2):
-        store = _fresh(folder)
+        store = fresh(folder)
         begun = time.monotonic()
         _died(action.work, store, None)
         found.append(time.monotonic() - begun)
@@ -163,10 +185,17 @@ def _time_of(action: Action, folder: Path) -> float:
 
 
 def _killed(number: int, name: str, part: float, delay: float, folder: Path) -> Killed:
-    action, store = ACTIONS[name], _fresh(folder)
-    seen = folder / "seen"
-    died = _died(action.work, store, delay, seen)
+    store, seen = fresh(folder), folder / "seen"
+    died = _died(ACTIONS[name].work, store, delay, seen)
     committed = [int(line) for line in seen.read_text().split()] if seen.exists() else []
+    return looked_at(number, name, part, died, store, folder, committed)
+
+
+def looked_at(
+    number: int, name: str, part: float, died: bool, store: ReleaseStore, folder: Path, committed: list[int]
+) -> Killed:
+    """Recover, look, complete the action and look again; `committed` are the events that were certain."""
+    action = ACTIONS[name]
     if unreadable := _unreadable(store):
         return Killed(number, name, part, died, "", (), (unreadable,))
     logged = store.events()
@@ -265,6 +294,7 @@ def found_wrong(store: ReleaseStore) -> list[str]:
         path.name: path for path in store.root.glob("releases/*/*") if path.is_dir() and not path.is_symlink()
     }
     wrong += [f"{name} is visible, and no release" for name in sorted(seen.keys() - listed)]
+    wrong += [f"{name} is left over" for names in leftovers(store).values() for name in names]
     wrong += [f"{one.release_id} is not whole" for one in releases.values() if not _whole(store, one)]
     return wrong
 

@@ -9,17 +9,27 @@ import pandas as pd
 from policy.load import parse_policy, policy_digest, policy_document
 from policy.model import ReleasePolicy
 from release_store.canonical import sha256_hex, utc_now
+from release_store.person_key import hashed_people
 from release_store.public_files import candidate_folder
 from release_store.publication import publish
-from release_store.records import CandidateRecord, CandidateState, GateResult, Release, Verdict
+from release_store.records import (
+    CandidateRecord,
+    CandidateState,
+    GateResult,
+    PersonHashes,
+    Release,
+    Verdict,
+)
 from release_store.store import ReleaseStore
 from tasks.risk.published import read_classes
 from tasks.staging.stage import stage
 
 MAKER = "ann"
+PERSON_KEY = b"a key of people that is for tests"
 PASSES = (
     GateResult("files", Verdict.PASS, None, None, "", "reader", 0.01, "3 files"),
     GateResult("k", Verdict.PASS, 3.0, 2.0, ">=", "prosecutor", 0.01, "", {"smallest": [1, 3]}),
+    GateResult("suppression", Verdict.PASS, 0.0, 0.05, "<=", "none", 0.01),
     GateResult("ncp", Verdict.PASS, 0.25, 0.5, "<=", "none", 0.01),
 )
 FAILS = (*PASSES[:1], GateResult("k", Verdict.FAIL, 1.0, 2.0, ">=", "prosecutor", 0.01), *PASSES[2:])
@@ -48,11 +58,20 @@ def rows_of(period: str) -> pd.DataFrame:
     )
 
 
-def staged(store: ReleaseStore, series: str, period: str, approvers: int = 0) -> CandidateRecord:
+def people_in(*names: str) -> PersonHashes:
+    """Return the keyed hashes of some people."""
+    return hashed_people(PERSON_KEY, "person", names)
+
+
+def staged(
+    store: ReleaseStore, series: str, period: str, approvers: int = 0, people: PersonHashes | None = None
+) -> CandidateRecord:
     """Stage the period's rows and add the candidate that they make."""
     policy = policy_of(series, approvers)
     candidate_id = store.next_candidate_id(series, period)
     input_digest = sha256_hex(f"{series}/{period}".encode())
+    last = store.last_release_of(series, period)
+    revision = {"revision": {"of": last.release_id, "reason": "a row was missing"}} if last else {}
     store.record_validation(
         series=series,
         period=period,
@@ -83,20 +102,32 @@ def staged(store: ReleaseStore, series: str, period: str, approvers: int = 0) ->
         candidate_digest=made.digest,
         history_head=store.history_head(series),
         expires_at=None,
-        summary={"method": "mondrian", "n_source": 7, "n_published": 7},
+        summary={"method": "mondrian", "n_source": 7, "n_published": 7, **revision},
     )
-    store.add_candidate(record, policy=policy_document(policy), n_rows=7, n_columns=3, files=made.files)
+    store.add_candidate(
+        record, policy=policy_document(policy), n_rows=7, n_columns=3, files=made.files, people=people
+    )
     return record
 
 
 def assessed(
-    store: ReleaseStore, series: str, period: str, *, approvers: int = 0, passes: bool = True
+    store: ReleaseStore,
+    series: str,
+    period: str,
+    *,
+    approvers: int = 0,
+    passes: bool = True,
+    people: PersonHashes | None = None,
 ) -> CandidateRecord:
-    """Stage a candidate and keep its gates: approved, waiting for approval where asked for, or blocked."""
-    record = staged(store, series, period, approvers)
+    """Stage a candidate and keep its gates: approved, waiting for approval where asked for, or blocked.
+
+    Under the lock of its series, as a run does it; published or decided on afterwards.
+    """
     opened = CandidateState.AWAITING_APPROVAL if approvers else CandidateState.APPROVED
     to = opened if passes else CandidateState.BLOCKED
-    store.record_gates(record.candidate_id, PASSES if passes else FAILS, to=to, actor=MAKER)
+    with store.series_lock(series, 60):
+        record = staged(store, series, period, approvers, people)
+        store.record_gates(record.candidate_id, PASSES if passes else FAILS, to=to, actor=MAKER)
     return store.candidate(record.candidate_id)
 
 

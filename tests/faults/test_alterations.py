@@ -128,3 +128,10 @@ def test_the_command_takes_what_was_kept(
     assert main(asked) == 6
     assert str(kept.checkpoint) in capsys.readouterr().out
     assert main(["--store", str(copy), "verify", "--public-key", str(tmp_path / "none")]) == 2
+
+
+def test_a_result_that_is_missing_is_found_by_what_was_to_be_asked(copy: Path) -> None:
+    with alterations.unguarded(copy) as con:
+        con.execute("DELETE FROM gate_result WHERE candidate_id = 'clinic-2025-c2' AND gate = 'suppression'")
+    found = {(finding.where, finding.what) for finding in verify(ReleaseStore.open(copy))}
+    assert ("clinic-2025-r1", "gate suppression was to be asked, and its result is not there") in found

@@ -19,6 +19,7 @@ from tests.faults import kill
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_work_killed_at_random_moments_is_settled_and_can_be_completed() -> None:
     ended = subprocess.run(
         [sys.executable, "-m", "tests.faults.kill", "--n", "20", "--seed", "7"],

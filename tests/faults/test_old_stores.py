@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import zipfile
 from pathlib import Path
 
 import duckdb
 import pytest
 
+from flows.__main__ import main
 from flows.decide import decide
 from release_store import keys
 from release_store.connection import DATABASE, migrations
 from release_store.records import CandidateState, ReleaseState
 from release_store.store import ReleaseStore
 from release_store.verification import verify
-from tests.faults.small_work import assessed, published
+from tests.faults.small_work import assessed, people_in, published
 from tests.fixtures.make_store import BLOCKED, HERE, TEST_KEY, WAITING, make, pack, unpack
 
 STORES = sorted(HERE.glob("store_schema_*.zip"))
@@ -56,12 +58,38 @@ def test_an_old_store_opens_and_verifies(old: Path) -> None:
     assert len(store.earlier_classes("clinic")) == 2
 
 
+def test_what_an_old_store_published_is_asked_todays_gates(
+    old: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its two releases were let out by three gates; e was not among them, and 2 is under the default of 3."""
+    assert main(["--store", str(old), "audit", "clinic", "--by", "eve", "--json"]) == 4
+    found = json.loads(capsys.readouterr().out)["releases"]
+    assert [one["release"] for one in found] == ["clinic-2024-r1", "clinic-2025-r1"]
+    for one in found:
+        assert [gate["gate"] for gate in one["gates"] if gate["verdict"] not in ("pass", "not_run")] == ["e"]
+    assert main(["--store", str(old), "diff", "clinic-2024-r1", WAITING]) == 0
+    assert verify(ReleaseStore.open(old)) == []
+
+
 def test_an_old_store_takes_another_release(old: Path) -> None:
     store = ReleaseStore.open(old)
     logged = store.events()
     made = published(store, assessed(store, "clinic", "2027").candidate_id)
     assert (made.release_id, made.number) == ("clinic-2027-r1", 3)
     assert store.events()[: len(logged)] == logged
+    assert verify(store) == []
+
+
+def test_an_old_store_takes_a_release_with_hashes_of_its_people(old: Path) -> None:
+    had = schema_of(old)
+    store = ReleaseStore.open(old)
+    record = assessed(store, "clinic", "2027", people=people_in("ann", "bea"))
+    published(store, record.candidate_id)
+    found = store.people_in_common(record.candidate_id)
+    assert found is not None
+    assert found.n == 2
+    before = None if had == 1 else 1  # the first schema had no people
+    assert found.earlier == {"clinic-2024-r1": None, "clinic-2025-r1": before}
     assert verify(store) == []
 
 

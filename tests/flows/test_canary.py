@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import gzip
 import json
 import os
 import pickle
+import signal
 import sqlite3
 import struct
 import subprocess
@@ -23,6 +25,7 @@ import yaml
 from front_desk import POLICY, people
 
 from release_store.evidence import write_evidence
+from release_store.person_key import PERSON_KEY_VARIABLE
 from release_store.store import ReleaseStore
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,7 +44,7 @@ SECRET = {
 CONTROL = {"logged": (b"cnrylogged",), "raised": (b"cnryraised",)}
 
 DRIVER = """
-import json, sys
+import json, os, signal, sys
 from pathlib import Path
 from unittest import mock
 import pandas as pd
@@ -59,6 +62,10 @@ def broken(*args, **kwargs):
     error.__cause__ = KeyError(frame.person[0], frame)
     error.add_note(frame.to_string())
     raise error
+
+if crash := sys.argv[1:]:
+    with mock.patch(crash[0], lambda *args, **kwargs: os.kill(os.getpid(), signal.SIGKILL)):
+        main(json.loads(Path("crashing.json").read_text()))
 
 for words, target in json.loads(Path("scenarios.json").read_text()):
     print("now:", words, target, flush=True)
@@ -85,14 +92,15 @@ STAGES = (
     "tasks.preprocessing.task.prepare",
     "tasks.methods.mondrian.unit_ranges",
     "tasks.methods.mondrian.partition",
-    "tasks.aggregation.task.constraints_of",
-    "tasks.repair.task.repair",
+    "tasks.aggregation.task.groups_of",
+    "tasks.composition.repair",
     "tasks.recoding.task.published_frame",
     "tasks.staging.task.write_candidate",
     "tasks.risk.task.assess",
     "tasks.publication.task.publish",
-    "flows.release.ncp",
+    "flows.judging.ncp",
 )
+CRASH = "tasks.publication.task.publish"  # with everything in memory, and the candidate approved
 
 
 def planted(seed: int) -> pd.DataFrame:
@@ -137,11 +145,15 @@ def aftermath(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = (folder / "later.csv").read_text()
     (folder / "ragged.csv").write_text(text + "cnryragged1,cnryragged2\n")
     (folder / "clinic.yaml").write_text(policy())
+    (folder / "asking.yaml").write_text(policy(approval={"approvers": 1}))
     (folder / "strict.yaml").write_text(policy(gates={"ncp": {"max": 0.0}}))
 
     def run(table: str, period: str, policy: str = "clinic.yaml") -> list[str]:
         return ["run", policy, "--input", table, "--period", period, "--by", "ann"]
 
+    again = ["--revise", "a late correction"]
+    reproduce = ["reproduce", "clinic-2026Q1-r1", "--input", "people.csv"]
+    rejudge = ["rejudge", "clinic-2026Q3-c1", "--input", "later.csv", "--by", "cyd"]
     scenarios: list[tuple[list[str], str | None]] = [
         (["init"], None),
         (run("people.csv", "2026Q1"), None),
@@ -149,14 +161,25 @@ def aftermath(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (run("ragged.csv", "2026Q2"), None),
         (run("later.csv", "2026Q2", "strict.yaml"), None),
         *((run("later.csv", "2026Q2"), stage) for stage in STAGES),
+        (run("later.csv", "2026Q3", "asking.yaml"), None),
+        ([*run("people.csv", "2026Q1"), *again], None),
+        (rejudge, None),
+        (rejudge, "tasks.risk.task.assess"),
+        (rejudge, "tasks.preprocessing.task.prepare"),
+        (reproduce, None),
+        (reproduce, "flows.reproduce.composed"),
+        (reproduce, "flows.reproduce.stage"),
         (["history"], None),
         (["show", "clinic-2026Q1-r1"], None),
         (["show", "clinic-2026Q2-c1", "--json"], None),
         (["verify"], None),
     ]
     (folder / "scenarios.json").write_text(json.dumps(scenarios))
+    (folder / "crashing.json").write_text(json.dumps(run("later.csv", "2026Q4")))
     (folder / "words.txt").write_text("cnrylogged cnryraised")
     (folder / "driver.py").write_text(DRIVER)
+    (folder / "people.key").write_bytes(np.random.default_rng(3).bytes(32))
+    (folder / "people.key").chmod(0o600)
     for name in ("home", "tmp", "prefect"):
         (folder / name).mkdir()
     environment = {
@@ -165,21 +188,28 @@ def aftermath(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "HOME": str(folder / "home"),
         "TMPDIR": str(folder / "tmp"),
         "PREFECT_HOME": str(folder / "prefect"),
+        PERSON_KEY_VARIABLE: str(folder / "people.key"),
         "PREFECT_LOGGING_LEVEL": "DEBUG",
         "PREFECT_SERVER_LOGGING_LEVEL": "DEBUG",
     }
     with (folder / "out.txt").open("wb") as out, (folder / "err.txt").open("wb") as err:
-        subprocess.run(
-            [sys.executable, "driver.py"],
-            cwd=folder,
-            env=environment,
-            stdout=out,
-            stderr=err,
-            check=True,
-            timeout=300,
-        )
+        for arguments, end in ([], 0), ([CRASH], -signal.SIGKILL):
+            process = subprocess.Popen(
+                [sys.executable, "driver.py", *arguments],
+                cwd=folder,
+                env=environment,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
+            try:
+                assert process.wait(300) == end
+            finally:
+                with contextlib.suppress(ProcessLookupError):  # the server of Prefect outlives a crash
+                    os.killpg(process.pid, signal.SIGKILL)
     broken = [3 if stage == "tasks.validation.check._run" else 1 for stage in STAGES]
-    assert json.loads((folder / "exits.json").read_text()) == [0, 0, 3, 3, 4, *broken, 0, 0, 0, 0]
+    after = [5, 0, 5, 1, 1, 0, 1, 1]
+    assert json.loads((folder / "exits.json").read_text()) == [0, 0, 3, 3, 4, *broken, *after, 0, 0, 0, 0]
     return folder
 
 
@@ -190,6 +220,13 @@ def _inputs(folder: Path) -> set[Path]:
 @pytest.mark.prefect
 def test_identifiers_keys_dropped_columns_and_refused_values_are_nowhere(aftermath: Path) -> None:
     assert canary_search.find(aftermath, SECRET, but=_inputs(aftermath)) == {}
+
+
+@pytest.mark.prefect
+def test_people_are_kept_as_keyed_hashes_of_what_was_searched_for(aftermath: Path) -> None:
+    found = ReleaseStore.open(aftermath / "store").people_in_common("clinic-2026Q1-c1")
+    assert found is not None
+    assert found.n == ReleaseStore.open(aftermath / "store").releases()[0].summary["n_published"]
 
 
 @pytest.mark.prefect
@@ -235,7 +272,7 @@ def test_every_run_reached_prefect(aftermath: Path) -> None:
     with sqlite3.connect(aftermath / "prefect/prefect.db") as con:
         n_runs = con.execute("SELECT count(*) FROM flow_run").fetchone()[0]
         levels = {level for (level,) in con.execute("SELECT DISTINCT level FROM log")}
-    assert n_runs == 4 + len(STAGES) + 1
+    assert n_runs == 4 + len(STAGES) + 5 + 1 + 1
     assert {10, 40} <= levels
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -15,7 +16,7 @@ import pytest
 from front_desk import Desk
 
 from flows import settings
-from flows.__main__ import main
+from flows.__main__ import main, parser
 from flows.main import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,6 +52,7 @@ RECORD_KEYS = {
     "summary",
     "files",
     "folder",
+    "people",
     "gates",
     "afterwards",
     "decisions",
@@ -287,6 +289,36 @@ def test_every_command_has_help(command: str | None, capsys: Capture) -> None:
     assert capsys.readouterr().out.startswith(f"usage: releasegate {command or ''}".rstrip())
 
 
+def test_every_command_writes_json_but_two() -> None:
+    (choices,) = (a.choices for a in parser()._actions if isinstance(a, argparse._SubParsersAction))
+    without = [name for name, one in choices.items() if "--json" not in one._option_string_actions]
+    assert without == ["init", "draft"]
+
+
+@pytest.mark.prefect
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("history",),
+        ("history", "clinic"),
+        ("show", "clinic-2026Q1-r1"),
+        ("diff", "clinic-2026Q1-r1", "clinic-2026Q1-c1"),
+        ("audit", "clinic"),
+        ("evidence", "clinic-2026Q1-r1", "--out", "e.zip"),
+        ("verify",),
+        ("methods",),
+        ("methods", "mondrian"),
+    ],
+    ids=" ".join,
+)
+def test_a_reading_command_writes_one_document_and_nothing_else(
+    published: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(published.folder)
+    assert published.say(*words, "--json") == 0
+    assert isinstance(_document(capsys), dict)
+
+
 def test_help_lists_every_command_and_exit_code(capsys: Capture) -> None:
     with pytest.raises(SystemExit):
         main(["--help"])
@@ -301,7 +333,7 @@ def test_what_nobody_foresaw_is_told_without_its_message(
     def broken(*_arguments: Any) -> Any:
         raise ValueError("CANARY of a person's row")
 
-    monkeypatch.setattr("flows.render.history_document", broken)
+    monkeypatch.setattr("flows.documents.history_document", broken)
     assert desk.say("history", "--json") == 1
     assert _complaint(capsys) == ["releasegate: something unforeseen (ValueError)"]
 
@@ -312,7 +344,7 @@ def test_an_interrupted_command_ends_without_a_traceback(
     def interrupted(*_arguments: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("flows.render.history_document", interrupted)
+    monkeypatch.setattr("flows.documents.history_document", interrupted)
     assert desk.say("history", "--json") == 130
     assert len(_complaint(capsys)) == 1
 

@@ -117,10 +117,11 @@ def test_a_release_in_between_makes_the_candidate_stale(waiting: Desk, capsys: C
     quick = waiting.policy("quick.yaml")
     assert waiting.run(quick, waiting.table(seed=2), "2026Q2") == 0
     capsys.readouterr()
+    assert state(waiting) is CandidateState.STALE
     assert decide(waiting, "approve", "bob") == 4
     assert capsys.readouterr().err.splitlines() == [
         f"releasegate: {CANDIDATE}: stale: the series has another release since the gates judged it",
-        "  Prepare the period again, and decide on that candidate.",
+        f"  `releasegate rejudge {CANDIDATE}` judges it again; decide on that candidate.",
     ]
     assert state(waiting) is CandidateState.STALE
     assert [release.period for release in waiting.store.releases()] == ["2026Q2"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -32,9 +33,22 @@ def test_a_bundle_of_a_real_release_verifies_without_its_store(
     checkpoint = published.root / "releases" / "clinic" / f"{NAME}.checkpoint.json"
     words = ["--public-key", str(key), "--checkpoint", str(checkpoint)]
     assert main(["--store", "nowhere", "verify", str(bundle), *words]) == 0
-    (line,) = capsys.readouterr().out.splitlines()
+    note, line = capsys.readouterr().out.splitlines()
+    assert note.startswith("note: what was left out of it cannot be seen here")
     assert line.startswith(f"{NAME}: 4 files, ")
-    assert line.endswith("nothing has been touched")
+    assert line.endswith("nothing in it has been touched")
+
+
+@pytest.mark.prefect
+def test_the_bundle_is_told_to_programs(published: Desk, tmp_path: Path, capsys: Capture) -> None:
+    out = tmp_path / "bundle.zip"
+    assert published.say("evidence", NAME, "--out", out, "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told == {
+        "release": NAME,
+        "path": str(out),
+        "sha256": hashlib.sha256(out.read_bytes()).hexdigest(),
+    }
 
 
 @pytest.mark.prefect
@@ -43,7 +57,7 @@ def test_the_key_that_is_trusted_is_told(bundle: Path, published: Desk, capsys: 
     assert "note: no public key was given" in capsys.readouterr().out
     assert published.say("verify", bundle, "--json") == 0
     found = json.loads(capsys.readouterr().out)
-    assert (found["ok"], found["findings"], len(found["notes"])) == (True, [], 1)
+    assert (found["ok"], found["findings"], len(found["notes"])) == (True, [], 2)
 
 
 @pytest.mark.prefect

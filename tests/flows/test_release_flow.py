@@ -12,7 +12,7 @@ from front_desk import Desk
 
 from policy.errors import ReleaseGateError
 from release_store.records import CandidateState, Verdict
-from tasks.risk.gate import GATES
+from tasks.risk.gate import GATES, Gate
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
 Capture = pytest.CaptureFixture[str]
@@ -203,7 +203,7 @@ def test_a_blocked_period_can_be_tried_again(desk: Desk) -> None:
 def test_a_gate_that_breaks_blocks_and_tells_the_kind_only(
     desk: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(GATES, "k", _broken)
+    monkeypatch.setitem(GATES, "k", Gate(_broken))
     assert desk.run(desk.policy(), desk.table(), "2026Q1", "ann", "--json") == 4
     out, err = capsys.readouterr()
     assert "CANARY" not in out + err
@@ -265,6 +265,16 @@ def test_a_period_that_cannot_name_a_folder_is_refused(desk: Desk, capsys: Captu
     assert desk.store.candidates() == []
 
 
+def test_a_run_without_the_name_of_who_makes_it_is_refused_before_its_work(
+    desk: Desk, capsys: Capture
+) -> None:
+    assert desk.run(desk.policy(), desk.table(), by=" ") == 2
+    told = capsys.readouterr().err
+    assert "releasegate: clinic 2026Q1: a candidate has a name\n  Say who makes it.\n" in told
+    assert "intake" not in told
+    assert not list((desk.root / "candidates").iterdir())
+
+
 def test_the_period_follows_from_the_policy_where_it_is_not_given(desk: Desk) -> None:
     from datetime import UTC, datetime
 
@@ -281,7 +291,7 @@ def test_the_period_follows_from_the_policy_where_it_is_not_given(desk: Desk) ->
 STAGES = {
     "tasks.preprocessing.task.prepare": "the stage 'preprocessing: columns become arrays'",
     "tasks.risk.task.read_classes": "the stage 'risk gate: judge the staged files'",
-    "flows.release.ncp": "the release flow",
+    "flows.judging.ncp": "the release flow",
 }
 
 
@@ -327,7 +337,7 @@ def test_two_runs_of_one_period_at_once_make_one_release(desk: Desk) -> None:
 
     policy, table = desk.policy(), desk.table()
     assert desk.run(policy, table, "2026Q1", "ann") == 0
-    unseen = ReleaseStore.release_of
+    unseen = ReleaseStore.last_release_of
     calls = []
 
     def late(store: ReleaseStore, series: str, period: str) -> object:
@@ -335,7 +345,7 @@ def test_two_runs_of_one_period_at_once_make_one_release(desk: Desk) -> None:
         return None if len(calls) == 1 else unseen(store, series, period)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ReleaseStore, "release_of", late)
+        patch.setattr(ReleaseStore, "last_release_of", late)
         assert desk.run(policy, table, "2026Q1", "bea") == 0
     assert [release.state for release in desk.store.releases()] == ["published"]
     assert len(calls) == 2

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.period import period_at
+from policy.period import period_at, periods_apart
 
 DAYS = st.dates(min_value=date(1990, 1, 1), max_value=date(2100, 12, 31))
 
@@ -58,3 +58,57 @@ def test_the_period_changes_on_a_first_day_and_on_no_other(kind: str, day: date)
 @given(day=DAYS, later=st.integers(1, 2000))
 def test_periods_never_come_back(kind: str, day: date, later: int) -> None:
     assert period_at(kind, day) <= period_at(kind, day + timedelta(days=later))
+
+
+@pytest.mark.parametrize(
+    ("kind", "earlier", "period", "apart"),
+    [
+        ("given", ["2024", "2025"], "2026", [2, 1]),
+        ("given", ["2020", "2025"], "2026", [6, 1]),  # missed years count
+        ("quarterly", ["2025Q3", "2026Q1", "2026Q1", "2026Q2"], "2026Q1", [2, 0, 0, -1]),
+        ("quarterly", ["2025-Q4"], "2026-Q1", [1]),
+        ("monthly", ["2025-12", "2026-02"], "2026-01", [1, -1]),
+        ("weekly", ["2020W53", "2021W02"], "2021W01", [1, -1]),  # 2020 has 53 weeks
+        ("daily", ["2026-02-27", "2026-03-02"], "2026-03-01", [2, -1]),
+        # Days of another series: only those that have a release are counted.
+        ("given", ["2025-03-31", "2025-06-30", "2025-12-31"], "2025-09-30", [2, 1, -1]),
+        ("given", ["2025-03-31", "2025-03-31"], "2025-06-30", [1, 1]),
+        ("given", [], "2026", []),
+    ],
+)
+def test_periods_of_the_calendar_are_counted_by_it(
+    kind: str, earlier: list[str], period: str, apart: list[int]
+) -> None:
+    assert periods_apart(earlier, period, kind) == [(count, count) for count in apart]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "period", "apart"),
+    [
+        (["spring"], "summer", [1]),
+        (["spring", "summer", "summer"], "autumn", [2, 1, 1]),
+        (["spring", "summer"], "spring", [0, 1]),
+        (["2025", "2025Q1"], "2026", [2, 1]),  # not of one form
+        (["2021W54"], "2022W01", [1]),  # there is no such week
+        (["2025-02-30"], "2025-03-01", [1]),  # nor such a day
+        (["2025-13"], "2026-01", [1]),
+    ],
+)
+def test_of_other_names_not_even_the_order_is_known(
+    earlier: list[str], period: str, apart: list[int]
+) -> None:
+    assert periods_apart(earlier, period, "given") == [(-count, count) for count in apart]
+
+
+@given(
+    st.lists(DAYS, min_size=1, max_size=6), DAYS, st.sampled_from(["daily", "weekly", "monthly", "quarterly"])
+)
+def test_distances_add_up(days: list[date], day: date, kind: str) -> None:
+    """From a to c is from a to b and from b to c; a later day is never fewer periods away."""
+    names = [period_at(kind, one) for one in days]
+    period = period_at(kind, day)
+    from_first = [-low for low, _ in periods_apart([*names, period], names[0], kind)]
+    to_now = [low for low, _ in periods_apart(names, period, kind)]
+    assert all(there + back == from_first[-1] for there, back in zip(from_first, to_now, strict=False))
+    for one, count in zip(days, to_now, strict=True):
+        assert count >= 0 if one <= day else count <= 0

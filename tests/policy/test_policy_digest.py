@@ -17,6 +17,7 @@ from policy.load import (
     policy_document,
     policy_from_document,
 )
+from policy.model import Source
 
 FILE = Path("clinic.yaml")
 WRITTEN = """
@@ -99,6 +100,16 @@ def test_a_kept_policy_is_read_back_as_it_was_columns_in_their_order() -> None:
     assert again == policy
     assert list(again.roles.published_names()) == list(policy.roles.published_names())
     assert policy_digest(again) == policy_digest(policy)
+
+
+@pytest.mark.parametrize(("written", "given"), [(",", False), (";", True)])
+def test_a_delimiter_that_was_left_out_is_left_out_of_the_kept_policy(written: str, given: bool) -> None:
+    """A table called .tsv has tabs where the policy names no delimiter."""
+    policy = parse_policy(WRITTEN, FILE)
+    kept = policy_document(policy.model_copy(update={"source": Source(delimiter=written)}))
+    again = policy_from_document(kept)
+    assert again.source.delimiter == written
+    assert ("delimiter" in again.source.model_fields_set) is given
 
 
 @pytest.mark.parametrize("kept", [{}, {"roles": 3}, {"roles": {"quasi_identifiers": [{}], "sensitive": []}}])

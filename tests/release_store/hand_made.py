@@ -16,6 +16,7 @@ from release_store.records import (
     Decision,
     EquivalenceClasses,
     GateResult,
+    PersonHashes,
     Release,
     SetCells,
     Verdict,
@@ -46,6 +47,7 @@ def stage(
     period: str = "2024",
     approvers: int = 0,
     content: str = "age_min,age_max\n20,29\n",
+    people: PersonHashes | None = None,
     **changed: Any,
 ) -> CandidateRecord:
     """Write two staged files and add the candidate that they make."""
@@ -56,6 +58,8 @@ def stage(
     for name, data in contents.items():
         (folder / name).write_bytes(data)
     files = {name: sha256_hex(data) for name, data in contents.items()}
+    last = store.last_release_of(series, period)
+    revision = {"revision": {"of": last.release_id, "reason": "a row was missing"}} if last else {}
     policy = {"series": series, "approval": {"approvers": approvers}}
     fields: dict[str, Any] = {
         "candidate_id": candidate_id,
@@ -69,11 +73,11 @@ def stage(
         "candidate_digest": tree_digest(files),
         "history_head": store.history_head(series),
         "expires_at": None,
-        "summary": {"n_published": 7},
+        "summary": {"n_published": 7, **revision},
         **changed,
     }
     record = CandidateRecord(**fields)
-    store.add_candidate(record, policy=policy, n_rows=7, n_columns=3, files=files)
+    store.add_candidate(record, policy=policy, n_rows=7, n_columns=3, files=files, people=people)
     return record
 
 

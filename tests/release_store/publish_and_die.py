@@ -74,7 +74,8 @@ def attempt(template: Path, folder: Path, step: int, withdrawing: bool) -> bool:
     """Publish or withdraw in a copy of the store, dying at `step`; return whether it died."""
     folder.mkdir()
     shutil.copytree(template / "store", folder / "store", symlinks=True)
-    shutil.copy2(template / "store.key", folder / "store.key")
+    for path in template.glob("store.key*"):
+        shutil.copy2(path, folder)
     note = folder / "died_at"
 
     def work() -> None:

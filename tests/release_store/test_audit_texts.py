@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,14 @@ from hypothesis import strategies as st
 
 from policy.errors import StoreError
 from release_store import audit
-from release_store.audit import canonical_payload, event_hash, hash_of_texts
+from release_store.audit import (
+    canonical_payload,
+    event_hash,
+    flat_shape,
+    hash_of_texts,
+    plain_payload,
+    plain_text,
+)
 from release_store.canonical import canonical_json
 from release_store.connection import connect, transaction
 from release_store.logged import read_log
@@ -108,3 +116,65 @@ def test_a_log_longer_than_a_batch_is_read_whole(
         found = read_log(con)
     assert len(found.hashes) == 21
     assert "follows event 14" in found.findings[0].what
+
+
+NAMES = st.sampled_from(["a", "b", "c_d", "E", "é"])
+FLAT = st.dictionaries(NAMES, st.one_of(st.none(), st.booleans(), NUMBERS, st.text(max_size=4)), max_size=4)
+
+
+@given(FLAT, FLAT)
+def test_what_has_the_shape_of_another_payload_is_canonical_and_has_its_fields(
+    one: dict[str, Any], other: dict[str, Any]
+) -> None:
+    shape = flat_shape(one)
+    text = rfc8785.dumps(other).decode()
+    for written in (text, json.dumps(other), json.dumps(other, separators=(",", ":"))):
+        if shape is not None and shape.fullmatch(written):
+            assert written == text
+            assert other.keys() == one.keys()
+
+
+def test_only_one_writing_has_a_shape() -> None:
+    shape = flat_shape({"b": 1, "a": "x"})
+    assert shape is not None
+    assert all(
+        map(shape.fullmatch, ['{"a":"y","b":2}', '{"a":-20,"b":null}', '{"a":"","b":999999999999999}'])
+    )
+    for text in (
+        '{"b":1,"a":"x"}',
+        '{"a":"x","b":1,"b":1}',
+        '{"a":"x","b":01}',
+        '{"a":"x","b":-0}',
+        '{"a":"x","b":1.0}',
+        '{"a":"x","b":1000000000000000}',
+        '{"a":"x","b":"\\u0041"}',
+        '{"a":"x","b":{}}',
+        '{"a":"x","b":1} ',
+        '{"a":"x","b":1}\n',
+        '{"a":"é","b":1}',
+        '{"a":"x"}',
+    ):
+        assert not shape.fullmatch(text), text
+    assert flat_shape({}) is None
+    assert flat_shape({'"': 1}) is None
+
+
+@pytest.mark.parametrize("number", [2, 3])
+@pytest.mark.parametrize("text", ['{"a": 2}', '{"a":3}', '{"a":2,"b":1}', '{"a":01}', "{"])
+def test_an_event_of_a_known_shape_that_was_changed_is_found(tmp_path: Path, number: int, text: str) -> None:
+    store = ReleaseStore.create(tmp_path / "store")
+    with transaction(store.root) as con:
+        for _ in range(3):
+            audit.append(con, "ann", "input.seen", "it", "", {"a": 2})
+    with connect(store.root) as con:
+        assert read_log(con).findings == []
+        con.execute("DROP TRIGGER event_keeps_updates ON event")
+        con.execute("UPDATE event SET payload = ? WHERE number = ?", [text, number])
+        assert [one.where for one in read_log(con).findings] == [f"event {number}"]
+
+
+@given(PAYLOADS)
+def test_a_part_of_what_was_read_plainly_is_written_as_the_rules_say(payload: dict[str, Any]) -> None:
+    found = plain_payload(rfc8785.dumps(payload).decode())
+    for part in (found or {}).values():
+        assert plain_text(part).encode() == rfc8785.dumps(part)

@@ -125,6 +125,28 @@ def test_only_a_pass_of_every_gate_opens_the_way(
     assert store.gates(record.candidate_id) == []
 
 
+@pytest.mark.parametrize("to", [CandidateState.APPROVED, CandidateState.AWAITING_APPROVAL])
+def test_a_gate_that_was_to_be_asked_and_was_not_does_not_open_the_way(
+    store: ReleaseStore, to: CandidateState
+) -> None:
+    record = stage(store)
+    with pytest.raises(StoreError, match="gates that were not asked: pairwise, truth"):
+        store.record_gates(
+            record.candidate_id, [K_PASSES], to=to, actor="ann", asked=["truth", "k", "pairwise"]
+        )
+    store.record_gates(record.candidate_id, [K_PASSES], to=to, actor="ann", asked=["k"])
+    (event,) = [one for one in store.events() if one.action == "candidate.assessed"]
+    assert event.payload["asked"] == ["k"]
+
+
+def test_a_gate_to_which_the_policy_sets_a_limit_is_to_be_asked(store: ReleaseStore) -> None:
+    from release_store.changes import gates_limited_by
+
+    document = {"gates": {"err": {"max": 0.1}, "umr": None, "ncp": {"max": 0.5}, "transient": "compare"}}
+    assert gates_limited_by(document) == {"err", "ncp"}
+    assert gates_limited_by({}) == gates_limited_by({"gates": None}) == set()
+
+
 def test_a_policy_that_asks_for_people_is_not_passed_over(store: ReleaseStore) -> None:
     record = stage(store, approvers=1)
     with pytest.raises(StoreError, match="people's approval"):
@@ -214,10 +236,17 @@ def test_a_candidate_expires(store: ReleaseStore) -> None:
 def test_a_candidate_is_stale_once_another_release_landed(store: ReleaseStore) -> None:
     waiting = awaiting(store, period="2025")
     elsewhere = awaiting(store, series="other")
-    publish_one(store, approved(store, period="2024"))
+    also = approved(store, period="2026")
+    release = publish_one(store, approved(store, period="2024"))
+    for candidate_id in (waiting.candidate_id, also):
+        assert store.candidate(candidate_id).state is CandidateState.STALE
+        assert [event.reason for event in store.events_about(candidate_id)][-1] == (
+            f"{release.release_id} was published since the gates judged it"
+        )
     with pytest.raises(Blocked, match="stale"):
         store.decide(word(waiting), approvers_needed=1)
-    assert store.candidate(waiting.candidate_id).state is CandidateState.STALE
+    with pytest.raises(Blocked, match="stale"):
+        publish_one(store, also)
     assert store.decide(word(elsewhere), approvers_needed=1) is CandidateState.APPROVED
 
 

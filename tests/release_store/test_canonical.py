@@ -3,7 +3,8 @@ from __future__ import annotations
 import hashlib
 import json
 from datetime import UTC, datetime, timedelta, timezone
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,8 +12,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.errors import StoreError
-from release_store.canonical import canonical_json, file_digest, iso, plain, pretty_json, tree_digest
+from release_store.canonical import (
+    canonical_json,
+    file_digest,
+    indented_json,
+    iso,
+    plain,
+    pretty_json,
+    tree_digest,
+)
 from release_store.records import Verdict
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
 
 
 def test_canonical_json_sorts_keys_and_writes_numbers_as_rfc_8785_does() -> None:
@@ -71,3 +86,20 @@ def test_a_file_is_digested_piece_by_piece(tmp_path: Path) -> None:
     data = b"0123456789" * 300_000
     (tmp_path / "f").write_bytes(data)
     assert file_digest(tmp_path / "f") == hashlib.sha256(data).hexdigest()
+
+
+@pytest.mark.parametrize("sort_keys", [True, False])
+@given(value=JSON)
+def test_indented_json_is_written_as_python_writes_it(value: Any, sort_keys: bool) -> None:
+    expected = json.dumps(value, indent=2, ensure_ascii=False, sort_keys=sort_keys)
+    assert indented_json(value, sort_keys=sort_keys) == expected
+
+
+def test_indented_json_writes_what_only_a_default_can() -> None:
+    value = {"paths": [PurePosixPath("a/b"), PurePosixPath('"c"')], "flat": (), "none": {}, "pair": (1, 2)}
+    expected = json.dumps(value, indent=2, ensure_ascii=False, default=str)
+    assert indented_json(value, default=str) == expected
+    with pytest.raises(TypeError):
+        indented_json(value)
+    with pytest.raises(ValueError, match="Out of range"):
+        indented_json([float("nan")], allow_nan=False)

@@ -23,6 +23,7 @@ from policy.errors import StoreError, UsageError, VerificationFailed
 from release_store import keys
 from release_store.announcement import announce
 from release_store.canonical import canonical_json, digest_of, pretty_json, tree_digest
+from release_store.checkpoints import kept_file
 from release_store.connection import DATABASE
 from release_store.evidence import write_evidence
 from release_store.public_files import checkpoint_file
@@ -103,7 +104,11 @@ def test_a_stranger_verifies_a_bundle_with_the_script_inside(
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.splitlines() == [
         f"note: {NAME} was published, and is superseded now",
-        f"{NAME}: 3 files, 10 events of a log of 20: nothing has been touched",
+        (
+            "note: what was left out of it cannot be seen here: "
+            "the publisher's catalog says how the release stands now"
+        ),
+        f"{NAME}: 3 files, 10 events of a log of 20: nothing in it has been touched",
     ]
 
 
@@ -187,6 +192,48 @@ def test_every_release_has_evidence(history: ReleaseStore, name: str, tmp_path: 
     assert examine(out, keys.read_public_hex(history.root)).findings == []
 
 
+def test_evidence_of_files_that_were_judged_again_has_what_came_before(
+    store: ReleaseStore, tmp_path: Path
+) -> None:
+    first = awaiting(store, approvers=2)
+    store.decide(word(first, "bob"), approvers_needed=2)
+    publish_one(store, approved(store, period="2023"))  # and the first is stale
+    summary = {**first.summary, "judged_again": {"of": first.candidate_id, "by": "eve"}}
+    again = awaiting(store, approvers=2, summary=summary)
+    for name in ("bob", "cyd"):
+        store.decide(word(again, name), approvers_needed=2)
+    release = publish_one(store, again.candidate_id)
+    out = write_evidence(store, release.release_id, tmp_path / "b.zip")
+    assert examine(out, keys.read_public_hex(store.root)).findings == []
+    with zipfile.ZipFile(out) as archive:
+        events = [one["event"] for one in json.loads(archive.read("evidence.json"))["events"]]
+    told = [event["action"] for event in events if event["object"] == first.candidate_id]
+    assert told == [
+        "candidate.staged",
+        "candidate.assessed",
+        "candidate.awaiting_approval",
+        "decision.approve",
+        "candidate.stale",
+    ]
+
+
+@pytest.mark.parametrize("name", ["store/history.duckdb", "store/new.zip", "notes.txt", "link.zip"])
+def test_a_bundle_takes_the_place_of_nothing_but_a_bundle(
+    history: ReleaseStore, name: str, tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept.zip"
+    with zipfile.ZipFile(kept, "w") as archive:
+        archive.writestr("a", "b")
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "link.zip").symlink_to(kept)
+    out = history.root / name.removeprefix("store/") if name.startswith("store/") else tmp_path / name
+    before = out.read_bytes() if out.exists() else None
+    with pytest.raises(UsageError, match=r"lies in the store|is no bundle"):
+        write_evidence(history, NAME, out)
+    assert (out.read_bytes() if out.exists() else None) == before
+    assert write_evidence(history, NAME, kept) == kept
+
+
 def test_an_unknown_release_or_an_unwritable_file_is_told(history: ReleaseStore, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no release 'clinic-2030-r1'"):
         write_evidence(history, "clinic-2030-r1", tmp_path / "b.zip")
@@ -242,13 +289,20 @@ def test_a_signed_root_that_is_not_the_log_s_is_found_in_the_store(history: Rele
     assert "the root of the log's first" in finding.what
 
 
-def test_a_log_with_a_gap_is_not_signed(history: ReleaseStore) -> None:
-    checkpoint_file(history.root, "clinic", NAME).unlink()
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(3, "does not go on from the newest"), (19, "the log has 19 events, and the last is number 20")],
+)
+def test_a_log_with_a_gap_is_not_signed(history: ReleaseStore, number: int, said: str) -> None:
+    """Before or after the newest checkpoint that is left; nothing is kept beside the key."""
+    kept_file(history.root, history.store_id).unlink()
+    checkpoint_file(history.root, "clinic", "clinic-2025-r2").unlink()
     with duckdb.connect(str(history.root / DATABASE)) as con:
         con.execute("DROP TRIGGER event_keeps_deletes ON event")
-        con.execute("DELETE FROM event WHERE number = 3")
-    with pytest.raises(VerificationFailed, match="the log has 19 events, and the last is number 20"):
+        con.execute("DELETE FROM event WHERE number = ?", [number])
+    with pytest.raises(VerificationFailed, match=said):
         announce(history, keys.load_key(history.root), "clinic")
+    assert not checkpoint_file(history.root, "clinic", "clinic-2025-r2").exists()
 
 
 def test_an_event_after_the_newest_checkpoint_is_told_as_not_proven(
@@ -386,7 +440,7 @@ def test_an_altered_bundle_has_a_finding(
     out, err = capsys.readouterr()
     assert found in out
     assert err == ""
-    assert "nothing has been touched" not in out
+    assert "nothing in it has been touched" not in out
 
 
 def test_another_key_in_the_bundle_is_found(members: Members, tmp_path: Path) -> None:
@@ -473,9 +527,9 @@ def test_a_flipped_bit_is_found_or_changes_nothing_that_counts(
 def test_a_name_in_a_bundle_cannot_pretend_to_be_a_line(
     members: Members, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    members["x\nnothing has been touched"] = b""
+    members["x\nnothing in it has been touched"] = b""
     assert main([str(put_together(tmp_path / "b.zip", members))]) == 6
-    assert "nothing has been touched" not in capsys.readouterr().out.splitlines()
+    assert "nothing in it has been touched" not in capsys.readouterr().out.splitlines()
 
 
 # Alterations by somebody who signs -------------------------------------------------------------------

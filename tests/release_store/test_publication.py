@@ -56,7 +56,7 @@ def test_a_release_is_its_staged_files_and_a_manifest(store: ReleaseStore) -> No
     assert store.files(record.candidate_id).items() < release.files.items()
     assert (release.number, release.state, release.period) == (1, ReleaseState.PUBLISHED, "2024")
     assert store.candidate(record.candidate_id).state is CandidateState.PUBLISHED
-    assert store.release_of("clinic", "2024") == store.release("clinic-2024-r1") == release
+    assert store.last_release_of("clinic", "2024") == store.release("clinic-2024-r1") == release
     assert [event.action for event in store.events()][-2:] == ["publication.started", "release.published"]
     assert store.events()[-1].payload["files"] == release.files
     assert verify(store) == []
@@ -102,7 +102,7 @@ def test_a_second_release_of_a_period_supersedes_the_first(store: ReleaseStore) 
     second = publish_one(store, approved(store, content="other\n"))
     assert (first.release_id, second.release_id) == ("clinic-2024-r1", "clinic-2024-r2")
     assert [one.state for one in store.releases()] == [ReleaseState.SUPERSEDED, ReleaseState.PUBLISHED]
-    assert store.release_of("clinic", "2024") == second
+    assert store.last_release_of("clinic", "2024") == second
     assert verify(store) == []
 
 
@@ -225,6 +225,7 @@ def test_a_series_is_locked_for_others_until_its_holder_dies(store: ReleaseStore
         pass
 
 
+@pytest.mark.slow
 def test_a_publication_killed_at_any_step_is_finished_or_undone(store: ReleaseStore) -> None:
     publish_one(store, approved(store, period="2023"))
     approved(store, period="2024")

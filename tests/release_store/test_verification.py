@@ -216,6 +216,13 @@ def test_a_checkpoint_signed_by_another_key_is_found(history: ReleaseStore, tmp_
     [
         ("UPDATE gate_result SET verdict = 'fail'", "gate_result", "clinic-2025-r1", "gate k says fail"),
         ("UPDATE gate_result SET value = 9", "gate_result", "clinic-2025-c1", "gate results are not those"),
+        ("UPDATE gate_result SET witness = '{ }'", "gate_result", "clinic-2025-c1", "text where JSON was"),
+        (
+            "UPDATE gate_result SET attacker = ''",
+            "gate_result",
+            "clinic-2025-c1",
+            "gate results are not those",
+        ),
         ("DELETE FROM gate_result", "gate_result", "clinic-2025-r1", "no gate passed it"),
         ("DELETE FROM decision", "decision", "clinic-2025-r1", "0 people approved it, and 1 were"),
         ("UPDATE decision SET reason = 'x'", "decision", "clinic-2025-c1", "decisions are not those"),
@@ -233,6 +240,12 @@ def test_a_checkpoint_signed_by_another_key_is_found(history: ReleaseStore, tmp_
         ("UPDATE release SET state = 'withdrawn'", "", "clinic-2025-r1", "the log left it published"),
         ("UPDATE release_file SET sha256 = 'x'", "release_file", "clinic-2025-r1", "digests are not those"),
         ("UPDATE class_size SET size = 100", "", "clinic-2025-r1", "equivalence classes are not those"),
+        (
+            "UPDATE class_attribute SET kind = 'another' WHERE kind = 'sensitive'",
+            "",
+            "clinic-2025-r1",
+            "equivalence classes do not fit together",
+        ),
         ("DELETE FROM class_size", "", "clinic-2025-r1", "equivalence classes"),
     ],
 )

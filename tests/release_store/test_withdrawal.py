@@ -12,6 +12,7 @@ from test_publication import ENVIRONMENT, HERE
 from policy.errors import StoreError, UsageError
 from release_store import keys, withdrawal
 from release_store.canonical import file_digest
+from release_store.checkup import Condition, checkup
 from release_store.public_files import kept_folder
 from release_store.publication import recover
 from release_store.records import Release, ReleaseState
@@ -89,7 +90,7 @@ def test_the_last_release_can_be_withdrawn_and_then_nothing_is_latest(two: Relea
     take_down(two)
     take_down(two, "clinic-2024-r1")
     assert not [name for name in public(two) if "." not in name]
-    assert two.release_of("clinic", "2024") is None
+    assert not (two.root / "releases/clinic/latest").is_symlink()
     assert verify(two) == []
 
 
@@ -192,6 +193,7 @@ def test_a_release_withdrawn_by_a_change_of_the_database_is_found(two: ReleaseSt
     assert any("the log does not say by whom" in str(one) for one in verify(two))
 
 
+@pytest.mark.slow
 def test_a_withdrawal_killed_at_any_step_is_finished(two: ReleaseStore, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "ignore", str(HERE / "publish_and_die.py"), str(tmp_path), "withdraw"],
@@ -214,3 +216,39 @@ def test_a_withdrawal_killed_at_any_step_is_finished(two: ReleaseStore, tmp_path
     assert killed[0]["after"] == "published"
     assert any("now taken down" in said for step in killed for said in step["said"])
     assert any("written again" in said for step in killed for said in step["said"])
+
+
+def test_a_series_in_use_keeps_nobody_from_settling_another(
+    two: ReleaseStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The withdrawal broke off, the catalog is missing, and somebody is at work in another series."""
+    publish_one(two, approved(two, series="shop"))
+    with monkeypatch.context() as patch:
+        patch.setattr(withdrawal, "settle_withdrawals", lambda *_: [])
+        patch.setattr(withdrawal, "announce", lambda *_: None)
+        take_down(two)
+    (two.root / "releases/catalog.json").unlink()
+    with two.series_lock("shop", 1):
+        told = {check.name: check for check in checkup(two.root)}
+        assert recover(two) == []
+    assert told["interrupted work"].condition is Condition.MENDED
+    assert "clinic-2025-r1" not in public(two)
+    assert verify(two) == []
+
+
+def test_what_is_left_of_a_series_in_use_is_told_and_settled_later(
+    two: ReleaseStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(withdrawal, "settle_withdrawals", lambda *_: [])
+        patch.setattr(withdrawal, "announce", lambda *_: None)
+        take_down(two)
+    with two.series_lock("clinic", 1):
+        told = [check for check in checkup(two.root) if check.name == "interrupted work"]
+    assert {check.condition for check in told} == {
+        Condition.FINE,
+        Condition.MENDED,
+    }  # the catalog is no series'
+    assert any("is withdrawn, and was not taken down; its series is in use" in one.found for one in told)
+    assert "clinic-2025-r1: withdrawn, and now taken down" in recover(two)
+    assert verify(two) == []

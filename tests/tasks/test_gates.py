@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import replace
 from math import log
 from pathlib import Path
@@ -9,12 +10,23 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small import Published, prepared, published, small_policy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small import (
+    MIXED,
+    TWO_SENSITIVE,
+    Published,
+    anonymized,
+    mixed_rows,
+    prepared,
+    published,
+    small_policy,
+)
 
 from release_store.canonical import file_digest
 from release_store.records import GateResult, Verdict
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import GATES, GateReport, assess, summary_line
+from tasks.risk.gate import GATES, NO_SOURCE, Gate, GateReport, assess, summary_line
 
 AGE = {"age": {"type": "integer", "bounds": [0, 100]}}
 # Two classes: ages 10 to 12 with flu, flu, hiv; ages 20 to 23 with flu, flu, hiv, cough.
@@ -146,7 +158,7 @@ def test_a_broken_gate_says_error_and_nothing_of_the_data(tmp_path: Path) -> Non
     def broken(_evidence: Evidence) -> GateResult:
         raise KeyError("a secret value of row 17")
 
-    report = assess(made(tmp_path).evidence(), {"broken": broken, "k": GATES["k"]})
+    report = assess(made(tmp_path).evidence(), {"broken": Gate(broken), "k": GATES["k"]})
     first, second = report.results
     assert (first.gate, first.verdict, first.value) == ("broken", Verdict.ERROR, None)
     assert "secret" not in repr(first)
@@ -165,7 +177,7 @@ def test_the_summary_names_gate_value_and_limit(tmp_path: Path) -> None:
 def test_progress_names_the_gates(tmp_path: Path) -> None:
     told: list[str] = []
     assess(made(tmp_path).evidence(), progress=lambda _share, words: told.append(words))
-    assert told == [f"gate {gate}" for gate in GATES]
+    assert told == [f"gate {gate}" for gate in GATES if gate not in ("err", "umr", "sadr")]
 
 
 # The files
@@ -373,3 +385,64 @@ def test_err_and_umr_are_those_of_the_worst_share_of_the_source(tmp_path: Path) 
     assert asked("err", evidence).value == pytest.approx(max(1 / 3 if drawn < 3 else 1 / 4, 2 / 7))
     reverse = small_policy(AGE, linkage={"ext_frac": [1.0, 0.01], "seeds": 1}, **limit("err", 1))
     assert asked("err", replace(evidence, policy=reverse)).value == asked("err", evidence).value
+
+
+# Without the source
+
+
+ALL_LIMITS = {"gates": {name: {"max": 1} for name in ("err", "umr", "sadr", "ncp", "suppression")}}
+
+
+def test_without_the_source_every_gate_that_needs_it_is_not_run_and_blocks(tmp_path: Path) -> None:
+    evidence = replace(made(tmp_path, **ALL_LIMITS).evidence(), table=None, recorded_rows=len(ROWS))
+    report = assess(evidence)
+    not_run = [result.gate for result in report.results if result.verdict is Verdict.NOT_RUN]
+    assert not_run == ["truth", "err", "umr", "sadr", "whole_history", "ncp"]
+    assert {result.detail for result in report.results if result.gate in not_run} == {NO_SOURCE}
+    assert all(r.verdict is Verdict.PASS for r in report.results if r.gate not in not_run)
+    assert [result.gate for result in report.failing] == not_run
+    assert not report.passed
+
+
+def test_the_registry_names_just_the_gates_that_cannot_do_without_the_source(tmp_path: Path) -> None:
+    """A gate that looked at the source without saying so would break, and one that says so must look."""
+    earlier = made(tmp_path / "earlier", **ALL_LIMITS)
+    evidence = made(tmp_path / "c", **ALL_LIMITS).evidence(earlier)
+    without = replace(evidence, table=None, recorded_rows=len(ROWS))
+    for name, gate in GATES.items():
+        undeclared = {name: Gate(gate.ask)}
+        (result,) = assess(without, undeclared).results
+        assert (result.verdict is Verdict.ERROR) is gate.needs_source, name
+        (result,) = assess(evidence, undeclared).results
+        assert result.verdict is not Verdict.ERROR, name
+
+
+def test_a_limit_that_is_left_out_is_not_asked_without_the_source_either(tmp_path: Path) -> None:
+    without = replace(made(tmp_path).evidence(), table=None, recorded_rows=len(ROWS))
+    names = [result.gate for result in assess(without).results]
+    assert names == [gate for gate in GATES if gate not in ("err", "umr", "sadr")]
+
+
+def test_suppression_goes_by_the_recorded_rows_where_the_source_is_not_at_hand(tmp_path: Path) -> None:
+    evidence = made(tmp_path, labels=[0, 0, 0, 1, 1, 1, -1], **limit("suppression", 1 / 7)).evidence()
+    without = replace(evidence, table=None)
+    same = asked("suppression", replace(without, recorded_rows=7))
+    assert replace(same, seconds=0.0) == replace(asked("suppression", evidence), seconds=0.0)
+    more = asked("suppression", replace(without, recorded_rows=8))
+    assert (more.verdict, more.value) == (Verdict.FAIL, pytest.approx(2 / 8))
+    assert asked("suppression", without).verdict is Verdict.ERROR
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(mixed_rows(n_min=4), min_size=2, max_size=3))
+def test_pairs_are_compared_alike_with_and_without_the_source(tables: list[Any]) -> None:
+    policy = small_policy(MIXED, TWO_SENSITIVE, privacy={"l": 3})
+    with tempfile.TemporaryDirectory() as folder:
+        releases = []
+        for number, rows in enumerate(tables):
+            table = prepared(policy, rows)
+            releases.append(published(policy, table, anonymized(table, policy), Path(folder) / str(number)))
+        evidence = releases[-1].evidence(*releases[:-1])
+        found = asked("pairwise", evidence)
+        without = asked("pairwise", replace(evidence, table=None))
+    assert replace(without, seconds=0.0) == replace(found, seconds=0.0)

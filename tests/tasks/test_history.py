@@ -262,16 +262,23 @@ def test_an_l_beyond_all_values_fails_every_pair_with_something_in_common() -> N
     assert found.failing.tolist() == [True]
 
 
-def test_ages_move_both_ways_where_the_other_release_is_of_a_later_period() -> None:
+@pytest.mark.parametrize(
+    ("apart", "meets"),
+    [
+        ((1, 1), False),  # the other is a year before: 29 then is 29 or 30 now
+        ((-1, -1), True),  # a year after: 29 then is 28 or 29 now
+        ((0, 0), False),  # of the same year, such as the release that a revision replaces
+        ((-1, 1), True),  # nobody knows which way
+        ((-9, -9), True),
+    ],
+)
+def test_ages_move_by_the_periods_between(apart: tuple[int, int], meets: bool) -> None:
     now = classes_of([(28, "a", "x", "flu", "good"), (28, "a", "x", "hiv", "bad")])
     then = classes_of([(29, "a", "y", "flu", "good"), (29, "a", "y", "cold", "bad")])
     space = space_of([now, then])
-    in_order = history_of([("r1", then)], space, POLICY)
-    backwards = history_of([("r1", then)], space, POLICY, later=["r1"])
-    assert in_order is not None
-    assert backwards is not None
-    assert compatible_classes(boxes_of(now, space), in_order).tolist() == [[False]]
-    assert compatible_classes(boxes_of(now, space), backwards).tolist() == [[True]]
+    history = history_of([("r1", then)], space, POLICY, [apart])
+    assert history is not None
+    assert compatible_classes(boxes_of(now, space), history).tolist() == [[meets]]
 
 
 def test_an_attribute_that_one_release_does_not_publish_is_not_compared() -> None:

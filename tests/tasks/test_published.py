@@ -196,3 +196,13 @@ def test_many_classes_are_numbered_in_the_order_of_their_cells(tmp_path: Path) -
     table = prepared(POLICY, [(int(age), "x", "flu") for age in ages])
     made = published(POLICY, table, range(60), tmp_path / "c")
     assert made.classes.intervals["age"][:, 0].tolist() == list(range(60))
+
+
+@pytest.mark.parametrize(
+    "content", [b"no table", b"", b"PAR1", b"PAR1 nothing PAR1", b"PAR1\xff\xff\xff\x7fPAR1"]
+)
+def test_a_file_that_is_no_parquet_is_told(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "data.parquet"
+    file.write_bytes(content)
+    with pytest.raises(VerificationFailed, match="cannot be read as Parquet"):
+        read_classes(file, POLICY)

@@ -1,0 +1,97 @@
+"""What every flow that makes a release has in common: timed stages, the series' lock, the gate and after."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from time import perf_counter
+from typing import Any
+
+from prefect.states import Completed, Failed
+
+from flows.outcome import Outcome, over_max_group_size
+from policy.errors import ReleaseGateError
+from policy.model import ReleasePolicy
+from release_store.records import CandidateState
+from release_store.store import ReleaseStore
+from tasks.publication.task import publication
+from tasks.risk.gate import GateReport, summary_line
+from tasks.risk.task import risk_gate
+from tasks.shielded import tell_watchers
+from tasks.types import Candidate, PreparedTable
+from tasks.utility.ncp import ncp, scale_of
+
+
+class Judging:
+    """One run of a flow that ends with a judged candidate, published where nobody's approval is asked for."""
+
+    def __init__(self, policy: ReleasePolicy, store: ReleaseStore, period: str, actor: str) -> None:
+        self.policy, self.store = policy, store
+        self.period, self.actor = period, actor
+        self.seconds: dict[str, float] = {}
+
+    def judged(self, table: PreparedTable, candidate: Candidate, notes: Mapping[str, Any]) -> Any:
+        """Ask the gates, publish what passes them, and return the state that Prefect keeps.
+
+        `notes` are those of the candidate's groups. The series' lock must be held: the verdict holds for
+        one history.
+        """
+        with self._failing_with(candidate):
+            report, classes = self.timed(
+                "risk gate", risk_gate, table, candidate, self.policy, self.store, self.actor
+            )
+        found = self._outcome(candidate, report, notes)
+        found = replace(found, n_classes=classes.n_classes, ncp=ncp(classes, scale_of(table, self.policy)))
+        if not report.passed:
+            message = f"{candidate.candidate_id} is blocked: {summary_line(report.results)}"
+            blocked = replace(found, state="blocked", message=message)
+            return Failed(message=message, data=blocked)
+        if self.policy.approval.approvers:
+            message = f"{candidate.candidate_id} waits for {self.policy.approval.approvers} approval(s)"
+            return Completed(message=message, data=replace(found, state="awaiting_approval", message=message))
+        extra = {"classes": classes.n_classes, "ncp": found.ncp}
+        made = self.timed("publication", publication, candidate, classes, self.store, self.actor, extra)
+        return Completed(
+            message=f"{made.release_id} is published",
+            data=replace(found, state="published", release_id=made.release_id, seconds=dict(self.seconds)),
+        )
+
+    def timed(self, name: str, stage: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Run one stage, and keep how long it took."""
+        tell_watchers(0.0, name)
+        start = perf_counter()
+        result = stage(*args, **kwargs)
+        self.seconds[name] = perf_counter() - start
+        return result
+
+    @contextmanager
+    def undisturbed(self) -> Iterator[None]:
+        """Hold the series: nobody may publish to it between the verdict and the publication."""
+        with self.store.series_lock(self.policy.series):
+            yield
+
+    @contextmanager
+    def _failing_with(self, candidate: Candidate) -> Iterator[None]:
+        """End the candidate where the gate could not even be asked."""
+        try:
+            yield
+        except ReleaseGateError as error:
+            self.store.move(
+                candidate.candidate_id, CandidateState.FAILED, actor=self.actor, reason=error.finding
+            )
+            raise
+
+    def _outcome(self, candidate: Candidate, report: GateReport, notes: Mapping[str, Any]) -> Outcome:
+        return Outcome(
+            series=self.policy.series,
+            period=self.period,
+            state="assessed",
+            candidate_id=candidate.candidate_id,
+            n_source=candidate.n_source,
+            n_published=candidate.n_published,
+            gates=report.results,
+            seconds=dict(self.seconds),
+            repaired=notes.get("repair", {}),
+            over_max_group_size=over_max_group_size(notes),
+        )

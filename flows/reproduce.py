@@ -1,0 +1,168 @@
+"""Make a release again from its recorded policy, seed and method, and compare it byte by byte."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flows.running import told
+from policy.errors import StoreError, UsageError, VerificationFailed, did_you_mean
+from policy.load import policy_from_document
+from policy.model import ReleasePolicy
+from release_store.canonical import file_digest
+from release_store.manifest import software_versions
+from release_store.public_files import MANIFEST, kept_folder
+from release_store.records import CandidateRecord, Release
+from release_store.store import ReleaseStore
+from tasks.composition import composed
+from tasks.intake.read import read_table
+from tasks.intake.source import input_file
+from tasks.methods.registry import bound_method
+from tasks.staging.stage import stage
+from tasks.types import Progress, SourceTable
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What came out: `files` holds for each staged file the recorded and the new SHA-256.
+
+    `software` holds what the release was made with and what is here, where these differ.
+    """
+
+    release_id: str
+    files: dict[str, tuple[str, str | None]]
+    software: dict[str, tuple[str | None, str | None]]
+
+    @property
+    def same(self) -> bool:
+        """Whether every file came out the same."""
+        return bool(self.files) and all(recorded == made for recorded, made in self.files.values())
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "release": self.release_id,
+            "same": self.same,
+            "files": {
+                name: {"recorded": recorded, "made": made, "same": recorded == made}
+                for name, (recorded, made) in self.files.items()
+            },
+            "software": {name: {"then": then, "now": now} for name, (then, now) in self.software.items()},
+        }
+
+
+def reproduction(store: ReleaseStore, release_id: str, input_path: Path | None) -> Reproduction:
+    """Run the recorded policy over the same input beside the history of then, and compare the files.
+
+    Raises UsageError for an unknown release or another input, VerificationFailed where the history that the
+    release was made beside cannot be found again. Nothing is written to the store.
+    """
+    releases = {one.release_id: one for one in store.releases()}
+    if release_id not in releases:
+        raise UsageError(
+            f"there is no release '{release_id}'{did_you_mean(release_id, releases)}",
+            mend="`releasegate history` lists them.",
+        )
+    release = releases[release_id]
+    record = store.candidate(release.candidate_id)
+    policy = policy_from_document(store.policy(record.policy_digest))
+    source = _source(policy, record, release_id, input_path)
+    with told() as progress:
+        made = _made(store, policy, record, source, progress)
+    recorded = store.files(record.candidate_id)
+    files = {name: (digest, made.get(name)) for name, digest in recorded.items()}
+    return Reproduction(release_id, files, _changed_software(store, release))
+
+
+def _source(
+    policy: ReleasePolicy, record: CandidateRecord, release_id: str, input_path: Path | None
+) -> SourceTable:
+    file = input_file(policy, input_path=input_path, period=record.period, base=Path())
+    if file is not None:  # told before what may be wrong with the columns of another table
+        _check_digest(file.name, file_digest(file), record, release_id)
+    source = read_table(policy, input_path=input_path, period=record.period, base=Path())
+    _check_digest(source.origin, source.digest, record, release_id)
+    return source
+
+
+def _check_digest(origin: str, digest: str, record: CandidateRecord, release_id: str) -> None:
+    if digest != record.input_digest:
+        raise UsageError(
+            f"is not the table that {release_id} was made of: its digest is {digest[:12]}..., "
+            f"and that was {record.input_digest[:12]}...",
+            where=origin,
+            mend="Give that table with --input.",
+        )
+
+
+def _made(
+    store: ReleaseStore,
+    policy: ReleasePolicy,
+    record: CandidateRecord,
+    source: SourceTable,
+    progress: Progress,
+) -> dict[str, str]:
+    """Return the digests of the files that come out now."""
+    history = store.classes_at(record.series, store.first_judged(record).history_head)
+    frame = composed(source, policy, bound_method(policy), history, record.period, progress)
+    progress(0.0, "staging")
+    try:
+        with tempfile.TemporaryDirectory(prefix="releasegate-") as folder:
+            candidate = stage(
+                frame,
+                policy,
+                candidate_id=record.candidate_id,
+                period=record.period,
+                folder=Path(folder) / "files",
+                n_source=len(source.frame),
+            )
+    except OSError as error:
+        raise StoreError(
+            f"the files could not be made again ({type(error).__name__})",
+            where=tempfile.gettempdir(),
+            mend="Free the disk, or name another folder in TMPDIR.",
+        ) from None
+    return candidate.files
+
+
+def _changed_software(store: ReleaseStore, release: Release) -> dict[str, tuple[str | None, str | None]]:
+    """Return what the release was made with and what is here, where these differ."""
+    path = kept_folder(store.root, release) / MANIFEST
+    then = _software_of(path, release.files[MANIFEST])
+    now = software_versions()
+    names = sorted(then.keys() | now.keys())
+    return {name: (then.get(name), now.get(name)) for name in names if then.get(name) != now.get(name)}
+
+
+def _software_of(path: Path, digest: str) -> Mapping[str, str]:
+    try:
+        if file_digest(path) == digest:
+            found: Mapping[str, str] = json.loads(path.read_bytes())["software"]
+            return found
+    except OSError:
+        pass
+    raise VerificationFailed(
+        "is not the manifest that was published", where=str(path), mend="Run `releasegate verify`."
+    )
+
+
+def show_reproduction(found: Reproduction) -> None:
+    """Show each file, and what may have made the difference."""
+    for name, (recorded, made) in found.files.items():
+        print(f"{name:<18} {'the same bytes' if recorded == made else 'DIFFERENT'}  sha256 {recorded}")
+        if recorded != made:
+            print(f"{'':<18} made now:       sha256 {made or 'none'}")
+    for name, (then, now) in found.software.items():
+        print(f"{name}: {then or 'none'} then, {now or 'none'} now")
+    if found.same:
+        print(f"{found.release_id} comes out again, byte for byte")
+    else:
+        print(f"{found.release_id} does not come out again")
+        if not found.software:
+            print(
+                "the versions of the software are the same: look at the machine, and at `releasegate verify`"
+            )

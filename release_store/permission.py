@@ -1,0 +1,144 @@
+"""Who may do what: one table of the rules that a person must meet for each act.
+
+When an act may be done, by the state of its object, is another question: `states.WHEN`.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from policy.errors import UsageError
+
+
+class Act(StrEnum):
+    """What a person does to a candidate or a release."""
+
+    PREPARE = "prepare"
+    APPROVE = "approve"
+    REJECT = "reject"
+    PUBLISH = "publish"  # an approved candidate whose publication was interrupted and undone
+    REJUDGE = "judge again"
+    REVISE = "revise"  # release a period again, in place of its last release
+    WITHDRAW = "withdraw"
+
+
+class Rule(StrEnum):
+    """What must hold of the person who acts."""
+
+    NAME = "has a name"
+    REASON = "gives a reason"
+    NOT_THE_MAKER = "is not who made it"
+    FIRST_WORD = "has not decided on it before"
+
+
+WHO: dict[Act, tuple[Rule, ...]] = {
+    Act.PREPARE: (Rule.NAME,),
+    Act.APPROVE: (Rule.NAME, Rule.REASON, Rule.NOT_THE_MAKER, Rule.FIRST_WORD),
+    Act.REJECT: (Rule.NAME, Rule.REASON, Rule.NOT_THE_MAKER, Rule.FIRST_WORD),
+    Act.PUBLISH: (Rule.NAME, Rule.REASON),
+    Act.REJUDGE: (Rule.NAME,),
+    Act.REVISE: (Rule.NAME, Rule.REASON),
+    Act.WITHDRAW: (Rule.NAME, Rule.REASON),
+}
+
+_CALLED: dict[Act, tuple[str, str]] = {  # what the act is called, and how its missing name is mended
+    Act.PREPARE: ("a candidate", "Say who makes it."),
+    Act.APPROVE: ("a decision", "Say who decides."),
+    Act.REJECT: ("a decision", "Say who decides."),
+    Act.PUBLISH: ("a publication", "Say who publishes it."),
+    Act.REJUDGE: ("a second judgement", "Say who asks for it."),
+    Act.REVISE: ("a revision", "Say who revises it."),
+    Act.WITHDRAW: ("a withdrawal", "Say who withdraws it."),
+}
+
+
+# Letters and marks that nobody sees: fillers, joiners and selectors of variants.
+_INVISIBLE = (
+    (0x034F, 0x034F),
+    (0x115F, 0x1160),
+    (0x17B4, 0x17B5),
+    (0x180B, 0x180F),
+    (0x3164, 0x3164),
+    (0xFE00, 0xFE0F),
+    (0xFFA0, 0xFFA0),
+    (0xE0100, 0xE01EF),
+)
+
+
+@dataclass(frozen=True)
+class Person:
+    """Who acts, why, and what this person has had to do with the object."""
+
+    by: str
+    reason: str = ""
+    made_by: str = ""  # who made the object
+    decided: Sequence[str] = ()  # who has decided on it
+
+
+def same_person(one: str, other: str) -> bool:
+    """Tell whether two names are one, whatever their case, spaces, signs and forms of the same letters.
+
+    Letters of different scripts that look alike are different letters: names are not identities.
+    """
+    return _comparable(one) == _comparable(other)
+
+
+def _comparable(name: str) -> str:
+    """Return a person's name without its case, spaces, signs and forms of the same letters.
+
+    Marks stay, since they can be letters, as vowels of Indian scripts are; what nobody sees does not. Of a
+    name without letters, its signs are all there is.
+    """
+    lowered = unicodedata.normalize("NFKC", name).casefold().replace("i\u0307", "i")  # of the Turkish I
+    folded = unicodedata.normalize("NFKC", lowered)
+    seen = [sign for sign in folded if not any(low <= ord(sign) <= high for low, high in _INVISIBLE)]
+    kept = [sign for sign in seen if sign.isalnum() or unicodedata.category(sign)[0] == "M"]
+    if any(sign.isalnum() for sign in kept):
+        return "".join(kept)
+    return "".join(sign for sign in seen if unicodedata.category(sign)[0] not in "CZ")
+
+
+_HOLDS: dict[Rule, Callable[[Person], bool]] = {
+    Rule.NAME: lambda person: bool(person.by.strip()),
+    Rule.REASON: lambda person: bool(person.reason.strip()),
+    Rule.NOT_THE_MAKER: lambda person: not same_person(person.by, person.made_by),
+    Rule.FIRST_WORD: lambda person: not any(same_person(person.by, one) for one in person.decided),
+}
+
+
+def holds(rule: Rule, person: Person) -> bool:
+    """Tell whether a person meets one rule."""
+    return _HOLDS[rule](person)
+
+
+def broken_rule(act: Act, person: Person) -> Rule | None:
+    """Return the first rule of an act that a person does not meet, or None if they may do it."""
+    return next((rule for rule in WHO[act] if not holds(rule, person)), None)
+
+
+def refusal(act: Act, person: Person, where: str) -> UsageError | None:
+    """Return the error that tells why a person may not do `act` to `where`, or None if they may."""
+    rule = broken_rule(act, person)
+    called, who = _CALLED[act]
+    match rule:
+        case None:
+            return None
+        case Rule.NAME:
+            return UsageError(f"{called} has a name", where=where, mend=who)
+        case Rule.REASON:
+            return UsageError(f"{called} has a reason", where=where, mend="Say why.")
+        case Rule.NOT_THE_MAKER:
+            finding = f"{person.by} made it and cannot decide on it"
+        case Rule.FIRST_WORD:
+            finding = f"{person.by} has decided on it before"
+    return UsageError(finding, where=where, mend="Ask somebody else.")
+
+
+def check_permission(act: Act, person: Person, where: str) -> None:
+    """Raise UsageError unless a person may do `act` to `where`."""
+    error = refusal(act, person, where)
+    if error is not None:
+        raise error

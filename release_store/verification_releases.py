@@ -1,0 +1,146 @@
+"""Is every release what was published: its files, its manifest, its classes, and what let it out?"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import duckdb
+
+from release_store import queries
+from release_store.audit import Finding
+from release_store.canonical import iso, plain
+from release_store.changes import approvers_of
+from release_store.classes import class_numbers, classes_digest
+from release_store.public_files import MANIFEST, differing_files, kept_folder
+from release_store.records import CandidateRecord, CandidateState, Release, Verdict
+from release_store.verification_view import Batch, View, batches, guarded, same
+
+_PUBLISHED_LATER = ("number", "published_at")  # not in the events of the first stores
+_IN_MANIFEST = ("release_id", "series", "period", "number", "candidate_id", "summary")
+
+
+def check_releases(view: View, releases: list[Release]) -> list[Finding]:
+    """Every release that was published is kept, and is what the log, its files and its manifest say."""
+    findings: list[Finding] = []
+    by_id = {release.release_id: release for release in releases}
+    findings += [
+        Finding(name, "was published, but is not kept") for name in sorted(view.log.published - by_id.keys())
+    ]
+    weights = _weights(view)
+    n_classes = {release.release_id: weights.get(release.candidate_id, 0) for release in releases}
+    for ids in batches(list(by_id), n_classes):
+        candidate_ids = [by_id[name].candidate_id for name in ids]
+        batch = Batch(view.con, candidate_ids)
+        records = {one.candidate_id: one for one in queries.candidates_of(view.con, candidate_ids)}
+        for release in map(by_id.__getitem__, ids):
+            findings += _release(view, batch, release, records.get(release.candidate_id))
+    return findings
+
+
+def _weights(view: View) -> dict[str, int]:
+    """Return how many classes each candidate has; nothing where that cannot be told."""
+    try:
+        return class_numbers(view.con)
+    except duckdb.Error:
+        return {}
+
+
+def _release(view: View, batch: Batch, release: Release, record: CandidateRecord | None) -> list[Finding]:
+    name = release.release_id
+    findings = guarded(name, _files, view, release)
+    findings += guarded(name, _manifest, view, release)
+    findings += guarded(name, _publication_event, view, release)
+    findings += guarded(name, _classes, view, batch, release)
+    return findings + guarded(name, _admission, view, batch, release, record)
+
+
+def _files(view: View, release: Release) -> list[Finding]:
+    """The release's folder holds its files as they were published, and nothing else."""
+    name = release.release_id
+    folder = kept_folder(view.root, release)
+    findings = [
+        Finding(f"{name}/{file}", "is missing or not the file that was published")
+        for file in differing_files(folder, release.files)
+    ]
+    if folder.is_dir():
+        foreign = sorted({entry.name for entry in folder.iterdir()} - release.files.keys())
+        findings += [Finding(f"{name}/{file}", "does not belong to the release") for file in foreign]
+    return findings
+
+
+def _manifest(view: View, release: Release) -> list[Finding]:
+    """The manifest, whose digest the log holds, says what the history says of the release."""
+    name = release.release_id
+    try:
+        text = (kept_folder(view.root, release) / MANIFEST).read_text(encoding="utf-8")
+        found: Any = json.loads(text)
+    except (OSError, ValueError):
+        return []  # found already: it is missing, or not the file that was published
+    return [
+        Finding(name, f"its {field_name} is not the one in its manifest")
+        for field_name in _IN_MANIFEST
+        if not same(found.get(field_name), plain(getattr(release, field_name)))
+    ]
+
+
+def _publication_event(view: View, release: Release) -> list[Finding]:
+    """The release was published once, with these files, and is in the state that the log left it in."""
+    name = release.release_id
+    logged = view.log.releases.get(name)
+    n_published = len(logged.published) if logged else 0
+    if logged is None or n_published != 1:
+        return [Finding(name, f"was published {n_published} times by the log")]
+    findings = []
+    (said,) = logged.publications()
+    if not same(said.get("files"), release.files):
+        findings.append(Finding(name, "its files' digests are not those that were logged"))
+    kept = {"number": release.number, "published_at": iso(release.published_at)}
+    findings += [
+        Finding(name, f"its {field_name} is not the one that was logged")
+        for field_name in _PUBLISHED_LATER
+        if field_name in said and not same(said[field_name], kept[field_name])
+    ]
+    if said.get("candidate") != release.candidate_id:
+        findings.append(Finding(name, "is kept with another candidate than the log's"))
+    if logged.state != release.state:
+        findings.append(Finding(name, f"is {release.state}, but the log left it {logged.state}"))
+    return findings
+
+
+def _classes(view: View, batch: Batch, release: Release) -> list[Finding]:
+    """Later releases are compared with the classes that were judged."""
+    logged = view.log.releases.get(release.release_id)
+    judged = {one.get("classes") for one in logged.publications()} if logged else set()
+    if judged == {classes_digest(batch.classes.of(release.candidate_id))}:
+        return []
+    return [Finding(release.release_id, "its equivalence classes are not those that were judged")]
+
+
+def _admission(view: View, batch: Batch, release: Release, record: CandidateRecord | None) -> list[Finding]:
+    """What let a release out: every gate, and as many people as its policy asks for."""
+    name = release.release_id
+    if record is None:
+        return [Finding(name, "its candidate is not kept")]
+    findings = []
+    if record.state is not CandidateState.PUBLISHED:
+        findings.append(Finding(name, f"its candidate is {record.state}"))
+    results = batch.verdicts.get(record.candidate_id, [])
+    if not results:
+        findings.append(Finding(name, "no gate passed it"))
+    findings += [
+        Finding(name, f"gate {gate} says {verdict}") for gate, verdict in results if verdict != Verdict.PASS
+    ]
+    logged = view.log.candidates.get(record.candidate_id)
+    asked = set(logged.asked()) if logged else set()
+    findings += [
+        Finding(name, f"gate {gate} was to be asked, and its result is not there")
+        for gate in sorted(asked - {gate for gate, _ in results})
+    ]
+    words = batch.words.get(record.candidate_id, [])
+    needed = approvers_of(view.policy(record.policy_digest))
+    if "reject" in words or len(words) < needed:
+        findings.append(
+            Finding(name, f"{words.count('approve')} people approved it, and {needed} were needed")
+        )
+    return findings

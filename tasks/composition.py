@@ -1,0 +1,96 @@
+"""The stages from a period's table to the rows that would be published: plain functions, one a stage.
+
+The tasks of a run and the reproduction of a release both call these, so that one cannot drift from the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from policy.model import ReleasePolicy
+from policy.period import periods_apart
+from release_store.records import EquivalenceClasses, Release
+from tasks.methods.base import BoundMethod
+from tasks.partitioning.constraints import constraints_of
+from tasks.preprocessing.prepare import prepare
+from tasks.recoding.generalize import published_frame
+from tasks.repair.merge import repair
+from tasks.types import Partition, PreparedTable, Progress, Representation, SourceTable
+
+History = Sequence[tuple[Release, EquivalenceClasses]]
+"""The earlier releases of a series with their classes, oldest first."""
+
+
+def leaves_of(
+    table: PreparedTable,
+    where: Representation,
+    method: BoundMethod,
+    policy: ReleasePolicy,
+    progress: Progress,
+) -> Partition:
+    """Cut the records into leaves."""
+    labels = method.partition(table, where, constraints_of(table, policy.privacy), progress)
+    return Partition(labels, {**where.notes, "leaves": int(labels.max()) + 1})
+
+
+def groups_of(
+    table: PreparedTable,
+    where: Representation,
+    leaves: Partition,
+    method: BoundMethod,
+    policy: ReleasePolicy,
+    progress: Progress,
+) -> Partition:
+    """Make the finer groups inside the leaves that will become classes."""
+    labels = method.aggregate(where, leaves.labels, constraints_of(table, policy.privacy), progress)
+    over = int((np.bincount(labels) > method.max_group_size).sum())
+    notes = {**leaves.notes, "groups": int(labels.max()) + 1, "groups_over_max_group_size": over}
+    return Partition(labels, notes)
+
+
+def repaired(
+    table: PreparedTable,
+    groups: Partition,
+    method: BoundMethod,
+    policy: ReleasePolicy,
+    history: History,
+    period: str,
+    progress: Progress,
+) -> Partition:
+    """Merge what earlier releases would undo; where the policy does not ask for it, nothing is changed."""
+    if not policy.method.history_aware:
+        return groups
+    return repair(
+        table,
+        groups,
+        policy,
+        [(release.release_id, classes) for release, classes in history],
+        max_group_size=method.max_group_size,
+        apart=periods_apart([release.period for release, _ in history], period, policy.period),
+        progress=progress,
+    )
+
+
+def composed(
+    source: SourceTable,
+    policy: ReleasePolicy,
+    method: BoundMethod,
+    history: History,
+    period: str,
+    progress: Progress,
+) -> pd.DataFrame:
+    """Return the rows that a run over `source` would publish beside `history`, all stages in their order."""
+    table = prepare(source, policy)
+    where = method.represent(table, _part(progress, "representation"))
+    leaves = leaves_of(table, where, method, policy, _part(progress, "partitioning"))
+    groups = groups_of(table, where, leaves, method, policy, _part(progress, "aggregation"))
+    groups = repaired(table, groups, method, policy, history, period, _part(progress, "repair"))
+    return published_frame(table, groups, policy)
+
+
+def _part(progress: Progress, name: str) -> Progress:
+    progress(0.0, name)
+    return lambda share, words: progress(share, f"{name}: {words}")

@@ -1,0 +1,127 @@
+"""Judge what was published by the gates of today, each release against those before it.
+
+Everything is read from the published files; what the history keeps of their classes is used only where no
+policy tells how to read a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from policy.errors import VerificationFailed
+from policy.model import ReleasePolicy
+from policy.period import periods_apart
+from release_store.records import EquivalenceClasses, GateResult, Verdict
+from tasks.risk.evidence import Evidence
+from tasks.risk.gate import GATES, Gate, asked_gates, assess, unmeasured
+from tasks.risk.published import read_classes
+from tasks.types import PreparedTable, Progress, no_progress
+
+
+@dataclass(frozen=True)
+class Publication:
+    """A published release: its files with their digests, and what was recorded of how it was made."""
+
+    release_id: str
+    period: str
+    folder: Path
+    files: Mapping[str, str]
+    policy: ReleasePolicy | None  # None where this program cannot read it
+    n_source: int | None
+    unreadable: str = ""  # why it cannot
+    kept_classes: EquivalenceClasses | None = None  # the history's, where no policy tells how to read them
+
+
+@dataclass(frozen=True)
+class Review:
+    """What the gates say now of one release, and whether they had its source."""
+
+    publication: Publication
+    policy: ReleasePolicy | None  # by which it was judged; None where its own cannot be read
+    had_source: bool
+    results: tuple[GateResult, ...]
+
+    @property
+    def not_passed(self) -> tuple[GateResult, ...]:
+        """The gates that were asked and did not pass."""
+        return tuple(one for one in self.results if one.verdict not in (Verdict.PASS, Verdict.NOT_RUN))
+
+    @property
+    def not_run(self) -> tuple[GateResult, ...]:
+        """The gates that could not be asked without the source."""
+        return tuple(one for one in self.results if one.verdict is Verdict.NOT_RUN)
+
+    @property
+    def passes(self) -> bool:
+        """Whether some gate could be asked, and each that could passed."""
+        return not self.not_passed and len(self.results) > len(self.not_run)
+
+
+TableOf = Callable[[Publication, ReleasePolicy], PreparedTable | None]
+
+
+def no_table(_publication: Publication, _policy: ReleasePolicy) -> None:
+    """Have no release's source at hand."""
+
+
+def review(
+    publications: Sequence[Publication],
+    *,
+    policy: ReleasePolicy | None = None,
+    table_of: TableOf = no_table,
+    gates: Mapping[str, Gate] | None = None,
+    progress: Progress = no_progress,
+) -> list[Review]:
+    """Ask today's gates of every release, in the order given, which is that of their publication.
+
+    Each is judged by the policy that it was made by, or all by `policy`; a policy whose columns are not those
+    of a release's files makes every gate of that release `unknown`, and so does one that cannot be read:
+    later releases are then compared with the classes that the history keeps. Classes are read once a release.
+    Raises VerificationFailed where a file does not hold what the release's own policy publishes.
+    """
+    earlier: list[tuple[str, EquivalenceClasses]] = []
+    found = []
+    for number, one in enumerate(publications):
+
+        def tell(share: float, words: str, number: int = number, name: str = one.release_id) -> None:
+            progress((number + share) / len(publications), f"{name}: {words}")
+
+        tell(0.0, "its classes")
+        classes = _own_classes(one)
+        before = [each.period for each in publications[:number]]
+        by = policy or one.policy
+        try:
+            if by is None:
+                raise VerificationFailed(one.unreadable)
+            same = one.policy is not None and _layout(by) == _layout(one.policy)
+            judged = classes if same else read_classes(one.folder / "data.parquet", by)
+        except VerificationFailed as error:
+            asked = (GATES if gates is None else gates) if by is None else asked_gates(by, gates)
+            results = tuple(unmeasured(gate, Verdict.UNKNOWN, error.finding) for gate in asked)
+            found.append(Review(one, by, False, results))
+        else:
+            table = table_of(one, by)
+            files = dict(one.files)
+            apart = periods_apart(before, one.period, by.period)
+            evidence = Evidence(by, table, judged, one.folder, files, tuple(earlier), apart, one.n_source)
+            found.append(Review(one, by, table is not None, assess(evidence, gates, tell).results))
+        earlier.append((one.release_id, classes))
+    return found
+
+
+def _own_classes(one: Publication) -> EquivalenceClasses:
+    """Read a release's classes from its file by its own policy; without one, take the history's."""
+    if one.policy is not None:
+        return read_classes(one.folder / "data.parquet", one.policy)
+    if one.kept_classes is None:
+        raise VerificationFailed(one.unreadable, where=one.release_id)
+    return one.kept_classes
+
+
+def _layout(policy: ReleasePolicy) -> tuple[object, ...]:
+    """Return all of a policy that decides how classes are read from a file."""
+    roles = policy.roles
+    published = tuple(roles.published_names())
+    return published, tuple(roles.numeric), tuple(roles.sensitive), roles.kept, policy.source.missing_label

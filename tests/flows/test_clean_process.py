@@ -1,0 +1,86 @@
+"""The command line in a process of its own, whose environment knows nothing of Prefect."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from front_desk import Desk
+
+pytestmark = pytest.mark.prefect
+ROOT = Path(__file__).resolve().parents[2]
+SETTINGS = """
+import flows.running, json, sys
+assert "prefect" not in sys.modules, "help and readers would wait for Prefect"
+from tasks.shielded import watched_by
+from prefect.settings.context import get_current_settings
+found = get_current_settings()
+print(json.dumps([
+    found.results.persist_by_default, found.tasks.default_persist_result, found.tasks.disable_caching,
+    found.tasks.default_no_cache, found.logging.level, found.server.ephemeral.startup_timeout_seconds,
+]))
+"""
+
+
+def process(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    """Run Python with nothing in its environment but a path and homes in `folder`."""
+    homes = {"HOME": str(folder / "home"), "PREFECT_HOME": str(folder / "prefect")}
+    return subprocess.run(
+        [sys.executable, *map(str, words)],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], **homes},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", ["flows.running", "flows.release", "flows.judging", "flows.__main__"])
+def test_prefect_has_our_settings_whichever_module_is_first(tmp_path: Path, first: str) -> None:
+    script = SETTINGS if first == "flows.running" else f"import {first}\n{SETTINGS.replace('assert', '#')}"
+    done = process(tmp_path, "-c", script)
+    assert done.stderr == ""
+    assert json.loads(done.stdout) == [False, False, True, True, "CRITICAL", 90]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "stages", "finding"),
+    [
+        (
+            ["people.yaml", "--input", "bad.csv", "--by", "ann"],
+            3,
+            ["  starting Prefect ...", "  intake ..."],
+            "none of its 2 columns is named in the policy's roles",
+        ),
+        (["wrong.yaml", "--input", "bad.csv", "--by", "ann"], 2, [], "wrong.yaml: "),
+        (
+            ["people.yaml", "--input", "bad.csv", "--revise", "a slip"],
+            2,
+            ["  starting Prefect ..."],
+            "clinic 2026Q1: a revision has a name",
+        ),
+    ],
+    ids=["a refused input", "a policy error", "a revision without a name"],
+)
+def test_an_error_is_told_in_two_lines_after_the_stages(
+    desk: Desk, words: list[str], code: int, stages: list[str], finding: str
+) -> None:
+    desk.policy("people.yaml")
+    desk.policy("wrong.yaml", privacy={"k": "many", "e": 2})
+    (desk.folder / "bad.csv").write_text("a,b\n1,2\n")
+    placed = [desk.folder / word if word.endswith((".yaml", ".csv")) else word for word in words]
+    done = process(desk.folder, "-m", "flows", "--store", desk.root, "run", *placed, "--period", "2026Q1")
+    assert done.returncode == code
+    assert done.stdout == ""
+    told = done.stderr.splitlines()
+    assert told[: len(stages)] == stages
+    first, *rest = told[len(stages) :]
+    assert first.startswith("releasegate: ")
+    assert finding in first
+    assert len(rest) <= 1

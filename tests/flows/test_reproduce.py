@@ -1,0 +1,115 @@
+"""`reproduce`: the recorded policy, seed and method over the same input, byte by byte."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from front_desk import Desk
+
+import flows.reproduce
+from release_store.withdrawal import withdraw
+
+pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
+Capture = pytest.CaptureFixture[str]
+RELEASE = "clinic-2026Q1-r1"
+FILES = {"data.parquet", "data.csv", "datapackage.json"}
+
+
+def reproduce(desk: Desk, release: str = RELEASE, table: str = "people.csv", *words: str) -> int:
+    return desk.say("reproduce", release, "--input", desk.folder / table, *words)
+
+
+def told(capsys: Capture) -> Any:
+    return json.loads(capsys.readouterr().out)
+
+
+def test_the_same_bytes_come_out(published: Desk, capsys: Capture) -> None:
+    events = published.store.n_events()
+    assert reproduce(published, RELEASE, "people.csv", "--json") == 0
+    found = told(capsys)
+    assert (found["release"], found["same"], found["software"]) == (RELEASE, True, {})
+    assert set(found["files"]) == FILES
+    recorded = published.store.release(RELEASE).files
+    assert {name: one["made"] for name, one in found["files"].items()}.items() <= recorded.items()
+    assert published.store.n_events() == events
+    assert reproduce(published) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == f"{RELEASE} comes out again, byte for byte"
+
+
+@pytest.mark.parametrize("method", ["mondrian", "ae-lrhma"])
+def test_a_later_release_comes_out_beside_the_history_of_then(
+    published: Desk, capsys: Capture, method: str
+) -> None:
+    """It was repaired beside the first; a third that came after it, and a withdrawal, change nothing."""
+    policy = published.policy(method={"name": method}, privacy={"k": 5, "e": 2, "l": 2})
+    for seed, period in ((2, "2026Q2"), (3, "2026Q3")):
+        table = published.table(f"{period}.csv", seed=seed)
+        assert published.run(policy, table, period) == 0
+    summary = published.store.release("clinic-2026Q2-r1").summary
+    assert summary["notes"]["repair"]["failing_groups"] > 0
+    withdraw(published.store, RELEASE, by="eve", reason="a leak")
+    capsys.readouterr()
+    assert reproduce(published, "clinic-2026Q2-r1", "2026Q2.csv", "--json") == 0
+    assert told(capsys)["same"]
+    withdraw(published.store, "clinic-2026Q2-r1", by="eve", reason="another")
+    assert reproduce(published, "clinic-2026Q2-r1", "2026Q2.csv") == 0
+
+
+def test_what_does_not_come_out_is_told(
+    published: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A method that draws otherwise than it did, and a DuckDB of another version."""
+    composed = flows.reproduce.composed
+    monkeypatch.setattr(flows.reproduce, "composed", lambda *a: composed(*a).sample(frac=1, random_state=1))
+    versions = flows.reproduce.software_versions()
+    monkeypatch.setattr(flows.reproduce, "software_versions", lambda: {**versions, "duckdb": "9.9"})
+    assert reproduce(published, RELEASE, "people.csv", "--json") == 6
+    found = told(capsys)
+    assert not found["same"]
+    assert not found["files"]["data.csv"]["same"]
+    assert found["software"] == {"duckdb": {"then": versions["duckdb"], "now": "9.9"}}
+    assert reproduce(published) == 6
+    shown = capsys.readouterr().out
+    assert "data.csv           DIFFERENT" in shown
+    assert f"duckdb: {versions['duckdb']} then, 9.9 now" in shown
+    assert f"{RELEASE} does not come out again" in shown
+
+
+def test_another_input_is_refused(published: Desk, capsys: Capture) -> None:
+    published.table("other.csv", seed=2)
+    assert reproduce(published, RELEASE, "other.csv") == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith(f"releasegate: other.csv: is not the table that {RELEASE} was made of")
+    assert lines[1:] == ["  Give that table with --input."]
+
+
+def test_an_unknown_release_and_a_missing_input_are_told(published: Desk, capsys: Capture) -> None:
+    assert reproduce(published, "clinic-2026Q1-r7") == 2
+    assert f"did you mean '{RELEASE}'" in capsys.readouterr().err
+    assert published.say("reproduce", RELEASE) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("releasegate: ")
+    assert len(lines) <= 2
+
+
+def test_nothing_stays_behind(published: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    assert reproduce(published) == 0
+    assert os.listdir(scratch) == []  # noqa: PTH208
+
+
+def test_a_disk_that_refuses_the_files_is_told(
+    published: Desk, capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    assert reproduce(published) == 1
+    error = capsys.readouterr().err.split("releasegate: ")[-1].splitlines()
+    assert "the files could not be made again (FileNotFoundError)" in error[0]
+    assert len(error) == 2

@@ -1,0 +1,98 @@
+"""`run --revise`: another release of a period, by name and reason, beside the one that it replaces."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from front_desk import Desk
+
+from flows.revision import asked_of
+from policy.errors import UsageError
+from release_store.records import ReleaseState
+from release_store.withdrawal import withdraw
+
+pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
+Capture = pytest.CaptureFixture[str]
+WHY = "three rows were of another ward"
+
+
+def complaint(capsys: Capture) -> str:
+    """The error, without the stages that are told as they begin."""
+    return capsys.readouterr().err.split("releasegate: ")[-1]
+
+
+def test_a_revision_supersedes_by_name_and_reason(published: Desk, capsys: Capture) -> None:
+    table = published.table("mended.csv")
+    text = table.read_text().replace("p00399,", "p99999,")  # one person's key was wrong
+    table.write_text(text)
+    assert published.run(published.policy(), table, "2026Q1", "eve", "--revise", WHY, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["release"] == "clinic-2026Q1-r2"
+    first, second = published.store.releases()
+    assert (first.state, second.state) == (ReleaseState.SUPERSEDED, ReleaseState.PUBLISHED)
+    assert second.summary["revision"] == {"of": "clinic-2026Q1-r1", "reason": WHY}
+    manifest = json.loads((published.root / "releases/clinic/clinic-2026Q1-r2/manifest.json").read_text())
+    assert manifest["summary"]["revision"]["reason"] == WHY
+    assert published.say("show", "clinic-2026Q1-r1") == 0
+    assert f"superseded  eve: {WHY}" in capsys.readouterr().out
+    assert published.say("verify") == 0
+
+
+def test_a_revision_is_compared_with_what_it_replaces(published: Desk, capsys: Capture) -> None:
+    """Other values of the same people, beside the first ones, would pin some: a gate holds it back."""
+    rough = published.policy(method={"name": "mondrian", "history_aware": False})
+    other = published.table("other.csv", seed=2)
+    assert published.run(rough, other, "2026Q1", "eve", "--revise", WHY) == 4
+    assert "pairwise" in capsys.readouterr().out
+    assert [one.state for one in published.store.releases()] == [ReleaseState.PUBLISHED]
+
+
+@pytest.mark.parametrize(
+    ("period", "by", "reason", "finding"),
+    [
+        ("2026Q1", "eve", " ", "a revision has a reason"),
+        ("2026Q1", None, WHY, "a revision has a name"),
+        ("2026Q1", " ", WHY, "a revision has a name"),
+        ("2026Q2", "eve", WHY, "no release that could be revised"),
+    ],
+)
+def test_a_revision_without_name_reason_or_release_is_none(
+    published: Desk, period: str, by: str | None, reason: str, finding: str
+) -> None:
+    with pytest.raises(UsageError, match=finding):
+        asked_of(published.store, "clinic", period, by=by, revise=reason)
+
+
+def test_the_system_user_does_not_revise(published: Desk, capsys: Capture) -> None:
+    words = ("run", published.policy(), "--input", published.table(), "--period", "2026Q1")
+    assert published.say(*words, "--revise", WHY) == 2
+    assert complaint(capsys) == "clinic 2026Q1: a revision has a name\n  Say who revises it.\n"
+    assert len(published.store.candidates()) == 1
+
+
+def test_a_withdrawn_period_is_released_again_only_by_name_and_reason(
+    published: Desk, capsys: Capture
+) -> None:
+    withdraw(published.store, "clinic-2026Q1-r1", by="bob", reason="a leak")
+    assert published.run(published.policy(), published.table()) == 2
+    assert complaint(capsys).splitlines() == [
+        "clinic 2026Q1: clinic-2026Q1-r1 of this period was withdrawn",
+        "  Release the period again with --revise REASON and --by NAME.",
+    ]
+    assert published.run(published.policy(), published.table(), "2026Q1", "eve", "--revise", WHY) == 0
+    states = [one.state for one in published.store.releases()]
+    assert states == [ReleaseState.WITHDRAWN, ReleaseState.PUBLISHED]
+    assert published.say("verify") == 0
+
+
+def test_a_period_that_another_run_revised_meanwhile_is_not_revised_blindly(
+    published: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from flows import release
+
+    seen = release.asked_of
+    answers = iter([lambda found: found, lambda found: type(found)("clinic-2026Q1-r2", found.reason)])
+    monkeypatch.setattr(release, "asked_of", lambda *a, **k: next(answers)(seen(*a, **k)))
+    assert published.run(published.policy(), published.table(), "2026Q1", "eve", "--revise", WHY) == 4
+    assert "revised by another run meanwhile" in complaint(capsys)
+    assert len(published.store.releases()) == 1
