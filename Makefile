@@ -8,9 +8,9 @@ PYTEST := $(BIN)/python -m pytest
 demo: .venv/installed
 	$(BIN)/python -m examples.register.demo demo
 
-# Fast tests first: a broken rule shows before the slow stages run.
+# A file's tests stay in one process, and share what they set up.
 test: .venv/installed
-	$(PYTEST) -m "not slow" --cov --cov-report=term
+	$(PYTEST) -m "not slow" -n auto --maxprocesses 4 --dist loadfile --cov --cov-report=term
 
 # Real tables within the time and memory promised, and a real Prefect server with a worker.
 test-slow: .venv/installed

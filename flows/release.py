@@ -126,7 +126,9 @@ class _Run(Judging):
                     where=f"{policy.series} {self.period}",
                     mend="Look at its new release, and revise that if it must be.",
                 )
-            groups = self.timed("repair", repairing, table, groups, method, policy, store, self.period)
+            groups = self.timed(
+                "repair", repairing, source, table, groups, method, policy, store, self.period
+            )
             frame = self.timed("recoding", recoding, table, groups, policy)
             candidate = self.timed(
                 "staging",
@@ -139,6 +141,7 @@ class _Run(Judging):
                 actor=self.actor,
                 notes=groups.notes,
                 revision=self.revision,
+                table=table,
                 labels=groups.labels,
             )
             return self.judged(table, candidate, groups.notes)

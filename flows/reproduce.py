@@ -15,10 +15,11 @@ from policy.load import policy_from_document
 from policy.model import ReleasePolicy
 from release_store.canonical import file_digest
 from release_store.manifest import software_versions
+from release_store.person_key import PERSON_KEY_VARIABLE, fingerprint_of, person_key
 from release_store.public_files import MANIFEST, kept_folder
 from release_store.records import CandidateRecord, Release
 from release_store.store import ReleaseStore
-from tasks.composition import composed
+from tasks.composition import People, composed
 from tasks.intake.read import read_table
 from tasks.intake.source import input_file
 from tasks.methods.registry import bound_method
@@ -108,7 +109,8 @@ def _made(
 ) -> dict[str, str]:
     """Return the digests of the files that come out now."""
     history = store.classes_at(record.series, store.first_judged(record).history_head)
-    frame = composed(source, policy, bound_method(policy), history, record.period, progress)
+    people = _people(store, policy, record, len(history))
+    frame, _, _ = composed(source, policy, bound_method(policy), history, record.period, progress, people)
     progress(0.0, "staging")
     try:
         with tempfile.TemporaryDirectory(prefix="releasegate-") as folder:
@@ -127,6 +129,23 @@ def _made(
             mend="Free the disk, or name another folder in TMPDIR.",
         ) from None
     return candidate.files
+
+
+def _people(
+    store: ReleaseStore, policy: ReleasePolicy, record: CandidateRecord, n_earlier: int
+) -> People | None:
+    """Return the people of then, where the release was made with a key of people, which must be at hand."""
+    own = store.people(record.candidate_id)
+    if own is None or own.classes is None or policy.roles.key is None:
+        return None
+    key = person_key(store.root)
+    if key is None or fingerprint_of(key, policy.roles.key) != own.fingerprint:
+        raise UsageError(
+            "was made with a key of people that is not at hand",
+            where=record.candidate_id,
+            mend=f"Restore it, or name it in {PERSON_KEY_VARIABLE}.",
+        )
+    return People(key, store.earlier_people(record.series)[:n_earlier])
 
 
 def _changed_software(store: ReleaseStore, release: Release) -> dict[str, tuple[str | None, str | None]]:

@@ -116,6 +116,7 @@ def _publication(
         release.summary.get("n_source"),
         unreadable,
         classes,
+        store.people(release.candidate_id),
     )
 
 

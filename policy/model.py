@@ -182,6 +182,16 @@ class Limit(Section):
     max: Annotated[float, Field(ge=0)]
 
 
+class PersonGates(Section):
+    """Whether people are followed over the releases by `roles.key`.
+
+    `without` names earlier releases whose people cannot be joined, and which are accepted as they are.
+    """
+
+    compare: bool = True
+    without: tuple[str, ...] = ()
+
+
 class Gates(Section):
     """Which measured risks and losses are held to a limit.
 
@@ -195,6 +205,7 @@ class Gates(Section):
     ncp: Limit = Limit(max=0.5)
     suppression: Limit = Limit(max=0.05)
     transient: Literal["compare", "ignore"] = "compare"
+    person: PersonGates = PersonGates()
 
 
 class Linkage(Section):

@@ -20,7 +20,7 @@ from release_store.checkpoints import check_can_keep
 from release_store.connection import DATABASE, connect, is_read_only, schema_number, wrong_triggers
 from release_store.leftovers import foreign_folders
 from release_store.locks import held_locks
-from release_store.person_key import PERSON_KEY_VARIABLE, person_key
+from release_store.person_key import person_key, person_key_path
 from release_store.publication import recover, unsettled
 from release_store.store import ReleaseStore
 
@@ -130,9 +130,10 @@ def _signing_key(root: Path) -> list[Check]:
 
 def _person_key(root: Path) -> list[Check]:
     key = person_key(root)
-    found = "none is named, so no hashes of people are kept"
+    path = person_key_path(root)
+    found = f"there is none at {path}, so nobody can be followed from release to release"
     if key is not None:
-        found = f"{os.environ[PERSON_KEY_VARIABLE]} has {len(key)} bytes, outside of the store"
+        found = f"{path} has {len(key)} bytes, outside of the store"
     return [Check("key of people", Condition.FINE, found)]
 
 

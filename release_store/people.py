@@ -31,6 +31,8 @@ WITHOUT_PEOPLE = frozenset(
 )
 _NOT_STAGED = "its keyed hashes of people are not those that it was staged with"
 _NOBODY = sha256_hex(b"")
+# What is signed of a row; of one that was kept before classes were, what was signed then.
+_LINE = "sha256(CASE WHEN class IS NULL THEN person ELSE person || ' ' || class END)"
 _AT_ONCE = 1_000_000  # hashes that one query puts in order
 
 
@@ -39,9 +41,13 @@ def write_people(con: Connection, candidate_id: str, people: PersonHashes) -> No
     import pandas as pd
 
     con.execute("INSERT INTO person_key VALUES (?, ?)", [candidate_id, people.fingerprint])
-    con.register("incoming", pd.DataFrame({"person": pd.Series(people.hashes, dtype=object)}))
+    classes = people.classes if people.classes is not None else [None] * len(people.hashes)
+    columns = {"person": pd.Series(people.hashes, dtype=object), "class": pd.array(classes, dtype="Int32")}
+    con.register("incoming", pd.DataFrame(columns))
     try:
-        con.execute("INSERT INTO person_hash SELECT ?, person::VARCHAR FROM incoming", [candidate_id])
+        con.execute(
+            "INSERT INTO person_hash SELECT ?, person::VARCHAR, class::INTEGER FROM incoming", [candidate_id]
+        )
     finally:
         con.unregister("incoming")
 
@@ -54,9 +60,14 @@ def read_people(con: Connection, candidate_id: str) -> PersonHashes | None:
     if publishable_people(con, candidate_id) is None:
         return None
     found = con.execute(
-        "SELECT person FROM person_hash WHERE candidate_id = ? ORDER BY person", [candidate_id]
+        "SELECT person, class FROM person_hash WHERE candidate_id = ? ORDER BY person, class", [candidate_id]
     ).fetchall()
-    return PersonHashes(_fingerprints(con)[candidate_id], tuple(person for (person,) in found))
+    known = all(number is not None for _, number in found)
+    return PersonHashes(
+        _fingerprints(con)[candidate_id],
+        tuple(person for person, _ in found),
+        tuple(int(number) for _, number in found) if known else None,
+    )
 
 
 def delete_people(con: Connection, candidate_id: str) -> None:
@@ -99,7 +110,7 @@ def people_in_common(con: Connection, candidate_id: str) -> PeopleInCommon | Non
     if fingerprint is None:
         return None
     (n,) = con.execute(
-        "SELECT count(*) FROM person_hash WHERE candidate_id = ?", [candidate_id]
+        "SELECT count(DISTINCT person) FROM person_hash WHERE candidate_id = ?", [candidate_id]
     ).fetchone() or (0,)
     releases = queries.releases(con, queries.candidate(con, candidate_id).series)
     own = next((one.number for one in releases if one.candidate_id == candidate_id), None)
@@ -111,7 +122,8 @@ def people_in_common(con: Connection, candidate_id: str) -> PeopleInCommon | Non
     ]
     found = dict(
         con.execute(
-            "SELECT one.candidate_id, count(*) FROM person_hash own JOIN person_hash one USING (person) "
+            "SELECT one.candidate_id, count(DISTINCT person) "
+            "FROM person_hash own JOIN person_hash one USING (person) "
             "WHERE own.candidate_id = ? AND one.candidate_id IN (SELECT unnest(?::VARCHAR[])) "
             "GROUP BY one.candidate_id",
             [candidate_id, comparable],
@@ -173,7 +185,8 @@ def _statements(con: Connection, candidate_ids: Sequence[str]) -> dict[str, Stat
     }
     for names in _pieces(con, candidate_ids):
         for name, n, digest in con.execute(
-            "SELECT candidate_id, count(*), sha256(string_agg(sha256(person), '' ORDER BY person)) "
+            "SELECT candidate_id, count(DISTINCT person), "
+            f"sha256(string_agg({_LINE}, '' ORDER BY person, class)) "
             "FROM person_hash WHERE candidate_id IN (SELECT unnest(?::VARCHAR[])) GROUP BY candidate_id",
             [names],
         ).fetchall():

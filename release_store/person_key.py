@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import os
+import secrets
 import stat
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,16 +17,34 @@ LEAST_BYTES = 32
 _FINGERPRINT = b"releasegate: fingerprint of a key of people\0"
 
 
-def person_key(root: Path) -> bytes | None:
-    """Return the key that people are hashed with for the store in `root`, or None where none is named.
-
-    The key is the whole file, byte for byte. Raises UsageError if it cannot be read, lies inside the store,
-    is open to others or is too short.
-    """
+def person_key_path(root: Path) -> Path:
+    """Return where the key of people of the store in `root` is: as named, or beside the store."""
     chosen = os.environ.get(PERSON_KEY_VARIABLE)
-    if not chosen:
+    store = root.resolve()
+    return Path(chosen).resolve() if chosen else store.with_name(store.name + ".people.key")
+
+
+def make_person_key(root: Path) -> None:
+    """Make a key of people (mode 0600) where the store's has its place, if there is none yet."""
+    path = person_key_path(root)
+    if path.exists():
+        return
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(secrets.token_bytes(LEAST_BYTES))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def person_key(root: Path) -> bytes | None:
+    """Return the key that people are hashed with for the store in `root`, or None where there is none.
+
+    The key is the whole file, byte for byte. Raises UsageError if one that is named cannot be read, or if it
+    lies inside the store, is open to others or is too short.
+    """
+    path = person_key_path(root)
+    if not os.environ.get(PERSON_KEY_VARIABLE) and not path.exists():
         return None
-    path = Path(chosen).resolve()
     if path.is_relative_to(root.resolve()):
         raise UsageError(
             "the key of people lies inside the store, whose hashes it protects",
@@ -39,7 +58,7 @@ def person_key(root: Path) -> bytes | None:
         raise UsageError(
             f"the key of people cannot be read ({type(error).__name__})",
             where=str(path),
-            mend=f"Restore it, or unset {PERSON_KEY_VARIABLE} to keep no hashes of people.",
+            mend=f"Restore it, or name another place in {PERSON_KEY_VARIABLE}.",
         ) from None
     if stat.S_IMODE(mode) & 0o077:
         raise UsageError(
@@ -54,12 +73,23 @@ def person_key(root: Path) -> bytes | None:
     return key
 
 
-def hashed_people(key: bytes, column: str, identifiers: Iterable[str]) -> PersonHashes:
-    """Return the HMAC-SHA-256 of each distinct identifier, sorted, so that their order tells nothing.
+def hashed_people(key: bytes, column: str, rows: Iterable[tuple[str, int]]) -> PersonHashes:
+    """Return the HMAC-SHA-256 of each identifier with its class, sorted, so that their order tells nothing.
 
-    The fingerprint is of the key and the column, so that only hashes of one identifier are compared.
+    `rows` are pairs of an identifier and the number of its class; equal ones count once. The fingerprint is
+    of the key and the column, so that only hashes of one identifier are compared.
     """
-    distinct = set(identifiers)
-    hashes = sorted(hmac.digest(key, one.encode(), "sha256").hex() for one in distinct)
-    fingerprint = hmac.digest(key, _FINGERPRINT + column.encode(), "sha256").hex()
-    return PersonHashes(fingerprint, tuple(hashes))
+    found = sorted((person_hash(key, identifier), number) for identifier, number in set(rows))
+    return PersonHashes(
+        fingerprint_of(key, column), tuple(one for one, _ in found), tuple(number for _, number in found)
+    )
+
+
+def fingerprint_of(key: bytes, column: str) -> str:
+    """Return what tells hashes of this key and column from others, and nothing else."""
+    return hmac.digest(key, _FINGERPRINT + column.encode(), "sha256").hex()
+
+
+def person_hash(key: bytes, identifier: str) -> str:
+    """Return the HMAC-SHA-256 of an identifier in hexadecimal."""
+    return hmac.digest(key, identifier.encode(), "sha256").hex()

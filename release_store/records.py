@@ -107,10 +107,15 @@ class Revision:
 
 @dataclass(frozen=True)
 class PersonHashes:
-    """The keyed hashes of the people in one candidate, each once and sorted, and the key's fingerprint."""
+    """The keyed hashes of the people in one candidate, sorted, and the key's fingerprint.
+
+    `classes` are the numbers of the classes that they are in; a person with several rows is there once a
+    class. None for hashes that were kept before classes were.
+    """
 
     fingerprint: str
     hashes: tuple[str, ...]
+    classes: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)

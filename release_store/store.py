@@ -21,6 +21,7 @@ from release_store.locks import called, holder
 from release_store.names import check_series
 from release_store.people import people_in_common, read_people
 from release_store.permission import Act
+from release_store.person_key import make_person_key
 from release_store.public_files import candidate_folder, differing_files, kept_folder
 from release_store.records import (
     AuditEvent,
@@ -68,6 +69,7 @@ class ReleaseStore:
                 "is not an empty folder", where=str(root), mend="Choose another folder with --store."
             )
         key = keys.make_key(root)
+        make_person_key(root)
         check_can_keep(root)
         root.mkdir(parents=True, exist_ok=True, mode=0o700)
         for name in _FOLDERS:
@@ -398,6 +400,14 @@ class ReleaseStore:
         """
         with connect(self.root) as con:
             return read_people(con, candidate_id)
+
+    def earlier_people(self, series: str) -> list[PersonHashes | None]:
+        """Return the people of every release of a series, in the order of `earlier_classes`.
+
+        None where none are kept. Raises VerificationFailed if some are not those that it was staged with.
+        """
+        with connect(self.root) as con:
+            return [read_people(con, one.candidate_id) for one in queries.releases(con, series)]
 
     def people_in_common(self, candidate_id: str) -> PeopleInCommon | None:
         """Return how many of a candidate's people were in each earlier release; None if they are not kept."""

@@ -6,22 +6,32 @@ The tasks of a run and the reproduction of a release both call these, so that on
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from policy.model import ReleasePolicy
 from policy.period import periods_apart
-from release_store.records import EquivalenceClasses, Release
+from release_store.records import EquivalenceClasses, PersonHashes, Release
 from tasks.methods.base import BoundMethod
 from tasks.partitioning.constraints import constraints_of
 from tasks.preprocessing.prepare import prepare
 from tasks.recoding.generalize import published_frame
+from tasks.repair.followers import Followers, followers_of
 from tasks.repair.merge import repair
 from tasks.types import Partition, PreparedTable, Progress, Representation, SourceTable
 
 History = Sequence[tuple[Release, EquivalenceClasses]]
 """The earlier releases of a series with their classes, oldest first."""
+
+
+@dataclass(frozen=True)
+class People:
+    """The key that people are hashed with, and the people of each earlier release as they are kept."""
+
+    key: bytes | None
+    earlier: Sequence[PersonHashes | None]
 
 
 def leaves_of(
@@ -59,6 +69,7 @@ def repaired(
     history: History,
     period: str,
     progress: Progress,
+    followers: Followers | None = None,
 ) -> Partition:
     """Merge what earlier releases would undo; where the policy does not ask for it, nothing is changed."""
     if not policy.method.history_aware:
@@ -70,6 +81,7 @@ def repaired(
         [(release.release_id, classes) for release, classes in history],
         max_group_size=method.max_group_size,
         apart=periods_apart([release.period for release, _ in history], period, policy.period),
+        followers=followers,
         progress=progress,
     )
 
@@ -81,14 +93,19 @@ def composed(
     history: History,
     period: str,
     progress: Progress,
-) -> pd.DataFrame:
-    """Return the rows that a run over `source` would publish beside `history`, all stages in their order."""
+    people: People | None = None,
+) -> tuple[pd.DataFrame, PreparedTable, Partition]:
+    """Run all stages in their order over `source`, beside `history` and its people.
+
+    Return the rows that would be published, and the table and the groups that they come from.
+    """
     table = prepare(source, policy)
+    followers = None if people is None else followers_of(source, policy, people.key, people.earlier)
     where = method.represent(table, _part(progress, "representation"))
     leaves = leaves_of(table, where, method, policy, _part(progress, "partitioning"))
     groups = groups_of(table, where, leaves, method, policy, _part(progress, "aggregation"))
-    groups = repaired(table, groups, method, policy, history, period, _part(progress, "repair"))
-    return published_frame(table, groups, policy)
+    groups = repaired(table, groups, method, policy, history, period, _part(progress, "repair"), followers)
+    return published_frame(table, groups, policy), table, groups
 
 
 def _part(progress: Progress, name: str) -> Progress:

@@ -15,23 +15,17 @@ import numpy as np
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
 from tasks.recoding.generalize import generalized
-from tasks.risk.bitsets import ClassIndex, packed, places
-from tasks.risk.comparison import (
-    Allowed,
-    History,
-    allowed_values,
-    compared_attributes,
-    history_of,
-    narrowed,
-    pairwise_fails,
-)
-from tasks.risk.space import Boxes, Points, Space, boxes_of, distinct_rows, points_of, space_of
+from tasks.repair.followers import Followers
+from tasks.repair.judge import Judge
+from tasks.repair.nesting import nesting_of
+from tasks.risk.comparison import compared_attributes, history_of
+from tasks.risk.persons import follow
+from tasks.risk.space import Boxes, Space, boxes_of, points_of, space_of
 from tasks.types import BoolArray, FloatArray, IntArray, Partition, PreparedTable, Progress, no_progress
 from tasks.utility.ncp import Scale, scale_of
 
 TRIES = 384
 BATCH = 48
-ROWS = 512
 
 
 @dataclass
@@ -42,6 +36,7 @@ class _Groups:
     size: IntArray
     alive: BoolArray
     parent: IntArray
+    members: list[IntArray]
     domains: tuple[BoolArray, ...]  # of the space's values, those present in this table
 
 
@@ -53,11 +48,13 @@ def repair(
     *,
     max_group_size: int,
     apart: Sequence[tuple[int, int]] | None = None,
+    followers: Followers | None = None,
     progress: Progress = no_progress,
 ) -> Partition:
     """Return the partition with failing groups merged or, where no merge helps, suppressed (label -1).
 
-    `earlier` are the classes of the earlier releases, oldest first, `apart` as in `history_of`. The notes
+    `earlier` are the classes of the earlier releases, oldest first, `apart` as in `history_of`. With
+    `followers`, no person whom their hash joins with earlier classes stays narrowed either. The notes
     count merged and suppressed groups. Cost: failing groups times (groups + tried neighbours times
     earlier classes).
     """
@@ -68,16 +65,21 @@ def repair(
     if history is None or not attributes:
         return partition
     columns = [list(space.sensitive).index(name) for name in attributes]
-    judge = _Judge(history, points_of(table, space), columns, policy.privacy.l)
+    followed = follow(followers.hashes, followers.earlier, history) if followers else None
+    nesting = None
+    if followers and followed is not None:
+        nesting = nesting_of(table, followed, earlier, followers.earlier, space, attributes, policy.privacy.l)
+    judge = Judge(history, points_of(table, space), columns, policy.privacy.l, followed, nesting)
     groups = _Groups(
         boxes_of(classes, space),
         classes.size.copy(),
         np.ones(classes.n_classes, dtype=bool),
         np.arange(classes.n_classes),
+        _members(partition.labels, classes.n_classes),
         tuple(np.isin(values, table.domains.get(name, ())) for name, values in space.domains.items()),
     )
     measure = _Measure(scale_of(table, policy), space)
-    failing = np.flatnonzero(judge.fails(groups.boxes))
+    failing = np.flatnonzero(judge.fails(groups.boxes, groups.members))
     merged, hopeless = 0, []
     for done, group in enumerate(failing[np.argsort(groups.size[failing], kind="stable")].tolist()):
         progress(done / len(failing), f"{merged} of {len(failing)} failing groups merged")
@@ -117,6 +119,13 @@ def repair(
     return Partition(labels, notes)
 
 
+def _members(labels: IntArray, n_groups: int) -> list[IntArray]:
+    """Return the records of each group."""
+    kept = np.flatnonzero(labels >= 0)
+    order = kept[np.argsort(labels[kept], kind="stable")]
+    return np.split(order, np.cumsum(np.bincount(labels[kept], minlength=n_groups))[:-1])
+
+
 def _join(groups: _Groups, group: int, partner: int) -> None:
     """Make `partner` part of `group`."""
     merged = _merged(groups, group, np.array([partner]))
@@ -125,6 +134,7 @@ def _join(groups: _Groups, group: int, partner: int) -> None:
     for marks, joined in zip((*boxes.member, *boxes.present), (*merged.member, *merged.present), strict=True):
         marks[group] = joined[0]
     groups.size[group] += groups.size[partner]
+    groups.members[group] = np.concatenate([groups.members[group], groups.members[partner]])
     groups.alive[partner] = False
     groups.parent[groups.parent == partner] = group
 
@@ -151,9 +161,7 @@ def _merged(groups: _Groups, group: int, partners: IntArray) -> Boxes:
     )
 
 
-def _partner(
-    group: int, groups: _Groups, judge: _Judge, measure: _Measure, max_group_size: int
-) -> int | None:
+def _partner(group: int, groups: _Groups, judge: Judge, measure: _Measure, max_group_size: int) -> int | None:
     """Return the neighbour with which the group passes at least cost, or None."""
     others = np.flatnonzero(groups.alive)
     others = others[others != group]
@@ -172,10 +180,11 @@ def _partner(
     for first in range(0, len(tried), BATCH):
         part = tried[first : first + BATCH]
         boxes = merged.take(part)
-        passing = np.flatnonzero(~pairwise_fails(boxes, judge.history, judge.columns, judge.l_least))
-        for i in passing.tolist():
-            if not judge.narrows(boxes.take(np.array([i]))):
-                return int(others[part[i]])
+        for i in np.flatnonzero(~judge.fails_in_pairs(boxes)).tolist():
+            partner = int(others[part[i]])
+            members = np.concatenate([groups.members[group], groups.members[partner]])
+            if not judge.narrows(boxes.take(np.array([i])), members):
+                return partner
     return None
 
 
@@ -202,61 +211,3 @@ class _Measure:
             if n_values > 1 and weight > 0:
                 total += weight * np.where(covered > 1, np.minimum(covered / n_values, 1.0), 0.0)
         return total
-
-
-class _Judge:
-    """Tells which groups fail beside the earlier releases: pairwise, and over the whole history."""
-
-    def __init__(self, history: History, points: Points, columns: Sequence[int], l_least: int) -> None:
-        self.history = history
-        self.columns = columns
-        self.l_least = l_least
-        self._people = ClassIndex(_as_boxes(points, history.boxes))
-        self._allowed = allowed_values(points, history, columns)
-        self._alike = {c: _alike(self._allowed, c) for c in columns}
-
-    def fails(self, boxes: Boxes) -> BoolArray:
-        """Tell for each group whether it fails, (n,)."""
-        failing = np.zeros(len(boxes), dtype=bool)
-        for first in range(0, len(boxes), ROWS):
-            rows = np.arange(first, min(first + ROWS, len(boxes)))
-            failing[rows] = pairwise_fails(boxes.take(rows), self.history, self.columns, self.l_least)
-        for row in np.flatnonzero(~failing).tolist():
-            failing[row] = self.narrows(boxes.take(np.array([row])))
-        return failing
-
-    def narrows(self, box: Boxes) -> bool:
-        """Tell whether anybody inside one box is narrowed to fewer than l values by all releases together."""
-        inside = places(self._people.overlapping(box)[0])
-        for c in self.columns:
-            first, place = self._alike[c]
-            people = first[np.unique(place[inside])]
-            own = np.repeat(packed(box.present[c]), len(people), axis=0)
-            if narrowed(
-                own, self._allowed.masks[c][people], self._allowed.seen[c][people], self.l_least
-            ).any():
-                return True
-        return False
-
-
-def _as_boxes(points: Points, like: Boxes) -> Boxes:
-    """Return each person as a box of one point, so that those inside a class are found by bits."""
-    n = len(points)
-    unknown = np.isnan(points.numbers)
-    return Boxes(
-        np.where(unknown, -np.inf, points.numbers),
-        np.where(unknown, np.inf, points.numbers),
-        tuple(
-            codes[:, None] == np.arange(member.shape[1])
-            for codes, member in zip(points.codes.T, like.member, strict=True)
-        ),
-        np.zeros((n, len(like.member)), dtype=bool),
-        tuple(np.zeros((n, present.shape[1]), dtype=bool) for present in like.present),
-        np.zeros((n, len(like.present)), dtype=bool),
-    )
-
-
-def _alike(allowed: Allowed, column: int) -> tuple[IntArray, IntArray]:
-    """Return one person for each combination of allowed values, and each person's combination."""
-    masks = allowed.masks[column]
-    return distinct_rows([*masks.reshape(len(masks), -1).T, *allowed.seen[column].T])

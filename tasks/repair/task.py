@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from policy.model import ReleasePolicy
+from release_store.person_key import person_key
 from release_store.store import ReleaseStore
 from tasks.composition import repaired
 from tasks.methods.base import BoundMethod
+from tasks.repair.followers import followers_of
 from tasks.shielded import progress, stage
-from tasks.types import Partition, PreparedTable
+from tasks.types import Partition, PreparedTable, SourceTable
 
 
 @stage("repair: merge what earlier releases would undo")
 def repairing(
+    source: SourceTable,
     table: PreparedTable,
     groups: Partition,
     method: BoundMethod,
@@ -21,5 +24,7 @@ def repairing(
 ) -> Partition:
     """Return the groups that stand beside the history, or `groups` where the policy does not ask for it."""
     history = store.earlier_classes(policy.series) if policy.method.history_aware else []
+    people = store.earlier_people(policy.series) if policy.method.history_aware else []
+    followers = followers_of(source, policy, person_key(store.root), people)
     with progress("repair") as tell:
-        return repaired(table, groups, method, policy, history, period, tell)
+        return repaired(table, groups, method, policy, history, period, tell, followers)

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from policy.model import ReleasePolicy
-from release_store.records import EquivalenceClasses
+from release_store.records import EquivalenceClasses, PersonHashes
 from tasks.risk.comparison import Allowed, History, allowed_values, compared_attributes, history_of
 from tasks.risk.linkage import Links, draws, link
 from tasks.risk.space import Boxes, Points, Space, boxes_of, points_of, space_of
@@ -21,7 +21,9 @@ class Evidence:
 
     `files` are the staged files with the digests that they must have; `earlier` the classes of the
     earlier releases, oldest first; `apart` how many periods each lies before the candidate (`history_of`).
-    A run always has the `table`; a review of what was published long ago may have `recorded_rows` alone.
+    `people` are those of the candidate and `earlier_people` those of the earlier releases, where hashes are
+    kept. A run always has the `table`; a review of what was published long ago may have only
+    `recorded_rows`.
     """
 
     policy: ReleasePolicy
@@ -32,6 +34,8 @@ class Evidence:
     earlier: Sequence[tuple[str, EquivalenceClasses]]
     apart: Sequence[tuple[int, int]] | None = None
     recorded_rows: int | None = None
+    people: PersonHashes | None = None
+    earlier_people: Sequence[PersonHashes | None] = ()
 
     @property
     def source(self) -> PreparedTable:

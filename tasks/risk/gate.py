@@ -11,7 +11,7 @@ from time import perf_counter
 
 from policy.model import ReleasePolicy
 from release_store.records import GateResult, Verdict
-from tasks.risk import history_gates, integrity, measured, models
+from tasks.risk import history_gates, integrity, measured, models, person_gates
 from tasks.risk.evidence import Evidence
 from tasks.types import Progress, no_progress
 
@@ -21,6 +21,10 @@ NO_SOURCE = "needs the source, which is not at hand"
 
 def _always(_policy: ReleasePolicy) -> bool:
     return True
+
+
+def _followed(policy: ReleasePolicy) -> bool:
+    return policy.roles.key is not None and policy.gates.person.compare
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,8 @@ GATES: dict[str, Gate] = {
     "sadr": Gate(measured.sadr_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.sadr)),
     "pairwise": Gate(history_gates.pairwise_gate),
     "whole_history": Gate(history_gates.whole_history_gate, needs_source=True),
+    "person": Gate(person_gates.person_gate, asked_by=_followed),
+    "person_difference": Gate(person_gates.person_difference_gate, asked_by=_followed),
     "suppression": Gate(measured.suppression_gate),
     "ncp": Gate(measured.ncp_gate, needs_source=True),
 }

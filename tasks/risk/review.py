@@ -13,7 +13,7 @@ from pathlib import Path
 from policy.errors import VerificationFailed
 from policy.model import ReleasePolicy
 from policy.period import periods_apart
-from release_store.records import EquivalenceClasses, GateResult, Verdict
+from release_store.records import EquivalenceClasses, GateResult, PersonHashes, Verdict
 from tasks.risk.evidence import Evidence
 from tasks.risk.gate import GATES, Gate, asked_gates, assess, unmeasured
 from tasks.risk.published import read_classes
@@ -32,6 +32,7 @@ class Publication:
     n_source: int | None
     unreadable: str = ""  # why it cannot
     kept_classes: EquivalenceClasses | None = None  # the history's, where no policy tells how to read them
+    people: PersonHashes | None = None
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,18 @@ def review(
             table = table_of(one, by)
             files = dict(one.files)
             apart = periods_apart(before, one.period, by.period)
-            evidence = Evidence(by, table, judged, one.folder, files, tuple(earlier), apart, one.n_source)
+            evidence = Evidence(
+                by,
+                table,
+                judged,
+                one.folder,
+                files,
+                tuple(earlier),
+                apart,
+                one.n_source,
+                one.people,
+                [each.people for each in publications[:number]],
+            )
             found.append(Review(one, by, table is not None, assess(evidence, gates, tell).results))
         earlier.append((one.release_id, classes))
     return found

@@ -171,12 +171,33 @@ def equal_cells(one: EquivalenceClasses, other: EquivalenceClasses) -> int | Non
     """
     if set(one.intervals) != set(other.intervals) or set(one.sets) != set(other.sets):
         return None
+    return len(np.intersect1d(*_cells_numbered(one, other)))
+
+
+def with_equal_cells(wanted: EquivalenceClasses, among: EquivalenceClasses) -> IntArray:
+    """Return for each class of `wanted` the last of `among` that has its cells, or -1, (n_classes,)."""
+    mine, theirs = _cells_numbered(wanted, among)
+    found = np.full(int(max(mine.max(initial=-1), theirs.max(initial=-1))) + 1, -1, dtype=np.int64)
+    found[theirs] = np.arange(len(theirs))
+    return np.asarray(found[mine])
+
+
+def _cells_numbered(one: EquivalenceClasses, other: EquivalenceClasses) -> tuple[IntArray, IntArray]:
+    """Number the distinct cells of two releases' classes; a set that is `*` has every value of both."""
     space = space_of([one, other])
     both = concatenated([boxes_of(one, space), boxes_of(other, space)])
     bits = [np.packbits(member, axis=1) for member in both.member]
     columns = [*both.low.T, *both.high.T, *both.whole.T, *(column for each in bits for column in each.T)]
     _, place = distinct_rows(columns)
-    return len(np.intersect1d(place[: one.n_classes], place[one.n_classes :]))
+    return place[: one.n_classes], place[one.n_classes :]
+
+
+def counts_of(classes: EquivalenceClasses, attribute: str, values: Sequence[str]) -> IntArray:
+    """Return how often each of `values`, which must be all, stands in each class, (n, values)."""
+    rank = {value: i for i, value in enumerate(values)}
+    out = np.zeros((classes.n_classes, len(values)), dtype=np.int64)
+    out[:, [rank[value] for value in classes.sensitive_values[attribute]]] = classes.counts[attribute]
+    return out
 
 
 def _spread(marks: BoolArray, values: tuple[str, ...], domain: tuple[str, ...]) -> BoolArray:

@@ -24,7 +24,18 @@ def risk_gate(
     history = store.earlier_classes(policy.series)
     earlier = [(release.release_id, found) for release, found in history]
     apart = periods_apart([release.period for release, _ in history], candidate.period, policy.period)
-    evidence = Evidence(policy, table, classes, candidate.folder, candidate.files, earlier, apart)
+    people, earlier_people = store.people(candidate.candidate_id), store.earlier_people(policy.series)
+    evidence = Evidence(
+        policy,
+        table,
+        classes,
+        candidate.folder,
+        candidate.files,
+        earlier,
+        apart,
+        people=people,
+        earlier_people=earlier_people,
+    )
     with progress("risk gate") as tell:
         report = assess(evidence, progress=tell)
     needed = policy.approval.approvers

@@ -2,22 +2,52 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from policy.errors import StoreError
 from policy.model import ReleasePolicy
 from release_store.person_key import hashed_people
-from release_store.records import PersonHashes
-from tasks.types import IntArray, SourceTable
+from release_store.records import EquivalenceClasses, PersonHashes
+from tasks.recoding.generalize import counted, generalized
+from tasks.risk.space import counts_of, with_equal_cells
+from tasks.types import IntArray, PreparedTable, SourceTable
 
 
 def people_of(
-    source: SourceTable, labels: IntArray, policy: ReleasePolicy, key: bytes | None
+    source: SourceTable, classes: IntArray, policy: ReleasePolicy, key: bytes | None
 ) -> PersonHashes | None:
-    """Return the hashes of the people whose records are published: those whose label (n,) is not negative.
+    """Return the hashes of the people whose records are published, with the class (n,) of each record.
 
-    None without a key, or where the policy names no column that tells whom a row is about. A row whose
-    identifier is missing is nobody's. O(n) hashes, and one sort.
+    A record of class -1 is not published. None without a key, or where the policy names no column that tells
+    whom a row is about. A row whose identifier is missing is nobody's. O(n) hashes, and one sort.
     """
     column = policy.roles.key
     if key is None or column is None:
         return None
-    identifiers = source.frame[column].to_numpy(dtype=object)[labels >= 0]
-    return hashed_people(key, column, (one for one in identifiers if isinstance(one, str)))
+    identifiers = source.frame[column].to_numpy(dtype=object)
+    published = zip(identifiers[classes >= 0], classes[classes >= 0].tolist(), strict=True)
+    return hashed_people(key, column, (row for row in published if isinstance(row[0], str)))
+
+
+def class_numbers(
+    table: PreparedTable, labels: IntArray, policy: ReleasePolicy, published: EquivalenceClasses
+) -> IntArray:
+    """Return the published class of each record, (n,), -1 for those that are left out.
+
+    `published` are the classes read back from the staged file, by whose numbers every later reader knows
+    them. Raises StoreError unless the records, so placed, have the sizes and the sensitive values of those
+    classes. O(n) a column.
+    """
+    found = with_equal_cells(generalized(table, labels, policy), published)
+    number = np.where(labels >= 0, found[np.maximum(labels, 0)] if len(found) else -1, -1)
+    kept = np.flatnonzero(labels >= 0)
+    placed = bool((number[kept] >= 0).all()) and np.array_equal(
+        np.bincount(number[kept], minlength=published.n_classes), published.size
+    )
+    for i, name in enumerate(table.sensitive_names if placed else ()):
+        values = [*dict.fromkeys([*table.sensitive_values[name], *published.sensitive_values[name]])]
+        counts = counted(number[kept], table.sensitive[kept, i], published.n_classes, len(values))
+        placed &= np.array_equal(counts, counts_of(published, name, values))
+    if not placed:
+        raise StoreError("the staged classes are not those of the records: people cannot be placed in them")
+    return number

@@ -60,7 +60,7 @@ def rows_of(period: str) -> pd.DataFrame:
 
 def people_in(*names: str) -> PersonHashes:
     """Return the keyed hashes of some people."""
-    return hashed_people(PERSON_KEY, "person", names)
+    return hashed_people(PERSON_KEY, "person", [(name, 0) for name in names])
 
 
 def staged(

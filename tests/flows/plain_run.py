@@ -7,17 +7,18 @@ from pathlib import Path
 from policy.load import load_policy, policy_digest, policy_document
 from policy.period import periods_apart
 from release_store.canonical import utc_now
+from release_store.person_key import person_key
 from release_store.public_files import candidate_folder
 from release_store.publication import publish
 from release_store.records import CandidateRecord, CandidateState
 from release_store.store import ReleaseStore
-from tasks.composition import composed
+from tasks.composition import People, composed
 from tasks.intake.read import read_table
 from tasks.methods.registry import bound_method
-from tasks.preprocessing.prepare import prepare
 from tasks.risk.evidence import Evidence
 from tasks.risk.gate import assess
 from tasks.risk.published import read_classes
+from tasks.staging.people import class_numbers, people_of
 from tasks.staging.stage import stage
 from tasks.types import no_progress
 
@@ -26,11 +27,13 @@ def run(store: ReleaseStore, policy_file: Path, table_file: Path, period: str, b
     """Publish a period's table if its gates pass; return the release's id, or the blocked candidate's."""
     policy = load_policy(policy_file)
     source = read_table(policy, input_path=table_file, period=period, base=policy_file.parent)
-    table = prepare(source, policy)
     history = store.earlier_classes(policy.series)
     earlier = [(release.release_id, classes) for release, classes in history]
     apart = periods_apart([release.period for release, _ in history], period, policy.period)
-    frame = composed(source, policy, bound_method(policy), history, period, no_progress)
+    earlier_people, key = store.earlier_people(policy.series), person_key(store.root)
+    frame, table, groups = composed(
+        source, policy, bound_method(policy), history, period, no_progress, People(key, earlier_people)
+    )
     last = store.last_release_of(policy.series, period)
     candidate_id = store.next_candidate_id(policy.series, period)
     made = stage(
@@ -41,6 +44,8 @@ def run(store: ReleaseStore, policy_file: Path, table_file: Path, period: str, b
         folder=candidate_folder(store.root, candidate_id),
         n_source=table.n_records,
     )
+    classes = read_classes(made.folder / "data.parquet", policy)
+    people = people_of(source, class_numbers(table, groups.labels, policy, classes), policy, key)
     record = CandidateRecord(
         candidate_id=candidate_id,
         series=policy.series,
@@ -70,9 +75,21 @@ def run(store: ReleaseStore, policy_file: Path, table_file: Path, period: str, b
         n_rows=made.n_source,
         n_columns=source.frame.shape[1],
         files=made.files,
+        people=people,
     )
-    classes = read_classes(made.folder / "data.parquet", policy)
-    report = assess(Evidence(policy, table, classes, made.folder, made.files, earlier, apart))
+    report = assess(
+        Evidence(
+            policy,
+            table,
+            classes,
+            made.folder,
+            made.files,
+            earlier,
+            apart,
+            people=people,
+            earlier_people=earlier_people,
+        )
+    )
     to = CandidateState.APPROVED if report.passed else CandidateState.BLOCKED
     store.record_gates(candidate_id, report.results, to=to, actor=by)
     if not report.passed:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from front_desk import N_ROWS, Desk, people
 
-from release_store.person_key import PERSON_KEY_VARIABLE, hashed_people
+from release_store.person_key import PERSON_KEY_VARIABLE, fingerprint_of
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
 Capture = pytest.CaptureFixture[str]
@@ -24,13 +25,23 @@ def key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_people_are_counted_from_the_first_release_with_a_key_on(
+def by_person(capsys: Capture) -> dict[str, Any]:
+    (found,) = [one for one in json.loads(capsys.readouterr().out)["gates"] if one["gate"] == "person"]
+    return dict(found)
+
+
+def test_people_are_followed_from_the_first_release_with_a_key_on(
     published: Desk, key: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk = published
-    assert desk.run(desk.policy(), desk.table(seed=1), "2026Q2") == 0
+    assert desk.run(desk.policy(), desk.table(seed=1), "2026Q2", "ann", "--json") == 4
+    told = "cannot follow people into clinic-2026Q1-r1: its people are hashed with another key, "
+    assert told in by_person(capsys)["detail"]
+    accepted = {"person": {"without": ["clinic-2026Q1-r1"]}}
+    assert desk.run(desk.policy(gates=accepted), desk.table(seed=1), "2026Q2", "ann", "--json") == 0
+    assert "not compared by person, as the policy says: clinic-2026Q1-r1" in by_person(capsys)["detail"]
     later = people(1).assign(person=[f"p{i:05d}" for i in range(100, 100 + N_ROWS)])
-    waits = desk.policy("waits.yaml", approval={"approvers": 1})
+    waits = desk.policy("waits.yaml", approval={"approvers": 1}, gates=accepted)
     later.to_csv(desk.folder / "later.csv", index=False)
     assert desk.run(waits, desk.folder / "later.csv", "2026Q3") == 5
     # Whoever approves has neither the table nor the key.
@@ -43,7 +54,7 @@ def test_people_are_counted_from_the_first_release_with_a_key_on(
     left_out = [N_ROWS - one.summary["n_published"] for one in desk.store.releases("clinic")]
     assert left_out == [0, 0, 0]
     assert found == {
-        "key": hashed_people(KEY, "person", []).fingerprint,
+        "key": fingerprint_of(KEY, "person"),
         "n": N_ROWS,
         "earlier": [
             {"release": "clinic-2026Q1-r1", "in_common": None},
@@ -54,7 +65,7 @@ def test_people_are_counted_from_the_first_release_with_a_key_on(
     told = "400 kept as keyed hashes; clinic-2026Q1-r1 cannot be compared; 300 were in clinic-2026Q2-r1"
     assert f"people  {told}\n" in capsys.readouterr().out
     assert desk.say("show", "clinic-2026Q1-r1", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["people"] is None
+    assert json.loads(capsys.readouterr().out)["people"]["key"] != fingerprint_of(KEY, "person")
     assert desk.say("verify") == 0
 
 

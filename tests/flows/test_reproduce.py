@@ -65,7 +65,12 @@ def test_what_does_not_come_out_is_told(
 ) -> None:
     """A method that draws otherwise than it did, and a DuckDB of another version."""
     composed = flows.reproduce.composed
-    monkeypatch.setattr(flows.reproduce, "composed", lambda *a: composed(*a).sample(frac=1, random_state=1))
+
+    def shuffled(*given: Any) -> Any:
+        frame, *more = composed(*given)
+        return frame.sample(frac=1, random_state=1), *more
+
+    monkeypatch.setattr(flows.reproduce, "composed", shuffled)
     versions = flows.reproduce.software_versions()
     monkeypatch.setattr(flows.reproduce, "software_versions", lambda: {**versions, "duckdb": "9.9"})
     assert reproduce(published, RELEASE, "people.csv", "--json") == 6

@@ -18,7 +18,13 @@ from release_store import connection, publication
 from release_store import people as module
 from release_store.connection import DATABASE, connect
 from release_store.people import statement_of
-from release_store.person_key import PERSON_KEY_VARIABLE, hashed_people, person_key
+from release_store.person_key import (
+    PERSON_KEY_VARIABLE,
+    hashed_people,
+    make_person_key,
+    person_key,
+    person_key_path,
+)
 from release_store.records import CandidateState, PersonHashes
 from release_store.store import ReleaseStore
 from release_store.verification import verify
@@ -27,7 +33,8 @@ KEY, OTHER_KEY = b"k" * 32, b"o" * 32
 
 
 def people(*names: str, key: bytes = KEY) -> PersonHashes:
-    return hashed_people(key, "person", names)
+    """Everybody in the first class."""
+    return hashed_people(key, "person", [(name, 0) for name in names])
 
 
 def change(store: ReleaseStore, *statements: str) -> None:
@@ -57,10 +64,17 @@ def test_a_person_is_the_hmac_of_the_identifier_once_and_in_no_order_of_the_tabl
         )
     )
     assert found.fingerprint not in found.hashes
+    assert found.classes == (0, 0, 0)
+
+
+def test_a_person_with_several_rows_is_there_once_a_class() -> None:
+    found = hashed_people(KEY, "person", [("ann", 2), ("ann", 0), ("ann", 2)])
+    assert len(set(found.hashes)) == 1
+    assert found.classes == (0, 2)
 
 
 def test_the_fingerprint_is_of_the_key_and_the_column() -> None:
-    same = {hashed_people(KEY, "person", names).fingerprint for names in (["ann"], ["bob", "cid"], [])}
+    same = {people(*names).fingerprint for names in (["ann"], ["bob", "cid"], [])}
     others = {
         hashed_people(OTHER_KEY, "person", []).fingerprint,
         hashed_people(KEY, "number", []).fingerprint,
@@ -71,7 +85,18 @@ def test_the_fingerprint_is_of_the_key_and_the_column() -> None:
 
 def test_without_a_file_there_is_no_key(store: ReleaseStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(PERSON_KEY_VARIABLE, raising=False)
+    person_key_path(store.root).unlink()
     assert person_key(store.root) is None
+
+
+def test_a_new_store_has_a_key_beside_it(store: ReleaseStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(PERSON_KEY_VARIABLE, raising=False)
+    path = store.root.with_name(store.root.name + ".people.key")
+    assert person_key(store.root) == path.read_bytes()
+    assert len(path.read_bytes()) == 32
+    assert path.stat().st_mode & 0o777 == 0o600
+    make_person_key(store.root)
+    assert person_key(store.root) == path.read_bytes()
 
 
 def test_the_key_is_the_file_byte_for_byte(
@@ -126,7 +151,7 @@ def test_they_are_kept_from_staging_to_publication_and_every_event_says_so(store
     with connect(store.root) as con:
         statement = statement_of(con, record.candidate_id)
     hashes = people("ann", "bob").hashes
-    lines = "".join(hashlib.sha256(one.encode()).hexdigest() for one in hashes)
+    lines = "".join(hashlib.sha256(f"{one} 0".encode()).hexdigest() for one in hashes)
     assert statement == {
         "key": people().fingerprint,
         "n": 2,
@@ -250,7 +275,9 @@ HASH = "0" * 64
         "DELETE FROM person_key",
         "UPDATE person_key SET fingerprint = 'x'",
         "INSERT INTO person_key SELECT * FROM person_key",
-        f"INSERT INTO person_hash VALUES ('clinic-2024-c1', '{HASH}')",
+        f"INSERT INTO person_hash VALUES ('clinic-2024-c1', '{HASH}', 0)",
+        "UPDATE person_hash SET class = 1 WHERE rowid = (SELECT max(rowid) FROM person_hash)",
+        "UPDATE person_hash SET class = NULL",
         "INSERT INTO person_hash SELECT * FROM person_hash",
         "UPDATE person_hash SET candidate_id = 'clinic-2025-c1'",
     ],
@@ -275,7 +302,7 @@ def test_all_of_them_dropped_or_invented_are_found(store: ReleaseStore) -> None:
         "DELETE FROM person_key",
         "DELETE FROM person_hash",
         *(
-            f"INSERT INTO person_hash VALUES ('{one}', '{HASH}')"
+            f"INSERT INTO person_hash VALUES ('{one}', '{HASH}', 0)"
             for one in ("clinic-2025-c1", "clinic-2026-c1", "none")
         ),
     )

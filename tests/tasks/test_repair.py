@@ -29,6 +29,7 @@ from release_store.records import Verdict
 from tasks.methods.registry import bound_method
 from tasks.partitioning.constraints import constraints_of
 from tasks.recoding.generalize import generalized
+from tasks.repair import judge as judging
 from tasks.repair import merge
 from tasks.repair.merge import repair
 from tasks.risk.history_gates import pairwise_gate, whole_history_gate
@@ -195,13 +196,13 @@ def test_small_batches_of_neighbours_make_sound_releases_too(rows: list[Any], be
     table, other = prepared(policy, rows), prepared(policy, before)
     earlier = [("r1", generalized(other, anonymized(other, policy).labels, policy))]
     groups = anonymized(table, policy)
-    sizes = merge.BATCH, merge.ROWS
+    sizes = merge.BATCH, judging.ROWS
     whole = repair(table, groups, policy, earlier, max_group_size=6)
-    merge.BATCH, merge.ROWS = 1, 1
+    merge.BATCH, judging.ROWS = 1, 1
     try:
         parts = repair(table, groups, policy, earlier, max_group_size=6)
     finally:
-        merge.BATCH, merge.ROWS = sizes
+        merge.BATCH, judging.ROWS = sizes
     assert whole.labels.tolist() == parts.labels.tolist()
     assert whole.notes == parts.notes
 

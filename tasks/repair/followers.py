@@ -1,0 +1,32 @@
+"""Whom hashes follow from earlier releases into the table that is being prepared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from policy.model import ReleasePolicy
+from release_store.person_key import fingerprint_of, person_hash
+from release_store.records import PersonHashes
+from tasks.risk.persons import joinable
+from tasks.types import SourceTable
+
+
+@dataclass(frozen=True)
+class Followers:
+    """Each record's person as a hash (None: nobody), and the people of each earlier release, oldest first."""
+
+    hashes: Sequence[str | None]
+    earlier: Sequence[PersonHashes | None]
+
+
+def followers_of(
+    source: SourceTable, policy: ReleasePolicy, key: bytes | None, earlier: Sequence[PersonHashes | None]
+) -> Followers | None:
+    """Return who can be followed; None without a key, or where the policy follows nobody. O(n) hashes."""
+    column = policy.roles.key
+    if key is None or column is None or not policy.gates.person.compare:
+        return None
+    identifiers = source.frame[column].to_numpy(dtype=object)
+    hashes = [person_hash(key, one) if isinstance(one, str) else None for one in identifiers]
+    return Followers(hashes, joinable(fingerprint_of(key, column), earlier))
