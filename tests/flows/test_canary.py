@@ -289,8 +289,8 @@ FRAME = pd.DataFrame({"name": ["cnryname1"], "phone": [PHONE + 7]})
         base64.b64encode(b"some text and cnryname1"),
         base64.urlsafe_b64encode(pickle.dumps(FRAME)),
         json.dumps({"result": base64.b64encode(pickle.dumps(ValueError("cnryname1"))).decode()}).encode(),
-        gzip.compress(b"cnryname1" * 5),
-        b"junk" + base64.b64encode(gzip.compress(pickle.dumps(FRAME))) + b"|",
+        gzip.compress(b"cnryname1" * 5, mtime=0),
+        b"junk" + base64.b64encode(gzip.compress(pickle.dumps(FRAME), mtime=0)) + b"|",
     ],
     ids=["plain", "base64", "pickle", "json", "gzip", "all of them"],
 )

@@ -1,0 +1,376 @@
+"""People who are followed over the releases by a keyed hash: by hand, and against plain loops."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small import Published, anonymized, prepared, published, small_policy, source_of
+
+from policy.errors import StoreError
+from policy.model import ReleasePolicy
+from release_store.person_key import hashed_people
+from release_store.records import EquivalenceClasses, GateResult, PersonHashes, Verdict
+from tasks.repair.followers import followers_of
+from tasks.repair.merge import repair
+from tasks.risk.comparison import history_of
+from tasks.risk.evidence import Evidence
+from tasks.risk.gate import GATES, asked_gates, assess
+from tasks.risk.person_nesting import nested_by_people, undone
+from tasks.risk.persons import follow
+from tasks.risk.space import space_of
+from tasks.staging.people import class_numbers, people_of
+
+KEY = b"k" * 32
+AGE = {"age": {"type": "integer", "bounds": [0, 100]}}
+ILLNESS = {"illness": {"stability": "stable"}}
+POLICY = small_policy(AGE, ILLNESS, roles={"key": "person"})
+BY_PERSON = ("person", "person_difference")
+
+
+class Told:
+    """A table of (person, age, illness) as it would be published with these groups, and its people."""
+
+    def __init__(
+        self, folder: Path, rows: list[tuple[Any, ...]], labels: list[int], policy: ReleasePolicy
+    ) -> None:
+        self.rows, self.policy = rows, policy
+        table = prepared(policy, rows)
+        self.made: Published = published(policy, table, labels, folder)
+        numbers = class_numbers(table, np.array(labels), policy, self.made.classes)
+        self.people = people_of(source_of(policy, rows), numbers, policy, KEY)
+
+    def evidence(self, *earlier: Told) -> Evidence:
+        found = self.made.evidence(*(one.made for one in earlier))
+        return replace(found, people=self.people, earlier_people=[one.people for one in earlier])
+
+    def verdicts(self, *earlier: Told) -> dict[str, Verdict]:
+        return {one.gate: one.verdict for one in assess(self.evidence(*earlier)).results}
+
+    def asked(self, gate: str, *earlier: Told) -> GateResult:
+        return asked(gate, self.evidence(*earlier))
+
+
+def asked(gate: str, evidence: Evidence) -> GateResult:
+    (result,) = assess(evidence, {gate: GATES[gate]}).results
+    return result
+
+
+def told(folder: Path, text: str, policy: ReleasePolicy = POLICY) -> Told:
+    """`ann 30 flu, bob 31 hiv / cid 60 flu, ...`: one class before each stroke and after the last."""
+    rows: list[tuple[Any, ...]] = []
+    labels: list[int] = []
+    for label, group in enumerate(text.split("/")):
+        for record in group.split(","):
+            person, age, illness = record.split()
+            rows.append((None if person == "-" else person, float(age), illness))
+            labels.append(label)
+    folder.mkdir(exist_ok=True)
+    return Told(folder / f"release-{len(list(folder.iterdir()))}", rows, labels, policy)
+
+
+# Ann is 30 and in {flu, hiv}; a year later the register has her as 70, in {flu, cough}: she has flu.
+BEFORE = "ann 30 flu, bob 31 hiv / cid 70 cough, dan 71 asthma"
+APART = "ann 30 flu, bob 31 hiv / cid 80 cough, dan 81 asthma"
+AFTER = "ann 70 flu, eve 71 cough / bob 30 hiv, fay 31 flu"
+
+
+def test_whom_cells_lose_is_pinned_by_person_alone(tmp_path: Path) -> None:
+    first, second = (told(tmp_path, text) for text in (BEFORE, AFTER))
+    # 30-31: {flu, hiv} beside {flu, hiv}; 70-71: {cough, asthma} beside {flu, cough}: cough, for nobody.
+    verdicts = second.verdicts(first)
+    assert [name for name, verdict in verdicts.items() if verdict is Verdict.FAIL] == [
+        "pairwise",
+        "whole_history",
+        "person",
+    ]
+    # With the elderly of the first release apart by age, only the person tells.
+    first = told(tmp_path, APART)
+    verdicts = second.verdicts(first)
+    assert [name for name, verdict in verdicts.items() if verdict is not Verdict.PASS] == ["person"]
+    result = second.asked("person", first)
+    assert (result.value, result.threshold) == (1, 0)
+    assert result.witness == {"illness": {"failing_classes": 1, "failures": 1, "candidate_class": 1}}
+    assert "2 of 4 people over 1 of 1 earlier releases" in result.detail
+    assert "ann" not in str(result)
+
+
+def test_three_releases_pin_whom_no_two_do(tmp_path: Path) -> None:
+    first = told(tmp_path, "ann 10 a, bob 11 b, cid 12 c")
+    second = told(tmp_path, "ann 40 a, eve 41 b, fay 42 d")
+    third = told(tmp_path, "ann 80 a, gus 81 c, hal 82 d")
+    assert third.asked("person", first).verdict is Verdict.PASS
+    assert third.asked("person", second).verdict is Verdict.PASS
+    assert third.asked("person", first, second).verdict is Verdict.FAIL
+
+
+def test_newcomers_among_known_people_are_told_by_their_difference_alone(tmp_path: Path) -> None:
+    first = told(tmp_path, "ann 10 flu, bob 11 flu, cid 12 hiv / gus 90 flu, hal 91 hiv")
+    second = told(tmp_path, "ann 50 flu, bob 51 flu, cid 52 hiv, dan 53 hiv / eve 10 flu, fay 12 hiv")
+    verdicts = second.verdicts(first)
+    assert [name for name, verdict in verdicts.items() if verdict is not Verdict.PASS] == [
+        "person_difference"
+    ]
+    result = second.asked("person_difference", first)
+    assert result.witness["illness"] == {
+        "failures": 1,
+        "candidate_class": 1,
+        "earlier_release": "release-1",
+        "earlier_class": 0,
+    }
+    # Two newcomers with different illnesses tell nothing of either.
+    second = told(tmp_path, "ann 50 flu, bob 51 flu, cid 52 hiv, dan 53 hiv, eve 54 flu")
+    assert second.asked("person_difference", first).verdict is Verdict.PASS
+    # And the other way round: whoever left had hiv.
+    second = told(tmp_path, "ann 50 flu, bob 51 flu")
+    assert second.asked("person_difference", first).verdict is Verdict.FAIL
+    # A row of nobody in the class: who is in it is not known.
+    second = told(tmp_path, "ann 50 flu, bob 51 flu, cid 52 hiv, - 53 hiv")
+    assert second.asked("person_difference", first).verdict is Verdict.PASS
+
+
+def test_the_same_people_with_the_same_values_are_safe(tmp_path: Path) -> None:
+    first, second = (
+        told(tmp_path, "ann 10 flu, bob 11 flu, cid 12 hiv / dan 50 flu, eve 51 hiv") for _ in range(2)
+    )
+    assert set(second.verdicts(first).values()) == {Verdict.PASS}
+
+
+def test_a_person_with_two_rows_is_held_to_both(tmp_path: Path) -> None:
+    first = told(tmp_path, "ann 10 a, bob 11 b, cid 12 c / ann 40 a, dan 41 b, eve 42 d")
+    second = told(tmp_path, "ann 80 a, fay 81 c, gus 82 d")
+    assert second.asked("person", first).verdict is Verdict.FAIL
+
+
+def test_without_hashes_the_verdict_is_unknown_also_for_a_first_release(tmp_path: Path) -> None:
+    first, second = (told(tmp_path, text) for text in (BEFORE, AFTER))
+    for gate in BY_PERSON:
+        result = asked(gate, replace(second.evidence(first), people=None))
+        assert (result.verdict, result.value) == (Verdict.UNKNOWN, None)
+        assert "make a key of people" in result.detail
+        assert asked(gate, replace(first.evidence(), people=None)).verdict is Verdict.UNKNOWN
+        assert first.asked(gate).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (None, "no hashes of its people are kept"),
+        ({"fingerprint": "another"}, "its people are hashed with another key, or by another column"),
+        ({"classes": None}, "its people were kept without their classes"),
+    ],
+)
+def test_a_release_whose_people_cannot_be_joined_blocks_until_the_policy_names_it(
+    tmp_path: Path, change: dict[str, Any] | None, why: str
+) -> None:
+    first, second = told(tmp_path, "ann 10 a, bob 11 b"), told(tmp_path, "ann 10 a, bob 11 b")
+    assert first.people is not None
+    strange = None if change is None else replace(first.people, **change)
+    evidence = replace(second.evidence(first), earlier_people=[strange])
+    for gate in BY_PERSON:
+        result = asked(gate, evidence)
+        assert result.verdict is Verdict.UNKNOWN
+        assert f"cannot follow people into release-1: {why}" in result.detail
+        accepting = small_policy(
+            AGE, ILLNESS, roles={"key": "person"}, gates={"person": {"without": ["release-1"]}}
+        )
+        result = asked(gate, replace(evidence, policy=accepting))
+        assert result.verdict is Verdict.PASS
+        assert "not compared by person, as the policy says: release-1" in result.detail
+        assert "over 0 of 1 earlier releases" in result.detail
+
+
+def test_people_in_classes_that_nobody_published_are_no_pass(tmp_path: Path) -> None:
+    first = told(tmp_path, "ann 10 a, bob 11 b / cid 50 a, dan 51 b")
+    assert first.people is not None
+    for classes, why in (((0, 0, 0, 1), "more people are in a class"), ((0, 0, 1, 2), "do not hold")):
+        result = asked("person", replace(first.evidence(), people=replace(first.people, classes=classes)))
+        assert result.verdict is Verdict.UNKNOWN
+        assert why in result.detail
+    second = told(tmp_path, "ann 10 a, bob 11 b")
+    wrong = replace(first.people, classes=(0, 0, 1, 7))
+    result = asked("person", replace(second.evidence(first), earlier_people=[wrong]))
+    assert result.verdict is Verdict.ERROR
+
+
+def test_a_policy_may_follow_nobody() -> None:
+    without_key = small_policy(AGE, ILLNESS)
+    left_out = small_policy(AGE, ILLNESS, roles={"key": "person"}, gates={"person": {"compare": False}})
+    assert set(BY_PERSON) <= set(asked_gates(POLICY))
+    for policy in (without_key, left_out):
+        assert not set(BY_PERSON) & set(asked_gates(policy))
+    assert followers_of(source_of(left_out, [("ann", 1.0, "a")]), left_out, KEY, []) is None
+    assert followers_of(source_of(POLICY, [("ann", 1.0, "a")]), POLICY, None, []) is None
+
+
+def test_records_that_are_not_those_of_the_file_are_not_placed(tmp_path: Path) -> None:
+    first = told(tmp_path, "ann 10 a, bob 11 b / cid 50 a, dan 51 b")
+    for rows, labels in (
+        ([*first.rows[:3], ("dan", 51.0, "c")], [0, 0, 1, 1]),
+        ([*first.rows[:3], ("dan", 52.0, "b")], [0, 0, 1, 1]),
+        (first.rows, [0, 0, -1, -1]),
+        ([*first.rows, ("eve", 50.0, "a")], [0, 0, 1, 1, 1]),
+    ):
+        with pytest.raises(StoreError, match="cannot be placed"):
+            class_numbers(prepared(POLICY, rows), np.array(labels), POLICY, first.made.classes)
+
+
+# Against plain loops ---------------------------------------------------------------------------------
+
+Row = tuple[str, int, str]
+people_strategy = st.lists(
+    st.tuples(st.sampled_from("abcdefg"), st.integers(0, 2), st.sampled_from("xyz")), min_size=1, max_size=9
+)
+
+
+def release_of(
+    rows: list[Row],
+) -> tuple[EquivalenceClasses, PersonHashes, list[Row]]:
+    """A release of rows (person, class, value); classes without a row are left out, and numbered anew."""
+    there = sorted({number for _, number, _ in rows})
+    rows = [(person, there.index(number), value) for person, number, value in rows]
+    counts = np.zeros((len(there), 3), dtype=np.int64)
+    for _, number, value in rows:
+        counts[number, "xyz".index(value)] += 1
+    ages = np.arange(len(there))[:, None] * 10.0 + np.array([0.0, 5.0])
+    classes = EquivalenceClasses(
+        counts.sum(axis=1), {"age": ages}, {}, {"illness": ("x", "y", "z")}, {"illness": counts}
+    )
+    return classes, hashed_people(KEY, "person", [(person, number) for person, number, _ in rows]), rows
+
+
+@settings(max_examples=150)
+@given(people_strategy, st.lists(people_strategy, min_size=1, max_size=3), st.integers(2, 3))
+def test_the_gates_say_what_plain_loops_say(now: list[Row], before: list[list[Row]], l_least: int) -> None:
+    policy = small_policy(AGE, ILLNESS, roles={"key": "person"}, privacy={"l": l_least})
+    classes, people, rows = release_of(now)
+    releases = [release_of(one) for one in before]
+    evidence = Evidence(
+        policy,
+        None,
+        classes,
+        Path(),
+        {},
+        [(f"r{number}", found) for number, (found, _, _) in enumerate(releases)],
+        people=people,
+        earlier_people=[found for _, found, _ in releases],
+    )
+
+    def values(of: list[Row], number: int) -> set[str]:
+        return {value for _, where, value in of if where == number}
+
+    failing = set()
+    for person, number, _ in rows:
+        known = [values(of, where) for _, _, of in releases for who, where, _ in of if who == person]
+        for size in range(1, len(known) + 1):
+            for chosen in combinations(known, size):
+                if 0 < len(values(rows, number).intersection(*chosen)) < l_least:
+                    failing.add(number)
+    assert asked("person", evidence).value == len(failing)
+
+    failing = set()
+    for _, _, of in releases:
+        for number in {number for _, number, _ in rows}:
+            for other in {number for _, number, _ in of}:
+                here = [who for who, where, _ in rows if where == number]
+                there = [who for who, where, _ in of if where == other]
+                if len(set(here)) < len(here) or len(set(there)) < len(there):
+                    continue
+                if set(here) < set(there) or set(there) < set(here):
+                    mine = Counter(value for _, where, value in rows if where == number)
+                    theirs = Counter(value for _, where, value in of if where == other)
+                    left = (len(mine - theirs), len(theirs - mine))
+                    if any(0 < n < l_least for n in left):
+                        failing.add(number)
+    assert asked("person_difference", evidence).value == len(failing)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.none() | st.sampled_from("abcdefgh"), max_size=8), st.lists(people_strategy, max_size=3))
+def test_follow_finds_every_class_of_everybody(persons: list[str | None], before: list[list[Row]]) -> None:
+    releases = [release_of(one) for one in before]
+    earlier = [(f"r{number}", found) for number, (found, _, _) in enumerate(releases)]
+    history = history_of(earlier, space_of([found for found, _, _ in releases]), POLICY)
+    if history is None:
+        return
+    hashes = [None if one is None else hashed_people(KEY, "person", [(one, 0)]).hashes[0] for one in persons]
+    found = follow(hashes, [people for _, people, _ in releases], history)
+    for row, person in enumerate(persons):
+        expected = {
+            (number, where)
+            for number, (_, _, of) in enumerate(releases)
+            for who, where, _ in of
+            if who == person
+        }
+        places = [place for place in found.place[row].tolist() if place >= 0]
+        offsets = np.searchsorted(history.release, np.arange(len(releases)))
+        got = [
+            (int(history.release[place]), place - int(offsets[history.release[place]])) for place in places
+        ]
+        assert sorted(got) == sorted(expected if person is not None else [])
+        assert [int(found.release[j]) for j in np.flatnonzero(found.place[row] >= 0)] == [
+            one for one, _ in got
+        ]
+
+
+# The repair ------------------------------------------------------------------------------------------
+
+rows_strategy = st.lists(
+    st.tuples(st.integers(0, 9), st.integers(0, 20).map(float), st.sampled_from(("flu", "hiv", "cough"))),
+    min_size=4,
+    max_size=14,
+    unique_by=lambda row: row[0],
+).map(lambda rows: [(f"p{person}", age, illness) for person, age, illness in rows])
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(rows_strategy, min_size=2, max_size=3), st.integers(2, 3))
+def test_after_the_repair_nobody_fails_by_person(tables: list[list[tuple[Any, ...]]], l_least: int) -> None:
+    policy = small_policy(AGE, ILLNESS, roles={"key": "person"}, privacy={"l": l_least})
+    with tempfile.TemporaryDirectory() as name:
+        releases: list[Told] = []
+        for number, rows in enumerate(tables):
+            table, source = prepared(policy, rows), source_of(policy, rows)
+            earlier = [(f"release-{i}", one.made.classes) for i, one in enumerate(releases, 1)]
+            followers = followers_of(source, policy, KEY, [one.people for one in releases])
+            groups = repair(
+                table, anonymized(table, policy), policy, earlier, max_group_size=6, followers=followers
+            )
+            if not (groups.labels >= 0).any():
+                break
+            release = Told(Path(name) / str(number), rows, groups.labels.tolist(), policy)
+            for gate in BY_PERSON:
+                result = release.asked(gate, *releases)
+                assert (result.verdict, result.value) == (Verdict.PASS, 0)
+            releases.append(release)
+
+
+def test_a_repair_that_knows_people_mends_what_cells_do_not_show(tmp_path: Path) -> None:
+    first, second = told(tmp_path, APART), told(tmp_path, AFTER)
+    table, groups = second.made.table, anonymized(second.made.table, POLICY)
+    earlier = [("release-1", first.made.classes)]
+    by_cells = repair(table, groups, POLICY, earlier, max_group_size=6)
+    assert by_cells.labels.tolist() == groups.labels.tolist()
+    followers = followers_of(source_of(POLICY, second.rows), POLICY, KEY, [first.people])
+    by_person = repair(table, groups, POLICY, earlier, max_group_size=6, followers=followers)
+    assert by_person.n_groups == 1
+    assert by_person.notes["repair"]["merged"] == 1
+    mended = Told(tmp_path / "mended", second.rows, by_person.labels.tolist(), POLICY)
+    assert mended.asked("person", first).verdict is Verdict.PASS
+
+
+def test_nesting_needs_classes_of_known_people() -> None:
+    classes, people, _ = release_of([("a", 0, "x"), ("b", 0, "y"), ("c", 0, "x")])
+    smaller, fewer, _ = release_of([("a", 0, "x"), ("b", 0, "y")])
+    assert nested_by_people(people, classes, fewer, smaller).tolist() == [[0, 0]]
+    assert undone(np.array([[0, 0]]), classes, smaller, "illness", 2).tolist() == [True]
+    unknown = replace(fewer, hashes=fewer.hashes[:1], classes=fewer.classes and fewer.classes[:1])
+    assert nested_by_people(people, classes, unknown, smaller).tolist() == []
