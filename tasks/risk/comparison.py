@@ -23,6 +23,7 @@ from tasks.risk.space import Boxes, Points, Space, boxes_of, concatenated
 from tasks.types import BoolArray, IntArray
 
 ROWS = 512
+FEW = 4096  # so many rows are intersected sooner than looked through for equal ones
 
 
 @dataclass(frozen=True)
@@ -242,7 +243,7 @@ def narrowed(
     if not n:
         return np.zeros(0, dtype=bool)
     table = np.concatenate([own, allowed.reshape(n, n_releases * words), seen.astype(np.uint64)], axis=1)
-    distinct, place = _distinct(table)
+    distinct, place = _distinct(table) if n > FEW else (table, np.arange(n))
     bad = np.zeros(len(distinct), dtype=bool)
     owner = np.arange(len(distinct))
     mask = distinct[:, :words]
@@ -255,11 +256,11 @@ def narrowed(
         keep = in_release & (size >= l_least) & (narrower != mask).any(axis=1)
         owner = np.concatenate([owner, owner[keep]])
         mask = np.concatenate([mask, narrower[keep]])
-        if j + 1 < n_releases:
+        alive = ~bad[owner]
+        owner, mask = owner[alive], mask[alive]
+        if len(owner) > FEW and j + 1 < n_releases:
             unique, _ = _distinct(np.concatenate([owner[:, None].astype(np.uint64), mask], axis=1))
             owner, mask = unique[:, 0].astype(np.int64), unique[:, 1:]
-            alive = ~bad[owner]
-            owner, mask = owner[alive], mask[alive]
     return np.asarray(bad[place])
 
 
