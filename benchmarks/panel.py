@@ -3,8 +3,8 @@
     python -m benchmarks.panel [--quarters N] [--write]
 
 The policy is examples/policies/eph.yaml (k = 5, l = 2). *Aware*: `releasegate run` publishes each quarter
-into a store. *Blind*: the same stages without the repair, each quarter beside the blind ones before it, as if they
-had been published; the gate would hold them back. Who is pinned is counted here by plain joins over the
+into a store. *Blind*: the same stages without the repair, each quarter beside the blind ones before it, as if
+they had been published; the gate would hold them back. Who is pinned is counted here by plain joins over the
 survey's own key, not by the gate's code.
 """
 
@@ -215,7 +215,8 @@ def pins(quarters: Sequence[Seen]) -> tuple[int, int, int]:
     """Count the people of the last quarter who are in an earlier one, and of these who are pinned.
 
     Pinned: one sensitive value is left by the class of now and that of some earlier quarter, or by the
-    classes of all. The third count is of those whose quasi-identifiers moved no more than a birthday in between.
+    classes of all. The third count is of those whose quasi-identifiers moved no more than a birthday in
+    between.
     """
     now, before = quarters[-1], quarters[:-1]
     own = now.bits.to_numpy()
