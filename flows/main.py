@@ -11,13 +11,15 @@ from flows.outcome import Outcome
 
 
 def init(chosen: argparse.Namespace) -> int:
-    """Make a store and its key."""
+    """Make a store and its keys."""
     from release_store.keys import key_path
+    from release_store.person_key import person_key_path
     from release_store.store import ReleaseStore
 
     store = ReleaseStore.create(chosen.store)
     print(f"made the store {store.root}/ and its signing key {key_path(store.root)}")
-    print("keep a copy of the key where nobody who can write to the store can read it")
+    print(f"and the key of people {person_key_path(store.root)}")
+    print("keep copies of the keys where nobody who can write to the store can read them")
     return 0
 
 

@@ -26,6 +26,7 @@ SECTIONS: dict[str, type[model.Section]] = {
     "privacy": model.Privacy,
     "method": model.Method,
     "gates": model.Gates,
+    "by person": model.PersonGates,
     "limit": model.Limit,
     "linkage": model.Linkage,
     "approval": model.Approval,
