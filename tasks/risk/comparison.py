@@ -50,7 +50,8 @@ class Comparison:
     `failing` (n_classes,) candidate classes that fail; `compared` how many pairs (pairwise) or
     combinations of a person and a class (whole history) were looked at; `failed` how many of them failed;
     `witness` names one failure by class numbers and sizes; `untouched` (pairwise) the earlier releases none
-    of whose classes is compatible with one of the candidate's.
+    of whose classes is compatible with one of the candidate's; `together` (nested classes) how many times
+    several classes of one release were taken together.
     """
 
     attribute: str
@@ -59,6 +60,7 @@ class Comparison:
     failed: int
     witness: dict[str, int | str]
     untouched: tuple[str, ...] = ()
+    together: int = 0
 
 
 def history_of(
@@ -76,30 +78,40 @@ def history_of(
     """
     if not earlier:
         return None
-    if apart is None:
-        apart = [(back, back) for back in range(len(earlier), 0, -1)]
     placed = [
         _moved(boxes_of(classes, space), space, policy, periods)
-        for periods, (_, classes) in zip(apart, earlier, strict=True)
+        for periods, (_, classes) in zip(apart or one_apart(len(earlier)), earlier, strict=True)
     ]
     release = np.repeat(np.arange(len(placed)), [len(boxes) for boxes in placed])
     boxes = concatenated(placed)
     return History(boxes, release, tuple(name for name, _ in earlier), ClassIndex(boxes))
 
 
+def one_apart(n_releases: int) -> list[tuple[int, int]]:
+    """Return how many periods each of so many releases lies back, oldest first, where each is of its own."""
+    return [(back, back) for back in range(n_releases, 0, -1)]
+
+
 def _moved(boxes: Boxes, space: Space, policy: ReleasePolicy, periods: tuple[int, int]) -> Boxes:
     low, high, whole = boxes.low.copy(), boxes.high.copy(), boxes.whole.copy()
     member = [m.copy() for m in boxes.member]
     for column, name in enumerate(space.numeric):
-        if name in policy.roles.numeric:
-            moved = [step * count for step in policy.roles.numeric[name].moves for count in periods]
-            low[:, column] += min(moved)
-            high[:, column] += max(moved)
+        least, greatest = steps(policy, name, periods)
+        low[:, column] += least
+        high[:, column] += greatest
     for column, name in enumerate(space.domains):
         if name in policy.roles.categorical and policy.roles.categorical[name].may_change:
             member[column][:] = True
             whole[:, column] = True
     return replace(boxes, low=low, high=high, member=tuple(member), whole=whole)
+
+
+def steps(policy: ReleasePolicy, name: str, periods: tuple[int, int]) -> tuple[float, float]:
+    """Return how far a numeric quasi-identifier can have moved over so many periods: least and greatest."""
+    if name not in policy.roles.numeric:
+        return 0.0, 0.0
+    moved = [step * count for step in policy.roles.numeric[name].moves for count in periods]
+    return min(moved), max(moved)
 
 
 def compared_attributes(policy: ReleasePolicy) -> list[str]:
