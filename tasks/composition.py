@@ -18,6 +18,7 @@ from tasks.partitioning.constraints import constraints_of
 from tasks.preprocessing.prepare import prepare
 from tasks.recoding.generalize import published_frame
 from tasks.repair.merge import repair
+from tasks.risk.beside import beside
 from tasks.types import Partition, PreparedTable, Progress, Representation, SourceTable
 
 History = Sequence[tuple[Release, EquivalenceClasses]]
@@ -63,13 +64,18 @@ def repaired(
     """Merge what earlier releases would undo; where the policy does not ask for it, nothing is changed."""
     if not policy.method.history_aware:
         return groups
+    found = beside(
+        [(release.release_id, classes) for release, classes in history],
+        policy,
+        periods_apart([release.period for release, _ in history], period, policy.period),
+    )
     return repair(
         table,
         groups,
         policy,
-        [(release.release_id, classes) for release, classes in history],
+        found.earlier,
         max_group_size=method.max_group_size,
-        apart=periods_apart([release.period for release, _ in history], period, policy.period),
+        apart=found.apart,
         progress=progress,
     )
 

@@ -56,6 +56,7 @@ class AtMost:
 
     @classmethod
     def of(cls, values: FloatArray) -> AtMost:
+        """Take the values (N,) of N classes."""
         steps = np.unique(values)
         if len(steps) * (len(values) // 64 + 1) > TABLE_WORDS:
             return cls(values, None, None)

@@ -44,6 +44,8 @@ GATES: dict[str, Gate] = {
     "sadr": Gate(measured.sadr_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.sadr)),
     "pairwise": Gate(history_gates.pairwise_gate),
     "whole_history": Gate(history_gates.whole_history_gate, needs_source=True),
+    "difference": Gate(history_gates.difference_gate, asked_by=history_gates.of_cumulative),
+    "size": Gate(history_gates.size_gate, asked_by=history_gates.of_cumulative),
     "suppression": Gate(measured.suppression_gate),
     "ncp": Gate(measured.ncp_gate, needs_source=True),
 }

@@ -53,9 +53,9 @@ def side_of(
     policy: ReleasePolicy,
     apart: Sequence[tuple[int, int]] | None = None,
 ) -> Side:
-    """Place the classes of these releases (oldest first, at least one) in the space; `apart` as in `history_of`.
+    """Place the classes of these releases, at least one and the oldest first, in the space.
 
-    The candidate alone is a side with `apart` [(0, 0)].
+    `apart` is as in `history_of`; the candidate alone is a side with [(0, 0)].
     """
     n = [classes.n_classes for _, classes in releases]
     apart = one_apart(len(releases)) if apart is None else apart
@@ -73,6 +73,16 @@ def side_of(
     )
 
 
+@dataclass(frozen=True)
+class _Check:
+    """What is taken from each other, `counts(side)` (n, v), and when what is left (n, v) is too little."""
+
+    name: str
+    counts: Callable[[Side], IntArray]
+    few: Callable[[IntArray], BoolArray]
+    attribute: int | None  # the place of the sensitive attribute that both must publish
+
+
 def difference(
     candidate: Side, earlier: Side, space: Space, attributes: Iterable[str], l_least: int
 ) -> list[Comparison]:
@@ -86,11 +96,10 @@ def difference(
         distinct = np.stack([(left > 0).sum(axis=1), (left < 0).sum(axis=1)])
         return np.asarray(((distinct > 0) & (distinct < l_least)).any(axis=0))
 
-    names = list(space.sensitive)
-    return [
-        _compared(name, candidate, earlier, lambda side, name=name: side.counts[name], few, names.index(name))
-        for name in attributes
-    ]
+    def check(name: str) -> _Check:
+        return _Check(name, lambda side: side.counts[name], few, list(space.sensitive).index(name))
+
+    return [_compared(check(name), candidate, earlier) for name in attributes]
 
 
 def sizes(candidate: Side, earlier: Side, k_least: int) -> Comparison:
@@ -100,84 +109,61 @@ def sizes(candidate: Side, earlier: Side, k_least: int) -> Comparison:
         apart = np.abs(left[:, 0])
         return np.asarray((apart > 0) & (apart < k_least))
 
-    return _compared("size", candidate, earlier, lambda side: side.size[:, None], few)
+    return _compared(_Check("size", lambda side: side.size[:, None], few, None), candidate, earlier)
 
 
-def _compared(
-    name: str,
-    candidate: Side,
-    earlier: Side,
-    counts: Callable[[Side], IntArray],
-    few: Callable[[IntArray], BoolArray],
-    attribute: int | None = None,
-) -> Comparison:
-    """Ask of every nested pair, and of all classes of a release inside the same class, what the sides leave."""
+def _compared(check: _Check, candidate: Side, earlier: Side) -> Comparison:
+    """Ask of every nested pair what is left, and of all classes of a release that lie inside the same one."""
     failing = np.zeros(len(candidate.boxes), dtype=bool)
     pairs = together = failed = 0
     witness: dict[str, int | str] = {}
     for outer, inner in ((candidate, earlier), (earlier, candidate)):
-        newer_outside = outer is candidate
-        width = counts(inner).shape[1]
-        for line, place in _nests(outer, inner, attribute, width):
-            left = counts(outer)[line] - counts(inner)[place]
-            bad = few(left)
-            if not newer_outside:
-                # A pair that is nested both ways was looked at from the other side.
-                again = _inside(outer, line, inner, place)
+        whole, parts = check.counts(outer), check.counts(inner)
+        for line, place in _nests(outer, inner, check.attribute, parts.shape[1]):
+            ours = line if outer is candidate else place
+            left = whole[line] - parts[place]
+            bad = check.few(left)
+            pairs += len(line)
+            if outer is earlier:
+                again = _inside(outer, line, inner, place)  # nested both ways: looked at from the other side
                 bad &= ~again
                 pairs -= int(again.sum())
-            pairs += len(line)
-            failed += int(bad.sum())
-            failing[(line if newer_outside else place)[bad]] = True
-            starts, many = _groups(line, inner.release[place])
-            sums = np.add.reduceat(counts(inner)[place], starts, axis=0) if len(starts) else left
-            left_of_all = counts(outer)[line[starts]] - sums
-            bad_group = few(left_of_all) & (many > 1)
-            together += int((many > 1).sum())
-            failed += int(bad_group.sum())
-            in_bad = np.repeat(bad_group, many)
-            failing[(line if newer_outside else place)[in_bad]] = True
-            if not witness and bad.any():
-                first = int(np.argmax(bad))
-                witness = _witness(candidate, earlier, line, place, first, 1, newer_outside, left[first])
-            elif not witness and bad_group.any():
-                group = int(np.argmax(bad_group))
-                first, n = int(starts[group]), int(many[group])
-                rest = left_of_all[group]
-                witness = _witness(candidate, earlier, line, place, first, n, newer_outside, rest)
-    return Comparison(name, failing, pairs, failed, witness, together=together)
+            starts, n_inside = _runs(line, inner.release[place])
+            left_of_all = whole[line[starts]] - np.add.reduceat(parts[place], starts, axis=0)
+            bad_of_all = check.few(left_of_all) & (n_inside > 1)
+            together += int((n_inside > 1).sum())
+            failed += int(bad.sum()) + int(bad_of_all.sum())
+            failing[ours[bad | np.repeat(bad_of_all, n_inside)]] = True
+            for marks, n, first, rest in (
+                (bad, np.ones(len(bad), dtype=np.int64), np.arange(len(bad)), left),
+                (bad_of_all, n_inside, starts, left_of_all),
+            ):
+                if not witness and marks.any():
+                    one = int(np.argmax(marks))
+                    pair = int(line[first[one]]), int(place[first[one]])
+                    witness = {
+                        **_named(pair if outer is candidate else pair[::-1], earlier),
+                        "outer": "candidate" if outer is candidate else "earlier",
+                        "classes_inside": int(n[one]),
+                        "records_left_outside": int(rest[one][rest[one] > 0].sum()),
+                        "records_left_inside": -int(rest[one][rest[one] < 0].sum()),
+                    }
+    return Comparison(check.name, failing, pairs, failed, witness, together=together)
 
 
-def _groups(line: IntArray, release: IntArray) -> tuple[IntArray, IntArray]:
+def _runs(line: IntArray, release: IntArray) -> tuple[IntArray, IntArray]:
     """Return where each run of equal line and release begins, and how long it is; both come sorted."""
-    if not len(line):
-        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    new = np.concatenate([[True], (np.diff(line) != 0) | (np.diff(release) != 0)])
-    starts = np.flatnonzero(new)
+    starts = np.flatnonzero(np.append(True, (np.diff(line) != 0) | (np.diff(release) != 0)))
     return starts, np.diff(np.append(starts, len(line)))
 
 
-def _witness(
-    candidate: Side,
-    earlier: Side,
-    line: IntArray,
-    place: IntArray,
-    first: int,
-    n_inside: int,
-    newer_outside: bool,
-    left: IntArray,
-) -> dict[str, int | str]:
-    """Name one failure: the outer class, the first of those inside it, and what is left on either side."""
-    a, b = (line[first], place[first]) if newer_outside else (place[first], line[first])
-    more, less = int(left[left > 0].sum()), -int(left[left < 0].sum())
+def _named(pair: tuple[int, int], earlier: Side) -> dict[str, int | str]:
+    """Name a pair of a candidate class and an earlier class."""
+    release = int(earlier.release[pair[1]])
     return {
-        "candidate_class": int(a),
-        "earlier_release": earlier.names[int(earlier.release[b])],
-        "earlier_class": int(b - np.searchsorted(earlier.release, earlier.release[b])),
-        "outer": "candidate" if newer_outside else "earlier",
-        "classes_inside": n_inside,
-        "records_of_the_outer_left": more,
-        "records_of_the_inner_left": less,
+        "candidate_class": pair[0],
+        "earlier_release": earlier.names[release],
+        "earlier_class": pair[1] - int(np.searchsorted(earlier.release, release)),
     }
 
 
