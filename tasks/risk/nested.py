@@ -8,7 +8,8 @@ one release that lie inside the same class are looked at one by one and all toge
 Quasi-identifiers move. Cells are nested as if everybody had moved alike: an earlier class's intervals are
 shifted by any one step that `moves` allows over the periods between; its sets are taken as published,
 `may_change` or not, for those who stayed. `*`, and a set of all values that anybody names, cover every value;
-so does a release the quasi-identifiers that it does not publish.
+so does a release the quasi-identifiers that it does not publish. Where a stable attribute has no value in
+common, nobody is in both classes, and they are not compared.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class Side:
     release: IntArray
     names: tuple[str, ...]
     counts: dict[str, IntArray]
+    stable: tuple[int, ...]  # the places of the attributes that do not change
 
 
 def side_of(
@@ -70,7 +72,12 @@ def side_of(
         np.repeat(np.arange(len(releases)), n),
         tuple(name for name, _ in releases),
         {name: np.concatenate([each[name] for each in counts]) for name in space.sensitive},
+        tuple(place for place, name in enumerate(space.sensitive) if _is_stable(policy, name)),
     )
+
+
+def _is_stable(policy: ReleasePolicy, name: str) -> bool:
+    return name in policy.roles.sensitive and policy.roles.sensitive[name].stability == "stable"
 
 
 @dataclass(frozen=True)
@@ -199,7 +206,7 @@ def _bounds(side: Side, rows: IntArray, *, as_outer: bool) -> tuple[FloatArray, 
 
 
 class _Inside:
-    """The inner classes, indexed so that those that lie inside any outer class are found by bits."""
+    """The inner classes, indexed so that those inside any outer class that share values are found by bits."""
 
     def __init__(self, inner: Side) -> None:
         low, high, width = _bounds(inner, np.arange(len(inner.boxes)), as_outer=False)
@@ -207,10 +214,13 @@ class _Inside:
         self._high = [AtMost.of(column) for column in high.T]
         self._width = [AtMost.of(column) for column in width.T]
         self._member = [AnyOf.of(member) for member in inner.boxes.member]
+        self._sharing = [
+            (a, AnyOf.of(inner.boxes.present[a]), packed(~inner.boxes.knows[:, a])) for a in inner.stable
+        ]
         self._everyone = packed(np.ones(len(inner.boxes), dtype=bool))
 
     def of(self, outer: Side, rows: IntArray) -> Words:
-        """Return the inner classes inside each outer class of `rows`, (rows, words)."""
+        """Return the inner classes inside each outer class of `rows` that may share people with it."""
         low, high, width = _bounds(outer, rows, as_outer=True)
         found = np.repeat(self._everyone[None, :], len(rows), axis=0)
         for column in range(low.shape[1]):
@@ -220,6 +230,9 @@ class _Inside:
         for member, having in zip(outer.boxes.member, self._member, strict=True):
             if member.shape[1]:
                 found &= ~having.at(~member[rows])
+        for a, having, without in self._sharing:
+            sharing = having.at(outer.boxes.present[a][rows]) | without
+            found &= np.where(outer.boxes.knows[rows, a, None], sharing, ~np.uint64(0))
         return found
 
 

@@ -59,6 +59,7 @@ class Rules:
 
     quasi_identifiers: tuple[QuasiIdentifier, ...]
     sensitive: dict[str, str]  # name to "categorical" or "numeric"
+    stable: frozenset[str]
     not_compared: frozenset[str]  # transient attributes that the policy leaves out of the comparison
     l: int  # noqa: E741
     k: int
@@ -113,6 +114,7 @@ def read_policy(path: Path) -> Rules:
             for name, settings in roles["quasi_identifiers"].items()
         ),
         sensitive={n: s.get("type", "categorical") for n, s in roles["sensitive"].items()},
+        stable=frozenset(n for n, s in roles["sensitive"].items() if s["stability"] == "stable"),
         not_compared=frozenset(ignored if gates.get("transient", "compare") == "ignore" else ()),
         l=int((document.get("privacy") or {}).get("l", 2)),
         k=int((document.get("privacy") or {}).get("k", 8)),
@@ -666,6 +668,8 @@ def nested(
                     lies_inside(published[b], candidate[a], policy, named, back),
                     lies_inside(candidate[a], published[b], policy, named, -back),
                 )
+                if _may_share_people(candidate[a], published[b], policy)
+                else (False, False)
                 for a in range(len(candidate))
                 for b in range(len(published))
             }
@@ -694,6 +698,11 @@ def nested(
             "classes": len(failing),
         }
     return result
+
+
+def _may_share_people(a: EquivalenceClass, b: EquivalenceClass, policy: Rules) -> bool:
+    both = [name for name in policy.stable if name in a.counts and name in b.counts]
+    return all(a.values(name) & b.values(name) for name in both)
 
 
 def _few_left(

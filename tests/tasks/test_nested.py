@@ -130,6 +130,8 @@ def looped(
                 lies_inside((then, b), (now, a), on, every),
                 lies_inside((now, a), (then, b), back, every),
             )
+            if not values(now, [a]) & values(then, [b]):
+                continue
             if any(ways):
                 judge(then, [a], [b], 0)
             if ways[0]:
@@ -239,6 +241,16 @@ def test_the_newcomers_value_is_what_the_smaller_class_does_not_have() -> None:
 def test_what_is_left_has_no_value_or_l(now: str, then: str, fails: tuple[int, int]) -> None:
     assert failed(compared(one(now), [one(then)])) == fails
     assert failed(compared(one(then), [one(now)])) == fails
+
+
+def test_where_no_value_of_a_stable_attribute_is_shared_nobody_is_in_both() -> None:
+    assert compared(one("aa"), [one("b")])[0].compared == 0
+    found = compared(
+        several(("aabb", 30, 39), ("x", 90, 99)), [several(("ab", 30, 34), ("ab", 35, 38), ("c", 39, 39))]
+    )
+    assert (found[0].compared, found[0].together, failed(found)) == (2, 1, (0, 0))
+    changing = small_policy(QIS, {"illness": {"stability": "transient"}}, population="cumulative")
+    assert failed(compared(one("aa"), [one("b")], policy=changing)) == (1, 1)
 
 
 def test_a_group_under_k_is_told_by_its_size_alone() -> None:
