@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
 from tasks.risk.bitsets import ClassIndex, packed, places
-from tasks.risk.containment import blocks
+from tasks.risk.containment import BLOCK, blocks
 from tasks.risk.space import Boxes, Points, Space, boxes_of, concatenated
 from tasks.types import BoolArray, IntArray
 
@@ -191,25 +191,25 @@ class Allowed:
 
 def allowed_values(points: Points, history: History, columns: Sequence[int]) -> Allowed:
     """Return for each person the union of the values in the earlier classes that contain them, a release."""
-    masks: dict[int, NDArray[np.uint64]] = {}
-    seen: dict[int, BoolArray] = {}
-    for c in columns:
-        words = -(-history.boxes.present[c].shape[1] // 64)
-        masks[c] = np.zeros((len(points), history.n_releases, max(words, 1)), dtype=np.uint64)
-        seen[c] = np.zeros((len(points), history.n_releases), dtype=bool)
+    own = {c: packed(history.boxes.present[c]) for c in columns}
+    shape = len(points), history.n_releases
+    masks = {c: np.zeros((*shape, own[c].shape[1]), dtype=np.uint64) for c in columns}
+    seen = {c: np.zeros(shape, dtype=bool) for c in columns}
+    widest = max((words.shape[1] for words in own.values()), default=1)
     for block in blocks(points, history.boxes):
-        ends = np.searchsorted(history.release[block.classes], np.arange(history.n_releases + 1))
-        for j in range(history.n_releases):
-            part = slice(ends[j], ends[j + 1])
-            classes = block.classes[part]
-            if not len(classes):
-                continue
-            inside = block.inside[:, part].astype(np.float32)
+        pieces = 1 + int(np.count_nonzero(block.inside)) * widest // BLOCK
+        for lines in np.array_split(np.arange(len(block.points)), pieces):
+            line, place = np.nonzero(block.inside[lines])
+            person, classes = block.points[lines[line]], block.classes[place]
             for c in columns:
                 known = history.boxes.knows[classes, c]
-                values = inside @ (history.boxes.present[c][classes] & known[:, None]).astype(np.float32)
-                masks[c][block.points, j] = packed(values > 0.5)
-                seen[c][block.points, j] = (inside @ known.astype(np.float32)) > 0.5
+                x, j = person[known], history.release[classes[known]]
+                # Classes come in the order of their releases: equal people and releases are neighbours.
+                starts = np.flatnonzero(np.append(True, (np.diff(x) != 0) | (np.diff(j) != 0))[: len(x)])
+                if len(starts):
+                    union = np.bitwise_or.reduceat(own[c][classes[known]], starts, axis=0)
+                    masks[c][x[starts], j[starts]] = union
+                    seen[c][x[starts], j[starts]] = True
     return Allowed(masks, seen)
 
 
