@@ -244,7 +244,7 @@ def test_many_classes_are_compared_in_parts(monkeypatch: pytest.MonkeyPatch) -> 
 def test_people_are_looked_at_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(6)
     made = [
-        (int(a), "abc"[c], "x", "flu hiv cold".split()[s], "good")
+        (int(a), "abc"[c], "x", ["flu", "hiv", "cold"][s], "good")
         for a, c, s in random.integers(0, 3, (90, 3))
     ]
     now, earlier = classes_of(made[:30]), [("r1", classes_of(made[30:60])), ("r2", classes_of(made[60:]))]
