@@ -31,6 +31,7 @@ from tasks.intake.read import read_table
 from tasks.risk.evidence import Evidence
 from tasks.risk.gate import GATES
 
+KINDS = ("cumulative", "overlapping", "survey")
 CHECKS = ("pairwise", "whole_history", "difference", "size")
 ROWS, EARLIER = 60_000, (1, 2, 4, 8, 16)
 PANEL = Path("eph") / "eph_panel_2003q3_2014q2.parquet"
@@ -154,6 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> str:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.comparison", description="see above")
     parser.add_argument("--rows", type=int, default=ROWS)
     parser.add_argument("--earlier", type=int, nargs="+", default=list(EARLIER))
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--write", action="store_true", help="also write benchmarks/results/comparison.md")
     parser.add_argument("--one", nargs=3, metavar=("KIND", "ROWS", "EARLIER"), help=argparse.SUPPRESS)
     chosen = parser.parse_args(arguments)
@@ -162,7 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> str:
         print(json.dumps(measure(kind, int(n_rows), int(n_earlier))))
         return ""
     sections = []
-    for kind in ("cumulative", "overlapping", "survey"):
+    for kind in chosen.kinds:
         counts = chosen.earlier
         if kind == "survey":
             counts = [n for n in counts if n < len(QUARTERS)]
