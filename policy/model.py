@@ -243,6 +243,7 @@ class ReleasePolicy(Section):
 
     series: Name
     period: Literal["given", "daily", "weekly", "monthly", "quarterly"] = "given"
+    population: Literal["cumulative", "overlapping", "independent"] = "overlapping"
     source: Source = Source()
     roles: Roles
     expectations: Expectations = Expectations()

@@ -20,6 +20,7 @@ from tasks.preprocessing.prepare import prepare
 from tasks.recoding.generalize import published_frame
 from tasks.repair.followers import Followers, followers_of
 from tasks.repair.merge import repair
+from tasks.risk.beside import beside
 from tasks.types import Partition, PreparedTable, Progress, Representation, SourceTable
 
 History = Sequence[tuple[Release, EquivalenceClasses]]
@@ -74,14 +75,20 @@ def repaired(
     """Merge what earlier releases would undo; where the policy does not ask for it, nothing is changed."""
     if not policy.method.history_aware:
         return groups
+    releases = [release.release_id for release, _ in history]
+    found = beside(
+        [(release.release_id, classes) for release, classes in history],
+        policy,
+        periods_apart([release.period for release, _ in history], period, policy.period),
+    )
     return repair(
         table,
         groups,
         policy,
-        [(release.release_id, classes) for release, classes in history],
+        found.earlier,
         max_group_size=method.max_group_size,
-        apart=periods_apart([release.period for release, _ in history], period, policy.period),
-        followers=followers,
+        apart=found.apart,
+        followers=followers and followers.into([name for name, _ in found.earlier], releases),
         progress=progress,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from policy.model import ReleasePolicy
@@ -18,6 +18,11 @@ class Followers:
 
     hashes: Sequence[str | None]
     earlier: Sequence[PersonHashes | None]
+
+    def into(self, chosen: Collection[str], releases: Sequence[str]) -> Followers:
+        """Return the same people, followed into those of `releases`, which are the earlier ones, alone."""
+        kept = [who for who, name in zip(self.earlier, releases, strict=True) if name in chosen]
+        return Followers(self.hashes, kept)
 
 
 def followers_of(

@@ -57,6 +57,7 @@ def nesting_of(
     l_least: int,
 ) -> Nesting:
     """Lay out what `Nesting` looks at; `people` are those of the earlier releases that can be joined."""
+    counts = [counts_of(classes, space) for _, classes in earlier]
     own = []
     for name in attributes:
         rank = {value: i for i, value in enumerate(space.sensitive[name])}
@@ -67,7 +68,7 @@ def nesting_of(
         np.concatenate([classes.size for _, classes in earlier]),
         np.concatenate([_told(classes, who) for (_, classes), who in zip(earlier, people, strict=True)]),
         tuple(own),
-        tuple(_all_counts(earlier, name, space.sensitive[name]) for name in attributes),
+        tuple(np.concatenate([each[name] for each in counts]) for name in attributes),
         l_least,
     )
 
@@ -77,17 +78,3 @@ def _told(classes: EquivalenceClasses, people: PersonHashes | None) -> BoolArray
         return np.zeros(classes.n_classes, dtype=bool)
     number = np.array(people.classes, dtype=np.int64)
     return np.asarray(np.bincount(number, minlength=classes.n_classes) == classes.size)
-
-
-def _all_counts(
-    earlier: Sequence[tuple[str, EquivalenceClasses]], attribute: str, values: tuple[str, ...]
-) -> IntArray:
-    """Return the counts of all earlier classes, 0 where a release does not publish the attribute."""
-    return np.concatenate(
-        [
-            counts_of(classes, attribute, values)
-            if attribute in classes.counts
-            else np.zeros((classes.n_classes, len(values)), dtype=np.int64)
-            for _, classes in earlier
-        ]
-    )

@@ -38,8 +38,16 @@ def united(marks: BoolArray, rows: Words) -> Words:
     return out
 
 
+def set_bits(words: Words) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return line and place of every set bit of `words` (n, w), in the order of lines, then places."""
+    line, word = np.nonzero(words)
+    bits = np.unpackbits(words[line, word].view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
+    at, bit = np.nonzero(bits)
+    return line[at], 64 * word[at] + bit
+
+
 @dataclass(frozen=True)
-class _AtMost:
+class AtMost:
     """The classes whose `values` (N,) are at most x, for any x."""
 
     values: FloatArray
@@ -47,7 +55,8 @@ class _AtMost:
     table: Words | None
 
     @classmethod
-    def of(cls, values: FloatArray) -> _AtMost:
+    def of(cls, values: FloatArray) -> AtMost:
+        """Take the values (N,) of N classes."""
         steps = np.unique(values)
         if len(steps) * (len(values) // 64 + 1) > TABLE_WORDS:
             return cls(values, None, None)
@@ -61,13 +70,47 @@ class _AtMost:
         return np.asarray(self.table[np.searchsorted(self.steps, x, side="right")])
 
 
+@dataclass(frozen=True)
+class AnyOf:
+    """The classes that have any of some values: `rows` (v, w) are the classes of each value.
+
+    `table[c]` (256, w) holds the union for every choice among eight values, so that a line costs v / 8 ORs.
+    """
+
+    rows: Words
+    table: Words | None
+
+    @classmethod
+    def of(cls, marks: BoolArray) -> AnyOf:
+        """Take marks (N, v) of N classes."""
+        rows = packed(marks.T)
+        n_values, width = rows.shape
+        if not n_values or -(-n_values // 8) * 256 * width > TABLE_WORDS:
+            return cls(rows, None)
+        table = np.zeros((-(-n_values // 8), 256, width), dtype=np.uint64)
+        for value, row in enumerate(rows):
+            first = 1 << value % 8
+            table[value // 8, first : 2 * first] = table[value // 8, :first] | row
+        return cls(rows, table)
+
+    def at(self, marks: BoolArray) -> Words:
+        """Return words (n, w) for the values marked in each line of `marks` (n, v)."""
+        if self.table is None:
+            return united(marks, self.rows)
+        chosen = np.packbits(marks, axis=1, bitorder="little")
+        found = self.table[0, chosen[:, 0]]
+        for chunk in range(1, len(self.table)):
+            found |= self.table[chunk, chosen[:, chunk]]
+        return np.asarray(found)
+
+
 class ClassIndex:
     """N classes, indexed so that those that any box overlaps are found by bits."""
 
     def __init__(self, boxes: Boxes) -> None:
-        self._low = [_AtMost.of(column) for column in boxes.low.T]
-        self._high = [_AtMost.of(-column) for column in boxes.high.T]
-        self._member = [packed(member.T) for member in boxes.member]
+        self._low = [AtMost.of(column) for column in boxes.low.T]
+        self._high = [AtMost.of(-column) for column in boxes.high.T]
+        self._member = [AnyOf.of(member) for member in boxes.member]
         self._present = [packed(present.T) for present in boxes.present]
         self._knows = packed(boxes.knows.T)
         self.everyone = packed(np.ones(len(boxes), dtype=bool))
@@ -78,10 +121,10 @@ class ClassIndex:
         for column, (low, high) in enumerate(zip(self._low, self._high, strict=True)):
             found &= low.at(boxes.high[:, column])
             found &= high.at(-boxes.low[:, column])
-        for member, rows in zip(boxes.member, self._member, strict=True):
+        for member, having in zip(boxes.member, self._member, strict=True):
             # A domain of no values: every class is published as `*`, and overlaps all.
             if member.shape[1]:
-                found &= united(member, rows)
+                found &= having.at(member)
         return found
 
     def comparable(self, boxes: Boxes, attribute: int) -> Words:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
 from tasks.risk.bitsets import ClassIndex, packed, places
-from tasks.risk.containment import blocks
+from tasks.risk.containment import BLOCK, blocks
 from tasks.risk.space import Boxes, Points, Space, boxes_of, concatenated
 from tasks.types import BoolArray, IntArray
 
@@ -51,7 +51,8 @@ class Comparison:
     `failing` (n_classes,) candidate classes that fail; `compared` how many pairs (pairwise) or
     combinations of a person and a class (whole history) were looked at; `failed` how many of them failed;
     `witness` names one failure by class numbers and sizes; `untouched` (pairwise) the earlier releases none
-    of whose classes is compatible with one of the candidate's.
+    of whose classes is compatible with one of the candidate's; `together` (nested classes) how many times
+    several classes of one release were taken together.
     """
 
     attribute: str
@@ -60,6 +61,7 @@ class Comparison:
     failed: int
     witness: dict[str, int | str]
     untouched: tuple[str, ...] = ()
+    together: int = 0
 
 
 def history_of(
@@ -77,30 +79,40 @@ def history_of(
     """
     if not earlier:
         return None
-    if apart is None:
-        apart = [(back, back) for back in range(len(earlier), 0, -1)]
     placed = [
         _moved(boxes_of(classes, space), space, policy, periods)
-        for periods, (_, classes) in zip(apart, earlier, strict=True)
+        for periods, (_, classes) in zip(apart or one_apart(len(earlier)), earlier, strict=True)
     ]
     release = np.repeat(np.arange(len(placed)), [len(boxes) for boxes in placed])
     boxes = concatenated(placed)
     return History(boxes, release, tuple(name for name, _ in earlier), ClassIndex(boxes))
 
 
+def one_apart(n_releases: int) -> list[tuple[int, int]]:
+    """Return how many periods each of so many releases lies back, oldest first, where each is of its own."""
+    return [(back, back) for back in range(n_releases, 0, -1)]
+
+
 def _moved(boxes: Boxes, space: Space, policy: ReleasePolicy, periods: tuple[int, int]) -> Boxes:
     low, high, whole = boxes.low.copy(), boxes.high.copy(), boxes.whole.copy()
     member = [m.copy() for m in boxes.member]
     for column, name in enumerate(space.numeric):
-        if name in policy.roles.numeric:
-            moved = [step * count for step in policy.roles.numeric[name].moves for count in periods]
-            low[:, column] += min(moved)
-            high[:, column] += max(moved)
+        least, greatest = steps(policy, name, periods)
+        low[:, column] += least
+        high[:, column] += greatest
     for column, name in enumerate(space.domains):
         if name in policy.roles.categorical and policy.roles.categorical[name].may_change:
             member[column][:] = True
             whole[:, column] = True
     return replace(boxes, low=low, high=high, member=tuple(member), whole=whole)
+
+
+def steps(policy: ReleasePolicy, name: str, periods: tuple[int, int]) -> tuple[float, float]:
+    """Return how far a numeric quasi-identifier can have moved over so many periods: least and greatest."""
+    if name not in policy.roles.numeric:
+        return 0.0, 0.0
+    moved = [step * count for step in policy.roles.numeric[name].moves for count in periods]
+    return min(moved), max(moved)
 
 
 def compared_attributes(policy: ReleasePolicy) -> list[str]:
@@ -180,25 +192,25 @@ class Allowed:
 
 def allowed_values(points: Points, history: History, columns: Sequence[int]) -> Allowed:
     """Return for each person the union of the values in the earlier classes that contain them, a release."""
-    masks: dict[int, NDArray[np.uint64]] = {}
-    seen: dict[int, BoolArray] = {}
-    for c in columns:
-        words = -(-history.boxes.present[c].shape[1] // 64)
-        masks[c] = np.zeros((len(points), history.n_releases, max(words, 1)), dtype=np.uint64)
-        seen[c] = np.zeros((len(points), history.n_releases), dtype=bool)
+    own = {c: packed(history.boxes.present[c]) for c in columns}
+    shape = len(points), history.n_releases
+    masks = {c: np.zeros((*shape, own[c].shape[1]), dtype=np.uint64) for c in columns}
+    seen = {c: np.zeros(shape, dtype=bool) for c in columns}
+    widest = max((words.shape[1] for words in own.values()), default=1)
     for block in blocks(points, history.boxes):
-        ends = np.searchsorted(history.release[block.classes], np.arange(history.n_releases + 1))
-        for j in range(history.n_releases):
-            part = slice(ends[j], ends[j + 1])
-            classes = block.classes[part]
-            if not len(classes):
-                continue
-            inside = block.inside[:, part].astype(np.float32)
+        pieces = 1 + int(np.count_nonzero(block.inside)) * widest // BLOCK
+        for lines in np.array_split(np.arange(len(block.points)), pieces):
+            line, place = np.nonzero(block.inside[lines])
+            person, classes = block.points[lines[line]], block.classes[place]
             for c in columns:
                 known = history.boxes.knows[classes, c]
-                values = inside @ (history.boxes.present[c][classes] & known[:, None]).astype(np.float32)
-                masks[c][block.points, j] = packed(values > 0.5)
-                seen[c][block.points, j] = (inside @ known.astype(np.float32)) > 0.5
+                x, j = person[known], history.release[classes[known]]
+                # Classes come in the order of their releases: equal people and releases are neighbours.
+                starts = np.flatnonzero(np.append(True, (np.diff(x) != 0) | (np.diff(j) != 0))[: len(x)])
+                if len(starts):
+                    union = np.bitwise_or.reduceat(own[c][classes[known]], starts, axis=0)
+                    masks[c][x[starts], j[starts]] = union
+                    seen[c][x[starts], j[starts]] = True
     return Allowed(masks, seen)
 
 

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses, PersonHashes
+from tasks.risk.beside import SAME_PERIOD, Beside, beside
 from tasks.risk.comparison import Allowed, History, allowed_values, compared_attributes, history_of
 from tasks.risk.linkage import Links, draws, link
+from tasks.risk.nested import Side, side_of
 from tasks.risk.space import Boxes, Points, Space, boxes_of, points_of, space_of
 from tasks.types import IntArray, PreparedTable
 
@@ -66,9 +68,14 @@ class Evidence:
         return draws(self.source.n_records, ext_frac, self.policy.linkage.seeds)
 
     @cached_property
+    def beside(self) -> Beside:
+        """The earlier releases that the policy's population compares, read by today's hierarchies."""
+        return beside(self.earlier, self.policy, self.apart)
+
+    @cached_property
     def space(self) -> Space:
         """The space of all releases, and of the source where it is at hand."""
-        return space_of([self.classes, *(classes for _, classes in self.earlier)], self.table)
+        return space_of([self.classes, *(classes for _, classes in self.beside.earlier)], self.table)
 
     @cached_property
     def boxes(self) -> Boxes:
@@ -82,8 +89,16 @@ class Evidence:
 
     @cached_property
     def history(self) -> History | None:
-        """The earlier releases in that space, or None where there is none."""
-        return history_of(self.earlier, self.space, self.policy, self.apart)
+        """The compared releases in that space, or None where there is none."""
+        return history_of(self.beside.earlier, self.space, self.policy, self.beside.apart)
+
+    @cached_property
+    def sides(self) -> tuple[Side, Side]:
+        """The candidate and the compared releases, at least one, as checks of nested classes need them."""
+        return (
+            side_of([("", self.classes)], self.space, self.policy, [SAME_PERIOD]),
+            side_of(self.beside.earlier, self.space, self.policy, self.beside.apart),
+        )
 
     @property
     def compared(self) -> list[str]:

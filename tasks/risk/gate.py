@@ -50,6 +50,8 @@ GATES: dict[str, Gate] = {
     "whole_history": Gate(history_gates.whole_history_gate, needs_source=True),
     "person": Gate(person_gates.person_gate, asked_by=_followed),
     "person_difference": Gate(person_gates.person_difference_gate, asked_by=_followed),
+    "difference": Gate(history_gates.difference_gate, asked_by=history_gates.of_cumulative),
+    "size": Gate(history_gates.size_gate, asked_by=history_gates.of_cumulative),
     "suppression": Gate(measured.suppression_gate),
     "ncp": Gate(measured.ncp_gate, needs_source=True),
 }

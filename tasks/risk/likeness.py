@@ -10,25 +10,24 @@ from collections.abc import Collection
 
 import numpy as np
 
+from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
+from tasks.preprocessing.prepare import number_text
+from tasks.risk.comparison import compared_attributes
 from tasks.types import BoolArray
 
 LEAST_SHARE = 0.5
 
 
-def unlike(
-    candidate: EquivalenceClasses,
-    earlier: EquivalenceClasses,
-    compared: Collection[str],
-    labelled: Collection[str],
-    published: Collection[str],
-) -> list[str]:
+def unlike(candidate: EquivalenceClasses, earlier: EquivalenceClasses, policy: ReleasePolicy) -> list[str]:
     """Return why the candidate cannot be laid beside the earlier release; nothing where it can.
 
-    `compared` are the sensitive attributes compared, `labelled` the categorical ones of them, `published` all
-    columns of the candidate. Under half of the records with a known value, label or range is taken for
-    another vocabulary or unit.
+    Under half of the records with a known value, label or range is taken for another vocabulary or unit.
     """
+    roles = policy.roles
+    compared = compared_attributes(policy)
+    labelled = [name for name in compared if roles.sensitive[name].type == "categorical"]
+    published = [*roles.quasi_identifiers, *roles.kept]
     said = []
     gone = [name for name in earlier.counts if name not in candidate.counts]
     new = [name for name in compared if name not in earlier.counts]
@@ -39,6 +38,19 @@ def unlike(
         said.append(f"{_listed(new)} may be {_listed(gone)} renamed")
     elif compared and not set(compared) & set(earlier.counts):
         said.append("no compared attribute is in it")
+    once_known = [name for name in candidate.counts if name in {*earlier.intervals, *earlier.sets}]
+    if once_known:
+        said.append(f"{_listed(once_known)} was a quasi-identifier and is sensitive now")
+    other_kind = [
+        *(name for name in candidate.intervals if name in earlier.sets),
+        *(name for name in candidate.sets if name in earlier.intervals),
+    ]
+    if other_kind:
+        said.append(f"{_listed(other_kind)} is numeric in one of the two and categorical in the other")
+    numbers = [name for name in compared if name not in labelled and name in earlier.counts]
+    texts = [name for name in numbers if not _holds_numbers(earlier, name, policy.source.missing_label)]
+    if texts:
+        said.append(f"most values of {_listed(texts)} are no numbers in it")
     attributes = [name for name in labelled if name in earlier.counts]
     shares = {name: _known_values(candidate, earlier, name) for name in attributes}
     quasi_identifiers = [name for name in candidate.sets if name in earlier.sets]
@@ -59,6 +71,22 @@ def _known_values(candidate: EquivalenceClasses, earlier: EquivalenceClasses, na
     known = np.array([value in present for value in candidate.sensitive_values[name]], dtype=bool)
     total = candidate.counts[name].sum(axis=0)
     return float(total[known].sum() / max(int(total.sum()), 1))
+
+
+def _holds_numbers(earlier: EquivalenceClasses, name: str, missing_label: str) -> bool:
+    """Tell whether half of the records with a known value have a number as this program writes it."""
+    known = np.array([value != missing_label for value in earlier.sensitive_values[name]], dtype=bool)
+    number = np.array([_is_number(value) for value in earlier.sensitive_values[name]], dtype=bool)
+    total = earlier.counts[name].sum(axis=0)
+    return bool(total[number & known].sum() >= LEAST_SHARE * total[known].sum())
+
+
+def _is_number(text: str) -> bool:
+    try:
+        value = float(text)
+    except ValueError:
+        return False
+    return bool(np.isfinite(value)) and number_text(value) == text
 
 
 def _known_labels(candidate: EquivalenceClasses, earlier: EquivalenceClasses, name: str) -> float:

@@ -9,10 +9,11 @@ import numpy as np
 
 from release_store.records import EquivalenceClasses, GateResult, PersonHashes, Verdict
 from tasks.risk.bitsets import packed
-from tasks.risk.comparison import narrowed
+from tasks.risk.comparison import History, history_of, narrowed
 from tasks.risk.evidence import Evidence
 from tasks.risk.person_nesting import nested_by_people, undone
 from tasks.risk.persons import allowed_by_person, follow, joinable, why_not_joined
+from tasks.risk.space import Boxes, boxes_of, space_of
 from tasks.types import BoolArray
 
 FOLLOWER = "holds every earlier release of the series and knows the class of everybody in each"
@@ -48,7 +49,7 @@ def _over_people(gate: str, evidence: Evidence, check: Any) -> GateResult:
     wrong = misplaced(own, evidence.classes)
     if wrong:
         return _result(gate, Verdict.UNKNOWN, None, wrong)
-    if evidence.history is None:
+    if not evidence.earlier:
         return _result(gate, Verdict.PASS, 0.0, "first release of the series: nothing to compare with")
     found: _Found = check(evidence, own)
     n_failing = int(found.failing.sum())
@@ -60,11 +61,14 @@ def _over_people(gate: str, evidence: Evidence, check: Any) -> GateResult:
         f"classes that fail; {found.looked_at} over {n_joined} of {len(evidence.earlier)} earlier releases; "
         f"l = {evidence.policy.privacy.l}"
     )
+    shared = _in_two_periods(evidence, own)
+    if shared:
+        detail += "; not independent: people of the candidate are in " + ", ".join(shared)
     if open_ones:
         detail += "; cannot follow people into " + "; ".join(f"{n}: {why}" for n, why in open_ones.items())
     if accepted:
         detail += f"; not compared by person, as the policy says: {', '.join(accepted)}"
-    verdict = Verdict.FAIL if n_failing else Verdict.UNKNOWN if open_ones else Verdict.PASS
+    verdict = Verdict.FAIL if n_failing else Verdict.UNKNOWN if open_ones or shared else Verdict.PASS
     return _result(gate, verdict, float(n_failing), detail, found.witness)
 
 
@@ -88,20 +92,34 @@ def _not_joined(evidence: Evidence, own: PersonHashes) -> dict[str, str]:
     return {name: why for name, why in reasons.items() if why is not None}
 
 
+def _in_two_periods(evidence: Evidence, own: PersonHashes) -> list[str]:
+    """Return the releases of other periods with people of the candidate, if the policy says that none are.
+
+    What the policy's `independent` leaves out of the comparison by cells is left out wrongly then.
+    """
+    here = set(own.hashes)
+    left_out = {name for name, _ in evidence.beside.left_out}
+    earlier = joinable(own.fingerprint, evidence.earlier_people or [None] * len(evidence.earlier))
+    return [
+        name
+        for (name, _), people in zip(evidence.earlier, earlier, strict=True)
+        if name in left_out and people is not None and not here.isdisjoint(people.hashes)
+    ]
+
+
 def _narrowed(evidence: Evidence, own: PersonHashes) -> _Found:
-    history = evidence.history
-    assert history is not None and own.classes is not None  # noqa: S101, PT018 -- the caller looked
-    names = list(evidence.space.sensitive)
+    history, boxes, names = _in_all(evidence)
+    assert own.classes is not None  # noqa: S101 -- the caller looked
     columns = [names.index(name) for name in evidence.compared]
     earlier = joinable(own.fingerprint, evidence.earlier_people or [None] * len(evidence.earlier))
     followed = follow(own.hashes, earlier, history)
     rows = np.flatnonzero(followed.anywhere)
     allowed = allowed_by_person(followed.take(rows), history, columns)
     number = np.array(own.classes, dtype=np.int64)[rows]
-    failing = np.zeros(len(evidence.boxes), dtype=bool)
+    failing = np.zeros(len(boxes), dtype=bool)
     witness: dict[str, Any] = {}
     for c in columns:
-        mine = packed(evidence.boxes.present[c])[number]
+        mine = packed(boxes.present[c])[number]
         bad = narrowed(mine, allowed.masks[c], allowed.seen[c], evidence.policy.privacy.l)
         failing[number[bad]] = True
         if bad.any():
@@ -111,6 +129,15 @@ def _narrowed(evidence: Evidence, own: PersonHashes) -> _Found:
                 "candidate_class": int(number[bad][0]),
             }
     return _Found(failing, f"{len(rows)} of {len(own.hashes)} people", witness)
+
+
+def _in_all(evidence: Evidence) -> tuple[History, Boxes, list[str]]:
+    """Return all earlier releases, whatever the population, the candidate, and the sensitive attributes."""
+    space = space_of([evidence.classes, *(classes for _, classes in evidence.earlier)])
+    history = history_of(evidence.earlier, space, evidence.policy)
+    if history is None:
+        raise ValueError("there is no earlier release")
+    return history, boxes_of(evidence.classes, space), list(space.sensitive)
 
 
 def _nested(evidence: Evidence, own: PersonHashes) -> _Found:

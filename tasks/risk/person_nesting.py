@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from release_store.records import EquivalenceClasses, PersonHashes
-from tasks.risk.space import counts_of
+from tasks.risk.space import counts_of, space_of
 from tasks.types import BoolArray, IntArray
 
 
@@ -44,9 +44,9 @@ def undone(
 
     Both ways: a value that the smaller class has too many was another's before. (p,).
     """
-    values = sorted({*classes.sensitive_values[attribute], *earlier.sensitive_values[attribute]})
-    mine = counts_of(classes, attribute, values)[pairs[:, 0]]
-    theirs = counts_of(earlier, attribute, values)[pairs[:, 1]]
+    space = space_of([classes, earlier])
+    mine = counts_of(classes, space)[attribute][pairs[:, 0]]
+    theirs = counts_of(earlier, space)[attribute][pairs[:, 1]]
     return few_left(mine, theirs, l_least)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,8 @@ from numpy.typing import NDArray
 
 from release_store.records import EquivalenceClasses
 from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable
+
+T = TypeVar("T", bound=np.generic)
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,16 @@ def boxes_of(classes: EquivalenceClasses, space: Space) -> Boxes:
     return Boxes(low, high, tuple(member), whole, tuple(present), knows)
 
 
+def counts_of(classes: EquivalenceClasses, space: Space) -> dict[str, IntArray]:
+    """Return how many records of each class have each value of the space, (n, |values|) an attribute."""
+    return {
+        name: _spread(classes.counts[name], classes.sensitive_values[name], values)
+        if name in classes.counts
+        else np.zeros((classes.n_classes, len(values)), dtype=np.int64)
+        for name, values in space.sensitive.items()
+    }
+
+
 def concatenated(boxes: Sequence[Boxes]) -> Boxes:
     """Return the classes of several releases in one row of boxes."""
     return Boxes(
@@ -192,17 +205,9 @@ def _cells_numbered(one: EquivalenceClasses, other: EquivalenceClasses) -> tuple
     return place[: one.n_classes], place[one.n_classes :]
 
 
-def counts_of(classes: EquivalenceClasses, attribute: str, values: Sequence[str]) -> IntArray:
-    """Return how often each of `values`, which must be all, stands in each class, (n, values)."""
-    rank = {value: i for i, value in enumerate(values)}
-    out = np.zeros((classes.n_classes, len(values)), dtype=np.int64)
-    out[:, [rank[value] for value in classes.sensitive_values[attribute]]] = classes.counts[attribute]
-    return out
-
-
-def _spread(marks: BoolArray, values: tuple[str, ...], domain: tuple[str, ...]) -> BoolArray:
+def _spread(marks: NDArray[T], values: tuple[str, ...], domain: tuple[str, ...]) -> NDArray[T]:
     """Move columns named `values` to their places among `domain`."""
     rank = {value: i for i, value in enumerate(domain)}
-    out = np.zeros((len(marks), len(domain)), dtype=bool)
+    out = np.zeros((len(marks), len(domain)), dtype=marks.dtype)
     out[:, [rank[value] for value in values]] = marks
     return out

@@ -8,8 +8,8 @@ from policy.errors import StoreError
 from policy.model import ReleasePolicy
 from release_store.person_key import hashed_people
 from release_store.records import EquivalenceClasses, PersonHashes
-from tasks.recoding.generalize import counted, generalized
-from tasks.risk.space import counts_of, with_equal_cells
+from tasks.recoding.generalize import generalized
+from tasks.risk.space import counts_of, space_of, with_equal_cells
 from tasks.types import IntArray, PreparedTable, SourceTable
 
 
@@ -38,16 +38,17 @@ def class_numbers(
     them. Raises StoreError unless the records, so placed, have the sizes and the sensitive values of those
     classes. O(n) a column.
     """
-    found = with_equal_cells(generalized(table, labels, policy), published)
+    groups = generalized(table, labels, policy)
+    found = with_equal_cells(groups, published)
     number = np.where(labels >= 0, found[np.maximum(labels, 0)] if len(found) else -1, -1)
-    kept = np.flatnonzero(labels >= 0)
-    placed = bool((number[kept] >= 0).all()) and np.array_equal(
-        np.bincount(number[kept], minlength=published.n_classes), published.size
-    )
-    for i, name in enumerate(table.sensitive_names if placed else ()):
-        values = [*dict.fromkeys([*table.sensitive_values[name], *published.sensitive_values[name]])]
-        counts = counted(number[kept], table.sensitive[kept, i], published.n_classes, len(values))
-        placed &= np.array_equal(counts, counts_of(published, name, values))
+    placed = bool((found >= 0).all())
+    if placed:
+        space = space_of([groups, published])
+        theirs = {**counts_of(published, space), "": published.size[:, None]}
+        for name, counts in {**counts_of(groups, space), "": groups.size[:, None]}.items():
+            ours = np.zeros_like(theirs[name])
+            np.add.at(ours, found, counts)
+            placed &= np.array_equal(ours, theirs[name])
     if not placed:
         raise StoreError("the staged classes are not those of the records: people cannot be placed in them")
     return number

@@ -59,8 +59,11 @@ class Rules:
 
     quasi_identifiers: tuple[QuasiIdentifier, ...]
     sensitive: dict[str, str]  # name to "categorical" or "numeric"
+    stable: frozenset[str]
     not_compared: frozenset[str]  # transient attributes that the policy leaves out of the comparison
     l: int  # noqa: E741
+    k: int
+    population: str
     ext_frac: tuple[float, ...]
     seeds: int
     source: dict[str, Any]
@@ -111,8 +114,11 @@ def read_policy(path: Path) -> Rules:
             for name, settings in roles["quasi_identifiers"].items()
         ),
         sensitive={n: s.get("type", "categorical") for n, s in roles["sensitive"].items()},
+        stable=frozenset(n for n, s in roles["sensitive"].items() if s["stability"] == "stable"),
         not_compared=frozenset(ignored if gates.get("transient", "compare") == "ignore" else ()),
         l=int((document.get("privacy") or {}).get("l", 2)),
+        k=int((document.get("privacy") or {}).get("k", 8)),
+        population=str(document.get("population", "overlapping")),
         ext_frac=tuple(float(f) for f in linkage_settings.get("ext_frac", (0.05, 0.10, 0.20))),
         seeds=int(linkage_settings.get("seeds", 5)),
         source=source,
@@ -594,6 +600,121 @@ def _narrowed(
     )
 
 
+# What nested classes of a series that only grows show
+
+
+Named = dict[str, frozenset[str]]
+
+
+def named_values(
+    releases: Sequence[Sequence[EquivalenceClass]], source: Sequence[Record], policy: Rules
+) -> Named:
+    """Return every value of each categorical quasi-identifier that some cell or some record names."""
+    result = {}
+    for place, qi in enumerate(policy.quasi_identifiers):
+        cells = [c.cells.get(qi.name) for published in releases for c in published]
+        found = {value for cell in cells if isinstance(cell, frozenset) for value in cell}
+        result[qi.name] = frozenset(found | {str(record[place]) for record in source if not qi.numeric})
+    return result
+
+
+def lies_inside(
+    inner: EquivalenceClass, outer: EquivalenceClass, policy: Rules, named: Named, ahead: int
+) -> bool:
+    """Tell whether all cells of `inner` lie in those of `outer`, `ahead` periods later (negative: earlier).
+
+    An interval may first be shifted by one step that people can have moved by in these periods.
+    """
+    for qi in policy.quasi_identifiers:
+        small, large = inner.cells.get(qi.name), outer.cells.get(qi.name)
+        if large is WHOLE:
+            continue
+        if isinstance(large, frozenset):
+            covered = named[qi.name] if small is WHOLE else small
+            if not (isinstance(covered, frozenset) and covered <= large):
+                return False
+        elif isinstance(small, tuple):
+            least, greatest = sorted(step * ahead for step in qi.moves)
+            if max(least, large[0] - small[0]) > min(greatest, large[1] - small[1]):
+                return False
+        else:
+            return False
+    return True
+
+
+def nested(
+    candidate: Sequence[EquivalenceClass],
+    earlier: Sequence[Sequence[EquivalenceClass]],
+    source: Sequence[Record],
+    policy: Rules,
+) -> dict[str, dict[str, int]]:
+    """Count what nested classes show: of each compared attribute, and of their sizes under the name `size`.
+
+    Pairs, times that several classes of a release lie inside the same one, failures of both, and the
+    candidate's classes that fail. `earlier` is in the order of publication, the oldest first.
+    """
+    named = named_values([candidate, *earlier], source, policy)
+    names = {n: None for published in earlier for n in compared_attributes(candidate, published, policy)}
+    result = {}
+    for name in [*names, "size"]:
+        pairs = together = failures = 0
+        failing: set[int] = set()
+        for place, published in enumerate(earlier):
+            if name != "size" and name not in published[0].counts:
+                continue
+            back = len(earlier) - place
+            inside = {
+                (a, b): (
+                    lies_inside(published[b], candidate[a], policy, named, back),
+                    lies_inside(candidate[a], published[b], policy, named, -back),
+                )
+                if _may_share_people(candidate[a], published[b], policy)
+                else (False, False)
+                for a in range(len(candidate))
+                for b in range(len(published))
+            }
+            for (a, b), ways in inside.items():
+                if any(ways):
+                    pairs += 1
+                    if _few_left([candidate[a]], [published[b]], name, policy):
+                        failures += 1
+                        failing.add(a)
+            groups = [
+                ([a], [b for b in range(len(published)) if inside[a, b][0]]) for a in range(len(candidate))
+            ]
+            groups += [
+                ([a for a in range(len(candidate)) if inside[a, b][1]], [b]) for b in range(len(published))
+            ]
+            for ours, theirs in groups:
+                if len(ours) * len(theirs) > 1:
+                    together += 1
+                    if _few_left([candidate[a] for a in ours], [published[b] for b in theirs], name, policy):
+                        failures += 1
+                        failing.update(ours)
+        result[name] = {
+            "pairs": pairs,
+            "together": together,
+            "failures": failures,
+            "classes": len(failing),
+        }
+    return result
+
+
+def _may_share_people(a: EquivalenceClass, b: EquivalenceClass, policy: Rules) -> bool:
+    both = [name for name in policy.stable if name in a.counts and name in b.counts]
+    return all(a.values(name) & b.values(name) for name in both)
+
+
+def _few_left(
+    ours: Sequence[EquivalenceClass], theirs: Sequence[EquivalenceClass], name: str, policy: Rules
+) -> bool:
+    if name == "size":
+        return 0 < abs(sum(c.size for c in ours) - sum(c.size for c in theirs)) < policy.k
+    now = sum((c.counts[name] for c in ours), Counter[float | str]())
+    then = sum((c.counts[name] for c in theirs), Counter[float | str]())
+    return 0 < len(now - then) < policy.l or 0 < len(then - now) < policy.l
+
+
 # The whole judgement
 
 
@@ -618,6 +739,7 @@ def judge(
     candidate = classes(rows)
     containing = Containment(candidate, policy)
     earlier = [classes(read_published(path, policy)) for path in earlier_paths]
+    growing = policy.population == "cumulative"
     return {
         "records": {"source": len(source), "published": len(rows)},
         "suppression": 1 - len(rows) / len(source),
@@ -630,6 +752,7 @@ def judge(
             for place, published in enumerate(earlier)
         ],
         "whole_history": whole_history(candidate, earlier, source, policy, containing),
+        **({"nested": nested(candidate, earlier, source, policy)} if growing else {}),
     }
 
 

@@ -23,7 +23,7 @@ from small import (
     write_source,
 )
 
-from tasks.risk import comparison
+from tasks.risk import comparison, nested
 from tasks.risk.linkage import disclosure, expected_risk, unique_match_rate
 from tasks.risk.models import entropies, largest_shares, spreads
 from tasks.types import Partition
@@ -106,7 +106,9 @@ def test_models_ncp_err_umr_and_sadr_are_the_judges(
 def test_the_comparison_with_earlier_releases_is_the_judges(
     tables: list[list[Any]], k: int, l_least: int, method: dict[str, Any]
 ) -> None:
-    text = policy_text(MIXED, TWO_SENSITIVE, privacy={"k": k, "l": l_least}, method=method)
+    text = policy_text(
+        MIXED, TWO_SENSITIVE, privacy={"k": k, "l": l_least}, method=method, population="cumulative"
+    )
     policy = policy_of(text)
     with tempfile.TemporaryDirectory() as folder:
         releases = []
@@ -133,3 +135,11 @@ def test_the_comparison_with_earlier_releases_is_the_judges(
     for found in together:
         assert int(found.failing.sum()) == verdict["whole_history"][found.attribute]["classes"]
         assert (found.failed > 0) == (verdict["whole_history"][found.attribute]["records"] > 0)
+    *values, size = [
+        *nested.difference(*evidence.sides, evidence.space, evidence.compared, l_least),
+        nested.sizes(*evidence.sides, k),
+    ]
+    assert [found.attribute for found in values] == ["illness", "wage"]
+    for found in (*values, size):
+        counts = {"pairs": found.compared, "together": found.together, "failures": found.failed}
+        assert counts | {"classes": int(found.failing.sum())} == verdict["nested"][found.attribute]

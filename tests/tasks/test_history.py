@@ -241,6 +241,26 @@ def test_many_classes_are_compared_in_parts(monkeypatch: pytest.MonkeyPatch) -> 
     assert whole.witness == parts.witness
 
 
+def test_people_are_looked_at_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(6)
+    made = [
+        (int(a), "abc"[c], "x", ["flu", "hiv", "cold"][s], "good")
+        for a, c, s in random.integers(0, 3, (90, 3))
+    ]
+    now, earlier = classes_of(made[:30]), [("r1", classes_of(made[30:60])), ("r2", classes_of(made[60:]))]
+    table = prepared(POLICY, made[:30])
+    space = space_of([now, *(c for _, c in earlier)], table)
+    history, points = history_of(earlier, space, POLICY), points_of(table, space)
+    assert history is not None
+    whole = allowed_values(points, history, [0, 1])
+    monkeypatch.setattr(comparison, "BLOCK", 2)
+    parts = allowed_values(points, history, [0, 1])
+    for c in (0, 1):
+        assert whole.seen[c].any()
+        assert np.array_equal(whole.masks[c], parts.masks[c])
+        assert np.array_equal(whole.seen[c], parts.seen[c])
+
+
 def test_ages_move_by_the_policys_years_for_each_release_back() -> None:
     now = classes_of([(30, "a", "x", "flu", "good"), (30, "a", "x", "hiv", "bad")])
     then = classes_of([(28, "a", "y", "flu", "good"), (28, "a", "y", "cold", "bad")])

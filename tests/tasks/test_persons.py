@@ -201,6 +201,21 @@ def test_people_in_classes_that_nobody_published_are_no_pass(tmp_path: Path) -> 
     assert result.verdict is Verdict.ERROR
 
 
+def test_people_in_two_periods_of_an_independent_population_are_told(tmp_path: Path) -> None:
+    policy = small_policy(AGE, ILLNESS, roles={"key": "person"}, population="independent")
+    first = told(tmp_path, "ann 10 a, bob 11 b / cid 50 a, dan 51 b", policy)
+    others = told(tmp_path, "eve 10 a, fay 11 b / gus 50 a, hal 51 b", policy)
+    again = told(tmp_path, "eve 10 a, bob 11 b / gus 50 a, hal 51 b", policy)
+    assert set(others.verdicts(first).values()) == {Verdict.PASS}
+    for gate in BY_PERSON:
+        result = again.asked(gate, first)
+        assert result.verdict is Verdict.UNKNOWN
+        assert "not independent: people of the candidate are in release-1" in result.detail
+    # A revision holds the same people: its period is the same.
+    revised = replace(again.evidence(first), apart=[(0, 0)])
+    assert asked("person", revised).verdict is Verdict.PASS
+
+
 def test_a_policy_may_follow_nobody() -> None:
     without_key = small_policy(AGE, ILLNESS)
     left_out = small_policy(AGE, ILLNESS, roles={"key": "person"}, gates={"person": {"compare": False}})
