@@ -276,7 +276,7 @@ def main(arguments: Sequence[str] | None = None) -> str:
     what = (
         "Tables published by `mondrian`, their classes read back from the staged rows; each model's figure\n"
         f"by this program beside that of {PEER[0].replace('==', ' ')} on the same rows, each sensitive\n"
-        "attribute by itself. `synthetic` is made up by the benchmark (seed 42), the others are public tables."
+        "attribute by itself. `synthetic` is made up by the benchmark (seed 42); the others are public."
     )
     heading = "# The privacy models beside pycanon's"
     measured = report.measured_with("python -m benchmarks.peers --write")
