@@ -27,9 +27,10 @@ from tasks.risk.models.atoms import atoms_of
 from tasks.risk.models.held import SHOWN, asked_for, chosen_values, sensitive_counts
 from tasks.types import BoolArray, FloatArray, IntArray
 
-# Multiplications, each combination's start counted as a million: some ten seconds on one core.
-MOST_WORK = 2e11
+# In multiplications: a start counts as a million of them, a number copied as twenty.
+MOST_WORK = 5e10
 START = 1e6
+COPY = 20
 CELLS = 4_000_000
 
 Rows = NDArray[np.floating[Any]]
@@ -97,17 +98,18 @@ def _walk(
         return
     if len(rest) > 2:
         for atom in range(covers[rest[0]].shape[1]):
-            budget.spend(START)
+            budget.spend(START + COPY * len(classes))
             inside = classes[covers[rest[0]][classes, atom]]
             yield from _walk(covers, weights, inside, (*fixed, (rest[0], atom)), rest[1:], budget)
         return
     dtype = weights.dtype
+    budget.spend(COPY * len(classes) * covers[rest[-1]].shape[1])
     last = covers[rest[-1]][classes].astype(dtype)
     beside = covers[rest[0]][classes].astype(dtype) if len(rest) > 1 else np.ones((len(classes), 1), dtype)
     step = max(1, CELLS // (last.shape[1] * len(weights)))
     for first in range(0, beside.shape[1], step):
         part = beside[:, first : first + step].T
-        budget.spend(START + len(weights) * part.size * last.shape[1])
+        budget.spend(START + len(weights) * part.size * (last.shape[1] + COPY))
         rows = np.stack([(part * weight[classes]) @ last for weight in weights])
         yield Matches(rows, fixed, tuple(rest), first)
 
