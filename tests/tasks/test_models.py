@@ -158,6 +158,22 @@ def test_what_is_known_matches_every_class_that_covers_it() -> None:
     }
 
 
+def test_who_knows_less_may_be_surer() -> None:
+    """Ages 1 and 2 have two rows of a each, [1, 2] two of b. Of an age, a is 2 of 4; of all Hull, 4 of 6."""
+    hull = frozenset({"Hull"})
+    rows = [
+        (((low, high), hull), (one,))
+        for low, high, one in ((1.0, 1.0, "a"), (2.0, 2.0, "a"), (1.0, 2.0, "b"))
+        for _ in range(2)
+    ]
+    for n_known in (1, 2):
+        policy = policy_with({"lkc": {"l": n_known, "k": 2, "c": 0.6}}, names=["age", "city"])
+        result = asked("lkc", classes_of(rows, policy), policy)
+        assert (result.verdict, result.value) == (FAIL, pytest.approx(2 / 3))
+        assert result.witness["quasi_identifiers"] == ["city"]
+        assert result.witness["failing_combinations"] == 1
+
+
 def test_nobody_is_between_two_whole_numbers_but_between_two_others() -> None:
     """[20, 24] and [25, 29]: no age lies between; incomes of 24.5 do, and match only the wide class."""
     for name, least in (("age", 4), ("income", 2)):

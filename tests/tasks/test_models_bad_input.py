@@ -16,6 +16,7 @@ from policy.errors import VerificationFailed
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses, Verdict
 from tasks.risk.gate import GATES, assess
+from tasks.risk.models.held import at_least, at_most
 from tasks.risk.published import read_classes
 
 PASS, FAIL, UNKNOWN = Verdict.PASS, Verdict.FAIL, Verdict.UNKNOWN
@@ -213,3 +214,9 @@ def test_nan_in_a_file_is_the_missing_value(tmp_path: Path) -> None:
     # The range of 1.5 and nothing is 0; the other models see two values.
     assert [result.gate for result in results if result.verdict is not PASS] == ["e"]
     assert results[3].verdict is FAIL
+
+
+@pytest.mark.parametrize("side", [at_least, at_most])
+def test_a_measure_that_is_no_number_fails(side: Any) -> None:
+    result = side("k", {"illness": np.array([0.5, np.nan])}, 0.5, "")
+    assert (result.verdict, result.witness["first"]) == (FAIL, [1])
