@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from policy import model
 from policy.errors import PolicyError, did_you_mean
+from policy.section import Section
 
 QI_TYPES = "'numeric', 'integer' or 'categorical'"
 LONGEST_VALUE = 100
@@ -89,7 +90,7 @@ def _fields_beside(parts: list[str]) -> list[str]:
     for part in parts[:-1]:
         if section is None:
             return []
-        if isinstance(section, type) and issubclass(section, model.Section):
+        if isinstance(section, type) and issubclass(section, Section):
             field = section.model_fields.get(part)
             if field is None:
                 return []
@@ -104,14 +105,14 @@ def _fields_beside(parts: list[str]) -> list[str]:
         else:
             # A mapping of names to sections: the name is skipped.
             section = section[1]
-    if isinstance(section, type) and issubclass(section, model.Section):
+    if isinstance(section, type) and issubclass(section, Section):
         return list(section.model_fields)
     return []
 
 
 def _section_of(annotation: Any) -> Any:
     """Return the Section in an annotation: itself, behind Optional, or ("each", Section) in a mapping."""
-    if isinstance(annotation, type) and issubclass(annotation, model.Section):
+    if isinstance(annotation, type) and issubclass(annotation, Section):
         return annotation
     arguments = [a for a in get_args(annotation) if a is not type(None)]
     if get_origin(annotation) is dict and len(arguments) == 2:

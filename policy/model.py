@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from policy.hierarchy import Hierarchy
+from policy.privacy_models import Models
+from policy.section import Section, Share
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
-Share = Annotated[float, Field(ge=0, le=1)]
-
-
-class Section(BaseModel):
-    """A part of the policy: unknown fields are refused, values cannot be changed."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True, allow_inf_nan=False)
 
 
 class Source(Section):
@@ -153,7 +148,7 @@ class Expectations(Section):
 
     rows: RowCount = RowCount()
     missing: Share = 0.05
-    missing_in: dict[str, Share] = {}
+    missing_in: dict[str, Share] = Field(default={})
     unique_key: bool = True
     sensitive_drift: Share | None = None
 
@@ -172,7 +167,7 @@ class Method(Section):
     """How classes are made. The parameters are checked by the method itself."""
 
     name: str = "ae-lrhma"
-    parameters: dict[str, Any] = {}
+    parameters: dict[str, Any] = Field(default={})
     history_aware: bool = True
 
 
@@ -204,6 +199,7 @@ class Gates(Section):
     sadr: Limit | None = None
     ncp: Limit = Limit(max=0.5)
     suppression: Limit = Limit(max=0.05)
+    models: Models = Models()
     transient: Literal["compare", "ignore"] = "compare"
     person: PersonGates = PersonGates()
 
@@ -262,3 +258,29 @@ class ReleasePolicy(Section):
             if name not in known:
                 raise ValueError(f"expectations.missing_in names '{name}', which is no column of roles")
         return self
+
+    @model_validator(mode="after")
+    def _models_fit_the_roles(self) -> Self:
+        for field, number in self.gates.models.known_at_most().items():
+            if number > len(self.roles.quasi_identifiers):
+                raise ValueError(
+                    f"gates.models.{field} is {number}, but there are {len(self.roles.quasi_identifiers)} "
+                    "quasi-identifiers"
+                )
+        for field, listed in self.gates.models.listed_values().items():
+            for name, values in listed.items():
+                self._values_are_declared(f"gates.models.{field}", name, values)
+        return self
+
+    def _values_are_declared(self, field: str, name: str, values: tuple[str, ...]) -> None:
+        """Raise ValueError where a listed value may be a misspelt one, which no row would ever have."""
+        if name not in self.roles.sensitive:
+            raise ValueError(f"{field} names '{name}', which is no sensitive attribute of roles")
+        declared = self.roles.sensitive[name].values
+        if self.roles.sensitive[name].type == "numeric":
+            raise ValueError(f"{field} lists values of '{name}', which is numeric")
+        if declared is None:
+            raise ValueError(f"{field} lists values of '{name}': roles.sensitive.{name}.values must be given")
+        for value in values:
+            if value not in declared and value != self.source.missing_label:
+                raise ValueError(f"{field} lists '{value}', which is not in roles.sensitive.{name}.values")

@@ -56,7 +56,7 @@ class GateResult:
     verdict: Verdict
     value: float | None
     threshold: float | None
-    relation: str  # "<=" or ">=": how value must stand to threshold
+    relation: str  # "<=", ">=" or ">": how value must stand to threshold
     attacker: str
     seconds: float
     detail: str = ""

@@ -22,7 +22,7 @@ from policy.model import Method, Privacy, ReleasePolicy
 from tasks.intake.read import read_table
 from tasks.methods.registry import bound_method
 from tasks.risk.linkage import disclosure, draws, expected_risk, link, unique_match_rate
-from tasks.risk.models import entropies, largest_shares, spreads
+from tasks.risk.models.classes import entropies, largest_shares, spreads
 from tasks.utility.ncp import ncp, scale_of
 
 POLICIES = Path(__file__).parent / "policies"

@@ -17,6 +17,10 @@ from tasks.risk.space import Boxes, Points, Space, boxes_of, points_of, space_of
 from tasks.types import IntArray, PreparedTable
 
 
+class CannotTell(Exception):
+    """Why a gate cannot tell what it is asked: names, counts and sizes only."""
+
+
 @dataclass(frozen=True)
 class Evidence:
     """One candidate's published classes beside its source and its history.

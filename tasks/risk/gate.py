@@ -11,8 +11,9 @@ from time import perf_counter
 
 from policy.model import ReleasePolicy
 from release_store.records import GateResult, Verdict
-from tasks.risk import history_gates, integrity, measured, models, person_gates
-from tasks.risk.evidence import Evidence
+from tasks.risk import history_gates, integrity, measured, person_gates
+from tasks.risk.evidence import CannotTell, Evidence
+from tasks.risk.models import alpha_k, classes, closeness, diversity, partial_knowledge
 from tasks.types import Progress, no_progress
 
 GateFunction = Callable[[Evidence], GateResult]
@@ -27,6 +28,10 @@ def _followed(policy: ReleasePolicy) -> bool:
     return policy.roles.key is not None and policy.gates.person.compare
 
 
+def _asks_for(model: str) -> Callable[[ReleasePolicy], bool]:
+    return lambda policy: getattr(policy.gates.models, model) is not None
+
+
 @dataclass(frozen=True)
 class Gate:
     """How a gate is asked, whether it looks at the source, and whether a policy asks for it."""
@@ -39,19 +44,26 @@ class Gate:
 GATES: dict[str, Gate] = {
     "files": Gate(integrity.files_gate),
     "truth": Gate(integrity.truth_gate, needs_source=True),
-    "k": Gate(models.k_gate),
-    "p_max": Gate(models.p_max_gate),
-    "h_min": Gate(models.h_min_gate),
-    "e": Gate(models.e_gate),
+    "k": Gate(classes.k_gate),
+    "p_max": Gate(classes.p_max_gate),
+    "h_min": Gate(classes.h_min_gate),
+    "e": Gate(classes.e_gate),
+    "distinct_l": Gate(diversity.distinct_l_gate, asked_by=_asks_for("distinct_l")),
+    "entropy_l": Gate(diversity.entropy_l_gate, asked_by=_asks_for("entropy_l")),
+    "recursive_cl": Gate(diversity.recursive_cl_gate, asked_by=_asks_for("recursive_cl")),
+    "t_closeness": Gate(closeness.t_closeness_gate, asked_by=_asks_for("t_closeness")),
+    "alpha_k": Gate(alpha_k.alpha_k_gate, asked_by=_asks_for("alpha_k")),
+    "km": Gate(partial_knowledge.km_gate, asked_by=_asks_for("km")),
+    "lkc": Gate(partial_knowledge.lkc_gate, asked_by=_asks_for("lkc")),
     "err": Gate(measured.err_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.err)),
     "umr": Gate(measured.umr_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.umr)),
     "sadr": Gate(measured.sadr_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.sadr)),
     "pairwise": Gate(history_gates.pairwise_gate),
     "whole_history": Gate(history_gates.whole_history_gate, needs_source=True),
-    "person": Gate(person_gates.person_gate, asked_by=_followed),
-    "person_difference": Gate(person_gates.person_difference_gate, asked_by=_followed),
     "difference": Gate(history_gates.difference_gate, asked_by=history_gates.of_cumulative),
     "size": Gate(history_gates.size_gate, asked_by=history_gates.of_cumulative),
+    "person": Gate(person_gates.person_gate, asked_by=_followed),
+    "person_difference": Gate(person_gates.person_difference_gate, asked_by=_followed),
     "suppression": Gate(measured.suppression_gate),
     "ncp": Gate(measured.ncp_gate, needs_source=True),
 }
@@ -108,6 +120,8 @@ def _asked(name: str, ask: GateFunction, evidence: Evidence) -> GateResult:
     start = perf_counter()
     try:
         result = ask(evidence)
+    except CannotTell as reason:
+        return unmeasured(name, Verdict.UNKNOWN, str(reason), perf_counter() - start)
     except Exception as error:  # whatever breaks a gate must block, not pass
         broken = f"the gate broke ({type(error).__name__})"
         return unmeasured(name, Verdict.ERROR, broken, perf_counter() - start)

@@ -82,6 +82,13 @@ def _read_rows(
                 f"FROM read_parquet(?) d JOIN classes c ON {same} GROUP BY ALL",
                 [str(file)],
             ).df()
+            column = found["value"]
+            if pd.api.types.is_numeric_dtype(column) and np.isinf(column.astype(float)).any():
+                raise VerificationFailed(
+                    f"the column '{name}' has a value that is no finite number",
+                    where=str(file),
+                    mend="Stage it again.",
+                )
             values[name], counts[name] = _count_matrix(found, len(cells), policy.source.missing_label)
     return cells, values, counts
 

@@ -140,7 +140,7 @@ LOW = "should be a valid number, unable to parse string as a number, found 'low'
         ("expectations.rows.mim", "min", "min, max, drift"),
         ("privacy.pmax", "p_max", "k, e, p_max, h_min, l"),
         ("method.parameter", "parameters", "name, parameters, history_aware"),
-        ("gates.sadrr", "sadr", "err, umr, sadr, ncp, suppression, transient"),
+        ("gates.sadrr", "sadr", "err, umr, sadr, ncp, suppression, models, transient"),
         ("linkage.seed", "seeds", "ext_frac, seeds"),
         ("approval.aprovers", "approvers", "approvers, expires_days"),
         ("publication.license", "licence", "title, description, licence, formats"),
@@ -407,3 +407,51 @@ def test_groups_smaller_than_k_cannot_be_asked_for() -> None:
     told = _bound_error({"name": "mondrian", "parameters": {"max_group_size": 4}})
     assert told.startswith("clinic.yaml: method.parameters.max_group_size: 4 is under privacy.k (8)\n")
     assert len(told.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "finding"),
+    [
+        ("distinct_l", {"min": 1}, "distinct_l.min: should be greater than or equal to 2, found 1"),
+        ("distinct_l", {}, "distinct_l.min: is missing"),
+        ("entropy_l", {"min": 1}, "entropy_l.min: should be greater than 1, found 1"),
+        ("entropy_l", {"min": math.inf}, "entropy_l.min: should be a finite number, found inf"),
+        ("recursive_cl", {"c": 0, "l": 2}, "recursive_cl.c: should be greater than 0, found 0"),
+        ("recursive_cl", {"c": 1, "l": 1}, "recursive_cl.l: should be greater than or equal to 2, found 1"),
+        ("t_closeness", {"max": 1}, "t_closeness.max: should be less than 1, found 1"),
+        ("t_closeness", {"max": -0.1}, "t_closeness.max: should be greater than or equal to 0, found -0.1"),
+        ("alpha_k", {"alpha": 1, "k": 2}, "alpha_k.alpha: should be less than 1, found 1"),
+        ("alpha_k", {"alpha": 0, "k": 2}, "alpha_k.alpha: should be greater than 0, found 0"),
+        ("alpha_k", {"alpha": 0.5, "k": 1}, "alpha_k.k: should be greater than or equal to 2, found 1"),
+        (
+            "alpha_k",
+            {"alpha": 0.5, "k": 2, "values": {}},
+            "alpha_k.values: should have 1 or more entries, found 0",
+        ),
+        ("km", {"k": 2, "m": 0}, "km.m: should be greater than or equal to 1, found 0"),
+        ("lkc", {"l": 1, "k": 2, "c": 1}, "lkc.c: should be less than 1, found 1"),
+        ("lkc", {"l": 1, "k": 2, "c": 0.5, "d": 1}, "lkc.d: unknown field"),
+        ("distinct", {"min": 2}, "distinct: unknown field (did you mean 'distinct_l'?)"),
+    ],
+)
+def test_a_models_threshold_beyond_sense_is_refused(field: str, value: Any, finding: str) -> None:
+    assert f"clinic.yaml: gates.models.{finding}" in error_of(text_with(f"gates.models.{field}", value))
+
+
+def test_a_model_that_does_not_fit_the_roles_is_refused() -> None:
+    def told(field: str, value: Any, **sensitive: Any) -> str:
+        document = yaml.safe_load(text_with(f"gates.models.{field}", value))
+        document["roles"]["sensitive"]["disease"] |= sensitive
+        return error_of(yaml.safe_dump(document))
+
+    many = "is 3, but there are 2 quasi-identifiers"
+    assert f"gates.models.km.m {many}" in told("km", {"k": 2, "m": 3})
+    lkc = {"l": 2, "k": 2, "c": 0.5}
+    assert f"gates.models.lkc.l {many}" in told("lkc", {**lkc, "l": 3})
+    flu = {"values": {"disease": ["flu"]}}
+    assert "roles.sensitive.disease.values must be given" in told("lkc", lkc | flu)
+    wrong = told("lkc", lkc | flu, values=["Flu"])
+    assert "gates.models.lkc.values lists 'flu', which is not in roles.sensitive.disease.values" in wrong
+    assert "which is numeric" in told("lkc", lkc | flu, type="numeric")
+    alpha_k = {"alpha": 0.5, "k": 2, "values": {"illness": ["flu"]}}
+    assert "alpha_k.values names 'illness', which is no sensitive attribute" in told("alpha_k", alpha_k)

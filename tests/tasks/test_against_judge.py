@@ -25,7 +25,7 @@ from small import (
 
 from tasks.risk import comparison, nested
 from tasks.risk.linkage import disclosure, expected_risk, unique_match_rate
-from tasks.risk.models import entropies, largest_shares, spreads
+from tasks.risk.models.classes import entropies, largest_shares, spreads
 from tasks.types import Partition
 from tasks.utility.ncp import ncp, scale_of
 

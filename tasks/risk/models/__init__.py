@@ -1,0 +1,1 @@
+"""The privacy models that the published classes are held to, one idea a module."""

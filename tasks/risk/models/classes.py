@@ -1,0 +1,76 @@
+"""The models that every policy names: k-anonymity, p_max, h_min and (k,e)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from policy.model import ReleasePolicy
+from release_store.records import EquivalenceClasses, GateResult
+from tasks.partitioning.constraints import entropy
+from tasks.risk.evidence import Evidence
+from tasks.risk.models.held import at_least, at_most, numbers_of, sensitive_counts
+from tasks.types import FloatArray
+
+
+def largest_shares(classes: EquivalenceClasses, attribute: str) -> FloatArray:
+    """Largest share of one sensitive value in each class, (n_classes,) (Hu et al., 2026, eq. 2)."""
+    return np.asarray(classes.counts[attribute].max(axis=1, initial=0) / classes.size)
+
+
+def entropies(classes: EquivalenceClasses, attribute: str) -> FloatArray:
+    """Entropy of each class, natural logarithm, (n_classes,) (Hu et al., 2026, eq. 3)."""
+    return entropy(classes.counts[attribute])
+
+
+def spreads(classes: EquivalenceClasses, attribute: str, policy: ReleasePolicy) -> FloatArray:
+    """Distinct sensitive values of each class, or a numeric attribute's range, (n_classes,).
+
+    The model is (k,e)-anonymity (Zhang et al., 2007). A missing number is no number: it does not widen
+    the range. Raises CannotTell where a numeric attribute has a value that is no finite number.
+    """
+    present = classes.counts[attribute] > 0
+    if policy.roles.sensitive[attribute].type == "categorical":
+        return np.asarray(present.sum(axis=1), dtype=np.float64)
+    numbers = numbers_of(classes, attribute, policy)
+    known = present & ~np.isnan(numbers)
+    high = np.where(known, numbers, -np.inf).max(axis=1, initial=-np.inf)
+    low = np.where(known, numbers, np.inf).min(axis=1, initial=np.inf)
+    return np.where(known.any(axis=1), high - low, 0.0)
+
+
+def k_gate(evidence: Evidence) -> GateResult:
+    """Every class has at least k records (Sweeney, 2002)."""
+    size = evidence.classes.size
+    return at_least("k", {"": size}, evidence.policy.privacy.k, f"smallest of {len(size)} classes")
+
+
+def p_max_gate(evidence: Evidence) -> GateResult:
+    """In no class has one sensitive value a share over p_max."""
+    return at_most(
+        "p_max",
+        {name: largest_shares(evidence.classes, name) for name in sensitive_counts(evidence)},
+        evidence.policy.privacy.p_max,
+        "largest share of one sensitive value in a class",
+        tolerance=1e-9,
+    )
+
+
+def h_min_gate(evidence: Evidence) -> GateResult:
+    """In every class the entropy of each sensitive attribute is at least h_min."""
+    return at_least(
+        "h_min",
+        {name: entropies(evidence.classes, name) for name in sensitive_counts(evidence)},
+        evidence.policy.privacy.h_min,
+        "smallest entropy of a class (natural logarithm)",
+        tolerance=1e-12,
+    )
+
+
+def e_gate(evidence: Evidence) -> GateResult:
+    """Every class has at least e distinct values of each sensitive attribute, or a range of at least e."""
+    return at_least(
+        "e",
+        {name: spreads(evidence.classes, name, evidence.policy) for name in sensitive_counts(evidence)},
+        evidence.policy.privacy.e,
+        "fewest distinct sensitive values (or least range) of a class",
+    )
