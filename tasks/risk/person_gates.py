@@ -144,6 +144,7 @@ def _nested(evidence: Evidence, own: PersonHashes) -> _Found:
     assert own.classes is not None  # noqa: S101 -- the caller looked
     earlier = joinable(own.fingerprint, evidence.earlier_people or [None] * len(evidence.earlier))
     failing = np.zeros(evidence.classes.n_classes, dtype=bool)
+    failing_by: dict[str, set[int]] = {}
     witness: dict[str, Any] = {}
     n_pairs = 0
     for (name, classes), people in zip(evidence.earlier, earlier, strict=True):
@@ -157,7 +158,9 @@ def _nested(evidence: Evidence, own: PersonHashes) -> _Found:
             bad = undone(pairs, evidence.classes, classes, attribute, evidence.policy.privacy.l)
             failing[pairs[bad, 0]] = True
             if bad.any():
-                seen = witness.setdefault(attribute, {"failures": 0})
+                seen = witness.setdefault(attribute, {"failing_classes": 0, "failures": 0})
+                failing_by.setdefault(attribute, set()).update(pairs[bad, 0].tolist())
+                seen["failing_classes"] = len(failing_by[attribute])
                 seen["failures"] += int(bad.sum())
                 seen.setdefault("candidate_class", int(pairs[bad][0, 0]))
                 seen.setdefault("earlier_release", name)

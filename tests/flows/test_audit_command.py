@@ -248,7 +248,7 @@ def test_the_log_tells_who_looked_and_what_did_not_pass(series: Desk, capsys: Ca
     assert (event.action, event.actor, event.object) == ("series.audited", "eve", "clinic")
     assert event.payload["policy_digest"] == found["policy_digest"]
     assert event.payload["releases"] == [
-        {"release": name, "gates": 13, "not_passed": ["k"], "not_run": NEED_THE_SOURCE}
+        {"release": name, "gates": 15, "not_passed": ["k"], "not_run": NEED_THE_SOURCE}
         for name in (FIRST, REVISED, SECOND, THIRD)
     ]
     assert verify(series.store) == []

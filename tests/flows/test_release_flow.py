@@ -27,6 +27,8 @@ ALL_GATES = [
     "e",
     "pairwise",
     "whole_history",
+    "person",
+    "person_difference",
     "suppression",
     "ncp",
 ]

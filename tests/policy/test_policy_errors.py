@@ -140,7 +140,7 @@ LOW = "should be a valid number, unable to parse string as a number, found 'low'
         ("expectations.rows.mim", "min", "min, max, drift"),
         ("privacy.pmax", "p_max", "k, e, p_max, h_min, l"),
         ("method.parameter", "parameters", "name, parameters, history_aware"),
-        ("gates.sadrr", "sadr", "err, umr, sadr, ncp, suppression, models, transient"),
+        ("gates.sadrr", "sadr", "err, umr, sadr, ncp, suppression, models, transient, person"),
         ("linkage.seed", "seeds", "ext_frac, seeds"),
         ("approval.aprovers", "approvers", "approvers, expires_days"),
         ("publication.license", "licence", "title, description, licence, formats"),

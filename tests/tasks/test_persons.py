@@ -121,6 +121,7 @@ def test_newcomers_among_known_people_are_told_by_their_difference_alone(tmp_pat
     ]
     result = second.asked("person_difference", first)
     assert result.witness["illness"] == {
+        "failing_classes": 1,
         "failures": 1,
         "candidate_class": 1,
         "earlier_release": "release-1",

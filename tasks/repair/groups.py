@@ -1,0 +1,104 @@
+"""The groups while they are merged: their cells, sizes, counts of sensitive values and records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from release_store.records import EquivalenceClasses
+from tasks.risk.space import Boxes, Space, boxes_of, counts_of, distinct_rows
+from tasks.types import BoolArray, IntArray, PreparedTable
+
+
+@dataclass
+class Groups:
+    """A group that was merged into another is no longer `alive`, and `parent` tells into which.
+
+    `counts[attribute]` (n, values) records a sensitive value of the space; `members` the records of each.
+    """
+
+    boxes: Boxes
+    size: IntArray
+    counts: dict[str, IntArray]
+    alive: BoolArray
+    parent: IntArray
+    members: list[IntArray]
+    domains: tuple[BoolArray, ...]  # of the space's values, those present in this table
+
+    @property
+    def living(self) -> IntArray:
+        """The numbers of the groups that are alive."""
+        return np.flatnonzero(self.alive)
+
+    def grown(self, group: int) -> bool:
+        """Tell whether other groups were merged into this one."""
+        return int((self.parent == group).sum()) > 1
+
+    def join(self, group: int, partner: int) -> None:
+        """Make `partner` part of `group`."""
+        merged = self.merged(group, np.array([partner]))
+        for marks, joined in zip(_columns(self.boxes), _columns(merged), strict=True):
+            marks[group] = joined[0]
+        self.size[group] += self.size[partner]
+        for counts in self.counts.values():
+            counts[group] += counts[partner]
+        self.members[group] = np.concatenate([self.members[group], self.members[partner]])
+        self.alive[partner] = False
+        self.parent[self.parent == partner] = group
+
+    def merged(self, group: int, partners: IntArray) -> Boxes:
+        """Return `group` with each of `partners`; a set that holds the table's whole domain is `*`."""
+        boxes, theirs = self.boxes, self.boxes.take(partners)
+        whole = theirs.whole | boxes.whole[group]
+        member = []
+        for i, marks in enumerate(theirs.member):
+            joined = marks | boxes.member[i][group]
+            domain = self.domains[i]
+            if domain.sum() > 1:
+                whole[:, i] |= joined[:, domain].all(axis=1)
+            joined[whole[:, i]] = True
+            member.append(joined)
+        return replace(
+            theirs,
+            low=np.minimum(theirs.low, boxes.low[group]),
+            high=np.maximum(theirs.high, boxes.high[group]),
+            member=tuple(member),
+            whole=whole,
+            present=tuple(p | boxes.present[i][group] for i, p in enumerate(theirs.present)),
+        )
+
+    def join_equal(self) -> None:
+        """Join groups with equal cells, which are one class as soon as they are published."""
+        bits = [np.packbits(member, axis=1) for member in self.boxes.member]
+        columns = [*self.boxes.low.T, *self.boxes.high.T, *(column for each in bits for column in each.T)]
+        living = self.living
+        first, place = distinct_rows([column[living] for column in columns])
+        for group, kept in zip(living.tolist(), living[first[place]].tolist(), strict=True):
+            if group != kept:
+                self.join(kept, group)
+
+
+def _columns(boxes: Boxes) -> tuple[NDArray[np.generic], ...]:
+    return boxes.low, boxes.high, boxes.whole, *boxes.member, *boxes.present
+
+
+def groups_of(table: PreparedTable, labels: IntArray, classes: EquivalenceClasses, space: Space) -> Groups:
+    """Return the groups of `labels` (n,), of which `classes` are the cells, in a space that holds them."""
+    return Groups(
+        boxes_of(classes, space),
+        classes.size.copy(),
+        counts_of(classes, space),
+        np.ones(classes.n_classes, dtype=bool),
+        np.arange(classes.n_classes),
+        _members(labels, classes.n_classes),
+        tuple(np.isin(values, table.domains.get(name, ())) for name, values in space.domains.items()),
+    )
+
+
+def _members(labels: IntArray, n_groups: int) -> list[IntArray]:
+    """Return the records of each group."""
+    kept = np.flatnonzero(labels >= 0)
+    order = kept[np.argsort(labels[kept], kind="stable")]
+    return np.split(order, np.cumsum(np.bincount(labels[kept], minlength=n_groups))[:-1])
