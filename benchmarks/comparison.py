@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -163,17 +164,23 @@ def main(arguments: Sequence[str] | None = None) -> str:
         kind, n_rows, n_earlier = chosen.one
         print(json.dumps(measure(kind, int(n_rows), int(n_earlier))))
         return ""
-    sections = []
+    sections: list[str] = []
+    loads: list[float] = []
     for kind in chosen.kinds:
         counts = chosen.earlier
         if kind == "survey":
             counts = [n for n in counts if n < len(QUARTERS)]
             if not (report.datasets() / PANEL).exists() or not counts:
                 continue
-        sections.append(section(kind, [in_a_process(kind, chosen.rows, n) for n in counts]))
+        runs = []
+        for n in counts:
+            loads.append(os.getloadavg()[0])
+            runs.append(in_a_process(kind, chosen.rows, n))
+        sections.append(section(kind, runs))
         print(sections[-1], flush=True)
     command = report.measured_with("python -m benchmarks.comparison --write")
-    text = "\n\n".join([WORDS, command, *sections])
+    busy = f"The load average before each measurement was {min(loads):.1f} to {max(loads):.1f}."
+    text = "\n\n".join([WORDS, f"{command}\n{busy}", *sections])
     if chosen.write:
         report.write("comparison.md", text)
     return text

@@ -440,6 +440,21 @@ def test_the_union_over_overlapping_earlier_classes_allows_more(write: Write) ->
     assert result["whole_history"] == {"illness": {"records": 0, "classes": 0}}
 
 
+def test_nested_classes_of_a_growing_series_are_taken_from_each_other(write: Write) -> None:
+    growing = changed(**AGE_ONLY, population="cumulative", privacy={"k": 2, "l": 2})
+    source = "age,illness\n5,a\n"
+    before = intervals("0-9 a", "0-9 a", "0-9 b")
+    result = judged(write, growing, source, intervals("0-9 a", "0-9 a", "0-9 b", "0-9 b"), before)
+    one = {"pairs": 1, "together": 0, "failures": 1, "classes": 1}
+    assert result["nested"] == {"illness": one, "size": one}
+    # The class was split and two came: each part differs from it in values, the smaller one in size too.
+    parts = intervals("0-4 a", "0-4 a", "0-4 c", "5-9 b", "5-9 c")
+    result = judged(write, growing, source, parts, before)
+    assert result["nested"]["illness"] == {"pairs": 2, "together": 1, "failures": 3, "classes": 2}
+    assert result["nested"]["size"] == {"pairs": 2, "together": 1, "failures": 1, "classes": 1}
+    assert "nested" not in judged(write, changed(**AGE_ONLY), source, parts, before)
+
+
 def test_an_age_may_have_grown_by_a_year_for_each_release_back(write: Write) -> None:
     roles = with_qi(age={"type": "integer", "bounds": [0, 100], "moves": [0, 1]})
     source, candidate = "age,illness\n12,a\n12,b\n", intervals("12-13 a", "12-13 b")

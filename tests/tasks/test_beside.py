@@ -13,7 +13,7 @@ from small import Published, prepared, published, small_policy
 
 from policy.model import ReleasePolicy
 from policy.period import periods_apart
-from release_store.records import EquivalenceClasses, GateResult, Verdict
+from release_store.records import EquivalenceClasses, GateResult, SetCells, Verdict
 from tasks.composition import repaired
 from tasks.methods.registry import bound_method
 from tasks.risk.beside import beside, by_leaves
@@ -125,6 +125,29 @@ def test_a_node_of_the_hierarchy_covers_its_leaves(tmp_path: Path) -> None:
     found = asked(both, regions)
     assert found["pairwise"].witness["coverage"]["pairs"] == {"illness": 1}
     assert found["pairwise"].value == 0
+
+
+@pytest.mark.parametrize(
+    ("hierarchy", "value", "covers", "is_whole"),
+    [
+        (CITIES, "North", {"Leeds", "York"}, False),
+        (CITIES, "*", {"Leeds", "York", "Hove", "Poole"}, True),
+        (CITIES, "York", {"York"}, False),
+        (CITIES, "missing", {"missing"}, False),
+        ({"York": ["York", "Selby"], "South": ["Hove"]}, "York", {"York"}, False),  # the leaf
+    ],
+)
+def test_a_label_is_read_as_the_leaves_it_covers(
+    hierarchy: dict[str, Any], value: str, covers: set[str], is_whole: bool
+) -> None:
+    policy = small_policy({"city": {"type": "categorical", "hierarchy": hierarchy}}, ILLNESS)
+    cells = SetCells((value, "Hove"), np.eye(2, dtype=bool), np.zeros(2, dtype=bool))
+    two = np.array([1, 1])
+    given = EquivalenceClasses(two, {}, {"city": cells}, {"illness": ("a",)}, {"illness": two[:, None]})
+    read = by_leaves(given, policy).sets["city"]
+    found = [{v for v, inside in zip(read.values, row, strict=True) if inside} for row in read.member]
+    assert found == [covers, {"Hove"}]
+    assert read.whole.tolist() == [is_whole, False]
 
 
 def test_a_label_of_an_unknown_level_is_unknown(tmp_path: Path) -> None:
