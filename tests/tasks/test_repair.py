@@ -32,7 +32,7 @@ from tasks.recoding.generalize import generalized
 from tasks.repair import judge as judging
 from tasks.repair import merge
 from tasks.repair.merge import repair
-from tasks.risk.history_gates import pairwise_gate, whole_history_gate
+from tasks.risk.history_gates import difference_gate, pairwise_gate, size_gate, whole_history_gate
 from tasks.types import Partition
 
 AGE = {"age": {"type": "integer", "bounds": [0, 100]}}
@@ -163,6 +163,46 @@ def test_no_published_class_fails_and_only_counted_records_are_suppressed(
             )
             assert all(not each["pairs"] for found in verdict["pairwise"] for each in found.values())
             assert all(not each["records"] for each in verdict["whole_history"].values())
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    rows=mixed_rows(8, 24, missing=False),
+    ends=st.lists(st.integers(4, 24), min_size=1, max_size=3),
+    l_least=st.integers(2, 3),
+)
+def test_what_only_grows_is_not_undone_by_its_growth(rows: list[Any], ends: list[int], l_least: int) -> None:
+    """Each table holds all records of the one before."""
+    quasi_identifiers = {**MIXED, "income": {"type": "numeric", "bounds": [-10, 10]}}
+    policy = small_policy(quasi_identifiers, TWO_SENSITIVE, privacy={"l": l_least}, population="cumulative")
+    with tempfile.TemporaryDirectory() as name:
+        releases: list[Published] = []
+        for number, end in enumerate(sorted({*ends, len(rows)})):
+            groups, found, made = next_release(policy, rows[:end], releases, Path(name) / str(number))
+            if made.classes.n_classes == 0:
+                break
+            assert_sound(groups, found, made)
+            evidence = made.evidence(*releases)
+            for gate in (pairwise_gate, whole_history_gate, difference_gate, size_gate):
+                result = gate(evidence)
+                assert (result.gate, result.value) == (result.gate, 0)
+                assert result.verdict is not Verdict.FAIL
+            releases.append(made)
+
+
+def test_a_newcomer_is_hidden_among_others() -> None:
+    policy = small_policy({"age": {"type": "integer", "bounds": [0, 100]}}, population="cumulative")
+    before = [(10, "flu"), (11, "hiv"), (30, "flu"), (31, "hiv"), (60, "cough"), (61, "cold")]
+    labels = np.array([0, 0, 1, 1, 2, 2])
+    earlier = [("r1", generalized(prepared(policy, before), labels, policy))]
+    # A newcomer of 10 with hiv, another of 31 with flu: each class tells of its own, the two together do not.
+    table = prepared(policy, [*before, (10, "hiv"), (31, "flu")])
+    found = repair(table, Partition(np.append(labels, [0, 1])), policy, earlier, max_group_size=9)
+    assert found.labels.tolist() == [0, 0, 0, 0, 1, 1, 0, 0]
+    assert found.notes["repair"]["merged"] == 1
+    overlapping = small_policy({"age": {"type": "integer", "bounds": [0, 100]}})
+    blind = repair(table, Partition(np.append(labels, [0, 1])), overlapping, earlier, max_group_size=9)
+    assert blind.labels.tolist() == [0, 0, 1, 1, 2, 2, 0, 1]
 
 
 def assert_sound(groups: Partition, found: Partition, made: Published) -> None:
