@@ -7,7 +7,7 @@ Equal people are counted once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.risk.bitsets import Words, packed
+from tasks.risk.space import Boxes
 from tasks.types import BoolArray, FloatArray, IntArray
 
 COLUMN_WORDS = 4_000_000
@@ -25,7 +26,7 @@ CHUNK_WORDS = 262_144
 
 @dataclass(frozen=True)
 class Cells:
-    """N published classes in the attributes that somebody knows: `low`, `high` (N, p), `member[q]` (N, |domain|)."""
+    """N classes in the attributes that somebody knows: `low`, `high` (N, p), `member[q]` (N, |domain|)."""
 
     low: FloatArray
     high: FloatArray
@@ -33,6 +34,30 @@ class Cells:
 
     def __len__(self) -> int:
         return len(self.low)
+
+    def of(self, numeric: Sequence[int], categorical: Sequence[int]) -> Cells:
+        """Return the classes in some attributes only."""
+        low, high = self.low[:, list(numeric)], self.high[:, list(numeric)]
+        return Cells(low, high, tuple(self.member[column] for column in categorical))
+
+    def take(self, index: IntArray) -> Cells:
+        """Return the classes at `index`."""
+        return Cells(self.low[index], self.high[index], tuple(member[index] for member in self.member))
+
+    def contain(self, classes: IntArray, numbers: FloatArray, codes: NDArray[np.int32]) -> BoolArray:
+        """Tell whether class `classes[i]` contains person i, (n,); what is unknown is in every cell."""
+        unknown = np.isnan(numbers)
+        inside = (self.low[classes] <= numbers) & (numbers <= self.high[classes]) | unknown
+        found = inside.all(axis=1)
+        for member, column in zip(self.member, codes.T, strict=True):
+            if member.shape[1]:
+                found &= member[classes, np.maximum(column, 0)] | (column < 0)
+        return np.asarray(found)
+
+
+def cells_of(boxes: Boxes) -> Cells:
+    """Return the cells of classes in all quasi-identifiers of their space."""
+    return Cells(boxes.low, boxes.high, boxes.member)
 
 
 @dataclass(frozen=True)
@@ -144,7 +169,7 @@ def _everyone(n: int, n_classes: int) -> _Table:
 
 
 def _joined(tables: list[_Table], n: int, width: int) -> list[_Table]:
-    """Join the smallest tables as long as few combinations of their rows are there; the largest stands last."""
+    """Join the smallest tables as long as their combinations are few; the largest stands last."""
     tables = sorted(tables, key=lambda table: len(table.rows))
     most = min(JOINED_WORDS // width, n // 4)
     while len(tables) > 1:

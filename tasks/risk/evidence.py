@@ -7,11 +7,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import pandas as pd
+
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
+from tasks.risk.attack import Attack, attack
+from tasks.risk.attackers import People, people_of
 from tasks.risk.comparison import Allowed, History, allowed_values, compared_attributes, history_of
+from tasks.risk.external import External, erroneous, from_source, held_out
 from tasks.risk.linkage import Links, draws, link
+from tasks.risk.published import read_rows
 from tasks.risk.space import Boxes, Points, Space, boxes_of, points_of, space_of
+from tasks.risk.target import Target
 from tasks.types import IntArray, PreparedTable
 
 
@@ -22,6 +29,7 @@ class Evidence:
     `files` are the staged files with the digests that they must have; `earlier` the classes of the
     earlier releases, oldest first; `apart` how many periods each lies before the candidate (`history_of`).
     A run always has the `table`; a review of what was published long ago may have `recorded_rows` alone.
+    `control` are people who are not in the source, where the policy names a file of them.
     """
 
     policy: ReleasePolicy
@@ -32,6 +40,7 @@ class Evidence:
     earlier: Sequence[tuple[str, EquivalenceClasses]]
     apart: Sequence[tuple[int, int]] | None = None
     recorded_rows: int | None = None
+    control: PreparedTable | None = None
 
     @property
     def source(self) -> PreparedTable:
@@ -60,6 +69,52 @@ class Evidence:
     def tables(self, ext_frac: float) -> list[IntArray]:
         """The attacker's tables with this share of the source."""
         return draws(self.source.n_records, ext_frac, self.policy.linkage.seeds)
+
+    @cached_property
+    def target(self) -> Target:
+        """The release as attackers see it, and the source's people beside it."""
+        space = space_of([self.classes], self.source, self.control)
+        people = people_of(self.source, space, self.classes)
+        return Target(self.classes, space, people, self._rows)
+
+    def _rows(self) -> pd.DataFrame:
+        rows, values = read_rows(self.folder / "data.parquet", self.policy)
+        if values != self.classes.sensitive_values:
+            raise ValueError("the staged file is not the one that the classes were read from")
+        return rows
+
+    @cached_property
+    def control_group(self) -> People | None:
+        """The people who are not in the source, or None where the policy names no file of them."""
+        if self.control is None:
+            return None
+        return people_of(self.control, self.target.space, self.classes)
+
+    @cached_property
+    def external(self) -> list[External]:
+        """Every kind of attacker's table that linkage is measured on."""
+        linkage = self.policy.linkage
+        tables = {f: self.tables(f) for f in linkage.ext_frac}
+        found = [from_source(self.links, tables)]
+        if linkage.errors:
+            found.append(erroneous(self.target, tables, linkage.errors))
+        if self.control_group is not None:
+            found.append(held_out(self.target, self.control_group, linkage.ext_frac, linkage.seeds))
+        return found
+
+    @cached_property
+    def _attacks(self) -> dict[str, Attack]:
+        return {}
+
+    def attack(self, attacker: str) -> Attack:
+        """What one attacker gets of the people drawn with the largest share of the source."""
+        if attacker not in self._attacks:
+            tables = self.tables(max(self.policy.linkage.ext_frac))
+            errors = self.policy.linkage.errors
+            self._attacks[attacker] = attack(
+                self.target, attacker, tables, errors=errors, control=self.control_group
+            )
+        return self._attacks[attacker]
 
     @cached_property
     def space(self) -> Space:

@@ -11,6 +11,7 @@ from time import perf_counter
 
 from policy.model import ReleasePolicy
 from release_store.records import GateResult, Verdict
+from tasks.risk import attack_gates as attacks
 from tasks.risk import history_gates, integrity, measured, models
 from tasks.risk.evidence import Evidence
 from tasks.types import Progress, no_progress
@@ -41,7 +42,14 @@ GATES: dict[str, Gate] = {
     "e": Gate(models.e_gate),
     "err": Gate(measured.err_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.err)),
     "umr": Gate(measured.umr_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.umr)),
-    "sadr": Gate(measured.sadr_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.sadr)),
+    "sadr": Gate(attacks.sadr_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.sadr)),
+    "sadr_excess": Gate(
+        attacks.sadr_excess_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.sadr_excess)
+    ),
+    "pr_dr": Gate(attacks.pr_dr_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.pr_dr)),
+    "pr_dr_excess": Gate(
+        attacks.pr_dr_excess_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.pr_dr_excess)
+    ),
     "pairwise": Gate(history_gates.pairwise_gate),
     "whole_history": Gate(history_gates.whole_history_gate, needs_source=True),
     "suppression": Gate(measured.suppression_gate),

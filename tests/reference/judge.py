@@ -464,14 +464,16 @@ def sadr(
 ) -> dict[str, dict[str, float | None]]:
     """Return max and mean SADR of each sensitive attribute, all quasi-identifiers known.
 
-    Taken over all draws of the largest `ext_frac` together; None where no drawn record is in any class.
+    The mean is that of the draws' means, each over the drawn records that are in some class, for the largest
+    `ext_frac`; None where no drawn record is in any class.
     """
     containing = containing or Containment(published, policy)
     result: dict[str, dict[str, float | None]] = {}
     for name in policy.sensitive:
         known: dict[frozenset[int], float] = {}
-        disclosed = []
+        draws = []
         for seed in range(policy.seeds):
+            disclosed = []
             for i in draw(len(source), max(policy.ext_frac), seed):
                 compatible = containing(source[i])
                 if not compatible:
@@ -482,9 +484,11 @@ def sadr(
                         together.update(published[c].counts[name])
                     known[compatible] = max(together.values()) / together.total()
                 disclosed.append(known[compatible])
+            if disclosed:
+                draws.append(disclosed)
         result[name] = {
-            "max": max(disclosed, default=None),
-            "mean": math.fsum(disclosed) / len(disclosed) if disclosed else None,
+            "max": max((max(disclosed) for disclosed in draws), default=None),
+            "mean": statistics.fmean(statistics.fmean(d) for d in draws) if draws else None,
         }
     return result
 
