@@ -220,8 +220,8 @@ class Gates(Section):
 
 
 class Linkage(Section):
-    """The attacker's tables: shares of the source that they hold, how often they are drawn, the share of wrong
-    cells in those with errors, and a file about people who are not in the source.
+    """The attacker's tables: shares of the source that they hold, how often they are drawn, the share of
+    wrong cells in those with errors, and a file about people who are not in the source.
     """
 
     ext_frac: tuple[Annotated[float, Field(gt=0, le=1)], ...] = (0.05, 0.10, 0.20)
