@@ -63,6 +63,7 @@ class Rules:
     l: int  # noqa: E741
     ext_frac: tuple[float, ...]
     seeds: int
+    errors: float
     source: dict[str, Any]
     missing: tuple[str, ...]
     missing_label: str
@@ -115,6 +116,7 @@ def read_policy(path: Path) -> Rules:
         l=int((document.get("privacy") or {}).get("l", 2)),
         ext_frac=tuple(float(f) for f in linkage_settings.get("ext_frac", (0.05, 0.10, 0.20))),
         seeds=int(linkage_settings.get("seeds", 5)),
+        errors=float(linkage_settings.get("errors", 0.1)),
         source=source,
         missing=tuple(str(token) for token in source.get("missing", ("",))),
         missing_label=str(source.get("missing_label", "missing")),
@@ -424,22 +426,48 @@ def draw(n_records: int, ext_frac: float, seed: int) -> list[int]:
     return [int(i) for i in np.random.default_rng(seed).choice(n_records, size=size, replace=False)]
 
 
+def with_errors(rows: Sequence[int], source: Sequence[Record], policy: Rules, seed: int) -> list[Record]:
+    """Return the drawn records, a share of their cells replaced by those of records drawn for each cell.
+
+    Columns are drawn numbers first, then categories.
+    """
+    rng = np.random.default_rng([seed, len(rows)])
+    columns = policy.quasi_identifiers
+    order = sorted(range(len(columns)), key=lambda place: not columns[place].numeric)
+    wrong = rng.random((len(rows), len(order))) < policy.errors
+    donor = rng.integers(0, len(source), (len(rows), len(order)))
+    told = []
+    for line, i in enumerate(rows):
+        cells = list(source[i])
+        for place, column in enumerate(order):
+            if wrong[line, place]:
+                cells[column] = source[int(donor[line, place])][column]
+        told.append(tuple(cells))
+    return told
+
+
 def linkage(
     published: Sequence[EquivalenceClass],
     source: Sequence[Record],
     policy: Rules,
     containing: Containment | None = None,
+    *,
+    errors: bool = False,
 ) -> list[dict[str, float]]:
-    """Return mean and standard deviation over seeds of ERR and UMR, one entry an `ext_frac`."""
+    """Return mean and standard deviation over seeds of ERR and UMR, one entry an `ext_frac`.
+
+    The attacker's tables are records of the source, or those with `errors` in a share of their cells.
+    """
     containing = containing or Containment(published, policy)
     result = []
     for ext_frac in policy.ext_frac:
         errs, umrs = [], []
         for seed in range(policy.seeds):
-            table = draw(len(source), ext_frac, seed)
+            rows = draw(len(source), ext_frac, seed)
+            table = with_errors(rows, source, policy, seed) if errors else [source[i] for i in rows]
             chances, unique = [], 0
-            for i in table:
-                sizes = [published[c].size for c in containing(source[i])]
+            for record in table:
+                sizes = [published[c].size for c in containing(record)]
                 chances.append(1 / min(sizes) if sizes else 0.0)
                 unique += len(sizes) == 1
             errs.append(math.fsum(chances) / len(table))
@@ -628,6 +656,7 @@ def judge(
         "models": models(candidate, policy),
         "ncp": ncp(rows, source, policy),
         "linkage": linkage(candidate, source, policy, containing),
+        "linkage_with_errors": linkage(candidate, source, policy, containing, errors=True),
         "sadr": sadr(candidate, source, policy, containing),
         "pairwise": [
             pairwise(candidate, published, policy, back=len(earlier) - place)

@@ -63,6 +63,13 @@ def same_measures(made: Published, verdict: dict[str, Any]) -> None:
         err, umr = expected_risk(evidence.links, tables), unique_match_rate(evidence.links, tables)
         assert (err.mean, err.std) == (close(expected["err_mean"]), close(expected["err_std"]))
         assert (umr.mean, umr.std) == (close(expected["umr_mean"]), close(expected["umr_std"]))
+    copies, wrong = evidence.external
+    assert copies.links is evidence.links
+    for expected in verdict["linkage_with_errors"]:
+        tables = wrong.draws[expected["ext_frac"]]
+        err, umr = expected_risk(wrong.links, tables), unique_match_rate(wrong.links, tables)
+        assert (err.mean, err.std) == (close(expected["err_mean"]), close(expected["err_std"]))
+        assert (umr.mean, umr.std) == (close(expected["umr_mean"]), close(expected["umr_std"]))
     for name, expected in verdict["sadr"].items():
         found = evidence.attack("all").sadr[name]
         if expected["max"] is None:
