@@ -12,6 +12,7 @@ from math import sqrt
 import numpy as np
 
 from tasks.risk.attackers import (
+    ALL,
     HALF,
     HALF_AND_SENSITIVE,
     OUTSIDE,
@@ -21,7 +22,7 @@ from tasks.risk.attackers import (
     knowledge_of,
     with_errors,
 )
-from tasks.risk.disclosure import fits_unknown, fitting, held
+from tasks.risk.disclosure import Fitting, fits_unknown, fitting, held
 from tasks.risk.target import Target
 from tasks.types import FloatArray, IntArray
 
@@ -95,11 +96,13 @@ def attack(
     *,
     errors: float,
     control: People | None = None,
+    everybody: Fitting | None = None,
 ) -> Attack:
     """Carry out one attack on the people of each table (rows of the source).
 
     Where no `control` group is given, its people are made up: what the attacker knows is true of a person
-    drawn, the rest of another one.
+    drawn, the rest of another one. `everybody` is what was found of the whole source by all its
+    quasi-identifiers, if that is known already.
     """
     source = target.source
     if attacker in (HALF, HALF_AND_SENSITIVE):
@@ -132,7 +135,10 @@ def attack(
         true_cells = fits_unknown(target, truth, sensitive, ways)
         control_cells = None if control is None else fits_unknown(target, control, sensitive, ways)
         for number, what in enumerate(ways):
-            found = fitting(target, known, truth, what)
+            if attacker == ALL and everybody is not None:
+                found = everybody.take(np.concatenate(list(tables)))
+            else:
+                found = fitting(target, known, truth, what)
             some = np.maximum(found.rows, 1)
             chance = np.where(may_hold & (found.rows > 0), 1 / some, 0.0)
             _add(identity, chance, parts, found.rows, found.one)

@@ -126,14 +126,20 @@ def find(numbers: FloatArray, codes: NDArray[np.int32], cells: Cells) -> Iterato
 
 
 def _pairs(sets: Words, width: int) -> tuple[IntArray, IntArray]:
-    """Return row and bit of every set bit of (n, width) words, ascending."""
+    """Return row and bit of every set bit of (n, width) words, ascending.
+
+    Words without any are left out first, then bytes: most have none.
+    """
     flat = sets.ravel()
-    filled = np.flatnonzero(flat != 0)
-    bits = np.unpackbits(flat[filled].view(np.uint8), bitorder="little")
-    at = np.flatnonzero(bits.view(np.bool_))
-    word = filled[at >> 6]
-    row = word // width
-    return row, ((word - row * width) << 6) + (at & 63)
+    words = np.flatnonzero(flat != 0)
+    in_words = flat[words].view(np.uint8)
+    filled = np.flatnonzero(in_words != 0)
+    bits = np.flatnonzero(np.unpackbits(in_words[filled], bitorder="little").view(np.bool_))
+    row = words // width
+    first = (words - row * width) << 6  # the class of each word's first bit
+    byte = filled[bits >> 3]
+    word = byte >> 3
+    return row[word], first[word] + ((byte & 7) << 3) + (bits & 7)
 
 
 def _numeric_table(x: FloatArray, low: FloatArray, high: FloatArray, width: int) -> tuple[_Table, bool]:

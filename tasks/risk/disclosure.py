@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tasks.risk.attackers import Knowledge, People
 from tasks.risk.bitsets import Words, packed
 from tasks.risk.candidates import Cells, find
+from tasks.risk.linkage import Links
 from tasks.risk.space import distinct_rows
 from tasks.risk.target import Target, Units
 from tasks.types import BoolArray, FloatArray, IntArray
@@ -35,13 +36,22 @@ class Guesses:
 
 @dataclass(frozen=True)
 class Fitting:
-    """R(x) for n people: `rows` (n,) how many they are, `one` (n,) a class of some of them (-1: none), and
-    the guesses of each sensitive attribute that is not known.
+    """R(x) for n people: `rows` (n,) how many they are, `one` (n,) a class of some of them (-1: none), the
+    `links` to their classes, and the guesses of each sensitive attribute that is not known.
     """
 
     rows: IntArray
     one: IntArray
+    links: Links
     guesses: dict[str, Guesses]
+
+    def take(self, people: IntArray) -> Fitting:
+        """Return what was found of the people at these places."""
+        guesses = {
+            name: Guesses(guess.share[people], guess.right[people], guess.by_chance[people])
+            for name, guess in self.guesses.items()
+        }
+        return Fitting(self.rows[people], self.one[people], self.links.take(people), guesses)
 
 
 def fitting(target: Target, known: People, truth: People, what: Knowledge) -> Fitting:
@@ -51,6 +61,7 @@ def fitting(target: Target, known: People, truth: People, what: Knowledge) -> Fi
     first, place = distinct_rows([*numbers.T, *codes.T])
     n = len(first)
     rows, one = np.zeros(n, dtype=np.int64), np.full(n, -1, dtype=np.int64)
+    links = Links.of_nobody(n)
     share = {name: np.full(n, np.nan) for name in units.tallies}
     chance = {name: np.full(n, np.nan) for name in units.tallies}
     n_modes = {name: np.ones(n, dtype=np.int64) for name in units.tallies}
@@ -61,6 +72,7 @@ def fitting(target: Target, known: People, truth: People, what: Knowledge) -> Fi
     for found in find(numbers[first], codes[first], _cells(units, what)):
         rows[found.people] = found.total(units.size)
         one[found.people] = units.owner[found.classes[found.starts]]
+        links.add(found, units.size)
         for name, tally in units.tallies.items():
             for part, totals in tally.over(found):
                 here = found.people[part]
@@ -75,7 +87,7 @@ def fitting(target: Target, known: People, truth: People, what: Knowledge) -> Fi
         hit = _marked(modes[name], place, truth.values[name])
         right = np.where(rows[place] > 0, hit / n_modes[name][place], np.nan)
         guesses[name] = Guesses(share[name][place], right, chance[name][place])
-    return Fitting(rows[place], one[place], guesses)
+    return Fitting(rows[place], one[place], links.take(place), guesses)
 
 
 def fits_unknown(

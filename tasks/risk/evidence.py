@@ -12,10 +12,11 @@ import pandas as pd
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
 from tasks.risk.attack import Attack, attack
-from tasks.risk.attackers import People, people_of
+from tasks.risk.attackers import Knowledge, People, people_of
 from tasks.risk.comparison import Allowed, History, allowed_values, compared_attributes, history_of
+from tasks.risk.disclosure import Fitting, fitting
 from tasks.risk.external import External, erroneous, from_source, held_out
-from tasks.risk.linkage import Links, draws, link
+from tasks.risk.linkage import Links, draws
 from tasks.risk.published import read_rows
 from tasks.risk.space import Boxes, Points, Space, boxes_of, points_of, space_of
 from tasks.risk.target import Target
@@ -62,9 +63,16 @@ class Evidence:
         return int(self.classes.size.sum())
 
     @cached_property
+    def everybody(self) -> Fitting:
+        """What an attacker who knows all quasi-identifiers finds of each source record."""
+        people = self.target.source
+        everything = Knowledge(tuple(range(people.numbers.shape[1])), tuple(range(people.codes.shape[1])))
+        return fitting(self.target, people, people, everything)
+
+    @property
     def links(self) -> Links:
-        """What an attacker who knows all quasi-identifiers finds for each source record."""
-        return link(self.source, self.classes)
+        """The classes that such an attacker finds."""
+        return self.everybody.links
 
     def tables(self, ext_frac: float) -> list[IntArray]:
         """The attacker's tables with this share of the source."""
@@ -112,7 +120,12 @@ class Evidence:
             tables = self.tables(max(self.policy.linkage.ext_frac))
             errors = self.policy.linkage.errors
             self._attacks[attacker] = attack(
-                self.target, attacker, tables, errors=errors, control=self.control_group
+                self.target,
+                attacker,
+                tables,
+                errors=errors,
+                control=self.control_group,
+                everybody=self.everybody,
             )
         return self._attacks[attacker]
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from release_store.records import EquivalenceClasses
-from tasks.risk.candidates import Cells, cells_of, find
+from tasks.risk.candidates import Cells, Found, cells_of, find
 from tasks.risk.space import boxes_of, distinct_rows, placed, space_of
 from tasks.types import FloatArray, IntArray, PreparedTable
 
@@ -26,6 +26,21 @@ class Links:
     smallest: IntArray
     candidates: IntArray
     only: IntArray
+
+    @classmethod
+    def of_nobody(cls, n: int) -> Links:
+        """Return the links of n people who are in no class, to be added to."""
+        return cls(np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64), np.full(n, -1, dtype=np.int64))
+
+    def add(self, found: Found, size: IntArray) -> None:
+        """Fill in some people's classes, of `size` (N,) rows each."""
+        self.smallest[found.people] = np.minimum.reduceat(size[found.classes], found.starts)
+        self.candidates[found.people] = found.n_classes()
+        self.only[found.people] = np.where(found.n_classes() == 1, found.classes[found.starts], -1)
+
+    def take(self, people: IntArray) -> Links:
+        """Return the links of the people at these places."""
+        return Links(self.smallest[people], self.candidates[people], self.only[people])
 
 
 @dataclass(frozen=True)
@@ -49,13 +64,10 @@ def link_people(numbers: FloatArray, codes: NDArray[np.int32], cells: Cells, siz
     Equal people are counted once. Cost: see `candidates.find`.
     """
     first, place = distinct_rows([*numbers.T, *codes.T])
-    smallest, candidates = np.zeros(len(first), dtype=np.int64), np.zeros(len(first), dtype=np.int64)
-    only = np.full(len(first), -1, dtype=np.int64)
+    links = Links.of_nobody(len(first))
     for found in find(numbers[first], codes[first], cells):
-        smallest[found.people] = np.minimum.reduceat(size[found.classes], found.starts)
-        candidates[found.people] = found.n_classes()
-        only[found.people] = np.where(found.n_classes() == 1, found.classes[found.starts], -1)
-    return Links(smallest[place], candidates[place], only[place])
+        links.add(found, size)
+    return links.take(place)
 
 
 def draws(n_records: int, ext_frac: float, seeds: int) -> list[IntArray]:

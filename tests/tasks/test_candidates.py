@@ -63,7 +63,8 @@ def crowds(draw: st.DrawFn) -> tuple[FloatArray, Any, Cells]:
 
 
 @pytest.mark.parametrize(
-    ("column", "joined", "chunk"), [(4_000_000, 16_000_000, 262_144), (4, 9, 3), (1, 1, 1)]
+    ("column", "joined", "chunk"),
+    [(4_000_000, 16_000_000, 262_144), (4, 9, 3), (1, 1, 1)],
 )
 def test_the_classes_found_are_those_of_a_double_loop(
     column: int, joined: int, chunk: int, monkeypatch: pytest.MonkeyPatch
