@@ -194,7 +194,7 @@ ERR, UMR and SADR for attackers who know all eight quasi-identifiers (three numb
 values, five categories of 2 to 40) and guess one sensitive attribute of {SENSITIVE_VALUES} values. No two
 attackers are alike, so nothing is saved by counting equal ones once. The data are drawn, and say nothing of a
 real release's risk. In the disjoint release every person lies in one class; in the overlapping one, of groups
-along {DIRECTIONS} random directions, in hundreds: more than in releases of real tables.
+along {DIRECTIONS} random directions, in hundreds.
 
 - *{TOGETHER}* are found together, in one look at every attacker; *{ALONE}* is what a table with errors
   costs, of which the gates `err` and `umr` ask no more. Each is a whole: they do not add up.

@@ -33,26 +33,26 @@ Said = tuple[float, str]
 def sadr_gate(evidence: Evidence) -> GateResult:
     """SADR: the surest guess of a sensitive value of anybody drawn (eq. 11)."""
     limit = evidence.policy.gates.sadr
-    return _judged(evidence, "sadr", limit, (ALL,), _sadr, _greatest)
+    return _judged(evidence, "sadr", limit, (ALL,), _sadr, _greatest, _interval)
 
 
 def sadr_excess_gate(evidence: Evidence) -> GateResult:
     """How much more often the surest guess is right of the people drawn than of the control group."""
     limit = evidence.policy.gates.sadr_excess
     can_guess = [a for a in EVERYBODY if a not in KNOW_A_SENSITIVE_VALUE or _has_others(evidence)]
-    return _judged(evidence, "sadr_excess", limit, can_guess, _sadr, _excess)
+    return _judged(evidence, "sadr_excess", limit, can_guess, _sadr, _excess, _group)
 
 
 def pr_dr_gate(evidence: Evidence) -> GateResult:
     """Pr(DR): the chance to name a person's row, or all unknown quasi-identifiers; mean over the draws."""
     limit = evidence.policy.gates.pr_dr
-    return _judged(evidence, "pr_dr", limit, EVERYBODY, _pr_dr, _mean)
+    return _judged(evidence, "pr_dr", limit, EVERYBODY, _pr_dr, _mean, _interval)
 
 
 def pr_dr_excess_gate(evidence: Evidence) -> GateResult:
     """How much greater Pr(DR) is for the people drawn than for the control group."""
     limit = evidence.policy.gates.pr_dr_excess
-    return _judged(evidence, "pr_dr_excess", limit, EVERYBODY, _pr_dr, _excess)
+    return _judged(evidence, "pr_dr_excess", limit, EVERYBODY, _pr_dr, _excess, _group)
 
 
 def _sadr(attack: Attack) -> dict[str, Figure]:
@@ -65,15 +65,15 @@ def _pr_dr(attack: Attack) -> dict[str, Figure]:
 
 
 def _greatest(figure: Figure) -> tuple[float, str]:
-    return figure.greatest, f"greatest {figure.greatest:.4f}, mean {_with_interval(figure)}"
+    return figure.greatest, f"{figure.greatest:.4f} (mean {_with_interval(figure)})"
 
 
 def _mean(figure: Figure) -> tuple[float, str]:
-    return figure.mean, f"mean {_with_interval(figure)}, greatest {figure.greatest:.4f}"
+    return figure.mean, f"{_with_interval(figure)} (greatest {figure.greatest:.4f})"
 
 
 def _excess(figure: Figure) -> tuple[float, str]:
-    return figure.excess, f"{figure.excess:.4f} = {figure.hits:.4f} - {figure.control:.4f}"
+    return figure.excess, f"{figure.excess:.4f} ({figure.hits:.4f} - {figure.control:.4f})"
 
 
 def _with_interval(figure: Figure) -> str:
@@ -91,6 +91,7 @@ def _judged(
     default: Sequence[str],
     figures_of: Callable[[Attack], dict[str, Figure]],
     say: Callable[[Figure], Said],
+    explain: Callable[[Evidence], str],
 ) -> GateResult:
     """Carry out the attacks; the worst figure is held to the limit, and what is not measured is no pass."""
     if limit is None:
@@ -110,21 +111,24 @@ def _judged(
     for attacker in attackers:
         attack = evidence.attack(attacker)
         figures = figures_of(attack)
+        words = []
         if not figures:
             missing.append(f"{attacker}: not measured, there is no other sensitive attribute")
         for about, figure in figures.items():
-            value, words = say(figure)
+            value, said = say(figure)
             if isnan(value):
                 missing.append(f"{attacker}: {about} not measured, nobody drawn fits a class")
                 continue
-            told.append(f"{attacker}: {about} {words}")
+            words.append(f"{about} {said}")
             if value > worst:
                 worst, witness = value, _witness(attack, about, figure)
+        if words:
+            told.append(f"{attacker}: {', '.join(words)}")
     if not told:
         return unmeasured(Verdict.UNKNOWN, "; ".join(missing))
     over = worst > limit.max + 1e-12
     verdict = Verdict.FAIL if over else Verdict.NOT_RUN if missing else Verdict.PASS
-    detail = "; ".join([*told, *missing, _how(evidence)])
+    detail = "; ".join([*told, *missing, explain(evidence)])
     return GateResult(gate, verdict, worst, limit.max, "<=", who, 0.0, detail, witness if over else {})
 
 
@@ -133,9 +137,12 @@ def _witness(attack: Attack, about: str, figure: Figure) -> dict[str, Any]:
     return {**found, "ways": attack.n_ways, **figure.witness}
 
 
-def _how(evidence: Evidence) -> str:
+def _interval(evidence: Evidence) -> str:
     n = evidence.policy.linkage.seeds
-    interval = f"± is 95% by Student's t over {n} draws" if n > 1 else "one draw, no interval"
+    return f"± is 95% by Student's t over {n} draws" if n > 1 else "one draw, no interval"
+
+
+def _group(evidence: Evidence) -> str:
     group = evidence.control_group
-    control = "made up of the people drawn" if group is None else f"{len(group)} people outside"
-    return f"{interval}; control group: {control}"
+    of = "made up of the people drawn" if group is None else f"of {len(group)} people outside"
+    return f"right less right of a control group {of}"

@@ -27,6 +27,7 @@ SECTIONS: dict[str, type[model.Section]] = {
     "method": model.Method,
     "gates": model.Gates,
     "limit": model.Limit,
+    "attack limit": model.AttackLimit,
     "linkage": model.Linkage,
     "approval": model.Approval,
     "publication": model.Publication,
