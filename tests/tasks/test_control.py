@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from small import small_policy, source_of, write_source
 
 from policy.errors import InputError, ReleaseGateError, ValidationFailed
 from policy.model import ReleasePolicy
+from tasks.intake.text import file_digest
 from tasks.risk.control import read_control
 from tasks.types import PreparedTable
 
@@ -91,4 +93,23 @@ def test_a_file_that_is_not_there_or_has_other_columns_is_refused(tmp_path: Path
         read_control(policy(), source, "2026", tmp_path)
     file.write_text("person,age,city,illness\n", encoding="utf-8")
     with pytest.raises(InputError, match="no rows"):
+        read_control(policy(), source, "2026", tmp_path)
+
+
+def test_a_query_that_looks_elsewhere_does_not_take_the_files_place(tmp_path: Path) -> None:
+    """Else the source would be its own control group, and show no excess whatever it reveals."""
+    write_source(tmp_path / "inside.csv", policy(), INSIDE)
+    write_source(tmp_path / "outside-2026.csv", policy(), OUTSIDE)
+    asked = policy(errors=0.5)
+    query = {"query": "SELECT * FROM 'inside.csv'", "format": "sql"}
+    asked = asked.model_copy(update={"source": asked.source.model_copy(update=query)})
+    found = read_control(asked, source_of(policy(), INSIDE), "2026", tmp_path)
+    assert found is not None
+    assert found.sensitive_values["illness"] == ("cough", "flu")
+
+
+def test_the_source_itself_is_refused(tmp_path: Path) -> None:
+    file = write_source(tmp_path / "outside-2026.csv", policy(), OUTSIDE)
+    source = replace(source_of(policy(), INSIDE), digest=file_digest(file))
+    with pytest.raises(InputError, match="is the source itself"):
         read_control(policy(), source, "2026", tmp_path)
