@@ -196,8 +196,8 @@ attackers are alike, so nothing is saved by counting equal ones once. The data a
 real release's risk. In the disjoint release every person lies in one class; in the overlapping one, of groups
 along {DIRECTIONS} random directions, in hundreds.
 
-- *{TOGETHER}* are found together, in one look at every attacker; *{ALONE}* is what a table with errors
-  costs, of which the gates `err` and `umr` ask no more. Each is a whole: they do not add up.
+- *{TOGETHER}* are found together, in one look at every attacker; *{ALONE}* is what a table
+  with errors costs, of which the gates `err` and `umr` ask no more. Each is a whole: they do not add up.
 - The peak is the process's largest resident memory while it attacked: the people and the classes, made
   before, count too.
 - Linear cost is a constant time an attacker; few attackers pay for the tables of bits that all share."""
