@@ -32,7 +32,7 @@ from release_store.records import EquivalenceClasses
 from tasks.intake.read import read_table
 from tasks.risk.comparison import pairwise, whole_history
 from tasks.risk.evidence import Evidence
-from tasks.risk.linkage import Links, disclosure, expected_risk, unique_match_rate
+from tasks.risk.linkage import Links, expected_risk, unique_match_rate
 from tasks.types import SourceTable
 from tasks.utility.ncp import ncp, scale_of
 from tasks.validation.check import raise_if_failed, validate
@@ -148,7 +148,7 @@ def _linkage(evidence: Evidence) -> dict[str, float]:
     return {
         "err": expected_risk(links, tables).mean,
         "umr": unique_match_rate(links, tables).mean,
-        "sadr": disclosure(links, tables, "health_cover")[1],
+        "sadr": evidence.attack("all").sadr["health_cover"].mean,
     }
 
 

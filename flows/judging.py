@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -17,9 +18,9 @@ from release_store.records import CandidateState
 from release_store.store import ReleaseStore
 from tasks.publication.task import publication
 from tasks.risk.gate import GateReport, summary_line
-from tasks.risk.task import risk_gate
+from tasks.risk.task import control_group, risk_gate
 from tasks.shielded import tell_watchers
-from tasks.types import Candidate, PreparedTable
+from tasks.types import Candidate, PreparedTable, SourceTable
 from tasks.utility.ncp import ncp, scale_of
 
 
@@ -31,15 +32,30 @@ class Judging:
         self.period, self.actor = period, actor
         self.seconds: dict[str, float] = {}
 
-    def judged(self, table: PreparedTable, candidate: Candidate, notes: Mapping[str, Any]) -> Any:
+    def control(self, source: SourceTable, base: Path) -> PreparedTable | None:
+        """Read the people who are not in the table, where the policy names a file of them."""
+        if self.policy.linkage.control is None:
+            return None
+        found: PreparedTable | None = self.timed(
+            "control group", control_group, source, self.policy, self.period, base
+        )
+        return found
+
+    def judged(
+        self,
+        table: PreparedTable,
+        candidate: Candidate,
+        notes: Mapping[str, Any],
+        control: PreparedTable | None,
+    ) -> Any:
         """Ask the gates, publish what passes them, and return the state that Prefect keeps.
 
-        `notes` are those of the candidate's groups. The series' lock must be held: the verdict holds for
-        one history.
+        `notes` are those of the candidate's groups, `control` the people who are not in the table. The
+        series' lock must be held: the verdict holds for one history.
         """
         with self._failing_with(candidate):
             report, classes = self.timed(
-                "risk gate", risk_gate, table, candidate, self.policy, self.store, self.actor
+                "risk gate", risk_gate, table, candidate, self.policy, self.store, self.actor, control
             )
         found = self._outcome(candidate, report, notes)
         found = replace(found, n_classes=classes.n_classes, ncp=ncp(classes, scale_of(table, self.policy)))

@@ -95,6 +95,7 @@ class _Again(Judging):
             _check_digest(file.name, file_digest(file), record)
         source = self.timed("intake", intake, self.policy, input_path, self.period, Path())
         _check_digest(source.origin, source.digest, record)
+        control = self.control(source, Path())
         table = self.timed("preprocessing", preprocessing, source, self.policy)
         with self.undisturbed():
             now = self.store.candidate(record.candidate_id)
@@ -102,4 +103,4 @@ class _Again(Judging):
                 raise Blocked("was changed by another run meanwhile", where=record.candidate_id)
             check_may_be_judged_again(self.store, now)
             candidate = self.timed("staging", restaging, record, source, self.policy, self.store, self.actor)
-            return self.judged(table, candidate, record.summary["notes"])
+            return self.judged(table, candidate, record.summary["notes"], control)

@@ -111,6 +111,7 @@ class _Run(Judging):
         policy, store, method = self.policy, self.store, self.method
         source = self.timed("intake", intake, policy, input_path, self.period, base)
         self.timed("validation", validation, source, policy, store, self.period, self.actor)
+        control = self.control(source, base)
         table = self.timed("preprocessing", preprocessing, source, policy)
         where = self.timed("representation", representation, table, method)
         leaves = self.timed("partitioning", partitioning, table, where, method, policy)
@@ -144,7 +145,7 @@ class _Run(Judging):
                 table=table,
                 labels=groups.labels,
             )
-            return self.judged(table, candidate, groups.notes)
+            return self.judged(table, candidate, groups.notes, control)
 
 
 def _left_alone(found: Release) -> Any:

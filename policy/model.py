@@ -187,6 +187,25 @@ class PersonGates(Section):
     without: tuple[str, ...] = ()
 
 
+Attacker = Literal["half", "all", "sensitive", "half_and_sensitive", "outside"]
+
+
+class AttackLimit(Limit):
+    """The largest value at which a gate on attacks passes, and the attackers who are held to it.
+
+    Without attackers: those of the gate's own default.
+    """
+
+    attackers: Annotated[tuple[Attacker, ...], Field(min_length=1)] | None = None
+
+    @field_validator("attackers")
+    @classmethod
+    def _each_once(cls, attackers: tuple[Attacker, ...] | None) -> tuple[Attacker, ...] | None:
+        if attackers is not None and len(set(attackers)) != len(attackers):
+            raise ValueError("attackers must be named once each")
+        return attackers
+
+
 class Gates(Section):
     """Which measured risks and losses are held to a limit.
 
@@ -196,7 +215,10 @@ class Gates(Section):
 
     err: Limit | None = None
     umr: Limit | None = None
-    sadr: Limit | None = None
+    sadr: AttackLimit | None = None
+    sadr_excess: AttackLimit | None = None
+    pr_dr: AttackLimit | None = None
+    pr_dr_excess: AttackLimit | None = None
     ncp: Limit = Limit(max=0.5)
     suppression: Limit = Limit(max=0.05)
     models: Models = Models()
@@ -205,10 +227,14 @@ class Gates(Section):
 
 
 class Linkage(Section):
-    """The attacker's table: shares of the source that it holds, and how often it is drawn."""
+    """The attacker's tables: shares of the source that they hold, how often they are drawn, the share of
+    wrong cells in those with errors, and a file about people who are not in the source.
+    """
 
     ext_frac: tuple[Annotated[float, Field(gt=0, le=1)], ...] = (0.05, 0.10, 0.20)
     seeds: Annotated[int, Field(ge=1, le=1000)] = 5
+    errors: Share = 0.1
+    control: Annotated[str, Field(min_length=1)] | None = None
 
 
 class Approval(Section):

@@ -21,7 +21,10 @@ from policy.load import load_policy
 from policy.model import Method, Privacy, ReleasePolicy
 from tasks.intake.read import read_table
 from tasks.methods.registry import bound_method
-from tasks.risk.linkage import disclosure, draws, expected_risk, link, unique_match_rate
+from tasks.risk.attack import attack
+from tasks.risk.attackers import ALL
+from tasks.risk.evidence import Evidence
+from tasks.risk.linkage import draws, expected_risk, link, unique_match_rate
 from tasks.risk.models.classes import entropies, largest_shares, spreads
 from tasks.utility.ncp import ncp, scale_of
 
@@ -93,6 +96,7 @@ def measure(policy: ReleasePolicy, limits: Privacy, file: Path) -> Measured:
         made = make(source, policy, Path(folder) / "staged", meter)
     classes = made.classes
     links = link(made.table, classes)
+    target = Evidence(policy, made.table, classes, made.candidate.folder, made.candidate.files, []).target
     tables = [draws(made.table.n_records, share, policy.linkage.seeds) for share in EXT_FRAC]
     shares = largest_shares(classes, SENSITIVE)
     nats = entropies(classes, SENSITIVE)
@@ -109,7 +113,7 @@ def measure(policy: ReleasePolicy, limits: Privacy, file: Path) -> Measured:
         ncp=ncp(classes, scale_of(made.table, policy)),
         err=tuple(expected_risk(links, t).mean for t in tables),
         umr=tuple(unique_match_rate(links, t).mean for t in tables),
-        sadr=disclosure(links, tables[-1], SENSITIVE)[1],
+        sadr=attack(target, ALL, tables[-1], errors=0.0).sadr[SENSITIVE].mean,
         broken=(
             int((classes.size < policy.privacy.k).sum()),
             int((spreads(classes, SENSITIVE, policy) < limits.e).sum()),

@@ -7,13 +7,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import pandas as pd
+
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses, PersonHashes
+from tasks.risk.attack import Attack, attack
+from tasks.risk.attackers import Knowledge, People, people_of
 from tasks.risk.beside import SAME_PERIOD, Beside, beside
 from tasks.risk.comparison import Allowed, History, allowed_values, compared_attributes, history_of
-from tasks.risk.linkage import Links, draws, link
+from tasks.risk.disclosure import Fitting, fitting
+from tasks.risk.external import External, erroneous, from_source, held_out
+from tasks.risk.linkage import Links, draws
 from tasks.risk.nested import Side, side_of
+from tasks.risk.published import read_rows
 from tasks.risk.space import Boxes, Points, Space, boxes_of, points_of, space_of
+from tasks.risk.target import Target
 from tasks.types import IntArray, PreparedTable
 
 
@@ -27,9 +35,9 @@ class Evidence:
 
     `files` are the staged files with the digests that they must have; `earlier` the classes of the
     earlier releases, oldest first; `apart` how many periods each lies before the candidate (`history_of`).
-    `people` are those of the candidate and `earlier_people` those of the earlier releases, where hashes are
-    kept. A run always has the `table`; a review of what was published long ago may have only
-    `recorded_rows`.
+    A run always has the `table`; a review of what was published long ago may have only `recorded_rows`.
+    `control` are people who are not in the source, where the policy names a file of them. `people` are those
+    of the candidate and `earlier_people` those of the earlier releases, where hashes are kept.
     """
 
     policy: ReleasePolicy
@@ -40,6 +48,7 @@ class Evidence:
     earlier: Sequence[tuple[str, EquivalenceClasses]]
     apart: Sequence[tuple[int, int]] | None = None
     recorded_rows: int | None = None
+    control: PreparedTable | None = None
     people: PersonHashes | None = None
     earlier_people: Sequence[PersonHashes | None] = ()
 
@@ -63,9 +72,16 @@ class Evidence:
         return int(self.classes.size.sum())
 
     @cached_property
+    def everybody(self) -> Fitting:
+        """What an attacker who knows all quasi-identifiers finds of each source record."""
+        people = self.target.source
+        everything = Knowledge(tuple(range(people.numbers.shape[1])), tuple(range(people.codes.shape[1])))
+        return fitting(self.target, people, people, everything)
+
+    @property
     def links(self) -> Links:
-        """What an attacker who knows all quasi-identifiers finds for each source record."""
-        return link(self.source, self.classes)
+        """The classes that such an attacker finds."""
+        return self.everybody.links
 
     def tables(self, ext_frac: float) -> list[IntArray]:
         """The attacker's tables with this share of the source."""
@@ -75,6 +91,57 @@ class Evidence:
     def beside(self) -> Beside:
         """The earlier releases that the policy's population compares, read by today's hierarchies."""
         return beside(self.earlier, self.policy, self.apart)
+
+    @cached_property
+    def target(self) -> Target:
+        """The release as attackers see it, and the source's people beside it."""
+        space = space_of([self.classes], self.source, self.control)
+        people = people_of(self.source, space, self.classes)
+        return Target(self.classes, space, people, self._rows)
+
+    def _rows(self) -> pd.DataFrame:
+        rows, values = read_rows(self.folder / "data.parquet", self.policy)
+        if values != self.classes.sensitive_values:
+            raise ValueError("the staged file is not the one that the classes were read from")
+        return rows
+
+    @cached_property
+    def control_group(self) -> People | None:
+        """The people who are not in the source, or None where the policy names no file of them."""
+        if self.control is None:
+            return None
+        return people_of(self.control, self.target.space, self.classes)
+
+    @cached_property
+    def external(self) -> list[External]:
+        """Every kind of attacker's table that linkage is measured on."""
+        linkage = self.policy.linkage
+        tables = {f: self.tables(f) for f in linkage.ext_frac}
+        found = [from_source(self.links, tables)]
+        if linkage.errors:
+            found.append(erroneous(self.target, tables, linkage.errors))
+        if self.control_group is not None:
+            found.append(held_out(self.target, self.control_group, linkage.ext_frac, linkage.seeds))
+        return found
+
+    @cached_property
+    def _attacks(self) -> dict[str, Attack]:
+        return {}
+
+    def attack(self, attacker: str) -> Attack:
+        """What one attacker gets of the people drawn with the largest share of the source."""
+        if attacker not in self._attacks:
+            tables = self.tables(max(self.policy.linkage.ext_frac))
+            errors = self.policy.linkage.errors
+            self._attacks[attacker] = attack(
+                self.target,
+                attacker,
+                tables,
+                errors=errors,
+                control=self.control_group,
+                everybody=self.everybody,
+            )
+        return self._attacks[attacker]
 
     @cached_property
     def space(self) -> Space:

@@ -11,6 +11,7 @@ from time import perf_counter
 
 from policy.model import ReleasePolicy
 from release_store.records import GateResult, Verdict
+from tasks.risk import attack_gates as attacks
 from tasks.risk import history_gates, integrity, measured, person_gates
 from tasks.risk.evidence import CannotTell, Evidence
 from tasks.risk.models import alpha_k, classes, closeness, diversity, partial_knowledge
@@ -22,10 +23,6 @@ NO_SOURCE = "needs the source, which is not at hand"
 
 def _always(_policy: ReleasePolicy) -> bool:
     return True
-
-
-def _followed(policy: ReleasePolicy) -> bool:
-    return policy.roles.key is not None and policy.gates.person.compare
 
 
 def _asks_for(model: str) -> Callable[[ReleasePolicy], bool]:
@@ -57,13 +54,20 @@ GATES: dict[str, Gate] = {
     "lkc": Gate(partial_knowledge.lkc_gate, asked_by=_asks_for("lkc")),
     "err": Gate(measured.err_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.err)),
     "umr": Gate(measured.umr_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.umr)),
-    "sadr": Gate(measured.sadr_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.sadr)),
+    "sadr": Gate(attacks.sadr_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.sadr)),
+    "sadr_excess": Gate(
+        attacks.sadr_excess_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.sadr_excess)
+    ),
+    "pr_dr": Gate(attacks.pr_dr_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.pr_dr)),
+    "pr_dr_excess": Gate(
+        attacks.pr_dr_excess_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.pr_dr_excess)
+    ),
     "pairwise": Gate(history_gates.pairwise_gate),
     "whole_history": Gate(history_gates.whole_history_gate, needs_source=True),
     "difference": Gate(history_gates.difference_gate, asked_by=history_gates.of_cumulative),
     "size": Gate(history_gates.size_gate, asked_by=history_gates.of_cumulative),
-    "person": Gate(person_gates.person_gate, asked_by=_followed),
-    "person_difference": Gate(person_gates.person_difference_gate, asked_by=_followed),
+    "person": Gate(person_gates.person_gate, asked_by=history_gates.followed),
+    "person_difference": Gate(person_gates.person_difference_gate, asked_by=history_gates.followed),
     "suppression": Gate(measured.suppression_gate),
     "ncp": Gate(measured.ncp_gate, needs_source=True),
 }

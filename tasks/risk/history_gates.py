@@ -17,11 +17,17 @@ from tasks.risk.nested import difference, sizes
 READER = "holds every earlier release of the series and knows all quasi-identifiers of people in it"
 COVERAGE = "coverage"
 NESTED = ("difference", "size")
+BY_PERSON = ("person", "person_difference")
 
 
 def of_cumulative(policy: ReleasePolicy) -> bool:
     """Tell whether the policy asks what nested classes show."""
     return policy.population == "cumulative"
+
+
+def followed(policy: ReleasePolicy) -> bool:
+    """Tell whether the policy asks for people to be followed over the releases."""
+    return policy.roles.key is not None and policy.gates.person.compare
 
 
 def pairwise_gate(evidence: Evidence) -> GateResult:
@@ -149,6 +155,9 @@ def _not_run(gate: str, evidence: Evidence) -> list[dict[str, str]]:
     if gate == "pairwise" and not of_cumulative(policy):
         why = f"the population is {policy.population}, not cumulative"
         found += [{"what": check, "why": why} for check in NESTED]
+    if gate == "pairwise" and not followed(policy):
+        why = "the policy names no key" if policy.roles.key is None else "the policy follows nobody"
+        found += [{"what": check, "why": why} for check in BY_PERSON]
     return found
 
 

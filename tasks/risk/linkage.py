@@ -1,7 +1,7 @@
-"""Linkage and disclosure by an attacker who knows all quasi-identifiers (Hu et al., 2026, eq. 8 to 12).
+"""Linkage by an attacker who knows all quasi-identifiers (Hu et al., 2026, eq. 8 to 12).
 
-For a person x, C(x) are the classes whose every cell contains x, m(x) is the smallest of their sizes, and
-R(x) are the published rows of all of them. An unknown (missing) number of x fits every cell.
+For a person x, C(x) are the classes whose every cell contains x, and m(x) is the smallest of their sizes.
+An unknown (missing) number of x fits every cell.
 """
 
 from __future__ import annotations
@@ -9,23 +9,38 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from release_store.records import EquivalenceClasses
-from tasks.risk.containment import blocks
-from tasks.risk.space import boxes_of, points_of, space_of
+from tasks.risk.candidates import Cells, Found, cells_of, find
+from tasks.risk.space import boxes_of, distinct_rows, placed, space_of
 from tasks.types import FloatArray, IntArray, PreparedTable
 
 
 @dataclass(frozen=True)
 class Links:
-    """What an attacker finds for each source record: `smallest` m(x) (0: C(x) is empty), `candidates` |C(x)|,
-    `largest_share[attribute]` the largest share of one sensitive value in R(x) (nan: R(x) is empty).
-    All have shape (n,).
+    """What an attacker finds for each person: `smallest` m(x) (0: C(x) is empty), `candidates` |C(x)|, and
+    `only`, the class where there is just one (-1: none or several). All have shape (n,).
     """
 
     smallest: IntArray
     candidates: IntArray
-    largest_share: dict[str, FloatArray]
+    only: IntArray
+
+    @classmethod
+    def of_nobody(cls, n: int) -> Links:
+        """Return the links of n people who are in no class, to be added to."""
+        return cls(np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64), np.full(n, -1, dtype=np.int64))
+
+    def add(self, found: Found, size: IntArray) -> None:
+        """Fill in some people's classes, of `size` (N,) rows each."""
+        self.smallest[found.people] = np.minimum.reduceat(size[found.classes], found.starts)
+        self.candidates[found.people] = found.n_classes()
+        self.only[found.people] = np.where(found.n_classes() == 1, found.classes[found.starts], -1)
+
+    def take(self, people: IntArray) -> Links:
+        """Return the links of the people at these places."""
+        return Links(self.smallest[people], self.candidates[people], self.only[people])
 
 
 @dataclass(frozen=True)
@@ -37,37 +52,22 @@ class Spread:
 
 
 def link(table: PreparedTable, classes: EquivalenceClasses) -> Links:
-    """Find C(x), m(x) and R(x) for every source record; equal records are counted once.
-
-    Cost: distinct records times the classes that share their most selective values.
-    """
+    """Find C(x) and m(x) for every record of a table."""
     space = space_of([classes], table)
-    points = points_of(table, space)
-    by_size = np.argsort(classes.size, kind="stable")
-    boxes = boxes_of(classes, space).take(by_size)
-    size = classes.size[by_size]
-    smallest = np.zeros(len(points), dtype=np.int64)
-    candidates = np.zeros(len(points), dtype=np.int64)
-    share = {name: np.full(len(points), np.nan) for name in classes.counts}
-    counts = {name: c[by_size].astype(np.float32) for name, c in classes.counts.items()}
-    for block in blocks(points, boxes):
-        if not len(block.classes):
-            continue
-        found = block.inside.sum(axis=1)
-        candidates[block.points] = found
-        # Classes stand in the order of their size: the first that contains x is the smallest.
-        first = size[block.classes[block.inside.argmax(axis=1)]]
-        smallest[block.points] = np.where(found > 0, first, 0)
-        inside = block.inside.astype(np.float32)
-        linked = found > 0
-        for name, count in counts.items():
-            # Counts under 2**24 are exact in single precision; their quotient is not.
-            rows = (inside @ count[block.classes]).astype(np.float64)
-            largest = rows.max(axis=1) / np.maximum(rows.sum(axis=1), 1)
-            share[name][block.points[linked]] = largest[linked]
-    return Links(
-        smallest[points.place], candidates[points.place], {name: s[points.place] for name, s in share.items()}
-    )
+    numbers, codes = placed(table, space)
+    return link_people(numbers, codes, cells_of(boxes_of(classes, space)), classes.size)
+
+
+def link_people(numbers: FloatArray, codes: NDArray[np.int32], cells: Cells, size: IntArray) -> Links:
+    """Find C(x) and m(x) for people `numbers` (n, p), `codes` (n, q) among N classes of `size` (N,) rows.
+
+    Equal people are counted once. Cost: see `candidates.find`.
+    """
+    first, place = distinct_rows([*numbers.T, *codes.T])
+    links = Links.of_nobody(len(first))
+    for found in find(numbers[first], codes[first], cells):
+        links.add(found, size)
+    return links.take(place)
 
 
 def draws(n_records: int, ext_frac: float, seeds: int) -> list[IntArray]:
@@ -79,23 +79,14 @@ def draws(n_records: int, ext_frac: float, seeds: int) -> list[IntArray]:
 def expected_risk(links: Links, tables: list[IntArray]) -> Spread:
     """ERR: mean over the attacker's table of 1/m(x), 0 where C(x) is empty (eq. 11)."""
     risk = np.where(links.smallest > 0, 1 / np.maximum(links.smallest, 1), 0.0)
-    return _over_draws([float(risk[rows].mean()) for rows in tables])
+    return over_draws([float(risk[rows].mean()) for rows in tables])
 
 
 def unique_match_rate(links: Links, tables: list[IntArray]) -> Spread:
     """UMR: share of the attacker's table with exactly one candidate class (eq. 12)."""
-    return _over_draws([float((links.candidates[rows] == 1).mean()) for rows in tables])
+    return over_draws([float((links.candidates[rows] == 1).mean()) for rows in tables])
 
 
-def disclosure(links: Links, tables: list[IntArray], attribute: str) -> tuple[float, float]:
-    """SADR with all quasi-identifiers known: greatest and mean largest share over all draws.
-
-    Only those who link are counted; 0 where nobody does.
-    """
-    found = np.concatenate([links.largest_share[attribute][rows] for rows in tables])
-    found = found[~np.isnan(found)]
-    return (float(found.max()), float(found.mean())) if len(found) else (0.0, 0.0)
-
-
-def _over_draws(values: list[float]) -> Spread:
+def over_draws(values: list[float]) -> Spread:
+    """Return the mean and the standard deviation (ddof 1; 0 for a single draw)."""
     return Spread(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0)

@@ -1,4 +1,4 @@
-"""Gates on measured risks and losses: ERR, UMR, SADR, NCP and suppression."""
+"""Gates on measured linkage and losses: ERR, UMR, NCP and suppression."""
 
 from __future__ import annotations
 
@@ -7,40 +7,45 @@ from collections.abc import Callable
 from policy.model import Limit
 from release_store.records import GateResult, Verdict
 from tasks.risk.evidence import Evidence
-from tasks.risk.linkage import Spread, disclosure, expected_risk, unique_match_rate
+from tasks.risk.external import External
+from tasks.risk.linkage import Spread, expected_risk, unique_match_rate
 from tasks.utility.ncp import ncp, scale_of
 
 ALL_KNOWN = "knows all quasi-identifiers of people drawn from the source"
+NO_CONTROL = "needs the people of linkage.control, who are not at hand"
+EMPTY = "the release has no rows to attack"
 NONE = "nobody: a limit on what the analysts lose"
 
 
 def err_gate(evidence: Evidence) -> GateResult:
-    """Expected risk ERR, mean over draws, at the worst ext_frac."""
+    """Expected risk ERR, mean over draws, at the worst table."""
     return _linkage(evidence, "err", _given(evidence.policy.gates.err), expected_risk)
 
 
 def umr_gate(evidence: Evidence) -> GateResult:
-    """Unique match rate UMR, mean over draws, at the worst ext_frac."""
+    """Unique match rate UMR, mean over draws, at the worst table."""
     return _linkage(evidence, "umr", _given(evidence.policy.gates.umr), unique_match_rate)
 
 
 def _linkage(evidence: Evidence, gate: str, limit: Limit, measure: Callable[..., Spread]) -> GateResult:
-    found = {f: measure(evidence.links, evidence.tables(f)) for f in evidence.policy.linkage.ext_frac}
-    worst = max(spread.mean for spread in found.values())
-    listed = ", ".join(f"{f:g}: {s.mean:.4f} ± {s.std:.4f}" for f, s in found.items())
-    return _limited(
-        gate, worst, limit, ALL_KNOWN, f"by share of the source that the attacker holds: {listed}"
-    )
+    if evidence.policy.linkage.control is not None and evidence.control is None:
+        return GateResult(gate, Verdict.NOT_RUN, None, limit.max, "<=", ALL_KNOWN, 0.0, NO_CONTROL)
+    if not evidence.classes.n_classes:
+        return GateResult(gate, Verdict.UNKNOWN, None, limit.max, "<=", ALL_KNOWN, 0.0, EMPTY)
+    worst, told = 0.0, []
+    for external in evidence.external:
+        found = {f: measure(external.links, tables) for f, tables in external.draws.items()}
+        worst = max(worst, *(spread.mean for spread in found.values()))
+        listed = ", ".join(f"{f:g}: {s.mean:.4f} ± {s.std:.4f}" for f, s in found.items())
+        told.append(f"tables {external.kind} {listed}" + _right(external, gate))
+    detail = "by share of people that the attacker holds: " + "; ".join(told)
+    return _limited(gate, worst, limit, ALL_KNOWN, detail)
 
 
-def sadr_gate(evidence: Evidence) -> GateResult:
-    """SADR with all quasi-identifiers known: the surest guess (doi:10.3390/app152111849, eq. 11)."""
-    limit = _given(evidence.policy.gates.sadr)
-    tables = evidence.tables(max(evidence.policy.linkage.ext_frac))
-    found = {name: disclosure(evidence.links, tables, name) for name in evidence.classes.counts}
-    worst = max(greatest for greatest, _ in found.values())
-    listed = ", ".join(f"{name}: greatest {top:.4f}, mean {mean:.4f}" for name, (top, mean) in found.items())
-    return _limited("sadr", worst, limit, ALL_KNOWN, listed)
+def _right(external: External, gate: str) -> str:
+    if gate != "umr" or external.right is None:
+        return ""
+    return f" (of those who match one class {external.right:.1%} may be in it)"
 
 
 def ncp_gate(evidence: Evidence) -> GateResult:

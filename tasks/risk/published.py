@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -96,7 +97,14 @@ def _read_rows(
 def _count_matrix(
     found: pd.DataFrame, n_classes: int, missing_label: str
 ) -> tuple[tuple[str, ...], IntArray]:
-    column = found["value"]
+    codes, names = _texts(found["value"], missing_label)
+    matrix = np.zeros((n_classes, len(names)), dtype=np.int64)
+    np.add.at(matrix, (found["class_number"].to_numpy(), codes), found["n"].to_numpy())
+    return names, matrix
+
+
+def _texts(column: pd.Series[Any], missing_label: str) -> tuple[IntArray, tuple[str, ...]]:
+    """Return codes and the texts that they stand for, sorted; the missing are one value."""
     if pd.api.types.is_numeric_dtype(column):
         texts = np.array(
             [missing_label if np.isnan(v) else number_text(v) for v in column.astype(float)], dtype=object
@@ -104,9 +112,7 @@ def _count_matrix(
     else:
         texts = np.where(column.isna(), missing_label, column.astype(object))
     codes, names = pd.factorize(texts, sort=True)
-    matrix = np.zeros((n_classes, len(names)), dtype=np.int64)
-    np.add.at(matrix, (found["class_number"].to_numpy(), codes), found["n"].to_numpy())
-    return tuple(str(name) for name in names), matrix
+    return codes.astype(np.int64), tuple(str(name) for name in names)
 
 
 def _set_cells(column: pd.Series[str], file: Path, name: str) -> SetCells:
@@ -131,3 +137,30 @@ def _set_cells(column: pd.Series[str], file: Path, name: str) -> SetCells:
         else:
             member[i, [rank[value] for value in values]] = True
     return SetCells(domain, member[codes], whole[codes])
+
+
+def read_rows(file: Path, policy: ReleasePolicy) -> tuple[pd.DataFrame, dict[str, tuple[str, ...]]]:
+    """Return how many published rows of each class have which sensitive values together.
+
+    Columns `class_number`, as `read_classes` numbers them, `value_0`, `value_1`, ... one code a sensitive
+    attribute, and `rows`; and the texts that the codes stand for, in the order of `read_classes`. The file is
+    one that `read_classes` has read.
+    """
+    roles = policy.roles
+    keys = [c for c in roles.published_names() if c not in roles.sensitive and c not in roles.kept]
+    listed = ", ".join(identifier(c) for c in keys)
+    # The attributes get names of their own: a column of the file may be called as one of ours.
+    values = ", ".join(f"{identifier(name)} AS value_{i}" for i, name in enumerate(roles.sensitive))
+    with duckdb.connect() as con:
+        con.execute("SET autoinstall_known_extensions=false; SET autoload_known_extensions=false")
+        con.execute("SET enable_progress_bar=false")
+        found = con.execute(
+            f"SELECT *, count(*) AS n_rows FROM (SELECT dense_rank() OVER (ORDER BY {listed}) - 1 "
+            f"AS class_number, {values} FROM read_parquet(?)) GROUP BY ALL ORDER BY ALL",
+            [str(file)],
+        ).df()
+    made = pd.DataFrame({"class_number": found["class_number"], "rows": found["n_rows"]})
+    texts: dict[str, tuple[str, ...]] = {}
+    for i, name in enumerate(roles.sensitive):
+        made[f"value_{i}"], texts[name] = _texts(found[f"value_{i}"], policy.source.missing_label)
+    return made, texts

@@ -115,8 +115,8 @@ def review(
                 tuple(earlier),
                 apart,
                 one.n_source,
-                one.people,
-                [each.people for each in publications[:number]],
+                people=one.people,
+                earlier_people=[each.people for each in publications[:number]],
             )
             found.append(Review(one, by, table is not None, assess(evidence, gates, tell).results))
         earlier.append((one.release_id, classes))

@@ -74,12 +74,14 @@ class Points:
         return len(self.numbers)
 
 
-def space_of(classes: Iterable[EquivalenceClasses], table: PreparedTable | None = None) -> Space:
-    """Return the space that holds all these classes, and the people of `table`."""
+def space_of(classes: Iterable[EquivalenceClasses], *tables: PreparedTable | None) -> Space:
+    """Return the space that holds all these classes, and the people of `tables`."""
     numeric: dict[str, None] = {}
     domains: dict[str, dict[str, None]] = {}
     sensitive: dict[str, dict[str, None]] = {}
-    if table is not None:
+    for table in tables:
+        if table is None:
+            continue
         numeric.update(dict.fromkeys(table.numeric_names))
         for name in table.categorical_names:
             domains.setdefault(name, {}).update(dict.fromkeys(table.domains[name]))
@@ -151,6 +153,13 @@ def concatenated(boxes: Sequence[Boxes]) -> Boxes:
 
 def points_of(table: PreparedTable, space: Space) -> Points:
     """Return the distinct combinations of quasi-identifiers in the source. O(n) a column."""
+    numbers, codes = placed(table, space)
+    first, place = distinct_rows([*numbers.T, *codes.T])
+    return Points(numbers[first], codes[first], place)
+
+
+def placed(table: PreparedTable, space: Space) -> tuple[FloatArray, NDArray[np.int32]]:
+    """Return every record's numbers (n, p) and codes (n, q) in the space; nan and -1: unknown."""
     numbers = np.full((table.n_records, len(space.numeric)), np.nan)
     for column, name in enumerate(space.numeric):
         if name in table.numeric_names:
@@ -161,8 +170,7 @@ def points_of(table: PreparedTable, space: Space) -> Points:
             rank = {value: i for i, value in enumerate(domain)}
             translated = np.array([rank[value] for value in table.domains[name]], dtype=np.int32)
             codes[:, column] = translated[table.codes[:, table.categorical_names.index(name)]]
-    first, place = distinct_rows([*numbers.T, *codes.T])
-    return Points(numbers[first], codes[first], place)
+    return numbers, codes
 
 
 def distinct_rows(columns: Sequence[NDArray[np.generic]]) -> tuple[IntArray, IntArray]:

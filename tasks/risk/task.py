@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from prefect.artifacts import create_table_artifact
 
 from policy.model import ReleasePolicy
 from policy.period import periods_apart
 from release_store.records import CandidateState, EquivalenceClasses, GateResult
 from release_store.store import ReleaseStore
+from tasks.risk.control import read_control
 from tasks.risk.evidence import Evidence
 from tasks.risk.gate import GateReport, asked_gates, assess
 from tasks.risk.published import read_classes
 from tasks.shielded import progress, stage
-from tasks.types import Candidate, PreparedTable
+from tasks.types import Candidate, PreparedTable, SourceTable
+
+
+@stage("control group: read the people who are not in the table")
+def control_group(
+    source: SourceTable, policy: ReleasePolicy, period: str, base: Path
+) -> PreparedTable | None:
+    """Read the people of `linkage.control`; None where the policy names no file."""
+    return read_control(policy, source, period, base)
 
 
 @stage("risk gate: judge the staged files")
 def risk_gate(
-    table: PreparedTable, candidate: Candidate, policy: ReleasePolicy, store: ReleaseStore, actor: str
+    table: PreparedTable,
+    candidate: Candidate,
+    policy: ReleasePolicy,
+    store: ReleaseStore,
+    actor: str,
+    control: PreparedTable | None = None,
 ) -> tuple[GateReport, EquivalenceClasses]:
     """Ask every gate, keep the results, and return them with the classes that were read from the files."""
     classes = read_classes(candidate.folder / "data.parquet", policy)
     history = store.earlier_classes(policy.series)
     earlier = [(release.release_id, found) for release, found in history]
     apart = periods_apart([release.period for release, _ in history], candidate.period, policy.period)
-    people, earlier_people = store.people(candidate.candidate_id), store.earlier_people(policy.series)
     evidence = Evidence(
         policy,
         table,
@@ -33,8 +48,9 @@ def risk_gate(
         candidate.files,
         earlier,
         apart,
-        people=people,
-        earlier_people=earlier_people,
+        control=control,
+        people=store.people(candidate.candidate_id),
+        earlier_people=store.earlier_people(policy.series),
     )
     with progress("risk gate") as tell:
         report = assess(evidence, progress=tell)

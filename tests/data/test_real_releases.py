@@ -79,7 +79,7 @@ def assert_judged_alike(outcome: dict[str, Any], judge: dict[str, Any]) -> None:
     gates = {gate["gate"]: gate["value"] for gate in outcome["gates"]}
     models = judge["models"]
     sensitive = list(models["sensitive"].values())
-    linked = judge["linkage"]
+    linked = judge["linkage"] + judge["linkage_with_errors"]
     expected = {
         "k": models["k"],
         "p_max": max(found["p_max"] for found in sensitive),

@@ -37,6 +37,7 @@ SECTIONS: dict[str, type[Section]] = {
     "(alpha,k)": privacy_models.AlphaK,
     "k^m": privacy_models.KM,
     "LKC": privacy_models.LKC,
+    "attack limit": model.AttackLimit,
     "linkage": model.Linkage,
     "approval": model.Approval,
     "publication": model.Publication,

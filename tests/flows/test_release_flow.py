@@ -83,6 +83,28 @@ def test_a_run_shows_every_gate_and_where_the_files_are(desk: Desk, capsys: Capt
     assert f"published: {desk.root}/releases/clinic/clinic-2026Q1-r1/" in shown
 
 
+ATTACKED = ("sadr", "sadr_excess", "pr_dr", "pr_dr_excess")
+
+
+def test_a_run_reads_the_control_group_from_beside_the_policy(desk: Desk, capsys: Capture) -> None:
+    limits = {gate: {"max": 1} for gate in ("err", "umr", *ATTACKED)}
+    policy = desk.policy(linkage={"control": "outside-{period}.csv"}, gates=limits)
+    assert desk.run(policy, desk.table()) == 3
+    assert "outside-2026Q1.csv: no such file" in complaint(capsys)[0]
+    desk.table("outside-2026Q1.csv", seed=2)
+    assert desk.run(policy, desk.table()) == 3
+    assert "outside-2026Q1.csv: 400 of its people are in the source too" in complaint(capsys)[0]
+    desk.table("outside-2026Q1.csv", seed=2, person=[f"q{i}" for i in range(400)])
+    assert desk.run(policy, desk.table(), "2026Q1", "ann", "--json") == 0
+    gates = {gate["gate"]: gate for gate in document(capsys)["gates"]}
+    assert all(gates[gate]["verdict"] == "pass" for gate in limits)
+    assert "tables of people outside 0.05: " in gates["err"]["detail"]
+    assert gates["sadr_excess"]["detail"].endswith("a control group of 400 people outside")
+    # An audit has no control group: what needs one is not run, which is no pass.
+    desk.say("audit", "clinic", "--by", "ann", "--input", f"2026Q1={desk.table()}", "--json")
+    assert document(capsys)["not_run"] == len(limits)
+
+
 def test_a_run_as_json_tells_state_ids_counts_and_gates(desk: Desk, capsys: Capture) -> None:
     assert desk.run(desk.policy(), desk.table(), "2026Q1", "ann", "--json") == 0
     found = document(capsys)

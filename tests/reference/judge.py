@@ -66,6 +66,7 @@ class Rules:
     population: str
     ext_frac: tuple[float, ...]
     seeds: int
+    errors: float
     source: dict[str, Any]
     missing: tuple[str, ...]
     missing_label: str
@@ -121,6 +122,7 @@ def read_policy(path: Path) -> Rules:
         population=str(document.get("population", "overlapping")),
         ext_frac=tuple(float(f) for f in linkage_settings.get("ext_frac", (0.05, 0.10, 0.20))),
         seeds=int(linkage_settings.get("seeds", 5)),
+        errors=float(linkage_settings.get("errors", 0.1)),
         source=source,
         missing=tuple(str(token) for token in source.get("missing", ("",))),
         missing_label=str(source.get("missing_label", "missing")),
@@ -430,22 +432,48 @@ def draw(n_records: int, ext_frac: float, seed: int) -> list[int]:
     return [int(i) for i in np.random.default_rng(seed).choice(n_records, size=size, replace=False)]
 
 
+def with_errors(rows: Sequence[int], source: Sequence[Record], policy: Rules, seed: int) -> list[Record]:
+    """Return the drawn records, a share of their cells replaced by those of records drawn for each cell.
+
+    Columns are drawn numbers first, then categories.
+    """
+    rng = np.random.default_rng([seed, len(rows)])
+    columns = policy.quasi_identifiers
+    order = sorted(range(len(columns)), key=lambda place: not columns[place].numeric)
+    wrong = rng.random((len(rows), len(order))) < policy.errors
+    donor = rng.integers(0, len(source), (len(rows), len(order)))
+    told = []
+    for line, i in enumerate(rows):
+        cells = list(source[i])
+        for place, column in enumerate(order):
+            if wrong[line, place]:
+                cells[column] = source[int(donor[line, place])][column]
+        told.append(tuple(cells))
+    return told
+
+
 def linkage(
     published: Sequence[EquivalenceClass],
     source: Sequence[Record],
     policy: Rules,
     containing: Containment | None = None,
+    *,
+    errors: bool = False,
 ) -> list[dict[str, float]]:
-    """Return mean and standard deviation over seeds of ERR and UMR, one entry an `ext_frac`."""
+    """Return mean and standard deviation over seeds of ERR and UMR, one entry an `ext_frac`.
+
+    The attacker's tables are records of the source, or those with `errors` in a share of their cells.
+    """
     containing = containing or Containment(published, policy)
     result = []
     for ext_frac in policy.ext_frac:
         errs, umrs = [], []
         for seed in range(policy.seeds):
-            table = draw(len(source), ext_frac, seed)
+            rows = draw(len(source), ext_frac, seed)
+            table = with_errors(rows, source, policy, seed) if errors else [source[i] for i in rows]
             chances, unique = [], 0
-            for i in table:
-                sizes = [published[c].size for c in containing(source[i])]
+            for record in table:
+                sizes = [published[c].size for c in containing(record)]
                 chances.append(1 / min(sizes) if sizes else 0.0)
                 unique += len(sizes) == 1
             errs.append(math.fsum(chances) / len(table))
@@ -470,14 +498,16 @@ def sadr(
 ) -> dict[str, dict[str, float | None]]:
     """Return max and mean SADR of each sensitive attribute, all quasi-identifiers known.
 
-    Taken over all draws of the largest `ext_frac` together; None where no drawn record is in any class.
+    The mean is that of the draws' means, each over the drawn records that are in some class, for the largest
+    `ext_frac`; None where no drawn record is in any class.
     """
     containing = containing or Containment(published, policy)
     result: dict[str, dict[str, float | None]] = {}
     for name in policy.sensitive:
         known: dict[frozenset[int], float] = {}
-        disclosed = []
+        draws = []
         for seed in range(policy.seeds):
+            disclosed = []
             for i in draw(len(source), max(policy.ext_frac), seed):
                 compatible = containing(source[i])
                 if not compatible:
@@ -488,9 +518,11 @@ def sadr(
                         together.update(published[c].counts[name])
                     known[compatible] = max(together.values()) / together.total()
                 disclosed.append(known[compatible])
+            if disclosed:
+                draws.append(disclosed)
         result[name] = {
-            "max": max(disclosed, default=None),
-            "mean": math.fsum(disclosed) / len(disclosed) if disclosed else None,
+            "max": max((max(disclosed) for disclosed in draws), default=None),
+            "mean": statistics.fmean(statistics.fmean(d) for d in draws) if draws else None,
         }
     return result
 
@@ -746,6 +778,7 @@ def judge(
         "models": models(candidate, policy),
         "ncp": ncp(rows, source, policy),
         "linkage": linkage(candidate, source, policy, containing),
+        "linkage_with_errors": linkage(candidate, source, policy, containing, errors=True),
         "sadr": sadr(candidate, source, policy, containing),
         "pairwise": [
             pairwise(candidate, published, policy, back=len(earlier) - place)

@@ -1,0 +1,49 @@
+"""The control group: a file about people who are not in the table, read and checked as the source is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from policy.errors import InputError
+from policy.model import Expectations, ReleasePolicy
+from tasks.intake.read import read_table
+from tasks.intake.source import with_period
+from tasks.preprocessing.prepare import prepare
+from tasks.types import PreparedTable, SourceTable
+from tasks.validation.check import raise_if_failed, validate
+
+
+def read_control(policy: ReleasePolicy, source: SourceTable, period: str, base: Path) -> PreparedTable | None:
+    """Read the people of `linkage.control`, a path seen from `base`; None where the policy names no file.
+
+    They have the columns of the roles, with the source's types and bounds, and are read without
+    `source.query`; how many they are and how many of their cells are missing is not held to the policy.
+    Raises InputError where the file cannot be read, does not meet these, is the source, or where one of its
+    people is in the source by `roles.key`.
+    """
+    if policy.linkage.control is None:
+        return None
+    path = base / with_period(policy.linkage.control, period, "linkage.control")
+    # A query need not look at the file that it is given: it could read the source once more.
+    file = policy.source.format if policy.source.format != "sql" else "auto"
+    written = policy.source.model_copy(update={"path": None, "query": None, "format": file})
+    loose = Expectations(missing=1, unique_key=policy.expectations.unique_key)
+    plain = policy.model_copy(update={"source": written, "expectations": loose})
+    found = read_table(plain, input_path=path, period=period, base=base)
+    raise_if_failed(validate(found, plain, None), str(path))
+    if found.digest == source.digest:
+        raise InputError(
+            "is the source itself", where=str(path), mend="Give people who are not in the table."
+        )
+    key = policy.roles.key
+    if key is not None:
+        both = int(np.isin(found.frame[key].dropna().unique(), source.frame[key].dropna().unique()).sum())
+        if both:
+            raise InputError(
+                f"{both} of its people are in the source too",
+                where=str(path),
+                mend="A control group is of people who are not in the table: leave them out.",
+            )
+    return prepare(found, policy)
