@@ -26,8 +26,8 @@ from tasks.risk.disclosure import Fitting, fits_unknown, fitting, held
 from tasks.risk.target import Target
 from tasks.types import FloatArray, IntArray
 
-MOST_DRAWN = 20_000
-"""People a draw that an attacker who knows a half attacks, and people of a control group."""
+MOST_ATTACKED = 100_000
+"""People, over all draws, whom an attacker who knows a half attacks, since there are many halves."""
 
 # Student's t, 97.5%, for 1 to 10 degrees of freedom.
 T_975 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
@@ -106,7 +106,7 @@ def attack(
     """
     source = target.source
     if attacker in (HALF, HALF_AND_SENSITIVE):
-        tables = [rows[:MOST_DRAWN] for rows in tables]
+        tables = [rows[: max(1, MOST_ATTACKED // len(tables))] for rows in tables]
     truth = source.take(np.concatenate(list(tables)))
     ends = np.cumsum([0, *(len(rows) for rows in tables)])
     parts = [slice(a, b) for a, b in pairwise(ends.tolist())]

@@ -6,9 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pytest
 
-from benchmarks import report, scale
+from benchmarks import gate, report, scale
 from benchmarks.meter import Meter, peak_memory
 from benchmarks.papers import s0_table2
 from benchmarks.papers.s0_printed import DATASETS, MEASURED, PRINTED, PRINTED_LINKS
@@ -123,3 +124,23 @@ def test_ae_lrhma_runs_on_nested_samples_and_a_dear_comparison_is_left_out(tmp_p
     assert run["pairs"] > 1
     assert set(run["costs"]) == set(scale.STAGES) - {"pairwise", "whole history"}
     assert "left out" in scale.tables("ae-lrhma", [run])
+
+
+def test_the_gate_benchmark_attacks_releases_of_disjoint_and_of_overlapping_classes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = gate.main(["--attackers", "300", "900", "--classes", "40"])
+    assert "## Overlapping classes" in capsys.readouterr().out
+    disjoint, overlapping = ({row[0]: row[1:] for row in table} for table in tables_in(text))
+    assert disjoint["attackers"] == overlapping["attackers"] == ["300", "900"]
+    assert disjoint["candidate classes a person"] == ["1.00", "1.00"]
+    assert all(float(found) > 1 for found in overlapping["candidate classes a person"])
+    assert disjoint["UMR"] == ["1.0000", "1.0000"]
+
+
+def test_the_people_of_the_gate_benchmark_are_all_different_and_in_their_classes() -> None:
+    crowd = gate.people(2000)
+    rows = np.hstack([crowd.numbers, crowd.codes])
+    assert len(np.unique(rows, axis=0)) == 2000
+    size = gate.release(crowd, "disjoint", 50).size
+    assert (len(size), size.sum()) == (50, 2000)

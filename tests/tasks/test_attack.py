@@ -227,3 +227,23 @@ def test_file_and_classes_that_differ_break_the_gate_and_so_block(tmp_path: Path
     evidence = made(tmp_path, gates={"pr_dr": {"max": 1}})
     other = made(tmp_path / "other", [(age, "x") for age, _ in ROWS])
     assert asked("pr_dr", replace(evidence, folder=other.folder)).verdict is Verdict.ERROR
+
+
+def test_who_knows_a_half_attacks_no_more_people_than_can_be_borne(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tasks.risk.attack.MOST_ATTACKED", 8)
+    evidence = made(tmp_path, linkage={**EVERYBODY, "seeds": 2}, roles=(AGE, ONE))
+    first = np.unique([rows[:4] for rows in evidence.tables(1.0)])
+    assert evidence.attack(HALF).n_people == len(first) < 9
+    assert evidence.attack(ALL).n_people == 9
+
+
+def test_made_up_people_have_the_value_that_is_known_and_the_cells_of_others(tmp_path: Path) -> None:
+    rows = [(age, "flu" if age == 1 else "hiv") for age in [1] * 20 + [2] * 20]
+    evidence = made(tmp_path, rows, [0] * 20 + [1] * 20)
+    cells = evidence.attack(SENSITIVE).cells
+    assert cells is not None
+    # The illness tells the age of everybody; of those made up, of the half whose partner has the same age.
+    assert cells.mean == 1.0
+    assert cells.control == pytest.approx(0.5, abs=0.2)
