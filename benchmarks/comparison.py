@@ -31,9 +31,11 @@ from release_store.records import GateResult
 from tasks.intake.read import read_table
 from tasks.risk.evidence import Evidence
 from tasks.risk.gate import GATES
+from tasks.staging.people import class_numbers, people_of
 
 KINDS = ("cumulative", "overlapping", "survey")
-CHECKS = ("pairwise", "whole_history", "difference", "size")
+CHECKS = ("pairwise", "whole_history", "difference", "size", "person", "person_difference")
+PERSON_KEY = b"of a survey that is in no store."
 ROWS, EARLIER = 60_000, (1, 2, 4, 8, 16)
 PANEL = Path("eph") / "eph_panel_2003q3_2014q2.parquet"
 QUARTERS = tuple(f"{year}Q{quarter}" for year in range(2011, 2014) for quarter in (1, 2, 3, 4))[:9]
@@ -49,13 +51,15 @@ def survey(panel: Path, n_earlier: int) -> Evidence:
         made = [_quarter(policy, panel, quarter, Path(folder) / quarter) for quarter in chosen]
     *earlier, last = made
     named = [(f"release-{number}", each.classes) for number, each in enumerate(earlier, 1)]
-    return replace(last, earlier=named)
+    return replace(last, earlier=named, earlier_people=[each.people for each in earlier])
 
 
 def _quarter(policy: ReleasePolicy, panel: Path, quarter: str, folder: Path) -> Evidence:
     source = read_table(policy, input_path=panel, period=quarter, base=panel.parent)
     made = make(source, policy, folder, Meter())
-    return Evidence(policy, made.table, made.classes, folder, {}, [])
+    where = class_numbers(made.table, made.groups.labels, policy, made.classes)
+    people = people_of(source, where, policy, PERSON_KEY)
+    return Evidence(policy, made.table, made.classes, folder, {}, [], people=people)
 
 
 def measure(kind: str, n_rows: int, n_earlier: int) -> dict[str, Any]:
@@ -148,7 +152,7 @@ check pays for what all share. Every line ran in a fresh process; making the rel
   rows by random halvings that part equal values, so that classes overlap. Most classes fail, and every
   failure is counted.
 - *survey*: quarters of the household survey (EPH, Source: INDEC), 2013Q1 beside those before it, cut by
-  Mondrian without regard to each other, policy `examples/policies/eph.yaml`; two checks."""
+  Mondrian without regard to each other, policy `examples/policies/eph.yaml`; four checks, two by person."""
 
 
 def main(arguments: Sequence[str] | None = None) -> str:
