@@ -14,7 +14,7 @@ test: .venv/installed
 
 # Real tables within the time and memory promised, and a real Prefect server with a worker.
 test-slow: .venv/installed
-	$(PYTEST) -m slow
+	$(PYTEST) -m slow -n auto --maxprocesses 4 --dist loadfile
 
 test-all: test test-slow
 

@@ -62,6 +62,9 @@ def _over_people(gate: str, evidence: Evidence, check: Any) -> GateResult:
         f"l = {evidence.policy.privacy.l}"
     )
     shared = _in_two_periods(evidence, own)
+    unnamed = evidence.n_published - len(own.hashes)
+    if unnamed:
+        detail += f"; {unnamed} rows are of nobody known, or of somebody with another row in their class"
     if shared:
         detail += "; not independent: people of the candidate are in " + ", ".join(shared)
     if open_ones:
