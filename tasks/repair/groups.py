@@ -32,10 +32,6 @@ class Groups:
         """The numbers of the groups that are alive."""
         return np.flatnonzero(self.alive)
 
-    def grown(self, group: int) -> bool:
-        """Tell whether other groups were merged into this one."""
-        return int((self.parent == group).sum()) > 1
-
     def join(self, group: int, partner: int) -> None:
         """Make `partner` part of `group`."""
         merged = self.merged(group, np.array([partner]))

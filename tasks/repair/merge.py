@@ -8,7 +8,7 @@ which it passes, first among those with which it stays within the largest group 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -69,28 +69,11 @@ def repair(
     look = _Search(groups, judge, growing, Measure(scale_of(table, policy), space), max_group_size)
     living = groups.living
     failing = living[judge.fails(groups.boxes.take(living), [groups.members[one] for one in living.tolist()])]
-    merged, hopeless = 0, []
-    for done, group in enumerate(failing[np.argsort(groups.size[failing], kind="stable")].tolist()):
-        progress(done / len(failing), f"{merged} of {len(failing)} failing groups merged")
-        if not groups.alive[group] or groups.grown(group):
-            continue
-        partner = look.partner(group)
-        if partner is None:
-            hopeless.append(group)
-        else:
-            groups.join(group, partner)
-            merged += 1
+    by_size = failing[np.argsort(groups.size[failing], kind="stable")].tolist()
+    merged, hopeless = look.merge(by_size, progress)
     # A neighbour that has grown since may take in what nobody could before.
-    suppressed = []
-    for group in hopeless:
-        if not groups.alive[group] or groups.grown(group):
-            continue
-        partner = look.partner(group)
-        if partner is None:
-            suppressed.append(group)
-        else:
-            groups.join(group, partner)
-            merged += 1
+    more, suppressed = look.merge(hopeless, no_progress)
+    merged += more
     groups.alive[suppressed] = False
     if growing is not None:
         more, left_out = _undone_by_growth(groups, growing, look, progress)
@@ -113,13 +96,35 @@ def repair(
 
 @dataclass(frozen=True)
 class _Search:
-    """Looks for neighbours."""
+    """Looks for neighbours; `mended` are the groups that took one in, and passed as they then were."""
 
     groups: Groups
     judge: Judge
     growing: Growing | None
     measure: Measure
     max_group_size: int
+    mended: set[int] = field(default_factory=set)
+
+    def merge(
+        self, failing: Sequence[int], progress: Progress, *, also_grown: bool = False
+    ) -> tuple[int, list[int]]:
+        """Merge each failing group with its partner; return how many were, and those that found none.
+
+        One that has taken in another meanwhile passes, unless what others became can undo it: `also_grown`.
+        """
+        merged, stuck = 0, []
+        for done, group in enumerate(failing):
+            progress(done / len(failing), f"{merged} of {len(failing)} failing groups merged")
+            if not self.groups.alive[group] or (group in self.mended and not also_grown):
+                continue
+            partner = self.partner(group)
+            if partner is None:
+                stuck.append(group)
+            else:
+                self.groups.join(group, partner)
+                self.mended.add(group)
+                merged += 1
+        return merged, stuck
 
     def partner(self, group: int) -> int | None:
         """Return the neighbour with which the group passes at least cost, or None."""
@@ -175,17 +180,9 @@ def _undone_by_growth(
         failing = living[growing.fails(groups.boxes.take(living), groups.size[living], counts, together=True)]
         if not len(failing):
             return merged, suppressed
-        stuck, before = [], merged
-        for group in failing[np.argsort(groups.size[failing], kind="stable")].tolist():
-            progress(0.0, f"{len(failing)} groups are undone by growth, {merged} merged")
-            if not groups.alive[group]:
-                continue
-            partner = look.partner(group)
-            if partner is None:
-                stuck.append(group)
-            else:
-                groups.join(group, partner)
-                merged += 1
-        if merged == before:
+        by_size = failing[np.argsort(groups.size[failing], kind="stable")].tolist()
+        more, stuck = look.merge(by_size, progress, also_grown=True)
+        merged += more
+        if not more:
             groups.alive[stuck] = False
             suppressed += stuck
