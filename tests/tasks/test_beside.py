@@ -242,7 +242,13 @@ def test_the_coverage_tells_classes_pairs_people_and_releases(tmp_path: Path) ->
         "coverage": {
             **common,
             "pairs": {"illness": 2},
-            "not_run": [ignored, {"what": "difference", "why": why}, {"what": "size", "why": why}],
+            "not_run": [
+                ignored,
+                {"what": "difference", "why": why},
+                {"what": "size", "why": why},
+                {"what": "person", "why": "the policy names no key"},
+                {"what": "person_difference", "why": "the policy names no key"},
+            ],
         }
     }
     assert found["whole_history"].witness == {

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hand_made import QUASI_IDENTIFIERS, asked, classes_of, evidence_of, policy_with, reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_classes import QUASI_IDENTIFIERS, asked, classes_of, evidence_of, policy_with, reference
 from small import anonymized, prepared
 
 from release_store.records import Verdict

@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
-from hand_made import asked, classes_of, evidence_of, policy_with
+from made_classes import asked, classes_of, evidence_of, policy_with
 from small import prepared, published, small_policy
 
 from policy.errors import VerificationFailed
