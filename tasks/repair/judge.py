@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.repair.nesting import Nesting
 from tasks.risk.bitsets import ClassIndex, packed, places
 from tasks.risk.comparison import Allowed, History, allowed_values, narrowed, pairwise_fails
 from tasks.risk.persons import Followed, allowed_by_person
@@ -27,7 +26,6 @@ class Judge:
         columns: Sequence[int],
         l_least: int,
         followed: Followed | None = None,
-        nesting: Nesting | None = None,
     ) -> None:
         self._history = history
         self._columns = columns
@@ -37,7 +35,6 @@ class Judge:
         self._by_person = None
         if followed is not None and followed.anywhere.any():
             self._by_person = _Views.of(allowed_by_person(followed, history, columns))
-        self._nesting = nesting
 
     def fails(self, boxes: Boxes, members: Sequence[IntArray]) -> BoolArray:
         """Tell for each group, with the records in it, whether it fails, (n,)."""
@@ -54,15 +51,10 @@ class Judge:
         return pairwise_fails(boxes, self._history, self._columns, self._l_least)
 
     def narrows(self, box: Boxes, members: IntArray) -> bool:
-        """Tell whether anybody inside one group's cells, or in the group, is narrowed to under l values.
-
-        By person: also whether a class that holds all its people, or whose people it all holds, undoes it.
-        """
+        """Tell whether anybody inside one group's cells, or in the group, is narrowed to under l values."""
         inside = places(self._people.overlapping(box)[0])
-        return (
-            self._some_narrowed(box, self._by_cells, inside)
-            or (self._by_person is not None and self._some_narrowed(box, self._by_person, members))
-            or (self._nesting is not None and self._nesting.undoes(members))
+        return self._some_narrowed(box, self._by_cells, inside) or (
+            self._by_person is not None and self._some_narrowed(box, self._by_person, members)
         )
 
     def _some_narrowed(self, box: Boxes, views: _Views, rows: IntArray) -> bool:

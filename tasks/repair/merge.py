@@ -20,11 +20,11 @@ from tasks.repair.groups import Groups, groups_of
 from tasks.repair.growing import Growing
 from tasks.repair.judge import Judge
 from tasks.repair.measure import Measure
-from tasks.repair.nesting import nesting_of
+from tasks.repair.nesting import Nesting, nesting_of
 from tasks.risk.comparison import compared_attributes, history_of
 from tasks.risk.persons import follow
 from tasks.risk.space import Boxes, points_of, space_of
-from tasks.types import Partition, PreparedTable, Progress, no_progress
+from tasks.types import BoolArray, Partition, PreparedTable, Progress, no_progress
 from tasks.utility.ncp import scale_of
 
 TRIES = 384
@@ -59,14 +59,17 @@ def repair(
     followed = follow(followers.hashes, followers.earlier, history) if followers else None
     nesting = None
     if followers and followed is not None:
-        nesting = nesting_of(table, followed, earlier, followers.earlier, space, attributes, policy.privacy.l)
-    judge = Judge(history, points_of(table, space), columns, policy.privacy.l, followed, nesting)
+        nesting = nesting_of(
+            followed, partition.labels, earlier, followers.earlier, space, attributes, policy.privacy.l
+        )
+    judge = Judge(history, points_of(table, space), columns, policy.privacy.l, followed)
     groups = groups_of(table, partition.labels, classes, space)
     growing = None
     if policy.population == "cumulative":
         growing = Growing(earlier, space, policy, attributes, apart)
         groups.join_equal()
-    look = _Search(groups, judge, growing, Measure(scale_of(table, policy), space), max_group_size)
+    beside = _Beside(growing, nesting)
+    look = _Search(groups, judge, beside, Measure(scale_of(table, policy), space), max_group_size)
     living = groups.living
     failing = living[judge.fails(groups.boxes.take(living), [groups.members[one] for one in living.tolist()])]
     by_size = failing[np.argsort(groups.size[failing], kind="stable")].tolist()
@@ -75,9 +78,8 @@ def repair(
     more, suppressed = look.merge(hopeless, no_progress)
     merged += more
     groups.alive[suppressed] = False
-    if growing is not None:
-        more, left_out = _undone_by_growth(groups, growing, look, progress)
-        merged, suppressed = merged + more, suppressed + left_out
+    more, left_out = _undone_together(groups, beside, look, progress)
+    merged, suppressed = merged + more, suppressed + left_out
     notes = {
         **partition.notes,
         "repair": {
@@ -95,12 +97,43 @@ def repair(
 
 
 @dataclass(frozen=True)
+class _Beside:
+    """What a group's people and records tell beside nested classes, where the policy asks for it."""
+
+    growing: Growing | None
+    nesting: Nesting | None
+
+    def undoes(self, groups: Groups, group: int, partner: int, box: Boxes) -> bool:
+        """Tell whether two groups are undone as one, whose cells are `box`."""
+        if self.nesting is not None and self.nesting.undoes(groups, group, partner):
+            return True
+        if self.growing is None:
+            return False
+        both = np.array([group, partner])
+        counts = {name: each[both].sum(axis=0, keepdims=True) for name, each in groups.counts.items()}
+        size = groups.size[both].sum(keepdims=True)
+        return bool(self.growing.fails(box, size, counts, together=False)[0])
+
+    def undone(self, groups: Groups) -> BoolArray:
+        """Tell for each living group whether it is undone, alone or together with others."""
+        living = groups.living
+        failing = np.zeros(len(living), dtype=bool)
+        if self.nesting is not None:
+            failing |= self.nesting.undone(groups)
+        if self.growing is not None:
+            counts = {name: each[living] for name, each in groups.counts.items()}
+            boxes, size = groups.boxes.take(living), groups.size[living]
+            failing |= self.growing.fails(boxes, size, counts, together=True)
+        return failing
+
+
+@dataclass(frozen=True)
 class _Search:
     """Looks for neighbours; `mended` are the groups that took one in, and passed as they then were."""
 
     groups: Groups
     judge: Judge
-    growing: Growing | None
+    beside: _Beside
     measure: Measure
     max_group_size: int
     mended: set[int] = field(default_factory=set)
@@ -150,24 +183,17 @@ class _Search:
                 partner = int(others[part[i]])
                 members = np.concatenate([groups.members[group], groups.members[partner]])
                 box = boxes.take(np.array([i]))
-                if not self.judge.narrows(box, members) and not self._undone(box, group, partner):
+                if not self.judge.narrows(box, members) and not self.beside.undoes(
+                    groups, group, partner, box
+                ):
                     return partner
         return None
 
-    def _undone(self, box: Boxes, group: int, partner: int) -> bool:
-        """Tell whether a series that only grows undoes two groups as one."""
-        if self.growing is None:
-            return False
-        both = np.array([group, partner])
-        counts = {name: each[both].sum(axis=0, keepdims=True) for name, each in self.groups.counts.items()}
-        size = self.groups.size[both].sum(keepdims=True)
-        return bool(self.growing.fails(box, size, counts, together=False)[0])
 
-
-def _undone_by_growth(
-    groups: Groups, growing: Growing, look: _Search, progress: Progress
+def _undone_together(
+    groups: Groups, beside: _Beside, look: _Search, progress: Progress
 ) -> tuple[int, list[int]]:
-    """Merge, and at last suppress, the groups that nested classes undo; return how many, and which.
+    """Merge, and at last suppress, the groups that others can undo; return how many, and which.
 
     A merge changes what its neighbours are nested with, so all groups are looked at again after each round,
     every one of which merges or suppresses a group.
@@ -175,9 +201,7 @@ def _undone_by_growth(
     merged = 0
     suppressed: list[int] = []
     while True:
-        living = groups.living
-        counts = {name: each[living] for name, each in groups.counts.items()}
-        failing = living[growing.fails(groups.boxes.take(living), groups.size[living], counts, together=True)]
+        failing = groups.living[beside.undone(groups)]
         if not len(failing):
             return merged, suppressed
         by_size = failing[np.argsort(groups.size[failing], kind="stable")].tolist()

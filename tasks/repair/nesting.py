@@ -1,4 +1,4 @@
-"""Which groups are undone by an earlier class with all their people, or all of whose people they have."""
+"""Which groups are undone by the people that they share with earlier classes."""
 
 from __future__ import annotations
 
@@ -8,48 +8,88 @@ from dataclasses import dataclass
 import numpy as np
 
 from release_store.records import EquivalenceClasses, PersonHashes
-from tasks.risk.person_nesting import few_left
-from tasks.risk.persons import NOWHERE, Followed
-from tasks.risk.space import Space, counts_of
-from tasks.types import BoolArray, IntArray, PreparedTable
+from tasks.repair.groups import Groups
+from tasks.risk.person_nesting import Told, told_of, undone
+from tasks.risk.persons import Followed
+from tasks.risk.space import Space
+from tasks.types import BoolArray, IntArray
 
 
 @dataclass(frozen=True)
 class Nesting:
-    """The people of n records and of all N earlier classes, with their sensitive values.
+    """The people of n records, and all N earlier classes with theirs.
 
-    `told` (N,) says whether everybody in an earlier class is known; `own` and `earlier` hold for each
-    compared attribute the records' values (n,) and the classes' counts (N, values).
+    `sole` (n,) says whether a record is its person's only one, `labels` (n,) which group it was in at first;
+    `release` (N,) is that of each class; `records` are those of the people of class 0, 1, ..., which begin at
+    `starts` (N + 1,).
     """
 
     followed: Followed
-    size: IntArray
-    told: BoolArray
-    own: tuple[IntArray, ...]
-    earlier: tuple[IntArray, ...]
+    sole: BoolArray
+    labels: IntArray
+    records: IntArray
+    starts: IntArray
+    earlier: Told
+    release: IntArray
+    attributes: tuple[str, ...]
     l_least: int
 
-    def undoes(self, members: IntArray) -> bool:
-        """Tell whether some earlier class leaves a group of records under l different values. O(members)."""
-        people = self.followed.person[members]
-        if (people < 0).any() or len(np.unique(people)) < len(people):
-            return False
+    def undoes(self, groups: Groups, group: int, partner: int) -> bool:
+        """Tell whether two groups as one are undone, alone or together with others that share their people.
+
+        O(records of the earlier classes that the two have people of).
+        """
+        members = np.concatenate([groups.members[group], groups.members[partner]])
         places = self.followed.place[members]
-        place, n = np.unique(places[places != NOWHERE], return_counts=True)
-        size = self.size[place]
-        nested = place[self.told[place] & (n == np.minimum(size, len(members))) & (size != len(members))]
-        if not len(nested):
-            return False
-        for own, earlier in zip(self.own, self.earlier, strict=True):
-            counts = np.bincount(own[members], minlength=earlier.shape[1])
-            if few_left(counts, earlier[nested], self.l_least).any():
-                return True
-        return False
+        near = np.unique(
+            np.concatenate([members, *(self._of_class(one) for one in np.unique(places).tolist())])
+        )
+        now = groups.parent[self.labels[near]]
+        now = np.where((self.labels[near] >= 0) & groups.alive[now], now, -1)
+        now[now == partner] = group
+        found, local = np.unique(now, return_inverse=True)
+        living = found >= 0
+        size, counts = groups.size[found], {name: each[found] for name, each in groups.counts.items()}
+        here = int(np.flatnonzero(found == group)[0])
+        size[here] = len(members)
+        for name, each in groups.counts.items():
+            counts[name][here] = each[group] + each[partner]
+        told = [bool(self.sole[groups.members[one]].all()) for one in found.tolist()]
+        told[here] = bool(self.sole[members].all())
+        own = Told(size, np.array(told) & living, self._of(counts))
+        return bool(self._undone(np.where(living[local], local, -1), near, own)[here])
+
+    def _of_class(self, place: int) -> IntArray:
+        """Return the records of the people of one earlier class."""
+        return self.records[self.starts[place] : self.starts[place + 1]] if place >= 0 else self.records[:0]
+
+    def undone(self, groups: Groups) -> BoolArray:
+        """Tell for each living group whether it is undone, alone or together with others, (living,)."""
+        living = groups.living
+        members = [groups.members[one] for one in living.tolist()]
+        own = Told(
+            groups.size[living],
+            np.array([self.sole[one].all() for one in members], dtype=bool),
+            self._of({name: counts[living] for name, counts in groups.counts.items()}),
+        )
+        group = np.repeat(np.arange(len(members)), [len(one) for one in members])
+        return self._undone(group, np.concatenate(members) if members else group, own)
+
+    def _of(self, counts: dict[str, IntArray]) -> tuple[IntArray, ...]:
+        return tuple(counts[name] for name in self.attributes)
+
+    def _undone(self, group: IntArray, records: IntArray, own: Told) -> BoolArray:
+        followed = self.followed.take(records)
+        failing = np.zeros(len(own.size), dtype=bool)
+        for attribute in range(len(self.attributes)):
+            found = undone(group, followed, own, self.earlier, self.release, attribute, self.l_least)
+            failing |= found.failing
+        return failing
 
 
 def nesting_of(
-    table: PreparedTable,
     followed: Followed,
+    labels: IntArray,
     earlier: Sequence[tuple[str, EquivalenceClasses]],
     people: Sequence[PersonHashes | None],
     space: Space,
@@ -57,24 +97,20 @@ def nesting_of(
     l_least: int,
 ) -> Nesting:
     """Lay out what `Nesting` looks at; `people` are those of the earlier releases that can be joined."""
-    counts = [counts_of(classes, space) for _, classes in earlier]
-    own = []
-    for name in attributes:
-        rank = {value: i for i, value in enumerate(space.sensitive[name])}
-        code = np.array([rank.get(value, -1) for value in table.sensitive_values[name]], dtype=np.int64)
-        own.append(code[table.sensitive[:, table.sensitive_names.index(name)]])
+    person = followed.person
+    known = [(classes, who) for (_, classes), who in zip(earlier, people, strict=True)]
+    rows = np.bincount(person[person >= 0], minlength=1)
+    n_classes = [classes.n_classes for _, classes in earlier]
+    row, column = np.nonzero(followed.place >= 0)
+    place = followed.place[row, column]
     return Nesting(
         followed,
-        np.concatenate([classes.size for _, classes in earlier]),
-        np.concatenate([_told(classes, who) for (_, classes), who in zip(earlier, people, strict=True)]),
-        tuple(own),
-        tuple(np.concatenate([each[name] for each in counts]) for name in attributes),
+        np.where(person >= 0, rows[np.maximum(person, 0)] == 1, False),
+        labels,
+        row[np.argsort(place, kind="stable")],
+        np.searchsorted(np.sort(place), np.arange(sum(n_classes) + 1)),
+        told_of(known, space, attributes),
+        np.repeat(np.arange(len(earlier)), n_classes),
+        tuple(attributes),
         l_least,
     )
-
-
-def _told(classes: EquivalenceClasses, people: PersonHashes | None) -> BoolArray:
-    if people is None or people.classes is None:
-        return np.zeros(classes.n_classes, dtype=bool)
-    number = np.array(people.classes, dtype=np.int64)
-    return np.asarray(np.bincount(number, minlength=classes.n_classes) == classes.size)

@@ -14,7 +14,7 @@ from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
 from tasks.preprocessing.prepare import number_text
 from tasks.risk.comparison import compared_attributes
-from tasks.types import BoolArray
+from tasks.types import BoolArray, FloatArray, IntArray
 
 LEAST_SHARE = 0.5
 
@@ -51,6 +51,9 @@ def unlike(candidate: EquivalenceClasses, earlier: EquivalenceClasses, policy: R
     texts = [name for name in numbers if not _holds_numbers(earlier, name, policy.source.missing_label)]
     if texts:
         said.append(f"most values of {_listed(texts)} are no numbers in it")
+    label = policy.source.missing_label
+    elsewhere = [name for name in numbers if name not in texts and _apart(candidate, earlier, name, label)]
+    said += [f"most of {name} lies outside the range of the other release" for name in elsewhere]
     attributes = [name for name in labelled if name in earlier.counts]
     shares = {name: _known_values(candidate, earlier, name) for name in attributes}
     quasi_identifiers = [name for name in candidate.sets if name in earlier.sets]
@@ -79,6 +82,28 @@ def _holds_numbers(earlier: EquivalenceClasses, name: str, missing_label: str) -
     number = np.array([_is_number(value) for value in earlier.sensitive_values[name]], dtype=bool)
     total = earlier.counts[name].sum(axis=0)
     return bool(total[number & known].sum() >= LEAST_SHARE * total[known].sum())
+
+
+def _apart(one: EquivalenceClasses, other: EquivalenceClasses, name: str, missing_label: str) -> bool:
+    """Tell whether most known numbers of either release lie outside the range of the other's."""
+    (mine, n_mine), (theirs, n_theirs) = (_numbers(each, name, missing_label) for each in (one, other))
+    if not (len(mine) and len(theirs)):
+        return False
+    return any(
+        float(n[(values >= among.min()) & (values <= among.max())].sum()) < LEAST_SHARE * n.sum()
+        for values, n, among in ((mine, n_mine, theirs), (theirs, n_theirs, mine))
+    )
+
+
+def _numbers(classes: EquivalenceClasses, name: str, missing_label: str) -> tuple[FloatArray, IntArray]:
+    """Return the numbers of a sensitive attribute and how many records have each."""
+    total = classes.counts[name].sum(axis=0)
+    known = [
+        i
+        for i, value in enumerate(classes.sensitive_values[name])
+        if value != missing_label and _is_number(value) and total[i]
+    ]
+    return np.array([float(classes.sensitive_values[name][i]) for i in known]), total[known]
 
 
 def _is_number(text: str) -> bool:

@@ -1,56 +1,154 @@
-"""Classes of two releases of which one holds all people of the other, and what their difference tells.
+"""Classes of two releases that share known people, and what is left for the others in them.
 
-Whoever knows that everybody of the smaller class is in the larger one takes its values away from the larger
-one's, and has the values of the others (Riyana, 2025, section 2.2; there by cells, here by person).
+Whoever knows the people of a class A and of an earlier class B knows the people of A who are not in B. Their
+values are those of A less what the shared people have, which stands in both: every value that A has more
+often than B is theirs, and the rest may be any value in common. Where A and B differ by few people and few
+values, these are pinned. Riyana (2025, section 2.2) has the case of nested classes, by cells; here it is by
+person, and exact for two classes. A class that was split or merged since is laid beside its parts together.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
-import pandas as pd
 
 from release_store.records import EquivalenceClasses, PersonHashes
-from tasks.risk.space import counts_of, space_of
+from tasks.risk.persons import NOWHERE, Followed
+from tasks.risk.space import Space, counts_of
 from tasks.types import BoolArray, IntArray
 
+CELLS = 4_000_000
 
-def nested_by_people(
-    own: PersonHashes, classes: EquivalenceClasses, people: PersonHashes, earlier: EquivalenceClasses
-) -> IntArray:
-    """Return the pairs of classes, (p, 2), of which one strictly holds the other's people.
 
-    A class with a row of nobody, or with two rows of one person, is in no pair: who is in it is not known.
-    O(people).
+@dataclass(frozen=True)
+class Told:
+    """Classes and their people: `size` (N,) and, an attribute, `counts` (N, values).
+
+    `told` (N,) says whether everybody in a class is known, and in no other class of its release.
     """
-    mine = pd.DataFrame({"person": list(own.hashes), "own": list(own.classes or ())})
-    theirs = pd.DataFrame({"person": list(people.hashes), "earlier": list(people.classes or ())})
-    both = mine.merge(theirs, on="person")
-    shared = both.groupby(["own", "earlier"]).size().reset_index(name="n")
-    one, other, n = (shared[name].to_numpy(dtype=np.int64) for name in ("own", "earlier", "n"))
-    size, size_then = classes.size[one], earlier.size[other]
-    told = np.bincount(mine["own"].to_numpy(dtype=np.int64), minlength=classes.n_classes)[one] == size
-    told &= (
-        np.bincount(theirs["earlier"].to_numpy(dtype=np.int64), minlength=earlier.n_classes)[other]
-        == size_then
+
+    size: IntArray
+    told: BoolArray
+    counts: tuple[IntArray, ...]
+
+    def together(self, classes: IntArray, starts: IntArray) -> Told:
+        """Return runs of `classes`, each from one of `starts` to the next, as one class each."""
+        return Told(
+            np.add.reduceat(self.size[classes], starts),
+            np.logical_and.reduceat(self.told[classes], starts),
+            tuple(np.add.reduceat(counts[classes], starts, axis=0) for counts in self.counts),
+        )
+
+
+def told_of(
+    releases: Sequence[tuple[EquivalenceClasses, PersonHashes | None]],
+    space: Space,
+    attributes: Sequence[str],
+) -> Told:
+    """Return the classes of some releases with who is known to be in them. O(people)."""
+    counts = [counts_of(classes, space) for classes, _ in releases]
+    return Told(
+        np.concatenate([classes.size for classes, _ in releases]),
+        np.concatenate([_told(classes, people) for classes, people in releases]),
+        tuple(np.concatenate([each[name] for each in counts]) for name in attributes),
     )
-    nested = told & (n == np.minimum(size, size_then)) & (size != size_then)
-    return np.column_stack([one[nested], other[nested]])
+
+
+def _told(classes: EquivalenceClasses, people: PersonHashes | None) -> BoolArray:
+    if people is None or people.classes is None:
+        return np.zeros(classes.n_classes, dtype=bool)
+    number = np.array(people.classes, dtype=np.int64)
+    told = np.bincount(number, minlength=classes.n_classes) == classes.size
+    _, place, rows = np.unique(np.array(people.hashes, dtype=object), return_inverse=True, return_counts=True)
+    told[number[rows[place] > 1]] = False
+    return np.asarray(told)
+
+
+@dataclass(frozen=True)
+class Undone:
+    """`failing` (n,) candidate classes; how many pairs were `compared`, and how many times several classes
+    `together`; how many `failed`; the two classes of the `first` failure.
+    """
+
+    failing: BoolArray
+    compared: int
+    together: int
+    failed: int
+    first: tuple[int, int] | None
 
 
 def undone(
-    pairs: IntArray, classes: EquivalenceClasses, earlier: EquivalenceClasses, attribute: str, l_least: int
-) -> BoolArray:
-    """Tell for each pair whether what one class leaves of the other's values has 1 to l - 1 different ones.
+    group: IntArray,
+    followed: Followed,
+    own: Told,
+    earlier: Told,
+    release: IntArray,
+    attribute: int,
+    l_least: int,
+) -> Undone:
+    """Find the candidate classes beside which somebody is left with under l values of an attribute.
 
-    Both ways: a value that the smaller class has too many was another's before. (p,).
+    `group` (n,) is the candidate class of each followed row, -1 for none; `release` (N,) that of each earlier
+    class. Cost: rows times releases, and pairs of classes that share people times values.
     """
-    space = space_of([classes, earlier])
-    mine = counts_of(classes, space)[attribute][pairs[:, 0]]
-    theirs = counts_of(earlier, space)[attribute][pairs[:, 1]]
-    return few_left(mine, theirs, l_least)
+    row, column = np.nonzero((followed.place != NOWHERE) & (group >= 0)[:, None])
+    n_earlier = len(earlier.size)
+    key, shared = np.unique(group[row] * n_earlier + followed.place[row, column], return_counts=True)
+    one, other = key // max(n_earlier, 1), key % max(n_earlier, 1)
+    failing = np.zeros(len(own.size), dtype=bool)
+    failed = together = 0
+    first: tuple[int, int] | None = None
+
+    def look(mine: Told, theirs: Told, n: IntArray, starts: IntArray, order: IntArray) -> None:
+        nonlocal failed, first
+        bad = mine.told & theirs.told
+        bad &= _few(mine, theirs, n, attribute, l_least) | _few(theirs, mine, n, attribute, l_least)
+        lengths = np.diff(np.append(starts, len(order)))
+        failed += int(bad.sum())
+        failing[one[order[np.repeat(bad, lengths)]]] = True
+        if first is None and bad.any():
+            at = order[starts[int(bad.argmax())]]
+            first = int(one[at]), int(other[at])
+
+    in_order = np.arange(len(key))
+    for begin in range(0, len(key), step := max(1, CELLS // max(own.counts[attribute].shape[1], 1))):
+        part = in_order[begin : begin + step]
+        each = np.arange(len(part))
+        look(own.together(one[part], each), earlier.together(other[part], each), shared[part], each, part)
+    # All candidate classes with people of an earlier class, and all classes of a release with people of ours.
+    for by_earlier in (True, False):
+        order = np.lexsort((one, other) if by_earlier else (other, release[other], one))
+        ends = [other[order]] if by_earlier else [one[order], release[other[order]]]
+        begins = np.flatnonzero(np.any([np.diff(column, prepend=-1) != 0 for column in ends], axis=0))
+        lengths = np.diff(np.append(begins, len(order)))
+        kept = order[np.repeat(lengths > 1, lengths)]
+        if not len(kept):
+            continue
+        lengths = lengths[lengths > 1]
+        starts, each = np.cumsum(lengths) - lengths, np.arange(len(lengths))
+        together += len(starts)
+        n = np.add.reduceat(shared[kept], starts)
+        if by_earlier:
+            mine, theirs = own.together(one[kept], starts), earlier.together(other[kept[starts]], each)
+        else:
+            mine, theirs = own.together(one[kept[starts]], each), earlier.together(other[kept], starts)
+        look(mine, theirs, n, starts, kept)
+    return Undone(failing, len(key), together, failed, first)
 
 
-def few_left(one: IntArray, other: IntArray, l_least: int) -> BoolArray:
-    """Tell whether two multisets (..., values) differ, either way, by 1 to l - 1 different values."""
-    left = np.stack([(one > other).sum(axis=-1), (other > one).sum(axis=-1)])
-    return np.asarray(((left > 0) & (left < l_least)).any(axis=0))
+def _few(one: Told, other: Told, shared: IntArray, attribute: int, l_least: int) -> BoolArray:
+    """Tell whether those of `one` who are not among `shared` people (n,) are left with 1 to l - 1 values.
+
+    A class without any value is of a release that does not publish the attribute: it tells nothing. Where
+    fewer values are in common than people, somebody's value changed: no assignment of values fits both.
+    """
+    mine, theirs = one.counts[attribute], other.counts[attribute]
+    published = mine.any(axis=1) & theirs.any(axis=1)
+    rest = one.size - shared
+    left = np.maximum(mine - theirs, 0)
+    n_left = left.sum(axis=1)
+    open_ones = n_left < rest
+    n_values = ((left > 0) | ((np.minimum(mine, theirs) > 0) & open_ones[:, None])).sum(axis=1)
+    return np.asarray(published & (rest > 0) & (n_left <= rest) & (n_values > 0) & (n_values < l_least))
