@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -13,6 +14,10 @@ from policy.section import Section
 
 QI_TYPES = "'numeric', 'integer' or 'categorical'"
 LONGEST_VALUE = 100
+_KINDS: dict[str, type[Section]] = {
+    "numeric": model.NumericQuasiIdentifier,
+    "categorical": model.CategoricalQuasiIdentifier,
+}
 
 # The model's library speaks of Python's types; a policy has mappings, lists and texts.
 _PLAIN = {
@@ -43,8 +48,8 @@ def policy_error(error: ValidationError, path: Path) -> PolicyError:
     parts = _field(first)
     field = ".".join(parts)
     if first["type"] == "extra_forbidden":
-        known = _fields_beside(parts)
-        finding = f"unknown field{did_you_mean(parts[-1], known)}"
+        known = _fields_beside(parts, first["loc"])
+        finding = f"unknown field{_elsewhere(parts) or did_you_mean(parts[-1], known)}"
         mend = f"Allowed here: {', '.join(known)}." if known else "Remove it."
     else:
         finding = _finding(first)
@@ -84,8 +89,16 @@ def _shown(value: object) -> str:
     return f"{text[:LONGEST_VALUE]}..." if len(text) > LONGEST_VALUE else text
 
 
-def _fields_beside(parts: list[str]) -> list[str]:
-    """Return the fields that may stand where the last of `parts` was found."""
+def _elsewhere(parts: list[str]) -> str:
+    """Tell that a field of a quasi-identifier is one of the other kind."""
+    if parts[:2] != ["roles", "quasi_identifiers"] or len(parts) != 4:
+        return ""
+    names = [name for name, kind in _KINDS.items() if parts[3] in kind.model_fields]
+    return "".join(f": it is one of {name} quasi-identifiers" for name in names)
+
+
+def _fields_beside(parts: list[str], place: Sequence[int | str]) -> list[str]:
+    """Return the fields that may stand where the last of `parts` was found, the library's `place`."""
     section: Any = model.ReleasePolicy
     for part in parts[:-1]:
         if section is None:
@@ -98,10 +111,7 @@ def _fields_beside(parts: list[str]) -> list[str]:
             if part == "quasi_identifiers":
                 section = "quasi_identifiers"
         elif section == "quasi_identifiers":
-            section = None
-            return sorted(
-                {*model.NumericQuasiIdentifier.model_fields, *model.CategoricalQuasiIdentifier.model_fields}
-            )
+            return list(_KINDS["categorical" if place[3] == "categorical" else "numeric"].model_fields)
         else:
             # A mapping of names to sections: the name is skipped.
             section = section[1]

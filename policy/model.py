@@ -172,9 +172,9 @@ class Method(Section):
 
 
 class Limit(Section):
-    """The largest value at which a gate passes."""
+    """The largest share at which a gate passes; 1 lets every one pass."""
 
-    max: Annotated[float, Field(ge=0)]
+    max: Share
 
 
 class PersonGates(Section):
@@ -191,7 +191,7 @@ Attacker = Literal["half", "all", "sensitive", "half_and_sensitive", "outside"]
 
 
 class AttackLimit(Limit):
-    """The largest value at which a gate on attacks passes, and the attackers who are held to it.
+    """The largest share at which a gate on attacks passes, and the attackers who are held to it.
 
     Without attackers: those of the gate's own default.
     """
@@ -231,7 +231,11 @@ class Linkage(Section):
     wrong cells in those with errors, and a file about people who are not in the source.
     """
 
-    ext_frac: tuple[Annotated[float, Field(gt=0, le=1)], ...] = (0.05, 0.10, 0.20)
+    ext_frac: Annotated[tuple[Annotated[float, Field(gt=0, le=1)], ...], Field(min_length=1)] = (
+        0.05,
+        0.10,
+        0.20,
+    )
     seeds: Annotated[int, Field(ge=1, le=1000)] = 5
     errors: Share = 0.1
     control: Annotated[str, Field(min_length=1)] | None = None

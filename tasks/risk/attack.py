@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
-from math import sqrt
+from math import hypot
 
 import numpy as np
 
@@ -23,14 +23,12 @@ from tasks.risk.attackers import (
     with_errors,
 )
 from tasks.risk.disclosure import Fitting, fits_unknown, fitting, held
+from tasks.risk.intervals import group_interval, interval
 from tasks.risk.target import Target
 from tasks.types import FloatArray, IntArray
 
 MOST_ATTACKED = 100_000
 """People, over all draws, whom an attacker who knows a half attacks, since there are many halves."""
-
-# Student's t, 97.5%, for 1 to 10 degrees of freedom.
-T_975 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,9 @@ class Figure:
     the greatest of any person drawn.
 
     `hits` and `control` are the success against the people drawn and against the control group, `excess` the
-    first less the second. nan: not measured.
+    first less the second, and `excess_within` half the width of its 95% interval, which counts the draws and,
+    where the control is a sample of people, those. `n_control` is how many of them were measured, None where
+    there is no sample. nan: not measured.
     """
 
     mean: float
@@ -48,6 +48,8 @@ class Figure:
     hits: float
     control: float
     excess: float
+    excess_within: float
+    n_control: int | None
     witness: dict[str, int | str] = field(default_factory=dict)
 
 
@@ -67,24 +69,42 @@ class Attack:
 
 @dataclass
 class _Series:
-    """One measure as it comes in, way by way: mean over each draw, and the greatest."""
+    """One measure as it comes in, way by way: mean over each draw, and the greatest; of each outsider."""
 
     means: list[FloatArray] = field(default_factory=list)
     hits: list[FloatArray] = field(default_factory=list)
     control: list[FloatArray] = field(default_factory=list)
+    outsiders: list[FloatArray] = field(default_factory=list)
     greatest: float = float("nan")
     witness: dict[str, int | str] = field(default_factory=dict)
+
+    def beside(self, made_up: FloatArray, outsiders: FloatArray | None) -> None:
+        """Add one way of attacking the control group: people `made_up` for each draw, (draws,), or where
+        there are `outsiders`, (n,), those, who are the same beside every draw.
+        """
+        if outsiders is None:
+            self.control.append(made_up)
+        else:
+            self.control.append(np.full(len(made_up), _known_mean(outsiders)))
+            self.outsiders.append(outsiders)
 
     def figure(self) -> Figure:
         mean, within = interval(_mean(self.means))
         hits, control = _mean(self.hits), _mean(self.control)
+        excess, excess_within = interval(hits - control)
+        n_control = None
+        if self.outsiders:
+            apart, n_control = group_interval(np.array(self.outsiders))
+            excess_within = hypot(excess_within, apart)
         return Figure(
             mean,
             within,
             self.greatest,
             interval(hits)[0],
             interval(control)[0],
-            interval(hits - control)[0],
+            excess,
+            excess_within,
+            n_control,
             self.witness,
         )
 
@@ -149,18 +169,17 @@ def attack(
                 chance = true_cells[number] / some
                 _add(cells, chance, parts, found.rows, found.one)
                 if other is not None and control_cells is not None:
-                    cells.control.append(_flat(control_cells[number] / np.maximum(other.rows, 1), parts))
+                    outsiders = control_cells[number] / np.maximum(other.rows, 1)
+                    cells.beside(np.zeros(len(parts)), outsiders)
                 else:
                     made_up = fits_unknown(target, _mixed(truth, partners, what), sensitive, [what])[0]
-                    cells.control.append(_by_draw(made_up / some, parts))
+                    cells.beside(_by_draw(made_up / some, parts), None)
             for name, guess in found.guesses.items():
                 series = sadr.setdefault(name, _Series())
                 _add(series, guess.share, parts, found.rows, found.one)
                 series.hits.append(_by_draw(guess.right, parts))
-                series.control.append(
-                    _by_draw(guess.by_chance, parts)
-                    if other is None
-                    else _flat(other.guesses[name].right, parts)
+                series.beside(
+                    _by_draw(guess.by_chance, parts), None if other is None else other.guesses[name].right
                 )
     identity.hits = identity.means
     identity.control = [np.zeros(len(parts))]
@@ -172,31 +191,6 @@ def attack(
         identity.figure(),
         cells.figure() if cells.means else None,
         {name: series.figure() for name, series in sadr.items()},
-    )
-
-
-def interval(values: FloatArray) -> tuple[float, float]:
-    """Return the mean over draws and half the width of its 95% confidence interval by Student's t.
-
-    Draws that measured nothing (nan) are left out; nan where none is left, and for the width of a single one.
-    """
-    found = values[~np.isnan(values)]
-    n = len(found)
-    if n < 2:
-        return (float(found[0]) if n else float("nan")), float("nan")
-    return float(found.mean()), student_t(n - 1) * float(found.std(ddof=1)) / sqrt(n)
-
-
-def student_t(freedom: int) -> float:
-    """Return the 97.5% point of Student's t (beyond 10 degrees of freedom by Fisher's expansion, to 1e-4)."""
-    if freedom <= len(T_975):
-        return T_975[freedom - 1]
-    z = 1.959964
-    return (
-        z
-        + (z**3 + z) / (4 * freedom)
-        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
-        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * freedom**3)
     )
 
 
@@ -225,11 +219,6 @@ def _add(series: _Series, chance: FloatArray, parts: Sequence[slice], rows: IntA
 def _by_draw(values: FloatArray, parts: Sequence[slice]) -> FloatArray:
     """Return the mean over the people of each draw who are no nan, (draws,)."""
     return np.array([_known_mean(values[part]) for part in parts])
-
-
-def _flat(values: FloatArray, parts: Sequence[slice]) -> FloatArray:
-    """Return the mean over one control group, which is the same beside every draw."""
-    return np.full(len(parts), _known_mean(values))
 
 
 def _known_mean(values: FloatArray) -> float:

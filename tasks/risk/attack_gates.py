@@ -20,14 +20,20 @@ from tasks.risk.attackers import (
     OUTSIDE,
     SENSITIVE,
 )
-from tasks.risk.evidence import Evidence
+from tasks.risk.evidence import CannotTell, Evidence
 from tasks.risk.measured import EMPTY, NO_CONTROL
 
 EVERYBODY = (HALF, ALL, SENSITIVE, HALF_AND_SENSITIVE, OUTSIDE)
 
 
+FEWEST_OUTSIDERS = 30
+"""The smallest group of people outside whose mean is taken for that of people like them."""
+
+NOBODY_FITS = "nobody drawn fits a class"
+NO_OUTSIDER_FITS = "nobody of the control group fits"
+
 Said = tuple[float, str]
-"""The value that is held to the limit, and how the figure is told."""
+"""The value that is held to the limit, and how the figure is told; nan, and why it was not measured."""
 
 
 def sadr_gate(evidence: Evidence) -> GateResult:
@@ -37,8 +43,12 @@ def sadr_gate(evidence: Evidence) -> GateResult:
 
 
 def sadr_excess_gate(evidence: Evidence) -> GateResult:
-    """How much more often the surest guess is right of the people drawn than of the control group."""
+    """How much more often the surest guess is right of the people drawn than of the control group.
+
+    Raises CannotTell where the file of the control group has too few people.
+    """
     limit = evidence.policy.gates.sadr_excess
+    _enough_outsiders(evidence)
     can_guess = [a for a in EVERYBODY if a not in KNOW_A_SENSITIVE_VALUE or _has_others(evidence)]
     return _judged(evidence, "sadr_excess", limit, can_guess, _sadr, _excess, _group)
 
@@ -50,8 +60,12 @@ def pr_dr_gate(evidence: Evidence) -> GateResult:
 
 
 def pr_dr_excess_gate(evidence: Evidence) -> GateResult:
-    """How much greater Pr(DR) is for the people drawn than for the control group."""
+    """How much greater Pr(DR) is for the people drawn than for the control group.
+
+    Raises CannotTell where the file of the control group has too few people.
+    """
     limit = evidence.policy.gates.pr_dr_excess
+    _enough_outsiders(evidence)
     return _judged(evidence, "pr_dr_excess", limit, EVERYBODY, _pr_dr, _excess, _group)
 
 
@@ -64,16 +78,39 @@ def _pr_dr(attack: Attack) -> dict[str, Figure]:
     return {"identity": attack.identity, **cells}
 
 
-def _greatest(figure: Figure) -> tuple[float, str]:
+def _enough_outsiders(evidence: Evidence) -> None:
+    group = evidence.control
+    if group is not None and group.n_records < FEWEST_OUTSIDERS:
+        raise CannotTell(
+            f"the file of linkage.control has {group.n_records} rows: "
+            f"with fewer than {FEWEST_OUTSIDERS} the excess is chance"
+        )
+
+
+def _greatest(figure: Figure) -> Said:
+    if isnan(figure.greatest):
+        return figure.greatest, NOBODY_FITS
     return figure.greatest, f"{figure.greatest:.4f} (mean {_with_interval(figure)})"
 
 
-def _mean(figure: Figure) -> tuple[float, str]:
+def _mean(figure: Figure) -> Said:
+    if isnan(figure.mean):
+        return figure.mean, NOBODY_FITS
     return figure.mean, f"{_with_interval(figure)} (greatest {figure.greatest:.4f})"
 
 
-def _excess(figure: Figure) -> tuple[float, str]:
-    return figure.excess, f"{figure.excess:.4f} ({figure.hits:.4f} - {figure.control:.4f})"
+def _excess(figure: Figure) -> Said:
+    """Return the upper end of the interval, so that nothing passes because too few were looked at."""
+    unmeasured = float("nan")
+    if isnan(figure.hits):
+        return unmeasured, NOBODY_FITS
+    if figure.n_control is not None and figure.n_control < FEWEST_OUTSIDERS:
+        n_fit = f"{figure.n_control} of the control group fit" if figure.n_control else NO_OUTSIDER_FITS
+        return unmeasured, f"{n_fit} a class, and {FEWEST_OUTSIDERS} must"
+    if isnan(figure.excess_within):
+        return unmeasured, "a single draw has no interval: linkage.seeds must be 2 or more"
+    told = f"{figure.excess:.4f} ± {figure.excess_within:.4f} ({figure.hits:.4f} - {figure.control:.4f})"
+    return min(figure.excess + figure.excess_within, 1.0), told
 
 
 def _with_interval(figure: Figure) -> str:
@@ -117,7 +154,7 @@ def _judged(
         for about, figure in figures.items():
             value, said = say(figure)
             if isnan(value):
-                missing.append(f"{attacker}: {about} not measured, nobody drawn fits a class")
+                missing.append(f"{attacker}: {about} not measured, {said}")
                 continue
             words.append(f"{about} {said}")
             if value > worst:
@@ -145,4 +182,7 @@ def _interval(evidence: Evidence) -> str:
 def _group(evidence: Evidence) -> str:
     group = evidence.control_group
     of = "made up of the people drawn" if group is None else f"of {len(group)} people outside"
-    return f"right less right of a control group {of}"
+    over = f"{evidence.policy.linkage.seeds} draws" + ("" if group is None else " and the people outside")
+    return (
+        f"± is 95% over {over}, its upper end is held to the limit; right less right of a control group {of}"
+    )

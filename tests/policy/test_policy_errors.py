@@ -117,6 +117,8 @@ def test_a_policy_that_is_no_text_is_told(tmp_path: Path, kind: str) -> None:
 
 
 QI = "roles.quasi_identifiers"
+SHARES = ("err", "umr", "sadr", "sadr_excess", "pr_dr", "pr_dr_excess", "ncp", "suppression")
+AT_MOST_1 = "should be less than or equal to 1"
 LOW = "should be a valid number, unable to parse string as a number, found 'low'"
 
 
@@ -133,7 +135,7 @@ LOW = "should be a valid number, unable to parse string as a number, found 'low'
         (
             f"{QI}.age.bound",
             "bounds",
-            "bounds, description, hierarchy, may_change, moves, type, values, weight",
+            "type, bounds, weight, moves, description",
         ),
         ("roles.sensitive.disease.stabilty", "stability", "stability, type, values, description"),
         ("expectations.row", "rows", "rows, missing, missing_in, unique_key, sensitive_drift"),
@@ -162,6 +164,30 @@ def test_an_unknown_field_like_no_other_brings_no_guess() -> None:
     assert error_of(text_with("privacy.zzz", 1)) == (
         "clinic.yaml: privacy.zzz: unknown field\n  Allowed here: k, e, p_max, h_min, l."
     )
+
+
+@pytest.mark.parametrize(
+    ("column", "field", "kind", "allowed"),
+    [
+        ("city", "moves", "numeric", "type, values, hierarchy, weight, may_change, description"),
+        ("city", "bounds", "numeric", "type, values, hierarchy, weight, may_change, description"),
+        ("age", "may_change", "categorical", "type, bounds, weight, moves, description"),
+        ("age", "values", "categorical", "type, bounds, weight, moves, description"),
+    ],
+)
+def test_a_field_of_the_other_kind_of_quasi_identifier_is_told_as_that(
+    column: str, field: str, kind: str, allowed: str
+) -> None:
+    assert error_of(text_with(f"{QI}.{column}.{field}", [0, 1])) == (
+        f"clinic.yaml: {QI}.{column}.{field}: unknown field: it is one of {kind} quasi-identifiers\n"
+        f"  Allowed here: {allowed}."
+    )
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_a_limit_of_1_is_allowed(share: str) -> None:
+    limit = getattr(parse_policy(text_with(f"gates.{share}", {"max": 1}), FILE).gates, share)
+    assert limit.max == 1
 
 
 def test_a_misspelt_field_that_is_missed_too_is_told_as_misspelt() -> None:
@@ -223,6 +249,8 @@ def test_a_missing_field_is_named(field: str, mend: str) -> None:
         ("expectations.rows.min", 0, "should be greater than or equal to 1, found 0"),
         ("gates.ncp", 0.3, "should be a mapping, found 0.3"),
         ("gates.err.max", -1, "should be greater than or equal to 0, found -1"),
+        *((f"gates.{share}.max", 1.01, f"{AT_MOST_1}, found 1.01") for share in SHARES),
+        ("linkage.ext_frac", [], "should have 1 or more entries, found 0"),
         ("gates.transient", "forget", "should be 'compare' or 'ignore', found 'forget'"),
         ("linkage.seeds", 0, "should be greater than or equal to 1, found 0"),
         ("approval.approvers", 21, "should be less than or equal to 20, found 21"),

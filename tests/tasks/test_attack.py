@@ -11,16 +11,18 @@ import pytest
 from small import prepared, published, small_policy
 
 from release_store.records import GateResult, Verdict
-from tasks.risk.attack import attack, interval, student_t
+from tasks.risk.attack import attack
 from tasks.risk.attackers import ALL, HALF, HALF_AND_SENSITIVE, OUTSIDE, SENSITIVE
 from tasks.risk.evidence import Evidence
 from tasks.risk.gate import GATES, assess
+from tasks.risk.intervals import group_interval, interval, student_t
 
 AGE = {"age": {"type": "integer", "bounds": [0, 100]}}
 AGE_AND_CITY = {**AGE, "city": {"type": "categorical"}}
 ONE = {"illness": {"stability": "stable"}}
 TWO = {**ONE, "mood": {"stability": "stable"}}
 EVERYBODY = {"ext_frac": [1.0], "seeds": 1}
+TEN_TIMES = {"ext_frac": [1.0], "seeds": 10}
 EVERY_ATTACKER = (HALF, ALL, SENSITIVE, HALF_AND_SENSITIVE, OUTSIDE)
 # Classes [10, 30] of four, [20, 40] of two, [50, 60] of three. 20 and 30 lie in the first two.
 ROWS = [
@@ -50,18 +52,6 @@ def made(
 def asked(gate: str, evidence: Evidence) -> GateResult:
     (result,) = assess(evidence, {gate: GATES[gate]}).results
     return result
-
-
-def test_the_interval_is_students() -> None:
-    # Mean 2, deviation 1, of three: 4.303 / sqrt(3).
-    assert interval(np.array([1.0, 2.0, 3.0])) == (2.0, pytest.approx(4.303 / 3**0.5))
-    mean, within = interval(np.array([np.nan, 0.5]))
-    assert mean == 0.5
-    assert np.isnan(within)
-    assert np.isnan(interval(np.array([np.nan]))[0])
-    # As printed in tables of the distribution.
-    printed = {1: 12.706, 4: 2.776, 10: 2.228, 11: 2.201, 15: 2.131, 30: 2.042, 120: 1.980, 999: 1.962}
-    assert {n: round(student_t(n), 3) for n in printed} == printed
 
 
 def test_all_quasi_identifiers_known_by_everybodys_table(tmp_path: Path) -> None:
@@ -123,7 +113,7 @@ def test_who_knows_the_only_sensitive_value_has_nothing_to_guess(tmp_path: Path)
     # Four of the nine rows have flu, four hiv, one a cough.
     assert found.identity.mean == pytest.approx((4 / 4 + 4 / 4 + 1) / 9)
     gates = {"sadr": {"max": 1, "attackers": [SENSITIVE]}, "sadr_excess": {"max": 1}}
-    with_gates = made(tmp_path / "g", gates=gates)
+    with_gates = made(tmp_path / "g", gates=gates, linkage=TEN_TIMES)
     result = asked("sadr", with_gates)
     assert (result.verdict, result.value) == (Verdict.UNKNOWN, None)
     assert "no other sensitive attribute" in result.detail
@@ -196,22 +186,95 @@ def test_unknown_cells_of_people_outside_are_the_control(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("gate", ["sadr", "sadr_excess", "pr_dr", "pr_dr_excess"])
 def test_a_gate_passes_at_its_limit_and_names_class_and_counts_beyond(gate: str, tmp_path: Path) -> None:
-    value = asked(gate, made(tmp_path / "any", gates={gate: {"max": 1}})).value
+    def of(limit: float) -> GateResult:
+        return asked(gate, made(tmp_path / str(limit), gates={gate: {"max": limit}}, linkage=TEN_TIMES))
+
+    value = of(1).value
     assert value is not None
-    at = asked(gate, made(tmp_path / "at", gates={gate: {"max": value}}))
-    over = asked(gate, made(tmp_path / "over", gates={gate: {"max": max(value - 1e-6, 0)}}))
+    assert 1e-6 < value <= 1
+    at, over = of(value), of(value - 1e-6)
     assert (at.verdict, at.value, at.witness) == (Verdict.PASS, value, {})
     assert (over.verdict, over.value) == (Verdict.FAIL, value)
     assert set(over.witness) == {"attacker", "about", "people_drawn", "ways", "class", "rows_that_fit"}
     assert not {"flu", "hiv", "cough"} & set(str(over).replace("'", " ").split())
 
 
-def test_a_negative_excess_passes(tmp_path: Path) -> None:
-    rows = [(1, "flu"), (2, "flu"), (3, "hiv"), (4, "hiv"), (5, "hiv")]
-    # The guess is hiv: right of three in five who are drawn, and of everybody in the control group.
-    evidence = made(tmp_path, rows, [0, 0, 0, 0, 0], control=[(1, "hiv")], gates={"sadr_excess": {"max": 0}})
-    assert asked("sadr_excess", evidence).value == pytest.approx(3 / 5 - 1)
-    assert asked("sadr_excess", evidence).verdict is Verdict.PASS
+ONE_CLASS = ([(age, "hiv" if age < 30 else "flu") for age in range(50)], [0] * 50)
+"""A class of everybody: the guess is hiv, right of three in five who are drawn."""
+
+
+def excess_of(folder: Path, control: Any, limit: float, linkage: Any = TEN_TIMES) -> GateResult:
+    gates = {"sadr_excess": {"max": limit, "attackers": [ALL]}}
+    return asked("sadr_excess", made(folder, *ONE_CLASS, control=control, gates=gates, linkage=linkage))
+
+
+def test_the_upper_end_of_the_excess_is_held_to_the_limit(tmp_path: Path) -> None:
+    # As many outsiders have hiv: the excess is 0, and what 100 people may be off is Agresti and Coull's.
+    outside = [(age % 50, "hiv" if age < 60 else "flu") for age in range(100)]
+    centre = 62 / 104
+    half = (0.6 - centre) + student_t(103) * (centre * (1 - centre) / 103) ** 0.5
+    result = excess_of(tmp_path / "over", outside, 0.09)
+    assert (result.verdict, result.value) == (Verdict.FAIL, pytest.approx(half))
+    assert 0.09 < half < 0.11
+    assert f"all: illness 0.0000 ± {half:.4f} (0.6000 - 0.6000)" in result.detail
+    assert (
+        "± is 95% over 10 draws and the people outside, its upper end is held to the limit" in result.detail
+    )
+    assert excess_of(tmp_path / "under", outside, 0.11).verdict is Verdict.PASS
+    # Ten times as many who say the same are surer.
+    many = excess_of(tmp_path / "many", outside * 10, 0.09)
+    assert many.verdict is Verdict.PASS
+    assert many.value == pytest.approx(half / 10**0.5, rel=0.1)
+
+
+def test_a_negative_excess_passes_by_more_than_it_may_be_off(tmp_path: Path) -> None:
+    result = excess_of(tmp_path, [(1, "hiv")] * 40, 0)
+    assert result.verdict is Verdict.PASS
+    assert result.value is not None
+    assert 3 / 5 - 1 < result.value < -0.2
+
+
+@pytest.mark.parametrize("gate", ["sadr_excess", "pr_dr_excess"])
+def test_a_control_group_of_few_people_says_nothing(gate: str, tmp_path: Path) -> None:
+    for number, verdict in ((1, Verdict.UNKNOWN), (29, Verdict.UNKNOWN), (30, Verdict.PASS)):
+        outside = [(1, "hiv")] * number
+        gates = {gate: {"max": 1}}
+        folder = tmp_path / str(number)
+        result = asked(gate, made(folder, *ONE_CLASS, control=outside, gates=gates, linkage=TEN_TIMES))
+        assert result.verdict is verdict
+        told = f"the file of linkage.control has {number} rows: with fewer than 30 the excess is chance"
+        assert (result.detail == told) is (number < 30)
+
+
+@pytest.mark.parametrize("n_fit", [0, 1, 29, 30])
+def test_few_of_a_control_group_who_fit_a_class_say_nothing_either(n_fit: int, tmp_path: Path) -> None:
+    result = excess_of(tmp_path, [(1, "hiv")] * n_fit + [(99, "hiv")] * 50, 1)
+    assert result.verdict is (Verdict.PASS if n_fit == 30 else Verdict.UNKNOWN)
+    told = f"{n_fit} of the control group fit" if n_fit else "nobody of the control group fits"
+    assert (f"all: illness not measured, {told} a class, and 30 must" in result.detail) is (n_fit < 30)
+    assert "nobody drawn" not in result.detail
+
+
+def test_the_excess_of_a_single_draw_is_unknown(tmp_path: Path) -> None:
+    for folder, control in (("made", None), ("file", [(1, "hiv")] * 40)):
+        result = excess_of(tmp_path / folder, control, 1, EVERYBODY)
+        assert (result.verdict, result.value) == (Verdict.UNKNOWN, None)
+        assert "linkage.seeds must be 2 or more" in result.detail
+
+
+def test_draws_and_outsiders_add_up_in_the_interval(tmp_path: Path) -> None:
+    outside = [(age % 50, "hiv" if age < 60 else "flu") for age in range(100)]
+    linkage = {"ext_frac": [0.2], "seeds": 4}
+    guess = made(tmp_path, *ONE_CLASS, control=outside, linkage=linkage).attack(ALL).sadr["illness"]
+    target = made(tmp_path / "t", *ONE_CLASS, linkage=linkage)
+    drawn = np.array([(rows < 30).mean() for rows in target.tables(0.2)])
+    of_draws, (of_group, n) = interval(drawn)[1], group_interval(np.repeat([[1.0, 0.0]], [60, 40], axis=1))
+    assert (guess.n_control, n) == (100, 100)
+    assert of_draws > 0
+    assert guess.excess_within == pytest.approx((of_draws**2 + of_group**2) ** 0.5)
+    made_up = made(tmp_path / "m", *ONE_CLASS, linkage=linkage).attack(ALL).sadr["illness"]
+    assert made_up.n_control is None
+    assert made_up.excess_within < guess.excess_within
 
 
 def test_a_control_that_is_not_at_hand_leaves_its_gates_not_run(tmp_path: Path) -> None:

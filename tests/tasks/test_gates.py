@@ -45,7 +45,7 @@ MODELS: dict[str, Any] = {
 ENTROPY = -(2 / 3 * log(2 / 3) + 1 / 3 * log(1 / 3))
 BY_PERSON = ("person", "person_difference")  # asked where the policy names a key
 NOT_ASKED = (*LIMITED, *MODELS, "difference", "size", *BY_PERSON)  # unless the policy asks for them
-EVERYBODY = {"ext_frac": [1.0], "seeds": 1}
+EVERYBODY = {"ext_frac": [1.0], "seeds": 2}
 
 
 def made(tmp_path: Path, rows: Any = ROWS, labels: Any = LABELS, **sections: Any) -> Published:
