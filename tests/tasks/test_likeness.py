@@ -48,6 +48,29 @@ def test_changed_labels_and_units_make_the_comparison_unknown(
     assert why in result.detail
 
 
+@pytest.mark.parametrize(
+    ("factor", "verdict"), [(100, Verdict.UNKNOWN), (0.01, Verdict.UNKNOWN), (1, Verdict.PASS)]
+)
+def test_another_unit_of_a_sensitive_number_makes_the_comparison_unknown(
+    tmp_path: Path, factor: float, verdict: Verdict
+) -> None:
+    wage = {"wage": {"stability": "transient", "type": "numeric"}}
+    policy = small_policy(QIS, wage)
+    then, now = (
+        published(
+            policy,
+            prepared(policy, [(40, "f", value * by) for value in (100.0, 200.0, 300.0, 250.0)]),
+            [0] * 4,
+            tmp_path / str(by),
+        )
+        for by in (1, factor + 1e-9)
+    )
+    result = pairwise_gate(now.evidence(then))
+    if factor != 1:
+        assert "most of wage lies outside the range of the other release" in result.detail
+    assert result.verdict is verdict
+
+
 def test_one_attribute_that_goes_while_another_comes_may_be_renamed(tmp_path: Path) -> None:
     now = release(
         tmp_path / "now", [40, 40], ["f", "f"], ["flu", "hiv"], {"disease": {"stability": "stable"}}
