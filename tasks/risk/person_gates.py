@@ -91,10 +91,13 @@ class _People:
         shared = self._in_two_periods()
         if shared:
             said.append("not independent: people of the candidate are in " + ", ".join(shared))
-        joined = len(evidence.earlier) - len(self.not_joined)
+        accepted = {*self.not_joined, *evidence.policy.gates.person.without}
+        joined = [name for name, _ in evidence.earlier if name not in accepted]
         alike = evidence.policy.population != "independent" and bool(joined)
         if alike and not self.followed.anywhere.any():
-            said.append("nobody is in common with any earlier release: is the key the same?")
+            said.append(
+                "nobody is in common with any earlier release: is the key the same? If so, name them in `gates.person.without`"
+            )
         if evidence.policy.population == "cumulative":
             gone = self._gone()
             said += [f"{n} people of {name} are gone: not cumulative" for name, n in gone.items()]

@@ -380,6 +380,10 @@ def test_a_key_that_joins_nobody_is_no_pass(tmp_path: Path) -> None:
         result = second.asked(gate, first)
         assert result.verdict is Verdict.UNKNOWN
         assert "nobody is in common with any earlier release: is the key the same?" in result.detail
+        accepting = small_policy(
+            AGE, ILLNESS, roles={"key": "person"}, gates={"person": {"without": ["release-1"]}}
+        )
+        assert asked(gate, replace(second.evidence(first), policy=accepting)).verdict is Verdict.PASS
 
 
 def test_people_who_are_gone_from_a_series_that_only_grows_are_told(tmp_path: Path) -> None:
