@@ -180,7 +180,7 @@ class Limit(Section):
 class PersonGates(Section):
     """Whether people are followed over the releases by `roles.key`.
 
-    `without` names earlier releases whose people cannot be joined, and which are accepted as they are.
+    `without` names earlier releases whose people cannot be joined, or are others, accepted as they are.
     """
 
     compare: bool = True

@@ -96,7 +96,8 @@ class _People:
         alike = evidence.policy.population != "independent" and bool(joined)
         if alike and not self.followed.anywhere.any():
             said.append(
-                "nobody is in common with any earlier release: is the key the same? If so, name them in `gates.person.without`"
+                "nobody is in common with any earlier release: is the key the same? "
+                "If it is, name them in `gates.person.without`"
             )
         if evidence.policy.population == "cumulative":
             gone = self._gone()
