@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import os
 import secrets
@@ -18,22 +19,36 @@ _FINGERPRINT = b"releasegate: fingerprint of a key of people\0"
 
 
 def person_key_path(root: Path) -> Path:
-    """Return where the key of people of the store in `root` is: as named, or beside the store."""
+    """Return where the key of people of the store in `root` is: as named, or beside the store.
+
+    Raises UsageError inside the store.
+    """
     chosen = os.environ.get(PERSON_KEY_VARIABLE)
     store = root.resolve()
-    return Path(chosen).resolve() if chosen else store.with_name(store.name + ".people.key")
+    path = (Path(chosen) if chosen else store.with_name(store.name + ".people.key")).resolve()
+    if path.is_relative_to(store):
+        raise UsageError(
+            "the key of people lies inside the store, whose hashes it protects",
+            where=str(path),
+            mend=f"Keep it elsewhere, and name it in {PERSON_KEY_VARIABLE}.",
+        )
+    return path
 
 
 def make_person_key(root: Path) -> None:
-    """Make a key of people (mode 0600) where the store's has its place, if there is none yet."""
+    """Make a key of people (mode 0600) where the store's has its place, if there is none yet.
+
+    Raises UsageError where one that is there is of no use, as `person_key` does.
+    """
     path = person_key_path(root)
-    if path.exists():
-        return
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(secrets.token_bytes(LEAST_BYTES))
-        file.flush()
-        os.fsync(file.fileno())
+    with contextlib.suppress(FileExistsError):
+        made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(made, "wb") as file:
+            file.write(secrets.token_bytes(LEAST_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+    person_key(root)
 
 
 def person_key(root: Path) -> bytes | None:
@@ -45,12 +60,6 @@ def person_key(root: Path) -> bytes | None:
     path = person_key_path(root)
     if not os.environ.get(PERSON_KEY_VARIABLE) and not path.exists():
         return None
-    if path.is_relative_to(root.resolve()):
-        raise UsageError(
-            "the key of people lies inside the store, whose hashes it protects",
-            where=str(path),
-            mend=f"Keep it elsewhere, and name it in {PERSON_KEY_VARIABLE}.",
-        )
     try:
         mode = path.stat().st_mode
         key = path.read_bytes()

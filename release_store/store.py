@@ -68,8 +68,8 @@ class ReleaseStore:
             raise UsageError(
                 "is not an empty folder", where=str(root), mend="Choose another folder with --store."
             )
-        key = keys.make_key(root)
         make_person_key(root)
+        key = keys.make_key(root)
         check_can_keep(root)
         root.mkdir(parents=True, exist_ok=True, mode=0o700)
         for name in _FOLDERS:

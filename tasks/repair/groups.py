@@ -65,8 +65,8 @@ class Groups:
             present=tuple(p | boxes.present[i][group] for i, p in enumerate(theirs.present)),
         )
 
-    def join_equal(self) -> None:
-        """Join groups with equal cells, which are one class as soon as they are published."""
+    def join_equal(self) -> int:
+        """Join groups with equal cells, which are one class when they are published; return how many."""
         bits = [np.packbits(member, axis=1) for member in self.boxes.member]
         columns = [*self.boxes.low.T, *self.boxes.high.T, *(column for each in bits for column in each.T)]
         living = self.living
@@ -74,6 +74,7 @@ class Groups:
         for group, kept in zip(living.tolist(), living[first[place]].tolist(), strict=True):
             if group != kept:
                 self.join(kept, group)
+        return len(living) - len(first)
 
 
 def _columns(boxes: Boxes) -> tuple[NDArray[np.generic], ...]:

@@ -53,7 +53,7 @@ def repair(
     space = space_of([classes, *(c for _, c in earlier)], table)
     history = history_of(earlier, space, policy, apart)
     attributes = compared_attributes(policy)
-    if history is None or not attributes:
+    if history is None or not attributes or not classes.n_classes:
         return partition
     columns = [list(space.sensitive).index(name) for name in attributes]
     followed = follow(followers.hashes, followers.earlier, history) if followers else None
@@ -67,7 +67,7 @@ def repair(
     growing = None
     if policy.population == "cumulative":
         growing = Growing(earlier, space, policy, attributes, apart)
-        groups.join_equal()
+    alike = groups.join_equal()
     beside = _Beside(growing, nesting)
     look = _Search(groups, judge, beside, Measure(scale_of(table, policy), space), max_group_size)
     living = groups.living
@@ -79,7 +79,7 @@ def repair(
     merged += more
     groups.alive[suppressed] = False
     more, left_out = _undone_together(groups, beside, look, progress)
-    merged, suppressed = merged + more, suppressed + left_out
+    merged, suppressed = alike + merged + more, suppressed + left_out
     notes = {
         **partition.notes,
         "repair": {
@@ -201,6 +201,7 @@ def _undone_together(
     merged = 0
     suppressed: list[int] = []
     while True:
+        merged += groups.join_equal()
         failing = groups.living[beside.undone(groups)]
         if not len(failing):
             return merged, suppressed

@@ -15,12 +15,13 @@ from tasks.risk.space import Space
 from tasks.types import BoolArray, IntArray
 
 
-@dataclass(frozen=True)
+@dataclass
 class Nesting:
     """The people of n records, and all N earlier classes with theirs.
 
-    `sole` (n,) says whether a record is its person's only one, `labels` (n,) which group it was in at first;
-    `release` (N,) is that of each class; `records` are those of the people of class 0, 1, ..., which begin at
+    `sole` (n,) says whether a record is its person's only published one, `labels` (n,) which group it was in
+    at first; `release` (N,) is that of each class; `records` are those of the people of class 0, 1, ...,
+    which begin at
     `starts` (N + 1,).
     """
 
@@ -67,13 +68,15 @@ class Nesting:
         """Tell for each living group whether it is undone, alone or together with others, (living,)."""
         living = groups.living
         members = [groups.members[one] for one in living.tolist()]
+        published = np.concatenate(members) if members else np.zeros(0, dtype=np.int64)
+        self.sole = only_ones(self.followed.person, published)
         own = Told(
             groups.size[living],
             np.array([self.sole[one].all() for one in members], dtype=bool),
             self._of({name: counts[living] for name, counts in groups.counts.items()}),
         )
         group = np.repeat(np.arange(len(members)), [len(one) for one in members])
-        return self._undone(group, np.concatenate(members) if members else group, own)
+        return self._undone(group, published, own)
 
     def _of(self, counts: dict[str, IntArray]) -> tuple[IntArray, ...]:
         return tuple(counts[name] for name in self.attributes)
@@ -97,15 +100,13 @@ def nesting_of(
     l_least: int,
 ) -> Nesting:
     """Lay out what `Nesting` looks at; `people` are those of the earlier releases that can be joined."""
-    person = followed.person
     known = [(classes, who) for (_, classes), who in zip(earlier, people, strict=True)]
-    rows = np.bincount(person[person >= 0], minlength=1)
     n_classes = [classes.n_classes for _, classes in earlier]
     row, column = np.nonzero(followed.place >= 0)
     place = followed.place[row, column]
     return Nesting(
         followed,
-        np.where(person >= 0, rows[np.maximum(person, 0)] == 1, False),
+        only_ones(followed.person, np.flatnonzero(labels >= 0)),
         labels,
         row[np.argsort(place, kind="stable")],
         np.searchsorted(np.sort(place), np.arange(sum(n_classes) + 1)),
@@ -114,3 +115,10 @@ def nesting_of(
         tuple(attributes),
         l_least,
     )
+
+
+def only_ones(person: IntArray, published: IntArray) -> BoolArray:
+    """Tell which of n records, whose people are `person` (-1: nobody), are a person's only published one."""
+    known = person[published]
+    rows = np.bincount(known[known >= 0], minlength=int(person.max(initial=0)) + 1)
+    return np.asarray((person >= 0) & (rows[np.maximum(person, 0)] <= 1))

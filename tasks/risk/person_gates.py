@@ -22,8 +22,8 @@ FOLLOWER = "holds every earlier release of the series and knows the class of eve
 COVERAGE = "coverage"
 LEAST_SHARE = 0.5
 NO_KEY = (
-    "no hashes of the candidate's people are kept: make a key of people (docs/store.md), "
-    "or say `gates.person.compare: false`"
+    "no hashes of the candidate's people are kept: restore the key of people, or make one if there never was "
+    "one (docs/store.md), or say `gates.person.compare: false`"
 )
 
 
@@ -163,7 +163,7 @@ def _over_people(gate: str, evidence: Evidence, check: Callable[[_People], _Foun
     own = evidence.people
     if own is None or own.classes is None:
         raise CannotTell(NO_KEY)
-    wrong = misplaced(own, evidence.classes)
+    wrong = misplaced(own, evidence.classes, one_row_each=evidence.policy.expectations.unique_key)
     if wrong:
         raise CannotTell(wrong)
     if not evidence.earlier:
@@ -201,14 +201,15 @@ def _over_people(gate: str, evidence: Evidence, check: Callable[[_People], _Foun
     return GateResult(gate, verdict, float(n_failing), 0.0, "<=", FOLLOWER, 0.0, detail, witness)
 
 
-def misplaced(own: PersonHashes, classes: EquivalenceClasses) -> str | None:
+def misplaced(own: PersonHashes, classes: EquivalenceClasses, *, one_row_each: bool) -> str | None:
     """Say why people cannot be in the classes that were read from the staged files; None where they can."""
     number = np.array(own.classes, dtype=np.int64)
     if len(number) and not 0 <= number.min() <= number.max() < classes.n_classes:
         return "people are in classes that the staged files do not hold"
     if (np.bincount(number, minlength=classes.n_classes) > classes.size).any():
         return "more people are in a class than the staged files have rows of it"
-    if len(number) < LEAST_SHARE * int(classes.size.sum()):
+    n_rows = int(classes.size.sum())
+    if (one_row_each and len(number) < LEAST_SHARE * n_rows) or (n_rows and not len(number)):
         return "most rows are of nobody known"
     return None
 

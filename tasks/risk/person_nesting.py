@@ -117,9 +117,18 @@ def undone(
         part = in_order[begin : begin + step]
         each = np.arange(len(part))
         look(own.together(one[part], each), earlier.together(other[part], each), shared[part], each, part)
-    # All candidate classes with people of an earlier class, and all classes of a release with people of ours.
-    for by_earlier in (True, False):
+    # The candidate classes with people of an earlier class, all and those wholly inside it; and vice versa.
+    everything = np.ones(len(key), dtype=bool)
+    mine_inside = own.told[one] & (shared == own.size[one])
+    theirs_inside = earlier.told[other] & (shared == earlier.size[other])
+    for by_earlier, chosen in (
+        (True, everything),
+        (True, mine_inside),
+        (False, everything),
+        (False, theirs_inside),
+    ):
         order = np.lexsort((one, other) if by_earlier else (other, release[other], one))
+        order = order[chosen[order]]
         ends = [other[order]] if by_earlier else [one[order], release[other[order]]]
         begins = np.flatnonzero(np.any([np.diff(column, prepend=-1) != 0 for column in ends], axis=0))
         lengths = np.diff(np.append(begins, len(order)))
