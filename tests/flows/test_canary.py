@@ -109,7 +109,8 @@ def planted(seed: int) -> pd.DataFrame:
     number = np.arange(len(table))
     rng = np.random.default_rng(seed)
     table = table.assign(
-        person=[f"cnrykey{seed}x{i}" for i in number],
+        # Some people stay: a key that joins nobody is told, and holds a candidate back.
+        person=[f"cnrykey{1 if i < 20 else seed}x{i}" for i in number],
         name=[f"cnryname{i}" for i in number],
         phone=PHONE + number,
         street=[f"cnrystreet{i}" for i in number],
