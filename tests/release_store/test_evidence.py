@@ -721,6 +721,7 @@ numbers = st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(allow_nan=False, allo
 plain_json = st.recursive(
     st.none() | st.booleans() | numbers | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=25,
 )
 
 
