@@ -126,8 +126,8 @@ def measure(file: Path, method: str, most_pairs: float) -> dict[str, Any]:
 def _load_libraries() -> None:
     # Seconds of imports are no cost of a stage.
     with quiet():
-        import great_expectations  # noqa: F401
-        import torch  # noqa: F401
+        import great_expectations  # noqa: F401 -- loaded for its cost
+        import torch  # noqa: F401 -- as above
 
 
 def _half(source: SourceTable, policy: ReleasePolicy, folder: Path) -> Made:
