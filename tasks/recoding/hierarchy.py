@@ -95,7 +95,7 @@ def covers_of(hierarchy: Hierarchy, given: tuple[str, ...]) -> Covers:
         nodes: dict[tuple[str, ...], int] = {}
         for v, value in enumerate(values):
             path = paths.get(value, (value, ROOT))
-            # A node is told by all that is above it; on a short branch the leaf stands on the lower levels too.
+            # A node is told by all above it; on a short branch the leaf stands on the lower levels too.
             above = path[max(level - (height - len(path)), 0) :]
             node[level, v] = nodes.setdefault(above, len(nodes))
     return Covers(values, node, len(given))
