@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from tasks.partitioning.constraints import Constraints
 from tasks.types import BoolArray, FloatArray, IntArray
@@ -165,6 +164,8 @@ class _Neighbours:
     """The groups around each of the groups `left` (g,), by their centroids (g, d)."""
 
     def __init__(self, left: IntArray, centroids: FloatArray) -> None:
+        from scipy.spatial import cKDTree
+
         self.n_others = len(left) - 1
         self._left = left
         self._centroids = centroids

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from tasks.types import FloatArray, IntArray, Progress, no_progress
 
@@ -106,6 +105,8 @@ class _Euclidean:
         return self._from(self._points[record])
 
     def _from(self, centre: FloatArray) -> FloatArray:
+        from scipy.spatial.distance import cdist
+
         return np.asarray(cdist(centre[None, :], self._left, "sqeuclidean")[0])
 
     def remove(self, places: IntArray) -> None:
