@@ -56,10 +56,9 @@ class Precision:
 
     def penalty(self, boxes: Boxes) -> FloatArray:
         """Return what a record of each class costs, between 0 and the number of attributes, (g,)."""
-        found = np.zeros(len(boxes.first))
-        for i, levels in enumerate(self.levels):
-            found += boxes.level[:, i] / levels.height
-        return np.asarray(found + np.nan_to_num(boxes.high - boxes.low).sum(axis=1))
+        found = (boxes.level / np.array([levels.height for levels in self.levels])).sum(axis=1)
+        width = boxes.high - boxes.low
+        return np.asarray(found + np.where(np.isnan(width), 0.0, width).sum(axis=1))
 
     def places(self) -> FloatArray:
         """Return where the records lie for a search of near ones, (n, d + p).
