@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from policy.model import Roles
-from tasks.preprocessing.levels import Levels, category_levels
+from tasks.recoding.levels import Levels, category_levels
 from tasks.types import FloatArray, IntArray, PreparedTable
 
 

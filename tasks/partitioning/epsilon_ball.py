@@ -95,8 +95,7 @@ def cells(attributes: list[Attribute], rule: BallRule) -> IntArray:
             cell = _swept(cell, attribute.values, radius)
         else:
             node = attribute.levels.node[int(radius)][attribute.values.astype(np.int64)]
-            at = node - node.min(initial=0)
-            cell = np.unique(cell * (int(at.max(initial=0)) + 1) + at, return_inverse=True)[1]
+            cell = np.unique(cell * (int(node.max(initial=0)) + 1) + node, return_inverse=True)[1]
     return cell
 
 
@@ -140,14 +139,19 @@ def _nearest_group(
     found = np.empty(len(outside), dtype=np.int64)
     step = max(1, CHUNK_CELLS // width)
     for start in range(0, len(outside), step):
-        part = slice(start, start + step)
-        groups = np.arange(n_groups)[None, :] if candidates is None else candidates[part]
-        total = np.zeros((len(outside[part]), width))
+        records = outside[start : start + step]
+        total = np.zeros((len(records), width))
         for attribute, centroid in zip(attributes, centroids, strict=True):
-            away = attribute.distance(attribute.values[outside[part], None], centroid[groups])
-            total += attribute.mapped(away)
+            if candidates is None:
+                distinct, place = np.unique(attribute.values[records], return_inverse=True)
+                total += attribute.mapped(attribute.distance(distinct[:, None], centroid))[place]
+            else:
+                near = centroid[candidates[start : start + step]]
+                total += attribute.mapped(attribute.distance(attribute.values[records, None], near))
         best = total.argmin(axis=1)
-        found[part] = np.broadcast_to(groups, total.shape)[np.arange(len(total)), best]
+        if candidates is not None:
+            best = candidates[np.arange(start, start + len(records)), best]
+        found[start : start + step] = best
         progress(0.5 + 0.5 * min(1.0, (start + step) / len(outside)), "outliers moved")
     return found
 

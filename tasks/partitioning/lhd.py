@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,7 +38,6 @@ def partition(
     constraints: Constraints,
     *,
     l: int,  # noqa: E741 -- the field's own name for it
-    widths: Mapping[str, Sequence[float]] | None = None,
     accept: Accept | None = None,
     rule: LhdRule | None = None,
     progress: Progress = no_progress,
@@ -48,7 +47,6 @@ def partition(
     Every class has at least k and l records, l distinct values of every sensitive attribute, satisfies
     `constraints` and is accepted. A class starts from the first record left, in the table's order (the
     paper: an arbitrary one), and takes the record that adds least PREC (eq. 1; ties: the first record).
-    `widths` are the interval widths of numbers that have a hierarchy, ascending.
 
     The printed loop takes whatever is cheapest until the values suffice; here a class takes only records that
     bring what it lacks once it is large enough, or has room for no others: else an attribute with one
@@ -60,7 +58,7 @@ def partition(
     O(n^2) with a small constant: what is left is ranked once a class (by PREC up to 50,000 records, above
     that among the nearest in a KD-tree), the greedy steps look at the block.
     """
-    growth = _Growth(precision_of(table, roles, widths), constraints, l, accept, rule or LhdRule())
+    growth = _Growth(precision_of(table, roles), constraints, l, accept, rule or LhdRule())
     return growth.placed(growth.classes(progress))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tasks.preprocessing.levels import Levels
+from tasks.recoding.levels import Levels
 from tasks.types import FloatArray, IntArray
 
 
@@ -28,15 +28,14 @@ def central_values(codes: IntArray, labels: IntArray, n_groups: int, levels: Lev
     """Return for each group the value with the least sum of distances to its members, (n_groups,).
 
     The distance is the level of the lowest common node, so that without a hierarchy this is the most
-    frequent value. Ties go to the lower code, that is the earlier value of the policy. A value outside the
-    group is never nearer than all values inside. O(groups * values * height).
+    frequent value. Ties go to the lower code, that is the earlier value of the policy. The value is always a
+    member's. O(groups * values * height).
     """
     kept = labels >= 0
     cost = np.zeros((n_groups, levels.n_values), dtype=np.int64)
     for node in levels.node:
-        at = node - node.min(initial=0)
-        width = int(at.max(initial=0)) + 1
-        inside = np.bincount(labels[kept] * width + at[codes[kept]], minlength=n_groups * width)
+        width = int(node.max(initial=0)) + 1
+        inside = np.bincount(labels[kept] * width + node[codes[kept]], minlength=n_groups * width)
         # Every member outside a value's node at this level is one level farther from it.
-        cost -= inside.reshape(n_groups, width)[:, at]
+        cost -= inside.reshape(n_groups, width)[:, node]
     return np.asarray(cost.argmin(axis=1), dtype=np.int64)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from policy.model import Roles
-from tasks.preprocessing.levels import Levels, category_levels, number_levels
+from tasks.recoding.levels import Levels, category_levels, number_levels
 from tasks.types import FloatArray, IntArray, PreparedTable
 
 
@@ -76,23 +75,20 @@ class Precision:
 
 def _distance(levels: Levels, first: IntArray, second: IntArray) -> IntArray:
     """Return distances; from one value to many, those to all values are taken and looked up."""
+    if len(second) == 1:
+        first, second = second, first
     if len(first) == 1:
-        return np.asarray(levels.distance(first, np.arange(levels.n_values))[second])
+        return levels.distance(first, np.arange(levels.n_values))[second]
     return levels.distance(first, second)
 
 
-def precision_of(
-    table: PreparedTable, roles: Roles, widths: Mapping[str, Sequence[float]] | None = None
-) -> Precision:
-    """Return the quasi-identifiers as they are generalized; `widths` are numbers' interval widths, ascending.
-
-    O(n log n) a number.
-    """
+def precision_of(table: PreparedTable, roles: Roles) -> Precision:
+    """Return the quasi-identifiers with their hierarchies and interval widths. O(n log n) a number."""
     codes, levels, numbers = [], [], []
     for name, values in zip(table.numeric_names, table.numeric.T, strict=True):
-        of_name = (widths or {}).get(name, ())
-        if of_name:
-            code, _, found = number_levels(values, roles.numeric[name].bounds[0], of_name)
+        qi = roles.numeric[name]
+        if qi.widths:
+            code, found = number_levels(values, qi.bounds[0], qi.widths)
             codes.append(code)
             levels.append(found)
         else:

@@ -9,15 +9,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 
 from policy.model import NumericQuasiIdentifier, ReleasePolicy
 from tasks.partitioning.constraints import entropy
-from tasks.preprocessing.levels import category_levels
-from tasks.recoding.base import Recoded
-from tasks.recoding.columns import imputed, kept_columns, number_column, set_texts, within_bounds
+from tasks.recoding.base import as_published, rows_of, set_texts
 from tasks.recoding.generalize import counted
-from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable, Representation
+from tasks.recoding.hierarchy import covers_of
+from tasks.recoding.numbers import imputed, within_bounds
+from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable, Recoded, Representation
 
 
 @dataclass(frozen=True)
@@ -59,10 +58,10 @@ def adaptive(
     diversity; the text around it, more anonymity where diversity is low, is what is built.
 
     The paper then leaves the values of a cluster's records different from each other, which is not
-    k-anonymous. Here all records of a cluster have the same cell, the set of their kept or raised values; a
-    node stands for those of its leaves that the table has. So the categories alone are k-anonymous, k the
-    least size of a cluster. With noise on every record the published numbers differ within a cluster, and
-    a class of all quasi-identifiers may be a single row; with `noise_on: cluster` whole rows are k-anonymous.
+    k-anonymous. Here all records of a cluster have the same cell, the set of their kept or raised values, a
+    node standing for all its leaves. So the categories alone are k-anonymous, k the least size of a cluster.
+    With noise on every record the published numbers differ within a cluster, and rows that are equal in all
+    columns may be fewer than k; with `noise_on: cluster` whole rows are k-anonymous.
 
     Numbers get Laplace noise of scale width / epsilon, the width that of the policy's declared bounds, never
     of the data; a cluster's mean moves by width / size at most, given the clusters. The result is clipped to
@@ -77,16 +76,16 @@ def adaptive(
     cluster = labels[records]
     n_clusters = int(cluster.max(initial=-1)) + 1
     diverse = diverse_clusters(table, records, cluster, n_clusters, rule)
-    kept, columns, lookups = _categories(table, records, cluster, diverse, policy, rule.dominance)
+    kept, cells, lookups = _categories(table, records, cluster, diverse, policy, rule.dominance)
     epsilon = np.where(kept.all(axis=1) & diverse, rule.epsilon_kept, rule.epsilon_raised)
     n_imputed = {}
     for i, name in enumerate(table.numeric_names):
         qi = policy.roles.numeric[name]
         values = imputed(table.numeric[records, i], cluster, qi.bounds)
         n_imputed[name] = int(np.isnan(table.numeric[records, i]).sum())
-        columns[name] = _noised(values, cluster, epsilon, qi, np.random.default_rng([seed, i]), rule.noise_on)
-    ordered = {name: columns[name] for name in policy.roles.quasi_identifiers}
-    frame = pd.DataFrame({**ordered, **kept_columns(table, records)})
+        draw = np.random.default_rng([seed, i])
+        noised = within_bounds(_noised(values, cluster, epsilon, qi, draw, rule.noise_on), qi)
+        cells[name] = as_published(noised, policy, name)
     spent = float(epsilon.max()) if n_clusters else 0.0
     notes: dict[str, Any] = {
         "diverse_clusters": int(diverse.sum()),
@@ -97,7 +96,7 @@ def adaptive(
         "noise_on": rule.noise_on,
         "imputed_numbers": n_imputed,
     }
-    return Recoded(records, frame, notes)
+    return rows_of(table, policy, records, cells, notes=notes)
 
 
 def diversity(codes: IntArray, labels: IntArray, n_values: int, n_groups: int) -> FloatArray:
@@ -144,27 +143,33 @@ def _categories(
     diverse: BoolArray,
     policy: ReleasePolicy,
     dominance: float,
-) -> tuple[BoolArray, dict[str, Any], int]:
-    """Return which categories are kept (n_clusters, q), their columns, and how many values were looked up."""
+) -> tuple[BoolArray, dict[str, np.ndarray], int]:
+    """Return which categories are kept (n_clusters, q), their cells, and how many values were looked up."""
     n_clusters = len(diverse)
     kept = np.ones((n_clusters, len(table.categorical_names)), dtype=bool)
-    columns: dict[str, Any] = {}
+    cells: dict[str, np.ndarray] = {}
     lookups = 0
     for i, name in enumerate(table.categorical_names):
         domain, hierarchy = table.domains[name], policy.roles.categorical[name].hierarchy
-        flat = np.bincount(
-            cluster * len(domain) + table.codes[records, i], minlength=n_clusters * len(domain)
-        )
-        counts = flat.reshape(n_clusters, len(domain))
-        kept[:, i] = diverse & general(counts, dominance) if n_clusters else False
+        counts = counted(cluster, table.codes[records, i], n_clusters, len(domain))
+        kept[:, i] = diverse & general(counts, dominance)
         member = counts > 0
         if hierarchy is not None:
-            covered = category_levels(domain, hierarchy).covered(1).astype(np.int64)
-            raised = member.astype(np.int64) @ covered > 0
-            member = np.where(kept[:, i, None], member, raised)
+            covers = covers_of(hierarchy, domain)
+            domain, member = covers.values, covers.among_all(member)
+            member = np.where(kept[:, i, None], member, _raised(member, covers.node[1]))
             lookups += int(counts[~kept[:, i]].sum())
-        columns[name] = pd.array(set_texts(member, domain)[cluster], dtype="str")
-    return kept, columns, lookups
+        whole = np.asarray(member.all(axis=1) & (len(domain) > 1))
+        cells[name] = set_texts(domain, member, whole)[cluster]
+    return kept, cells, lookups
+
+
+def _raised(member: BoolArray, node: IntArray) -> BoolArray:
+    """Return sets (n, n_values) of values with all others of their nodes, `node` (n_values,)."""
+    reached = np.zeros((len(member), int(node.max(initial=0)) + 1), dtype=bool)
+    rows, values = np.nonzero(member)
+    reached[rows, node[values]] = True
+    return reached[:, node]
 
 
 def _noised(
@@ -174,16 +179,14 @@ def _noised(
     qi: NumericQuasiIdentifier,
     draw: np.random.Generator,
     noise_on: Literal["record", "cluster"],
-) -> np.ndarray:
+) -> FloatArray:
     """Return numbers (m,) with Laplace noise, by clusters' `epsilon` (n_clusters,)."""
     width = qi.bounds[1] - qi.bounds[0]
     if noise_on == "record":
-        noised = values + laplace_noise(width / epsilon[cluster], draw)
-    else:
-        size = np.bincount(cluster, minlength=len(epsilon))
-        mean = np.bincount(cluster, weights=values, minlength=len(epsilon)) / np.maximum(size, 1)
-        noised = (mean + laplace_noise(width / np.maximum(size, 1) / epsilon, draw))[cluster]
-    return number_column(within_bounds(noised, qi), qi)
+        return values + laplace_noise(width / epsilon[cluster], draw)
+    size = np.bincount(cluster, minlength=len(epsilon))
+    mean = np.bincount(cluster, weights=values, minlength=len(epsilon)) / size
+    return np.asarray((mean + laplace_noise(width / size / epsilon, draw))[cluster])
 
 
 def laplace_noise(scale: FloatArray, draw: np.random.Generator) -> FloatArray:
