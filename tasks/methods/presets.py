@@ -96,7 +96,7 @@ PRESETS = (
     ),
     Method(
         name="curriculum",
-        summary="Easy records cut as they stand, others clustered; categories kept or raised, noise on numbers.",
+        summary="Easy records cut as they stand, others clustered; categories raised, noise on numbers.",
         source="Majeed, Lee and Hwang (2025), doi:10.3390/app152111849",
         guarantees=f"On categories: {MERGED} Noise of a stated epsilon on numbers; no differential privacy.",
         representation="original",

@@ -14,6 +14,7 @@ from tasks.partitioning.epsilon_ball import BallRule
 from tasks.partitioning.kmeans import apmca, sized
 from tasks.partitioning.mondrian import SplitRule, partition
 from tasks.parts import BlockParameters, Cut, Parameters, Part, Setting, named
+from tasks.representation.features import unit_ranges
 from tasks.types import FloatArray, IntArray, Partition, PreparedTable, Progress, Representation
 
 LEAF_FACTOR = 24
@@ -66,12 +67,13 @@ def _none(_chosen: Parameters, _setting: Setting) -> Cut:
 
 def _blocks(chosen: BlockParameters, _setting: Setting) -> Cut:
     def cut(
-        _table: PreparedTable, where: Representation, constraints: Constraints, progress: Progress
+        table: PreparedTable, where: Representation, constraints: Constraints, progress: Progress
     ) -> Partition:
         if where.blocks is not None:
             return Partition(where.blocks)
+        # On one-hot features all columns are equally wide, and there are many.
         labels, notes = blocks(
-            where.latent,
+            unit_ranges(table),
             constraints,
             whole_up_to=chosen.whole_up_to,
             block_size=chosen.block_size,

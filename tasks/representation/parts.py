@@ -107,7 +107,7 @@ def _in_blocks(
 ) -> Representation:
     features = z_scored(table, encoding=chosen.encoding, clip=chosen.clip)
     found, notes = blocks(
-        features,
+        unit_ranges(table),
         constraints_of(table, setting.privacy),
         whole_up_to=chosen.whole_up_to,
         block_size=chosen.block_size,
