@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tasks.risk.bitsets import Words, packed
 from tasks.risk.cells import Cells
-from tasks.risk.nearest import nearest
+from tasks.risk.nearest import nearest, nearest_of_all
 from tasks.types import BoolArray, FloatArray, IntArray
 
 COLUMN_WORDS = 4_000_000
@@ -62,6 +62,10 @@ def find(numbers: FloatArray, codes: NDArray[np.int32], cells: Cells) -> Iterato
     """
     n, n_classes = len(numbers), len(cells)
     if not (n and n_classes):
+        return
+    if cells.all_replaced:
+        for people, starts, classes in nearest_of_all(numbers, codes, cells.untrue()):
+            yield Found(people, starts, classes)
         return
     if not cells.all_true:
         for found in find(numbers, codes, cells.certain()):
