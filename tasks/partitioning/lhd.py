@@ -49,11 +49,11 @@ def partition(
     paper: an arbitrary one), and takes the record that adds least PREC (eq. 1; ties: the first record).
 
     The printed loop takes whatever is cheapest until the values suffice; here a class takes only records that
-    bring what it lacks once it is large enough, or has room for no others: else an attribute with one
-    frequent value would make it swallow the table. A first record from which no class grows is left over, and
-    so are those at the end. Each of them joins the class that stays valid at least PREC, and is
-    suppressed where there is none; the paper suppresses them all. The comparison with earlier releases is the
-    repair's; `accept` can ask for it already here.
+    bring what it lacks, in all attributes if one does, once it is large enough or has room for no others:
+    else an attribute with one frequent value would make it swallow the table. A first record from which no
+    class grows is left over, and so are those at the end. Each of them joins the class that stays valid at
+    least PREC, and is suppressed where there is none; the paper suppresses them all. The comparison with
+    earlier releases is the repair's; `accept` can ask for it already here.
 
     O(n^2) with a small constant: what is left is ranked once a class (by PREC up to 50,000 records, above
     that among the nearest in a KD-tree), the greedy steps look at the block.
@@ -128,7 +128,7 @@ class _Growth:
             lacking = self._lacking(counts, group) if len(chosen) >= self.least else []
             if len(chosen) >= self.least and not lacking and (self.accept is None or self.accept(group)):
                 return group
-            usable = left & self._useful(counts, codes, candidates, group, lacking)
+            usable = self._usable(left, counts, codes, candidates, group, lacking)
             if len(chosen) >= self.rule.most * self.least or not usable.any():
                 return None
             best = int(np.where(usable, self.precision.penalty(with_each), np.inf).argmin())
@@ -147,35 +147,35 @@ class _Growth:
             or not self.limits.column_holds(column, count, *number_range(column, group))
         ]
 
-    def _useful(
+    def _usable(
         self,
+        left: BoolArray,
         counts: list[IntArray],
         codes: list[IntArray],
         candidates: IntArray,
         group: IntArray,
         lacking: list[int],
     ) -> BoolArray:
-        """Tell which candidates may be taken next."""
+        """Tell which of the candidates that are left may be taken next."""
         missing = [n - int((count > 0).sum()) for n, count in zip(self.needed, counts, strict=True)]
         room = self.least - len(group)
-        if room > 0:
-            allowed = np.ones(len(candidates), dtype=bool)
-            for count, code in zip(counts, codes, strict=True):
-                allowed &= count[code] < self.most_alike
-            if max(missing, default=0) < room:
-                return allowed
-            brings = [counts[i][codes[i]] == 0 for i, n in enumerate(missing) if n > 0]
-            return np.asarray(allowed & np.any(brings, axis=0))
-        if not lacking:
-            return np.ones(len(candidates), dtype=bool)  # it is not accepted as it is
+        usable = left.copy()
         brings = []
+        if room > 0:
+            for i, (count, code) in enumerate(zip(counts, codes, strict=True)):
+                usable &= count[code] < self.most_alike
+                if missing[i] >= room:
+                    brings.append(count[code] == 0)
         for i in lacking:
             here = counts[i][codes[i]]
             if missing[i] > 0:
                 brings.append(here == 0)
             else:
                 brings.append((here < counts[i].max()) | _beyond(self.columns[i], group, candidates))
-        return np.asarray(np.any(brings, axis=0))
+        if not brings:
+            return usable
+        everything = usable & np.all(brings, axis=0)
+        return everything if everything.any() else np.asarray(usable & np.any(brings, axis=0))
 
     def placed(self, labels: IntArray) -> IntArray:
         """Return labels with each record left over in the class that stays valid at least PREC, if any."""
