@@ -204,6 +204,15 @@ def test_the_nearest_by_precision_are_found(rows: list[Any], count: int) -> None
         )
 
 
+def test_the_nearest_with_another_value_are_found_too() -> None:
+    policy = small_policy(AGE)
+    table = prepared(policy, [(age, "flu") for age in range(20)] + [(60, "hiv"), (70, "hiv"), (80, "hiv")])
+    search = nearby.Nearby(precision_of(table, policy.roles), np.ones(23, dtype=bool))
+    illness = table.sensitive[:, 0].astype(np.int64)
+    assert search.to(3, 8)[0].tolist() == [0, 1, 2, 4, 5, 6, 7, 8]
+    assert search.to(3, 8, [illness])[0].tolist() == [0, 1, 2, 4, 5, 6, 7, 8, 20, 21]
+
+
 def test_a_tree_gives_the_pool_where_too_many_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nearby, "RANKED_AT_MOST", 50)
     draw = np.random.default_rng(1)
