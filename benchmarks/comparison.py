@@ -57,7 +57,7 @@ def survey(panel: Path, n_earlier: int) -> Evidence:
 def _quarter(policy: ReleasePolicy, panel: Path, quarter: str, folder: Path) -> Evidence:
     source = read_table(policy, input_path=panel, period=quarter, base=panel.parent)
     made = make(source, policy, folder, Meter())
-    where = class_numbers(made.table, made.groups.labels, policy, made.classes)
+    where = class_numbers(folder / "data.parquet", made.rows, policy, made.table.n_records)
     people = people_of(source, where, policy, PERSON_KEY)
     return Evidence(policy, made.table, made.classes, folder, {}, [], people=people)
 

@@ -130,13 +130,14 @@ class Panel:
 
     def _make_blind(self, period: str, source: SourceTable) -> None:
         begun, policy, side = perf_counter(), self._policy, self.blind
-        frame, table, groups = composed(source, policy, bound_method(policy), [], period, no_progress)
+        rows, table, _ = composed(source, policy, bound_method(policy), [], period, no_progress)
         folder = self._folder / f"blind-{period}"
-        made = stage(frame, policy, candidate_id=period, period=period, folder=folder, n_source=len(frame))
+        n_source = table.n_records
+        made = stage(rows.frame, policy, candidate_id=period, period=period, folder=folder, n_source=n_source)
         classes = read_classes(folder / "data.parquet", policy)
-        where = class_numbers(table, groups.labels, policy, classes)
-        rows = zip(source.frame[self._key], where.tolist(), strict=True)
-        people = hashed_people(BLIND_KEY, self._key, rows)
+        where = class_numbers(folder / "data.parquet", rows, policy, n_source)
+        placed = zip(source.frame[self._key], where.tolist(), strict=True)
+        people = hashed_people(BLIND_KEY, self._key, placed)
         before = [quarter.period for quarter in side.quarters]
         evidence = Evidence(
             policy,

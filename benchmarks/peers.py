@@ -66,9 +66,9 @@ class Table:
 
     def question(self) -> dict[str, object]:
         """What pycanon is asked."""
-        roles = self.policy.roles
-        known = [c for c in roles.published_names() if c not in roles.sensitive and c not in roles.kept]
-        return {"file": str(self.file), "quasi_identifiers": known, "sensitive": list(roles.sensitive)}
+        known = list(self.policy.cell_columns())
+        sensitive = list(self.policy.roles.sensitive)
+        return {"file": str(self.file), "quasi_identifiers": known, "sensitive": sensitive}
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,9 @@ from release_store.records import EquivalenceClasses
 from tasks.methods.registry import bound_method
 from tasks.partitioning.constraints import constraints_of
 from tasks.preprocessing.prepare import prepare
-from tasks.recoding.generalize import published_frame
 from tasks.risk.published import read_classes
 from tasks.staging.stage import stage
-from tasks.types import Candidate, Partition, PreparedTable, SourceTable, no_progress
+from tasks.types import Candidate, Partition, PreparedTable, Recoded, SourceTable, no_progress
 
 MAKING = ("preprocessing", "representation", "partitioning", "aggregation", "recoding")
 
@@ -27,6 +26,7 @@ class Made:
     groups: Partition
     candidate: Candidate
     classes: EquivalenceClasses
+    rows: Recoded
 
 
 def make(source: SourceTable, policy: ReleasePolicy, folder: Path, meter: Meter) -> Made:
@@ -36,13 +36,13 @@ def make(source: SourceTable, policy: ReleasePolicy, folder: Path, meter: Meter)
     limits = constraints_of(table, policy.privacy)
     where = meter.run("representation", method.represent, table, no_progress)
     leaves = meter.run("partitioning", method.partition, table, where, limits, no_progress)
-    labels = meter.run("aggregation", method.aggregate, where, leaves, limits, no_progress)
+    labels = meter.run("aggregation", method.aggregate, table, where, leaves.labels, limits, no_progress)
     groups = Partition(labels)
-    frame = meter.run("recoding", published_frame, table, groups, policy)
+    rows = meter.run("recoding", method.recode, table, where, labels, policy, method.seed)
     candidate = meter.run(
         "staging",
         stage,
-        frame,
+        rows.frame,
         policy,
         candidate_id="benchmark",
         period="benchmark",
@@ -50,4 +50,4 @@ def make(source: SourceTable, policy: ReleasePolicy, folder: Path, meter: Meter)
         n_source=table.n_records,
     )
     classes = meter.run("reading back", read_classes, folder / "data.parquet", policy)
-    return Made(table, groups, candidate, classes)
+    return Made(table, groups, candidate, classes, rows)

@@ -15,7 +15,7 @@ from policy.load import policy_from_document
 from release_store.public_files import candidate_folder, differing_files
 from release_store.records import EquivalenceClasses
 from release_store.store import ReleaseStore
-from tasks.methods.registry import METHODS
+from tasks.methods.registry import methods, parameters_of
 from tasks.risk.gate import GATES
 from tasks.risk.published import read_classes
 from tasks.risk.space import equal_cells
@@ -107,11 +107,11 @@ def _without_sections_of(fields: Document, other: Document) -> Document:
 def _method(summary: Mapping[str, Any]) -> Document:
     """Return the method, its seed and every parameter; one that was left out as it is by default now."""
     parameters = summary.get("parameters") or {}
-    method = METHODS.get(str(summary.get("method")))
+    method = methods().get(str(summary.get("method")))
     if method is not None:
         # Those of an earlier program may not be today's: then the given ones are all that can be told.
         with suppress(ValidationError):
-            parameters = method.parameters.model_validate(parameters).model_dump(mode="json")
+            parameters = parameters_of(method).model_validate(parameters).model_dump(mode="json")
     named = ("method", "history_aware", "seed")
     return {**{name: summary.get(name) for name in named}, **parameters}
 

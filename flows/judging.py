@@ -21,7 +21,6 @@ from tasks.risk.gate import GateReport, summary_line
 from tasks.risk.task import control_group, risk_gate
 from tasks.shielded import tell_watchers
 from tasks.types import Candidate, PreparedTable, SourceTable
-from tasks.utility.ncp import ncp, scale_of
 
 
 class Judging:
@@ -58,7 +57,8 @@ class Judging:
                 "risk gate", risk_gate, table, candidate, self.policy, self.store, self.actor, control
             )
         found = self._outcome(candidate, report, notes)
-        found = replace(found, n_classes=classes.n_classes, ncp=ncp(classes, scale_of(table, self.policy)))
+        measured = {result.gate: result.value for result in report.results}
+        found = replace(found, n_classes=classes.n_classes, ncp=measured.get("ncp"))
         if not report.passed:
             message = f"{candidate.candidate_id} is blocked: {summary_line(report.results)}"
             blocked = replace(found, state="blocked", message=message)

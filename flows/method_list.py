@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from flows.documents import Document
 from flows.layout import console, escaped
 from policy.errors import UsageError, did_you_mean
 
+if TYPE_CHECKING:
+    from tasks.parts import Part
+
+PLACES = ("representation", "partition", "aggregation", "recoding")
+
 
 def methods_document(name: str | None) -> Document:
     """Return the methods, or one, as JSON values. Raises UsageError for an unknown one."""
-    from tasks.methods.registry import METHODS
+    from tasks.methods.registry import methods, parameters_of, parts_of
 
-    if name is not None and name not in METHODS:
+    known = methods()
+    if name is not None and name not in known:
         raise UsageError(
-            f"unknown method '{name}'{did_you_mean(name, METHODS)}",
-            mend=f"Known methods: {', '.join(METHODS)}.",
+            f"unknown method '{name}'{did_you_mean(name, known)}",
+            mend=f"Known methods: {', '.join(known)}.",
         )
     return {
         "methods": [
@@ -23,15 +32,23 @@ def methods_document(name: str | None) -> Document:
                 "summary": method.summary,
                 "source": method.source,
                 "guarantees": method.guarantees,
+                "parts": _parts(parts_of(method)),
                 "parameters": {
                     field: {"default": info.default, "type": str(info.annotation).replace("typing.", "")}
-                    for field, info in method.parameters.model_fields.items()
+                    for field, info in parameters_of(method).model_fields.items()
                 },
             }
-            for method in METHODS.values()
+            for method in known.values()
             if name in (None, method.name)
         ],
         "chosen": name,
+    }
+
+
+def _parts(chosen: Sequence[Part[Any]]) -> Document:
+    return {
+        place: {"name": part.name, "summary": part.summary}
+        for place, part in zip(PLACES, chosen, strict=True)
     }
 
 
@@ -42,8 +59,12 @@ def show_methods(document: Document) -> None:
         out.print(f"[bold]{method['name']}[/]  {escaped(method['summary'])}")
         out.print(f"    holds: {escaped(method['guarantees'])}")
         out.print(f"    from:  {escaped(method['source'])}")
+        parts = method["parts"]
         if document["chosen"]:
+            for place, part in parts.items():
+                out.print(f"    {place}: {part['name']} ({escaped(part['summary'])})")
             for name, info in method["parameters"].items():
                 out.print(f"    {name} = {info['default']}", markup=False)
         else:
+            out.print(f"    parts: {', '.join(part['name'] for part in parts.values())}")
             out.print(f"    parameters: {', '.join(method['parameters'])}")

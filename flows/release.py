@@ -130,22 +130,21 @@ class _Run(Judging):
             groups = self.timed(
                 "repair", repairing, source, table, groups, method, policy, store, self.period
             )
-            frame = self.timed("recoding", recoding, table, groups, policy)
+            rows = self.timed("recoding", recoding, table, where, groups, method, policy)
+            notes = {**groups.notes, **rows.notes}
             candidate = self.timed(
                 "staging",
                 staging,
-                frame,
+                rows,
                 source,
                 policy,
                 store,
                 period=self.period,
                 actor=self.actor,
-                notes=groups.notes,
+                notes=notes,
                 revision=self.revision,
-                table=table,
-                labels=groups.labels,
             )
-            return self.judged(table, candidate, groups.notes, control)
+            return self.judged(table, candidate, notes, control)
 
 
 def _left_alone(found: Release) -> Any:

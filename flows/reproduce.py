@@ -110,12 +110,12 @@ def _made(
     """Return the digests of the files that come out now."""
     history = store.classes_at(record.series, store.first_judged(record).history_head)
     people = _people(store, policy, record, len(history))
-    frame, _, _ = composed(source, policy, bound_method(policy), history, record.period, progress, people)
+    rows, _, _ = composed(source, policy, bound_method(policy), history, record.period, progress, people)
     progress(0.0, "staging")
     try:
         with tempfile.TemporaryDirectory(prefix="releasegate-") as folder:
             candidate = stage(
-                frame,
+                rows.frame,
                 policy,
                 candidate_id=record.candidate_id,
                 period=record.period,

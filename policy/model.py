@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from policy.hierarchy import Hierarchy
 from policy.privacy_models import Models
+from policy.recoding import Form, Recoding, form_of
 from policy.section import Section, Share
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
@@ -27,10 +29,15 @@ class Source(Section):
 
 
 class NumericQuasiIdentifier(Section):
-    """A quasi-identifier that is published as an interval."""
+    """A quasi-identifier that is published as an interval.
+
+    `widths` is its hierarchy: the widths of the intervals that `recoding: hierarchy` publishes, ascending,
+    counted from the lower bound; above them is the whole of `bounds`.
+    """
 
     type: Literal["numeric", "integer"]
     bounds: tuple[float, float]
+    widths: tuple[Annotated[float, Field(gt=0)], ...] = ()
     weight: Annotated[float, Field(gt=0)] = 1.0
     moves: tuple[float, float] = (0.0, 0.0)
     description: str = ""
@@ -41,6 +48,11 @@ class NumericQuasiIdentifier(Section):
             raise ValueError("bounds must be [smallest, largest], the first under the second")
         if not self.moves[0] <= self.moves[1]:
             raise ValueError("moves must be [least change, greatest change] a period")
+        for finer, wider in pairwise(self.widths):
+            if not (finer < wider and (wider / finer).is_integer()):
+                raise ValueError("widths must ascend, each a multiple of the one before")
+        if self.type == "integer" and not all(width.is_integer() for width in self.widths):
+            raise ValueError("widths of an integer are whole numbers")
         return self
 
 
@@ -97,11 +109,6 @@ class Roles(Section):
             if name in seen:
                 raise ValueError(f"the column '{name}' has two roles")
             seen.add(name)
-        # Names that differ in case alone are one name to the database that reads the files again.
-        published = [name.casefold() for name in self.published_names()]
-        for name in self.published_names():
-            if published.count(name.casefold()) > 1:
-                raise ValueError(f"two published columns would be called '{name}'")
         return self
 
     def columns(self) -> Iterator[str]:
@@ -113,16 +120,6 @@ class Roles(Section):
         yield from self.sensitive
         yield from self.kept
         yield from self.dropped
-
-    def published_names(self) -> Iterator[str]:
-        """The columns of the published table, in their order."""
-        for name, qi in self.quasi_identifiers.items():
-            if isinstance(qi, NumericQuasiIdentifier):
-                yield from (f"{name}_min", f"{name}_max")
-            else:
-                yield name
-        yield from self.sensitive
-        yield from self.kept
 
     @property
     def numeric(self) -> dict[str, NumericQuasiIdentifier]:
@@ -164,9 +161,17 @@ class Privacy(Section):
 
 
 class Method(Section):
-    """How classes are made. The parameters are checked by the method itself."""
+    """How classes are made: a named method, of which any of the four parts may be another.
+
+    The parameters are checked by the parts themselves. Without `recoding`, cells are intervals and sets that
+    contain their people; anything else has to be said here.
+    """
 
     name: str = "ae-lrhma"
+    representation: str | None = None
+    partition: str | None = None
+    aggregation: str | None = None
+    recoding: Recoding = "sets"
     parameters: dict[str, Any] = Field(default={})
     history_aware: bool = True
 
@@ -288,6 +293,36 @@ class ReleasePolicy(Section):
             if name not in known:
                 raise ValueError(f"expectations.missing_in names '{name}', which is no column of roles")
         return self
+
+    @model_validator(mode="after")
+    def _published_names_differ(self) -> Self:
+        # Names that differ in case alone are one name to the database that reads the files again.
+        published = [name.casefold() for name in self.published_columns()]
+        for name in self.published_columns():
+            if published.count(name.casefold()) > 1:
+                raise ValueError(f"two published columns would be called '{name}'")
+        return self
+
+    def form(self, quasi_identifier: str) -> Form:
+        """How a quasi-identifier's cells stand to the values of their people."""
+        return form_of(self.method.recoding, numeric=quasi_identifier in self.roles.numeric)
+
+    def cell_columns(self, *forms: Form) -> Iterator[str]:
+        """The published columns of the quasi-identifiers in their order; of all forms, if none are given."""
+        for name in self.roles.quasi_identifiers:
+            form = self.form(name)
+            if forms and form not in forms:
+                continue
+            if name in self.roles.numeric and form is Form.CONTAINS:
+                yield from (f"{name}_min", f"{name}_max")
+            else:
+                yield name
+
+    def published_columns(self) -> Iterator[str]:
+        """The columns of the published table, in their order."""
+        yield from self.cell_columns()
+        yield from self.roles.sensitive
+        yield from self.roles.kept
 
     @model_validator(mode="after")
     def _models_fit_the_roles(self) -> Self:

@@ -24,6 +24,7 @@ _LONG = {
     "class_set": "attribute, class, value_no",
     "class_count": "attribute, class, value_no, records",
 }
+_REPLACED = "replaced_"  # before the kind of an attribute whose cells stand in place of people's values
 _WHOLE = -1  # in class_set: the class covers every value, those outside the list too
 
 
@@ -48,7 +49,7 @@ def write_classes(con: duckdb.DuckDBPyConnection, candidate_id: str, classes: Eq
             "class_interval",
             candidate_id,
             {"class": number, "low": bounds[:, 0], "high": bounds[:, 1]},
-            attribute("interval", name),
+            attribute(_kind("interval", name, classes), name),
         )
     for name, cells in classes.sets.items():
         class_no, value_no = np.nonzero(cells.member)
@@ -57,7 +58,8 @@ def write_classes(con: duckdb.DuckDBPyConnection, candidate_id: str, classes: Eq
             "class": np.concatenate([class_no, whole]),
             "value_no": np.concatenate([value_no, np.full(len(whole), _WHOLE)]),
         }
-        _insert(con, "class_set", candidate_id, columns, attribute("set", name, cells.values))
+        position = attribute(_kind("set", name, classes), name, cells.values)
+        _insert(con, "class_set", candidate_id, columns, position)
     for name, counts in classes.counts.items():
         class_no, value_no = np.nonzero(counts)
         columns = {"class": class_no, "value_no": value_no, "records": counts[class_no, value_no]}
@@ -65,6 +67,10 @@ def write_classes(con: duckdb.DuckDBPyConnection, candidate_id: str, classes: Eq
         _insert(con, "class_count", candidate_id, columns, position)
     _insert_rows(con, "class_attribute", candidate_id, attributes, ["kind", "position", "attribute"])
     _insert_rows(con, "class_value", candidate_id, values, ["attribute", "value_no", "value"])
+
+
+def _kind(kind: str, name: str, classes: EquivalenceClasses) -> str:
+    return _REPLACED + kind if name in classes.replaced else kind
 
 
 def delete_classes(con: duckdb.DuckDBPyConnection, candidate_id: str) -> None:
@@ -121,9 +127,11 @@ class KeptClasses:
                 raise StoreError("its equivalence classes are not kept", where=candidate_id)
             size = np.zeros(n, dtype=np.int64)
             size[sizes["class"]] = sizes["size"]
-            found = EquivalenceClasses(size, {}, {}, {}, {})
-            for kind, position, name in attributes:
+            replaced = frozenset(name for kind, _, name in attributes if kind.startswith(_REPLACED))
+            found = EquivalenceClasses(size, {}, {}, {}, {}, replaced)
+            for written, position, name in attributes:
                 values = names.get(position, ())
+                kind = written.removeprefix(_REPLACED)
                 if kind == "interval":
                     found.intervals[name] = _interval(self._rows["class_interval"].of(place, position), n)
                 elif kind == "set":
@@ -178,9 +186,9 @@ def classes_digest(classes: EquivalenceClasses) -> str:
     add(["size"], classes.size, "<i8")
     for name, bounds in classes.intervals.items():
         # One way to write a missing bound, and one zero.
-        add(["interval", name], np.where(np.isnan(bounds), np.nan, bounds + 0.0), "<f8")
+        add([_kind("interval", name, classes), name], np.where(np.isnan(bounds), np.nan, bounds + 0.0), "<f8")
     for name, cells in classes.sets.items():
-        add(["member", name, list(cells.values)], cells.member, "u1")
+        add([_kind("member", name, classes), name, list(cells.values)], cells.member, "u1")
         add(["whole", name], cells.whole, "u1")
     for name, counts in classes.counts.items():
         add(["counts", name, list(classes.sensitive_values[name])], counts, "<i8")

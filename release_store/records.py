@@ -82,7 +82,9 @@ class EquivalenceClasses:
 
     `size` (n_classes,) records a class; `intervals[qi]` (n_classes, 2) smallest and largest value;
     `sets[qi]` the covered values; `counts[attribute]` (n_classes, n_values) records a sensitive value,
-    whose names stand in `sensitive_values[attribute]`.
+    whose names stand in `sensitive_values[attribute]`. The cells of the quasi-identifiers in `replaced` are
+    single values put in place of those of the class's people: they need not be true of any. A noised
+    quasi-identifier has no cells: it differs from row to row.
     """
 
     size: NDArray[np.int64]
@@ -90,6 +92,7 @@ class EquivalenceClasses:
     sets: dict[str, SetCells]
     sensitive_values: dict[str, tuple[str, ...]]
     counts: dict[str, NDArray[np.int64]]
+    replaced: frozenset[str] = frozenset()
 
     @property
     def n_classes(self) -> int:

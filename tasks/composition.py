@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from policy.model import ReleasePolicy
 from policy.period import periods_apart
@@ -17,11 +16,10 @@ from release_store.records import EquivalenceClasses, PersonHashes, Release
 from tasks.methods.base import BoundMethod
 from tasks.partitioning.constraints import constraints_of
 from tasks.preprocessing.prepare import prepare
-from tasks.recoding.generalize import published_frame
 from tasks.repair.followers import Followers, followers_of
 from tasks.repair.merge import repair
 from tasks.risk.beside import beside
-from tasks.types import Partition, PreparedTable, Progress, Representation, SourceTable
+from tasks.types import Partition, PreparedTable, Progress, Recoded, Representation, SourceTable
 
 History = Sequence[tuple[Release, EquivalenceClasses]]
 """The earlier releases of a series with their classes, oldest first."""
@@ -43,8 +41,8 @@ def leaves_of(
     progress: Progress,
 ) -> Partition:
     """Cut the records into leaves."""
-    labels = method.partition(table, where, constraints_of(table, policy.privacy), progress)
-    return Partition(labels, {**where.notes, "leaves": int(labels.max()) + 1})
+    cut = method.partition(table, where, constraints_of(table, policy.privacy), progress)
+    return Partition(cut.labels, {**where.notes, **cut.notes, "leaves": cut.n_groups})
 
 
 def groups_of(
@@ -56,9 +54,10 @@ def groups_of(
     progress: Progress,
 ) -> Partition:
     """Make the finer groups inside the leaves that will become classes."""
-    labels = method.aggregate(where, leaves.labels, constraints_of(table, policy.privacy), progress)
-    over = int((np.bincount(labels) > method.max_group_size).sum())
-    notes = {**leaves.notes, "groups": int(labels.max()) + 1, "groups_over_max_group_size": over}
+    labels = method.aggregate(table, where, leaves.labels, constraints_of(table, policy.privacy), progress)
+    made = Partition(labels)
+    over = int((np.bincount(labels[labels >= 0]) > method.max_group_size).sum())
+    notes = {**leaves.notes, "groups": made.n_groups, "groups_over_max_group_size": over}
     return Partition(labels, notes)
 
 
@@ -101,7 +100,7 @@ def composed(
     period: str,
     progress: Progress,
     people: People | None = None,
-) -> tuple[pd.DataFrame, PreparedTable, Partition]:
+) -> tuple[Recoded, PreparedTable, Partition]:
     """Run all stages in their order over `source`, beside `history` and its people.
 
     Return the rows that would be published, and the table and the groups that they come from.
@@ -112,7 +111,7 @@ def composed(
     leaves = leaves_of(table, where, method, policy, _part(progress, "partitioning"))
     groups = groups_of(table, where, leaves, method, policy, _part(progress, "aggregation"))
     groups = repaired(table, groups, method, policy, history, period, _part(progress, "repair"), followers)
-    return published_frame(table, groups, policy), table, groups
+    return method.recode(table, where, groups.labels, policy, method.seed), table, groups
 
 
 def _part(progress: Progress, name: str) -> Progress:

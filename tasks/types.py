@@ -66,10 +66,9 @@ class PreparedTable:
 
 @dataclass(frozen=True)
 class Representation:
-    """Where records lie for the partition (`latent`, (n, r)) and for the local step (`local`, (n, d))."""
+    """Where records lie: `latent`, (n, r)."""
 
     latent: FloatArray
-    local: FloatArray
     notes: dict[str, Any] = field(default_factory=dict)
 
 
@@ -84,6 +83,18 @@ class Partition:
     def n_groups(self) -> int:
         """How many groups there are, the suppressed records not counted."""
         return int(self.labels.max(initial=-1)) + 1
+
+
+@dataclass(frozen=True)
+class Recoded:
+    """The rows that would be published: record `records[i]` of the source has row i of `frame`, (m,).
+
+    `notes` hold counts and sizes, never a value.
+    """
+
+    records: IntArray
+    frame: pd.DataFrame
+    notes: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

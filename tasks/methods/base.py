@@ -2,45 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
-from policy.model import Privacy
-from tasks.partitioning.constraints import Constraints
-from tasks.types import IntArray, PreparedTable, Progress, Representation
+from policy.recoding import Recoding
+from tasks.parts import Cut, Group, Parameters, Part, Recode, Represent
 
 
-class Parameters(BaseModel):
-    """A method's parameters: unknown ones are refused, every one has a default."""
+@dataclass(frozen=True)
+class Method:
+    """A named method: what it does, where it is from, what it guarantees, and its four parts.
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    A part is named, or given itself where a method brings its own. `recoding` is the one that the source
+    has; a policy says in `method.recoding` if cells may be anything but intervals and sets. `defaults` are of
+    parameters that differ from those of the parts.
+    """
+
+    name: str
+    summary: str
+    source: str
+    guarantees: str
+    representation: str | Part[Represent]
+    partition: str | Part[Cut]
+    aggregation: str | Part[Group]
+    recoding: Recoding = "sets"
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class BoundMethod:
     """A method whose parameters were checked, ready for one table after another.
 
-    `represent(table, progress)` places the records; `partition(table, representation, constraints,
-    progress)` and `aggregate(representation, labels, constraints, progress)` return one label a record, (n,).
+    `parts` are the names of the four in their order.
     """
 
     name: str
+    parts: tuple[str, str, str, str]
     parameters: Parameters
     max_group_size: int
-    represent: Callable[[PreparedTable, Progress], Representation]
-    partition: Callable[[PreparedTable, Representation, Constraints, Progress], IntArray]
-    aggregate: Callable[[Representation, IntArray, Constraints, Progress], IntArray]
-
-
-@dataclass(frozen=True)
-class Method:
-    """A named method: what it does, where it is from, what it guarantees, and how it is bound."""
-
-    name: str
-    summary: str
-    source: str
-    guarantees: str
-    parameters: type[Parameters]
-    bind: Callable[[Parameters, Privacy, int], BoundMethod]
+    seed: int
+    represent: Represent
+    partition: Cut
+    aggregate: Group
+    recode: Recode

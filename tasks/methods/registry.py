@@ -1,50 +1,170 @@
-"""The methods that a policy can name. A new one is a new file and one line here."""
+"""The methods that a policy can name, those of other packages too, and their parts bound to a policy."""
 
 from __future__ import annotations
 
-from pydantic import ValidationError
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any, TypeVar
+
+from pydantic import ValidationError, create_model
 
 from policy.errors import PolicyError, did_you_mean
 from policy.model import ReleasePolicy
-from tasks.methods.ae_lrhma import AE_LRHMA
+from tasks.aggregation.parts import AGGREGATIONS
 from tasks.methods.base import BoundMethod, Method
-from tasks.methods.mondrian import MONDRIAN
+from tasks.methods.presets import PRESETS
+from tasks.partitioning.parts import PARTITIONS
+from tasks.parts import CommonParameters, Cut, Group, Parameters, Part, Recode, Represent, Setting
+from tasks.recoding.parts import RECODINGS
+from tasks.representation.parts import REPRESENTATIONS
 
-METHODS: dict[str, Method] = {method.name: method for method in (AE_LRHMA, MONDRIAN)}
+ENTRY_POINTS = "releasegate.methods"
+"""The group of entry points under which another package offers a `Method`."""
+
+F = TypeVar("F")
+Chosen = tuple[Part[Represent], Part[Cut], Part[Group], Part[Recode]]
+
+
+@cache
+def methods() -> dict[str, Method]:
+    """Return the methods by name: ours, then those that installed packages offer.
+
+    Raises PolicyError where a package's entry point is no method or takes a name that is taken.
+    """
+    found = {method.name: method for method in PRESETS}
+    for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
+        where = f"entry point {ENTRY_POINTS}:{entry.name}"
+        try:
+            method = entry.load()
+        except Exception as error:  # whatever another package does when it is imported
+            raise PolicyError(
+                f"cannot be loaded ({type(error).__name__})", where=where, mend="Mend or remove the package."
+            ) from None
+        if not isinstance(method, Method) or method.name != entry.name or method.name in found:
+            raise PolicyError(
+                "is not a Method of its own name, or the name is taken",
+                where=where,
+                mend="Mend or remove the package.",
+            )
+        found[method.name] = method
+    return found
 
 
 def bound_method(policy: ReleasePolicy, where: str = "policy") -> BoundMethod:
-    """Return the policy's method with its parameters checked.
+    """Return the policy's method with its parts bound to its parameters.
 
-    Raises PolicyError, which names `where`, for an unknown method or parameter, or a value out of range.
+    Raises PolicyError, which names `where`, for an unknown method, part or parameter, for a value out of
+    range, and where the method's own recoding replaces values and the policy does not say so.
     """
     name = policy.method.name
-    if name not in METHODS:
-        raise PolicyError(
-            f"unknown method '{name}'{did_you_mean(name, METHODS)}",
-            where=f"{where}: method.name",
-            mend=f"Known methods: {', '.join(METHODS)}.",
-        )
-    method = METHODS[name]
+    method = _known(name, methods(), "method", f"{where}: method.name")
+    chosen = _chosen(policy, method, where)
+    _check_recoding(policy, method, where)
     try:
-        parameters = method.parameters.model_validate(policy.method.parameters)
+        parameters = parameters_of(method, chosen).model_validate(policy.method.parameters)
     except ValidationError as error:
-        raise _parameter_error(error, method, where) from None
-    bound = method.bind(parameters, policy.privacy, policy.seed)
-    if bound.max_group_size < policy.privacy.k:
+        raise _parameter_error(error, method, parameters_of(method, chosen), where) from None
+    assert isinstance(parameters, CommonParameters)  # noqa: S101 -- made so
+    max_group_size = parameters.max_group_size or 3 * policy.privacy.k
+    if max_group_size < policy.privacy.k:
         raise PolicyError(
-            f"{bound.max_group_size} is under privacy.k ({policy.privacy.k})",
+            f"{max_group_size} is under privacy.k ({policy.privacy.k})",
             where=f"{where}: method.parameters.max_group_size",
             mend="Classes have at least k records: give at least 2k - 1.",
         )
-    return bound
+    represent, cut, group, recode = chosen
+    setting = Setting(policy.privacy, policy.seed, max_group_size, grouped=group.name != "none")
+    return BoundMethod(
+        name,
+        (represent.name, cut.name, group.name, recode.name),
+        parameters,
+        max_group_size,
+        policy.seed,
+        represent.bind(parameters, setting),
+        cut.bind(parameters, setting),
+        group.bind(parameters, setting),
+        recode.bind(parameters, setting),
+    )
 
 
-def _parameter_error(error: ValidationError, method: Method, where: str) -> PolicyError:
+def parts_of(method: Method) -> Chosen:
+    """Return the four parts of a preset as it is."""
+    return (
+        _part(method.representation, REPRESENTATIONS),
+        _part(method.partition, PARTITIONS),
+        _part(method.aggregation, AGGREGATIONS),
+        RECODINGS[method.recoding],
+    )
+
+
+def parameters_of(method: Method, chosen: Chosen | None = None) -> type[Parameters]:
+    """Return the model of all parameters of the chosen parts, or the method's, with the method's defaults."""
+    parts = parts_of(method) if chosen is None else chosen
+    models: list[type[Parameters]] = [*(part.parameters for part in parts), CommonParameters]
+    # A model that another one extends is in it already.
+    bases = tuple(
+        model
+        for model in dict.fromkeys(models)
+        if not any(model is not other and issubclass(other, model) for other in models)
+    )
+    make: Any = create_model  # pydantic's plugin for mypy takes a model made at run time for no type
+    joined = make("Parameters", __base__=bases)
+    fields: dict[str, Any] = {
+        name: (joined.model_fields[name].rebuild_annotation(), default)
+        for name, default in method.defaults.items()
+        if name in joined.model_fields
+    }
+    made: type[Parameters] = make(f"{method.name} parameters", __base__=joined, **fields)
+    return made
+
+
+def _chosen(policy: ReleasePolicy, method: Method, where: str) -> Chosen:
+    asked = policy.method
+    represent, cut, group, _ = parts_of(method)
+    if asked.representation is not None:
+        represent = _known(
+            asked.representation, REPRESENTATIONS, "representation", f"{where}: method.representation"
+        )
+    if asked.partition is not None:
+        cut = _known(asked.partition, PARTITIONS, "partition", f"{where}: method.partition")
+    if asked.aggregation is not None:
+        group = _known(asked.aggregation, AGGREGATIONS, "aggregation", f"{where}: method.aggregation")
+    return represent, cut, group, RECODINGS[asked.recoding]
+
+
+def _check_recoding(policy: ReleasePolicy, method: Method, where: str) -> None:
+    """Raise PolicyError where the method replaces values and nobody said that they may be."""
+    if method.recoding == "sets" or "recoding" in policy.method.model_fields_set:
+        return
+    raise PolicyError(
+        f"{method.name} publishes cells that need not be true of their people ('{method.recoding}')",
+        where=f"{where}: method.recoding",
+        mend=f"Say `recoding: {method.recoding}` if that is meant, or `recoding: sets`.",
+    )
+
+
+def _part(part: str | Part[F], known: Mapping[str, Part[F]]) -> Part[F]:
+    return known[part] if isinstance(part, str) else part
+
+
+def _known(name: str, known: Mapping[str, F], what: str, where: str) -> F:
+    if name not in known:
+        raise PolicyError(
+            f"unknown {what} '{name}'{did_you_mean(name, known)}",
+            where=where,
+            mend=f"Known: {', '.join(known)}.",
+        )
+    return known[name]
+
+
+def _parameter_error(
+    error: ValidationError, method: Method, model: type[Parameters], where: str
+) -> PolicyError:
     first = error.errors(include_url=False)[0]
     field = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
-        known = list(method.parameters.model_fields)
+        known = list(model.model_fields)
         finding = f"unknown parameter of {method.name}{did_you_mean(field, known)}"
         mend = f"Allowed here: {', '.join(known)}."
     else:

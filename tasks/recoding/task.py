@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import pandas as pd
-
 from policy.model import ReleasePolicy
-from tasks.recoding.generalize import published_frame
+from tasks.methods.base import BoundMethod
 from tasks.shielded import stage
-from tasks.types import Partition, PreparedTable
+from tasks.types import Partition, PreparedTable, Recoded, Representation
 
 
 @stage("recoding: groups become published cells")
-def recoding(table: PreparedTable, groups: Partition, policy: ReleasePolicy) -> pd.DataFrame:
+def recoding(
+    table: PreparedTable,
+    where: Representation,
+    groups: Partition,
+    method: BoundMethod,
+    policy: ReleasePolicy,
+) -> Recoded:
     """Return the rows as they would be published."""
-    return published_frame(table, groups, policy)
+    return method.recode(table, where, groups.labels, policy, method.seed)

@@ -7,7 +7,7 @@ Equal people are counted once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,49 +15,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.risk.bitsets import Words, packed
-from tasks.risk.space import Boxes
+from tasks.risk.cells import Cells
+from tasks.risk.nearest import nearest
 from tasks.types import BoolArray, FloatArray, IntArray
 
 COLUMN_WORDS = 4_000_000
 """A number's values share their bits with their neighbours where a table of all would be larger."""
 JOINED_WORDS = 16_000_000
 CHUNK_WORDS = 262_144
-
-
-@dataclass(frozen=True)
-class Cells:
-    """N classes in the attributes that somebody knows: `low`, `high` (N, p), `member[q]` (N, |domain|)."""
-
-    low: FloatArray
-    high: FloatArray
-    member: tuple[BoolArray, ...]
-
-    def __len__(self) -> int:
-        return len(self.low)
-
-    def of(self, numeric: Sequence[int], categorical: Sequence[int]) -> Cells:
-        """Return the classes in some attributes only."""
-        low, high = self.low[:, list(numeric)], self.high[:, list(numeric)]
-        return Cells(low, high, tuple(self.member[column] for column in categorical))
-
-    def take(self, index: IntArray) -> Cells:
-        """Return the classes at `index`."""
-        return Cells(self.low[index], self.high[index], tuple(member[index] for member in self.member))
-
-    def contain(self, classes: IntArray, numbers: FloatArray, codes: NDArray[np.int32]) -> BoolArray:
-        """Tell whether class `classes[i]` contains person i, (n,); what is unknown is in every cell."""
-        unknown = np.isnan(numbers)
-        inside = (self.low[classes] <= numbers) & (numbers <= self.high[classes]) | unknown
-        found = inside.all(axis=1)
-        for member, column in zip(self.member, codes.T, strict=True):
-            if member.shape[1]:
-                found &= member[classes, np.maximum(column, 0)] | (column < 0)
-        return np.asarray(found)
-
-
-def cells_of(boxes: Boxes) -> Cells:
-    """Return the cells of classes in all quasi-identifiers of their space."""
-    return Cells(boxes.low, boxes.high, boxes.member)
 
 
 @dataclass(frozen=True)
@@ -90,11 +55,19 @@ class _Table:
 def find(numbers: FloatArray, codes: NDArray[np.int32], cells: Cells) -> Iterator[Found]:
     """Yield the classes of all people `numbers` (n, p), `codes` (n, q) who are in some class, in chunks.
 
+    Where cells were replaced, a person's classes are the nearest of those that contain them in the others.
+
     nan and -1 are unknown and in every cell; so is any value of a domain without values. Cost: n times N / 64
     words for each joined table, and the pairs found.
     """
     n, n_classes = len(numbers), len(cells)
     if not (n and n_classes):
+        return
+    if not cells.all_true:
+        for found in find(numbers, codes, cells.certain()):
+            parts = nearest(found.people, found.starts, found.classes, numbers, codes, cells.untrue())
+            for people, starts, classes in parts:
+                yield Found(people, starts, classes)
         return
     width = max(-(-n_classes // 64), 1)
     tables, coarse = [], []

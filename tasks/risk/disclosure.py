@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from tasks.risk.attackers import Knowledge, People
 from tasks.risk.bitsets import Words, packed
-from tasks.risk.candidates import Cells, find
+from tasks.risk.candidates import find
+from tasks.risk.cells import Cells, true_cells
 from tasks.risk.linkage import Links
 from tasks.risk.space import distinct_rows
 from tasks.risk.target import Target, Units
@@ -110,7 +111,7 @@ def fits_unknown(
         unknown += [p + c for c in range(q) if c not in what.categorical]
         weights.append(units.size / target.choices[units.owner][:, unknown].prod(axis=1))
     sums = np.zeros((len(known), len(first)))
-    for found in find(numbers[first], codes[first], _cells(units, everything)):
+    for found in find(numbers[first], codes[first], _cells(units, everything).as_written()):
         for line, weight in zip(sums, weights, strict=True):
             line[found.people] = found.total(weight)
     return sums[:, place]
@@ -123,19 +124,18 @@ def held(target: Target, truth: People, known: People | None = None) -> BoolArra
     fits `known` too where the attacker's table has errors. Which of several such classes has the row, or
     whether it was left out, the release does not say: all count, so that the risk is not told too small.
     """
-    units = target.units(None)
-    cells = units.cells
+    cells = target.cells.certain()
     has = tuple(target.classes.counts[name] > 0 for name in target.sensitive)
-    low, high, member = cells.low, cells.high, cells.member + has
+    wanted = cells.beside(true_cells(cells.low[:, :0], cells.high[:, :0], has))
     numbers = truth.numbers
     values = [_seen(truth.values[name]) for name in target.sensitive]
     codes = np.column_stack([truth.codes, *values]).astype(np.int32)
     if known is not None:
-        low, high, member = np.hstack([low, low]), np.hstack([high, high]), member + cells.member
+        wanted = wanted.beside(cells)
         numbers, codes = np.hstack([numbers, known.numbers]), np.hstack([codes, known.codes])
     first, place = distinct_rows([*numbers.T, *codes.T])
     inside = np.zeros(len(first), dtype=bool)
-    for found in find(numbers[first], codes[first], Cells(low, high, member)):
+    for found in find(numbers[first], codes[first], wanted):
         inside[found.people] = True
     unseen = np.any([truth.values[name] < 0 for name in target.sensitive], axis=0)
     return np.asarray(inside[place] & ~unseen)

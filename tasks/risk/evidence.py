@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from policy.model import ReleasePolicy
+from policy.recoding import Form
 from release_store.records import EquivalenceClasses, PersonHashes
 from tasks.risk.attack import Attack, attack
 from tasks.risk.attackers import Knowledge, People, people_of
@@ -22,7 +24,7 @@ from tasks.risk.nested import Side, side_of
 from tasks.risk.published import read_rows
 from tasks.risk.space import Boxes, Points, Space, boxes_of, points_of, space_of
 from tasks.risk.target import Target
-from tasks.types import IntArray, PreparedTable
+from tasks.types import FloatArray, IntArray, PreparedTable
 
 
 class CannotTell(Exception):
@@ -97,7 +99,18 @@ class Evidence:
         """The release as attackers see it, and the source's people beside it."""
         space = space_of([self.classes], self.source, self.control)
         people = people_of(self.source, space, self.classes)
-        return Target(self.classes, space, people, self._rows)
+        noised = list(self.policy.cell_columns(Form.NOISED))
+        return Target(self.classes, space, people, self._rows, noised)
+
+    @cached_property
+    def noised_numbers(self) -> dict[str, tuple[FloatArray, IntArray]]:
+        """The published numbers of each noised quasi-identifier, and how many rows have each."""
+        names = list(self.policy.cell_columns(Form.NOISED))
+        if not names:
+            return {}
+        frame = self._rows()
+        rows = frame["rows"].to_numpy(dtype=np.int64)
+        return {name: (frame[f"noised_{i}"].to_numpy(), rows) for i, name in enumerate(names)}
 
     def _rows(self) -> pd.DataFrame:
         rows, values = read_rows(self.folder / "data.parquet", self.policy)

@@ -39,17 +39,19 @@ def erroneous(target: Target, tables: dict[float, list[IntArray]], share: float)
     drawn = [(seed, rows) for found in tables.values() for seed, rows in enumerate(found)]
     rows = np.concatenate([rows for _, rows in drawn])
     people = joined([with_errors(source.take(rows), source, share, seed) for seed, rows in drawn])
-    links = link_people(people.numbers, people.codes, target.cells, target.classes.size)
+    units = target.units(None)
+    links = link_people(people.numbers, people.codes, units.cells, units.size)
     places = iter(_places([len(rows) for _, rows in drawn]))
     placed = {f: [next(places) for _ in found] for f, found in tables.items()}
     unique = np.flatnonzero(links.only >= 0)
-    right = _may_hold(target, source.take(rows[unique]), links.only[unique])
+    right = _may_hold(target, source.take(rows[unique]), units.owner[links.only[unique]])
     return External(f"with errors in {share:.0%} of the cells", links, placed, right)
 
 
 def held_out(target: Target, control: People, ext_fracs: Sequence[float], seeds: int) -> External:
     """Return tables drawn from people who are not in the source: whoever of them matches is mistaken."""
-    links = link_people(control.numbers, control.codes, target.cells, target.classes.size)
+    units = target.units(None)
+    links = link_people(control.numbers, control.codes, units.cells, units.size)
     return External(
         "of people outside", links, {f: draws(len(control), f, seeds) for f in ext_fracs}, right=0.0
     )

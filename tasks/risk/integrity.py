@@ -31,7 +31,7 @@ def files_gate(evidence: Evidence) -> GateResult:
 
 
 def _same_rows(evidence: Evidence) -> bool:
-    columns = list(evidence.policy.roles.published_names())
+    columns = list(evidence.policy.published_columns())
     with (evidence.folder / "data.csv").open(encoding="utf-8", newline="") as file:
         if next(csv.reader(file), None) != columns:
             return False

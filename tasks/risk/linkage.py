@@ -1,7 +1,8 @@
 """Linkage by an attacker who knows all quasi-identifiers (Hu et al., 2026, eq. 8 to 12).
 
 For a person x, C(x) are the classes whose every cell contains x, and m(x) is the smallest of their sizes.
-An unknown (missing) number of x fits every cell.
+An unknown (missing) number of x fits every cell. Where published values were put in place of people's own,
+C(x) are the nearest classes instead (`tasks.risk.nearest`).
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from release_store.records import EquivalenceClasses
-from tasks.risk.candidates import Cells, Found, cells_of, find
-from tasks.risk.space import boxes_of, distinct_rows, placed, space_of
+from tasks.risk.candidates import Found, find
+from tasks.risk.cells import Cells, written_cells
+from tasks.risk.space import distinct_rows, placed, space_of
 from tasks.types import FloatArray, IntArray, PreparedTable
 
 
@@ -55,7 +57,7 @@ def link(table: PreparedTable, classes: EquivalenceClasses) -> Links:
     """Find C(x) and m(x) for every record of a table."""
     space = space_of([classes], table)
     numbers, codes = placed(table, space)
-    return link_people(numbers, codes, cells_of(boxes_of(classes, space)), classes.size)
+    return link_people(numbers, codes, written_cells(classes, space, numbers), classes.size)
 
 
 def link_people(numbers: FloatArray, codes: NDArray[np.int32], cells: Cells, size: IntArray) -> Links:

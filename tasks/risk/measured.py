@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from policy.model import Limit
+from policy.recoding import Form, contains_its_people
 from release_store.records import GateResult, Verdict
 from tasks.risk.evidence import Evidence
 from tasks.risk.external import External
 from tasks.risk.linkage import Spread, expected_risk, unique_match_rate
-from tasks.utility.ncp import ncp, scale_of
+from tasks.utility.loss import loss, loss_by_attribute
 
 ALL_KNOWN = "knows all quasi-identifiers of people drawn from the source"
 NO_CONTROL = "needs the people of linkage.control, who are not at hand"
 EMPTY = "the release has no rows to attack"
+NEAREST = "link: the nearest published cells or rows, ties counted, since values were replaced or noised; "
 NONE = "nobody: a limit on what the analysts lose"
 
 
@@ -38,7 +40,8 @@ def _linkage(evidence: Evidence, gate: str, limit: Limit, measure: Callable[...,
         worst = max(worst, *(spread.mean for spread in found.values()))
         listed = ", ".join(f"{f:g}: {s.mean:.4f} ± {s.std:.4f}" for f, s in found.items())
         told.append(f"tables {external.kind} {listed}" + _right(external, gate))
-    detail = "by share of people that the attacker holds: " + "; ".join(told)
+    how = "" if contains_its_people(evidence.policy.method.recoding) else NEAREST
+    detail = how + "by share of people that the attacker holds: " + "; ".join(told)
     return _limited(gate, worst, limit, ALL_KNOWN, detail)
 
 
@@ -49,12 +52,20 @@ def _right(external: External, gate: str) -> str:
 
 
 def ncp_gate(evidence: Evidence) -> GateResult:
-    """Normalized certainty penalty of the published rows."""
-    limit = evidence.policy.gates.ncp
-    value = ncp(evidence.classes, scale_of(evidence.source, evidence.policy))
-    return _limited(
-        "ncp", value if evidence.n_published else 1.0, limit, NONE, "mean over records and quasi-identifiers"
-    )
+    """Normalized certainty penalty of the published rows; of values that were replaced or noised, how far
+    their distribution moved.
+    """
+    policy = evidence.policy
+    value = 1.0
+    if evidence.n_published:
+        value = loss(
+            loss_by_attribute(evidence.classes, evidence.source, policy, evidence.noised_numbers), policy
+        )
+    detail = "mean over records and quasi-identifiers"
+    untrue = [name for name in policy.roles.quasi_identifiers if policy.form(name) is not Form.CONTAINS]
+    if untrue:
+        detail += f"; of {', '.join(untrue)} the earth mover's distance between source and release"
+    return _limited("ncp", value, policy.gates.ncp, NONE, detail)
 
 
 def suppression_gate(evidence: Evidence) -> GateResult:

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from policy.errors import VerificationFailed
-from policy.model import NumericQuasiIdentifier, ReleasePolicy
+from policy.model import ReleasePolicy
+from policy.recoding import Form
 from release_store.records import EquivalenceClasses, SetCells
 from tasks.preprocessing.prepare import number_text
 from tasks.recoding.cells import read_set
@@ -19,14 +20,14 @@ from tasks.types import FloatArray, IntArray
 
 
 def read_classes(file: Path, policy: ReleasePolicy) -> EquivalenceClasses:
-    """Group the published rows by equal cells of all quasi-identifiers.
+    """Group the published rows by equal cells of all quasi-identifiers that are not noised.
 
     Classes are numbered in the order of their cells. Raises VerificationFailed where the columns are not
     those of the policy, a cell is none that a release can have, or the file is no Parquet.
     """
     roles = policy.roles
-    keys = [c for c in roles.published_names() if c not in roles.sensitive and c not in roles.kept]
-    expected = list(roles.published_names())
+    keys = cell_keys(policy)
+    expected = list(policy.published_columns())
     try:
         cells, values, counts = _read_rows(file, expected, keys, policy)
     except duckdb.OutOfMemoryException:
@@ -38,9 +39,13 @@ def read_classes(file: Path, policy: ReleasePolicy) -> EquivalenceClasses:
         ) from None
     intervals: dict[str, FloatArray] = {}
     sets: dict[str, SetCells] = {}
-    for name, qi in roles.quasi_identifiers.items():
-        if isinstance(qi, NumericQuasiIdentifier):
-            bounds = cells[[f"{name}_min", f"{name}_max"]].to_numpy(dtype=np.float64)
+    replaced = frozenset(name for name in roles.quasi_identifiers if policy.form(name) is Form.REPLACED)
+    for name in roles.quasi_identifiers:
+        if policy.form(name) is Form.NOISED:
+            continue
+        if name in roles.numeric:
+            ends = [name, name] if name in replaced else [f"{name}_min", f"{name}_max"]
+            bounds = cells[ends].to_numpy(dtype=np.float64)
             if not (np.isfinite(bounds).all() and (bounds[:, 0] <= bounds[:, 1]).all()):
                 raise VerificationFailed(
                     f"the column '{name}' has a cell that is no interval",
@@ -50,7 +55,55 @@ def read_classes(file: Path, policy: ReleasePolicy) -> EquivalenceClasses:
             intervals[name] = bounds
         else:
             sets[name] = _set_cells(cells[name], file, name)
-    return EquivalenceClasses(cells["size"].to_numpy(dtype=np.int64), intervals, sets, values, counts)
+    return EquivalenceClasses(
+        cells["size"].to_numpy(dtype=np.int64), intervals, sets, values, counts, replaced
+    )
+
+
+def cell_keys(policy: ReleasePolicy) -> list[str]:
+    """Return the published columns whose equal cells make a class."""
+    return list(policy.cell_columns(Form.CONTAINS, Form.REPLACED))
+
+
+def row_classes(file: Path, policy: ReleasePolicy) -> IntArray:
+    """Return the class of each row in the file's own order, (m,), as `read_classes` numbers them."""
+    listed = ", ".join(identifier(c) for c in cell_keys(policy)) or "0"
+    with duckdb.connect() as con:
+        con.execute("SET autoinstall_known_extensions=false; SET autoload_known_extensions=false")
+        con.execute("SET enable_progress_bar=false")
+        found = con.execute(
+            f"SELECT dense_rank() OVER (ORDER BY {listed}) - 1 AS class_number "
+            "FROM read_parquet(?, file_row_number=true) ORDER BY file_row_number",
+            [str(file)],
+        ).fetchnumpy()
+    return np.asarray(found["class_number"], dtype=np.int64)
+
+
+def same_rows(file: Path, frame: pd.DataFrame) -> bool:
+    """Tell whether a staged file holds the rows of `frame`, in their order. One column at a time."""
+    with duckdb.connect() as con:
+        con.execute("SET autoinstall_known_extensions=false; SET autoload_known_extensions=false")
+        con.execute("SET enable_progress_bar=false")
+        for name in frame.columns:
+            found = con.execute(
+                f"SELECT {identifier(str(name))} AS cell FROM read_parquet(?, file_row_number=true) "
+                "ORDER BY file_row_number",
+                [str(file)],
+            ).df()["cell"]
+            if not _alike(found, frame[name]):
+                return False
+    return True
+
+
+def _alike(one: pd.Series[Any], other: pd.Series[Any]) -> bool:
+    if len(one) != len(other):
+        return False
+    if pd.api.types.is_numeric_dtype(one) and pd.api.types.is_numeric_dtype(other):
+        ours, theirs = one.to_numpy(dtype=np.float64), other.to_numpy(dtype=np.float64)
+        return np.array_equal(ours, theirs, equal_nan=True)
+    missing = one.isna().to_numpy()
+    known = one.to_numpy(dtype=object)[~missing] == other.to_numpy(dtype=object)[~missing]
+    return bool(np.array_equal(missing, other.isna().to_numpy()) and np.all(known))
 
 
 def _read_rows(
@@ -143,14 +196,16 @@ def read_rows(file: Path, policy: ReleasePolicy) -> tuple[pd.DataFrame, dict[str
     """Return how many published rows of each class have which sensitive values together.
 
     Columns `class_number`, as `read_classes` numbers them, `value_0`, `value_1`, ... one code a sensitive
-    attribute, and `rows`; and the texts that the codes stand for, in the order of `read_classes`. The file is
-    one that `read_classes` has read.
+    attribute, `noised_0`, ... one number a noised quasi-identifier, and `rows`; and the texts that the codes
+    stand for, in the order of `read_classes`. The file is one that `read_classes` has read.
     """
     roles = policy.roles
-    keys = [c for c in roles.published_names() if c not in roles.sensitive and c not in roles.kept]
-    listed = ", ".join(identifier(c) for c in keys)
+    noised = list(policy.cell_columns(Form.NOISED))
+    listed = ", ".join(identifier(c) for c in cell_keys(policy)) or "0"
     # The attributes get names of their own: a column of the file may be called as one of ours.
-    values = ", ".join(f"{identifier(name)} AS value_{i}" for i, name in enumerate(roles.sensitive))
+    named = [f"{identifier(name)} AS value_{i}" for i, name in enumerate(roles.sensitive)]
+    named += [f"{identifier(name)} AS noised_{i}" for i, name in enumerate(noised)]
+    values = ", ".join(named)
     with duckdb.connect() as con:
         con.execute("SET autoinstall_known_extensions=false; SET autoload_known_extensions=false")
         con.execute("SET enable_progress_bar=false")
@@ -163,4 +218,6 @@ def read_rows(file: Path, policy: ReleasePolicy) -> tuple[pd.DataFrame, dict[str
     texts: dict[str, tuple[str, ...]] = {}
     for i, name in enumerate(roles.sensitive):
         made[f"value_{i}"], texts[name] = _texts(found[f"value_{i}"], policy.source.missing_label)
+    for i in range(len(noised)):
+        made[f"noised_{i}"] = found[f"noised_{i}"].to_numpy(dtype=np.float64)
     return made, texts

@@ -135,5 +135,7 @@ def _own_classes(one: Publication) -> EquivalenceClasses:
 def _layout(policy: ReleasePolicy) -> tuple[object, ...]:
     """Return all of a policy that decides how classes are read from a file."""
     roles = policy.roles
-    published = tuple(roles.published_names())
-    return published, tuple(roles.numeric), tuple(roles.sensitive), roles.kept, policy.source.missing_label
+    published = tuple(policy.published_columns())
+    forms = tuple(policy.form(name) for name in roles.quasi_identifiers)
+    names = tuple(roles.numeric), tuple(roles.sensitive), roles.kept
+    return published, forms, *names, policy.source.missing_label

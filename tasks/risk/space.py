@@ -98,18 +98,23 @@ def space_of(classes: Iterable[EquivalenceClasses], *tables: PreparedTable | Non
     )
 
 
-def boxes_of(classes: EquivalenceClasses, space: Space) -> Boxes:
-    """Place one release's classes in the space."""
+def boxes_of(classes: EquivalenceClasses, space: Space, *, as_written: bool = False) -> Boxes:
+    """Place one release's classes in the space.
+
+    A value that was put in place of others tells nothing for certain of its people: its cell covers
+    everything, unless the cells are wanted `as_written`.
+    """
+    untrue = frozenset() if as_written else classes.replaced
     n = classes.n_classes
     low = np.full((n, len(space.numeric)), -np.inf)
     high = np.full((n, len(space.numeric)), np.inf)
     for column, name in enumerate(space.numeric):
-        if name in classes.intervals:
+        if name in classes.intervals and name not in untrue:
             low[:, column], high[:, column] = classes.intervals[name].T
     member: list[BoolArray] = []
     whole = np.zeros((n, len(space.domains)), dtype=bool)
     for column, (name, domain) in enumerate(space.domains.items()):
-        if name in classes.sets:
+        if name in classes.sets and name not in untrue:
             cells = classes.sets[name]
             covered = _spread(cells.member, cells.values, domain)
             whole[:, column] = cells.whole
@@ -195,18 +200,10 @@ def equal_cells(one: EquivalenceClasses, other: EquivalenceClasses) -> int | Non
     return len(np.intersect1d(*_cells_numbered(one, other)))
 
 
-def with_equal_cells(wanted: EquivalenceClasses, among: EquivalenceClasses) -> IntArray:
-    """Return for each class of `wanted` the last of `among` that has its cells, or -1, (n_classes,)."""
-    mine, theirs = _cells_numbered(wanted, among)
-    found = np.full(int(max(mine.max(initial=-1), theirs.max(initial=-1))) + 1, -1, dtype=np.int64)
-    found[theirs] = np.arange(len(theirs))
-    return np.asarray(found[mine])
-
-
 def _cells_numbered(one: EquivalenceClasses, other: EquivalenceClasses) -> tuple[IntArray, IntArray]:
     """Number the distinct cells of two releases' classes; a set that is `*` has every value of both."""
     space = space_of([one, other])
-    both = concatenated([boxes_of(one, space), boxes_of(other, space)])
+    both = concatenated([boxes_of(one, space, as_written=True), boxes_of(other, space, as_written=True)])
     bits = [np.packbits(member, axis=1) for member in both.member]
     columns = [*both.low.T, *both.high.T, *both.whole.T, *(column for each in bits for column in each.T)]
     _, place = distinct_rows(columns)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,8 +11,9 @@ import pandas as pd
 
 from release_store.records import EquivalenceClasses
 from tasks.risk.attackers import People
-from tasks.risk.candidates import Cells, Found, cells_of
-from tasks.risk.space import Space, boxes_of
+from tasks.risk.candidates import Found
+from tasks.risk.cells import Cells, true_cells, unit_of, written_cells
+from tasks.risk.space import Space, distinct_rows
 from tasks.types import FloatArray, IntArray
 
 FEW_VALUES = 64
@@ -74,15 +75,22 @@ class Units:
 class Target:
     """A release that is attacked.
 
-    `rows` gives the published rows as `read_rows` does, and is asked if an attacker knows a sensitive value.
+    `rows` gives the published rows as `read_rows` does, and is asked if an attacker knows a sensitive value
+    or if quasi-identifiers are `noised`: then rows are told apart by their numbers.
     `source` tells how many values a cell has to choose from, and how frequent each sensitive value is.
     """
 
     def __init__(
-        self, classes: EquivalenceClasses, space: Space, source: People, rows: Callable[[], pd.DataFrame]
+        self,
+        classes: EquivalenceClasses,
+        space: Space,
+        source: People,
+        rows: Callable[[], pd.DataFrame],
+        noised: Sequence[str] = (),
     ) -> None:
         self.classes, self.space, self.source = classes, space, source
-        self.cells = cells_of(boxes_of(classes, space))
+        self.noised = [space.numeric.index(name) for name in noised]
+        self.cells = written_cells(classes, space, source.numbers)
         self.sensitive = list(classes.counts)
         self._rows = rows
         self._units: dict[str | None, Units] = {}
@@ -90,7 +98,8 @@ class Target:
     def units(self, known: str | None) -> Units:
         """Return the classes, divided by the values of the attribute that is known."""
         if known not in self._units:
-            self._units[known] = self._whole() if known is None else self._divided(known)
+            whole = known is None and not self.noised
+            self._units[known] = self._whole() if whole else self._divided(known)
         return self._units[known]
 
     def _whole(self) -> Units:
@@ -101,24 +110,28 @@ class Target:
             tallies[name] = Tally(unit, value, counts[unit, value], n, counts.shape[1])
         return Units(self.cells, np.arange(n), self.classes.size, tallies)
 
-    def _divided(self, known: str) -> Units:
+    def _divided(self, known: str | None) -> Units:
         place = {name: f"value_{i}" for i, name in enumerate(self.sensitive)}
         frame = self._frame
         rows = frame["rows"].to_numpy(dtype=np.int64)
-        mine = frame[place[known]].to_numpy(dtype=np.int64)
-        n_values = max(len(self.classes.sensitive_values[known]), 1)
-        key = frame["class_number"].to_numpy(dtype=np.int64) * n_values + mine
-        distinct, unit = np.unique(key, return_inverse=True)
-        owner, value = distinct // n_values, (distinct % n_values).astype(np.float64)[:, None]
-        taken = self.cells.take(owner)
-        cells = Cells(np.hstack([taken.low, value]), np.hstack([taken.high, value]), taken.member)
-        size = np.bincount(unit, weights=rows, minlength=len(distinct)).astype(np.int64)
+        columns = ["class_number", *(f"noised_{i}" for i in range(len(self.noised)))]
+        columns += [] if known is None else [place[known]]
+        first, unit = distinct_rows([frame[column].to_numpy() for column in columns])
+        owner = frame["class_number"].to_numpy(dtype=np.int64)[first]
+        cells = self.cells.take(owner)
+        for i, column in enumerate(self.noised):
+            number = frame[f"noised_{i}"].to_numpy(dtype=np.float64)[first]
+            cells = cells.with_number(column, number, unit_of(self.source.numbers[:, column]))
+        if known is not None:
+            value = frame[place[known]].to_numpy(dtype=np.float64)[first][:, None]
+            cells = cells.beside(true_cells(value, value, ()))
+        size = np.bincount(unit, weights=rows, minlength=len(first)).astype(np.int64)
         tallies = {
             name: Tally(
                 unit,
                 frame[place[name]].to_numpy(dtype=np.int64),
                 rows,
-                len(distinct),
+                len(first),
                 len(self.classes.sensitive_values[name]),
             )
             for name in self.sensitive

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from policy.errors import StoreError
 from policy.model import ReleasePolicy
 from release_store.person_key import hashed_people
-from release_store.records import EquivalenceClasses, PersonHashes
-from tasks.recoding.generalize import generalized
-from tasks.risk.space import counts_of, space_of, with_equal_cells
-from tasks.types import IntArray, PreparedTable, SourceTable
+from release_store.records import PersonHashes
+from tasks.risk.published import row_classes, same_rows
+from tasks.types import IntArray, Recoded, SourceTable
 
 
 def people_of(
@@ -29,26 +30,15 @@ def people_of(
     return hashed_people(key, column, (row for row in published if isinstance(row[0], str)))
 
 
-def class_numbers(
-    table: PreparedTable, labels: IntArray, policy: ReleasePolicy, published: EquivalenceClasses
-) -> IntArray:
-    """Return the published class of each record, (n,), -1 for those that are left out.
+def class_numbers(file: Path, rows: Recoded, policy: ReleasePolicy, n_records: int) -> IntArray:
+    """Return the published class of each of `n_records` records, (n,), -1 for those that are left out.
 
-    `published` are the classes read back from the staged file, by whose numbers every later reader knows
-    them. Raises StoreError unless the records, so placed, have the sizes and the sensitive values of those
-    classes. O(n) a column.
+    The classes are numbered as every later reader numbers them: they are read from the staged `file`. Raises
+    StoreError unless it has the rows that were written, in their order. O(n log n).
     """
-    groups = generalized(table, labels, policy)
-    found = with_equal_cells(groups, published)
-    number = np.where(labels >= 0, found[np.maximum(labels, 0)] if len(found) else -1, -1)
-    placed = bool((found >= 0).all())
-    if placed:
-        space = space_of([groups, published])
-        theirs = {**counts_of(published, space), "": published.size[:, None]}
-        for name, counts in {**counts_of(groups, space), "": groups.size[:, None]}.items():
-            ours = np.zeros_like(theirs[name])
-            np.add.at(ours, found, counts)
-            placed &= np.array_equal(ours, theirs[name])
-    if not placed:
-        raise StoreError("the staged classes are not those of the records: people cannot be placed in them")
+    places = row_classes(file, policy)
+    if not same_rows(file, rows.frame):
+        raise StoreError("the staged rows are not those of the records: people cannot be placed in them")
+    number = np.full(n_records, -1, dtype=np.int64)
+    number[rows.records] = places
     return number

@@ -10,11 +10,17 @@ from typing import Any
 import duckdb
 import pandas as pd
 
-from policy.model import NumericQuasiIdentifier, ReleasePolicy
+from policy.model import ReleasePolicy
+from policy.recoding import Form
 from release_store.canonical import file_digest, tree_digest
 from tasks.types import Candidate
 
 PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
+RECODED = {
+    Form.CONTAINS: "set of the equivalence class's values joined by '|'; '*' is the whole domain",
+    Form.REPLACED: "one value in place of those of all in the equivalence class: it need not be anybody's",
+    Form.NOISED: "changed by noise: it is nobody's",
+}
 MEDIA = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 
 
@@ -90,15 +96,14 @@ def _field(name: str, dtype: str, policy: ReleasePolicy) -> dict[str, Any]:
     kind = "integer" if dtype.startswith("int") else "number" if dtype.startswith("float") else "string"
     field: dict[str, Any] = {"name": name, "type": kind}
     for source, qi in policy.roles.quasi_identifiers.items():
-        if isinstance(qi, NumericQuasiIdentifier) and name in (f"{source}_min", f"{source}_max"):
+        form, numeric = policy.form(source), source in policy.roles.numeric
+        if numeric and form is Form.CONTAINS and name in (f"{source}_min", f"{source}_max"):
             end = "least" if name.endswith("_min") else "greatest"
             return field | _described(
                 qi.description, f"interval of {source}: its {end} value in the equivalence class"
             )
         if name == source:
-            return field | _described(
-                qi.description, "set of the equivalence class's values joined by '|'; '*' is the whole domain"
-            )
+            return field | _described(qi.description, RECODED[form])
     if name in policy.roles.sensitive:
         return field | _described(policy.roles.sensitive[name].description, "sensitive attribute, as it is")
     return field | _described("", "kept as it is")

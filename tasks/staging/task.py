@@ -6,8 +6,6 @@ from dataclasses import asdict, replace
 from datetime import timedelta
 from typing import Any
 
-import pandas as pd
-
 from policy.load import policy_digest, policy_document
 from policy.model import ReleasePolicy
 from release_store.canonical import utc_now
@@ -15,16 +13,15 @@ from release_store.person_key import person_key
 from release_store.public_files import candidate_folder, copy_candidate
 from release_store.records import CandidateRecord, CandidateState, PersonHashes, Revision
 from release_store.store import ReleaseStore
-from tasks.risk.published import read_classes
 from tasks.shielded import stage
 from tasks.staging.people import class_numbers, people_of
 from tasks.staging.stage import stage as write_candidate
-from tasks.types import Candidate, IntArray, PreparedTable, SourceTable
+from tasks.types import Candidate, Recoded, SourceTable
 
 
 @stage("staging: write and seal the candidate", retries=1)
 def staging(
-    frame: pd.DataFrame,
+    rows: Recoded,
     source: SourceTable,
     policy: ReleasePolicy,
     store: ReleaseStore,
@@ -32,19 +29,16 @@ def staging(
     period: str,
     actor: str,
     notes: dict[str, Any],
-    table: PreparedTable,
-    labels: IntArray,
     revision: Revision | None = None,
 ) -> Candidate:
     """Write the files that would be public, and keep the candidate in the store.
 
-    The people of the rows whose label (n,) is not negative are kept as keyed hashes, where there is a key,
-    with the class that their row is in.
+    The people of the rows are kept as keyed hashes, where there is a key, with the class of their row.
     """
     candidate_id = store.next_candidate_id(policy.series, period)
     head = store.history_head(policy.series)
     candidate = write_candidate(
-        frame,
+        rows.frame,
         policy,
         candidate_id=candidate_id,
         period=period,
@@ -81,23 +75,22 @@ def staging(
         n_rows=len(source.frame),
         n_columns=source.frame.shape[1],
         files=candidate.files,
-        people=_people(source, table, labels, policy, candidate, person_key(store.root)),
+        people=_people(source, rows, policy, candidate, person_key(store.root)),
     )
     return candidate
 
 
 def _people(
     source: SourceTable,
-    table: PreparedTable,
-    labels: IntArray,
+    rows: Recoded,
     policy: ReleasePolicy,
     candidate: Candidate,
     key: bytes | None,
 ) -> PersonHashes | None:
     if key is None or policy.roles.key is None:
         return None
-    published = read_classes(candidate.folder / "data.parquet", policy)
-    return people_of(source, class_numbers(table, labels, policy, published), policy, key)
+    numbers = class_numbers(candidate.folder / "data.parquet", rows, policy, len(source.frame))
+    return people_of(source, numbers, policy, key)
 
 
 @stage("staging: seal a candidate's files once more", retries=1)

@@ -38,16 +38,21 @@ def penalties(classes: EquivalenceClasses, scale: Scale) -> dict[str, FloatArray
     """Return each quasi-identifier's penalty a class, (n_classes,), between 0 and 1.
 
     An interval costs (greatest - least) / span; a set |S| / |domain|, 0 for a single value; `*` costs 1.
+    Values put in place of others have no width and are left out: for them see `tasks.utility.moved`.
     """
     found: dict[str, FloatArray] = {}
     for name, interval in classes.intervals.items():
+        if name in classes.replaced:
+            continue
         span = scale.span[name]
         found[name] = (
             np.minimum((interval[:, 1] - interval[:, 0]) / span, 1.0) if span > 0 else np.zeros(len(interval))
         )
     for name, cells in classes.sets.items():
+        if name in classes.replaced:
+            continue
         size = cells.member.sum(axis=1)
-        share = np.where(size > 1, size / max(scale.values[name], 1), 0.0)
+        share = np.where(size > 1, np.minimum(size / max(scale.values[name], 1), 1.0), 0.0)
         alone = scale.values[name] <= 1
         found[name] = np.where(cells.whole, 0.0 if alone else 1.0, share)
     return found

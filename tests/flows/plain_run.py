@@ -31,13 +31,13 @@ def run(store: ReleaseStore, policy_file: Path, table_file: Path, period: str, b
     earlier = [(release.release_id, classes) for release, classes in history]
     apart = periods_apart([release.period for release, _ in history], period, policy.period)
     earlier_people, key = store.earlier_people(policy.series), person_key(store.root)
-    frame, table, groups = composed(
+    rows, table, _ = composed(
         source, policy, bound_method(policy), history, period, no_progress, People(key, earlier_people)
     )
     last = store.last_release_of(policy.series, period)
     candidate_id = store.next_candidate_id(policy.series, period)
     made = stage(
-        frame,
+        rows.frame,
         policy,
         candidate_id=candidate_id,
         period=period,
@@ -45,7 +45,8 @@ def run(store: ReleaseStore, policy_file: Path, table_file: Path, period: str, b
         n_source=table.n_records,
     )
     classes = read_classes(made.folder / "data.parquet", policy)
-    people = people_of(source, class_numbers(table, groups.labels, policy, classes), policy, key)
+    numbers = class_numbers(made.folder / "data.parquet", rows, policy, made.n_source)
+    people = people_of(source, numbers, policy, key)
     record = CandidateRecord(
         candidate_id=candidate_id,
         series=policy.series,

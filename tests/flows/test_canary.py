@@ -90,15 +90,15 @@ STAGES = (
     "tasks.validation.task.last_release",
     "tasks.validation.check._run",
     "tasks.preprocessing.task.prepare",
-    "tasks.methods.mondrian.unit_ranges",
-    "tasks.methods.mondrian.partition",
+    "tasks.representation.parts.unit_ranges",
+    "tasks.partitioning.parts.partition",
     "tasks.aggregation.task.groups_of",
     "tasks.composition.repair",
-    "tasks.recoding.task.published_frame",
+    "tasks.recoding.parts.generalized_rows",
     "tasks.staging.task.write_candidate",
     "tasks.risk.task.assess",
     "tasks.publication.task.publish",
-    "flows.judging.ncp",
+    "tasks.risk.measured.loss",
 )
 CRASH = "tasks.publication.task.publish"  # with everything in memory, and the candidate approved
 

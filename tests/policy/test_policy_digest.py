@@ -38,7 +38,7 @@ def digest(text: str) -> str:
 
 def test_the_digest_is_what_it_was_in_earlier_versions() -> None:
     # Stores keep digests: a new field with a default changes them all, and the changelog has to say so.
-    assert digest(WRITTEN) == "4210dcabb6d92919f88c4b3fc1e50d129550f911795fa2ea005b54010f1824b5"
+    assert digest(WRITTEN) == "6a687e97d1527c9e33a0b1c5c8fba80169225ec55ddf9a96cced70bd88a50c22"
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_kept_policy_is_read_back_as_it_was_columns_in_their_order() -> None:
     kept = json.loads(rfc8785.dumps(policy_document(policy)))
     again = policy_from_document(kept)
     assert again == policy
-    assert list(again.roles.published_names()) == list(policy.roles.published_names())
+    assert list(again.published_columns()) == list(policy.published_columns())
     assert policy_digest(again) == policy_digest(policy)
 
 

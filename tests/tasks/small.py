@@ -21,11 +21,10 @@ from release_store.records import EquivalenceClasses
 from tasks.methods.registry import bound_method
 from tasks.partitioning.constraints import Constraints, SensitiveColumn, constraints_of
 from tasks.preprocessing.prepare import prepare
-from tasks.recoding.generalize import published_frame
 from tasks.risk.evidence import Evidence
 from tasks.risk.published import read_classes
 from tasks.staging.stage import stage
-from tasks.types import Candidate, IntArray, Partition, PreparedTable, SourceTable, no_progress
+from tasks.types import Candidate, IntArray, Partition, PreparedTable, Recoded, SourceTable, no_progress
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "reference"))
 judge = importlib.import_module("judge")
@@ -90,8 +89,8 @@ def anonymized(table: PreparedTable, policy: ReleasePolicy) -> Partition:
     method = bound_method(policy)
     limits = constraints_of(table, policy.privacy)
     where = method.represent(table, no_progress)
-    labels = method.partition(table, where, limits, no_progress)
-    return Partition(method.aggregate(where, labels, limits, no_progress))
+    leaves = method.partition(table, where, limits, no_progress)
+    return Partition(method.aggregate(table, where, leaves.labels, limits, no_progress))
 
 
 @dataclass(frozen=True)
@@ -102,6 +101,7 @@ class Published:
     table: PreparedTable
     candidate: Candidate
     classes: EquivalenceClasses
+    rows: Recoded
 
     def evidence(self, *earlier: Published) -> Evidence:
         named = [(f"release-{number}", each.classes) for number, each in enumerate(earlier, 1)]
@@ -120,11 +120,13 @@ def published(
     """Stage the partition of a table into a new folder and read its classes back."""
     if not isinstance(partition, Partition):
         partition = Partition(np.array(partition, dtype=np.int64))
-    frame = published_frame(table, partition, policy)
+    method = bound_method(policy)
+    where = method.represent(table, no_progress)
+    rows = method.recode(table, where, partition.labels, policy, method.seed)
     candidate = stage(
-        frame, policy, candidate_id="c1", period="2026", folder=folder, n_source=table.n_records
+        rows.frame, policy, candidate_id="c1", period="2026", folder=folder, n_source=table.n_records
     )
-    return Published(policy, table, candidate, read_classes(folder / "data.parquet", policy))
+    return Published(policy, table, candidate, read_classes(folder / "data.parquet", policy), rows)
 
 
 def write_source(path: Path, policy: ReleasePolicy, rows: Rows) -> Path:

@@ -32,7 +32,8 @@ from tasks.utility.ncp import ncp, scale_of
 
 QUICK: dict[str, Any] = {
     "name": "ae-lrhma",
-    "parameters": {"representation": "original", "leaf_size": 6},
+    "representation": "original",
+    "parameters": {"leaf_size": 6},
 }
 METHODS = [{"name": "mondrian"}, QUICK]
 

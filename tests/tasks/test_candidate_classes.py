@@ -13,7 +13,8 @@ from small import MIXED, TWO_SENSITIVE, anonymized, mixed_rows, prepared, small_
 
 from tasks.recoding.generalize import generalized
 from tasks.risk import candidates, target
-from tasks.risk.candidates import Cells, Found, cells_of, find
+from tasks.risk.candidates import Found, find
+from tasks.risk.cells import Cells, cells_of, true_cells
 from tasks.risk.space import boxes_of, placed, space_of
 from tasks.risk.target import Tally
 from tasks.types import BoolArray, FloatArray
@@ -59,7 +60,7 @@ def crowds(draw: st.DrawFn) -> tuple[FloatArray, Any, Cells]:
     ).astype(np.int32)
     ends = np.sort(rng.choice([-np.inf, -1.5, 0, 0.5, 2, 3, np.inf], (2, n_classes, p)), axis=0)
     member = tuple(rng.random((n_classes, v)) < 0.6 for v in sizes)
-    return numbers, codes, Cells(ends[0], ends[1], member)
+    return numbers, codes, true_cells(ends[0], ends[1], member)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,7 @@ def test_the_classes_found_are_those_of_a_double_loop(
 def test_values_do_share_their_bits_where_they_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(candidates, "COLUMN_WORDS", 4)
     x = np.arange(10.0)[:, None]
-    cells = Cells(x, x, ())
+    cells = true_cells(x, x, ())
     table, exact = candidates._numeric_table(x[:, 0], cells.low[:, 0], cells.high[:, 0], 1)
     assert (exact, len(table.rows)) == (False, 4 + 2)
     assert np.array_equal(gathered(x, np.zeros((10, 0), dtype=np.int32), cells), np.eye(10, dtype=bool))

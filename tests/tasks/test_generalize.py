@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from small import MIXED, TWO_SENSITIVE, mixed_rows, prepared, small_policy
 
 from tasks.recoding.cells import read_set
-from tasks.recoding.generalize import generalized, published_frame
-from tasks.types import Partition
+from tasks.recoding.generalize import generalized, generalized_rows
 
 POLICY = small_policy()
 ROWS = [
@@ -38,7 +37,7 @@ def test_numbers_become_intervals_and_categories_sets() -> None:
 
 
 def test_one_row_a_record_in_an_order_of_its_own() -> None:
-    frame = published_frame(prepared(POLICY, ROWS), Partition(LABELS), POLICY)
+    frame = generalized_rows(prepared(POLICY, ROWS), LABELS, POLICY).frame
     assert list(frame.columns) == ["age_min", "age_max", "city", "illness"]
     assert [tuple(row) for row in frame.to_numpy()] == [
         (20, 40, "Hull|York", "flu"),
@@ -55,14 +54,14 @@ def test_all_values_of_the_table_are_a_star_and_a_domain_of_one_value_is_not() -
     classes = generalized(prepared(POLICY, ROWS), everybody, POLICY)
     assert classes.sets["city"].whole.tolist() == [True]
     alike = prepared(POLICY, [(1, "*", "flu"), (2, "*", "hiv")])
-    frame = published_frame(alike, Partition(np.zeros(2, dtype=np.int64)), POLICY)
+    frame = generalized_rows(alike, np.zeros(2, dtype=np.int64), POLICY).frame
     assert frame["city"].tolist() == [r"\*", r"\*"]
 
 
 def test_suppressed_records_are_left_out_and_widen_nothing() -> None:
     table = prepared(POLICY, ROWS)
     labels = np.array([0, -1, 0, 1, 1, -1])
-    frame = published_frame(table, Partition(labels), POLICY)
+    frame = generalized_rows(table, labels, POLICY).frame
     assert len(frame) == 4
     assert generalized(table, labels, POLICY).intervals["age"].tolist() == [[20, 30], [50, 60]]
     assert frame["city"].tolist() == ["Hull", "Hull", "Bath", "Bath"]
@@ -75,28 +74,28 @@ def test_a_group_without_a_known_number_has_the_policys_bounds() -> None:
 
 
 def test_everybody_suppressed_is_an_empty_table_with_its_columns() -> None:
-    frame = published_frame(prepared(POLICY, ROWS), Partition(np.full(6, -1)), POLICY)
+    frame = generalized_rows(prepared(POLICY, ROWS), np.full(6, -1), POLICY).frame
     assert list(frame.columns) == ["age_min", "age_max", "city", "illness"]
     assert len(frame) == 0
 
 
 def test_clipped_and_imputed_values_reach_no_published_cell() -> None:
     table = prepared(POLICY, [(age, "a", "x") for age in [*range(1, 100), 119]])
-    frame = published_frame(table, Partition(np.zeros(100, dtype=np.int64)), POLICY)
+    frame = generalized_rows(table, np.zeros(100, dtype=np.int64), POLICY).frame
     assert frame["age_max"].unique().tolist() == [119]
 
 
 def test_kept_columns_stay_with_their_records() -> None:
     policy = small_policy(roles={"kept": ["year"]})
     rows = [(*row, str(2020 + i)) for i, row in enumerate(ROWS)]
-    frame = published_frame(prepared(policy, rows), Partition(np.array([0, -1, 0, 1, 1, -1])), policy)
+    frame = generalized_rows(prepared(policy, rows), np.array([0, -1, 0, 1, 1, -1]), policy).frame
     assert sorted(frame["year"]) == ["2020", "2022", "2023", "2024"]
     assert frame.loc[frame["year"] == "2022", "illness"].tolist() == ["missing"]
 
 
 def test_numbers_that_are_no_integers_keep_their_fraction() -> None:
     policy = small_policy({"income": {"type": "numeric", "bounds": [0, 9]}})
-    frame = published_frame(prepared(policy, [(0.5, "a"), (2, "b")]), Partition(np.array([0, 0])), policy)
+    frame = generalized_rows(prepared(policy, [(0.5, "a"), (2, "b")]), np.array([0, 0]), policy).frame
     assert frame[["income_min", "income_max"]].to_numpy().tolist() == [[0.5, 2.0]] * 2
 
 
@@ -120,7 +119,7 @@ def test_every_record_lies_inside_its_own_cells(rows: list[Any], data: st.DataOb
                     v for v, inside in zip(cells.values, cells.member[labels[i]], strict=True) if inside
                 }
                 assert (value if value is not None else "missing") in covered
-    frame = published_frame(table, Partition(labels), policy)
+    frame = generalized_rows(table, labels, policy).frame
     for name in policy.roles.categorical:
         assert all(read_set(text) is None or read_set(text) for text in frame[name])
 
@@ -132,6 +131,6 @@ def test_rows_do_not_tell_the_order_of_the_input(rows: list[Any], random: Any) -
     labels = np.array([i % 2 for i in range(len(rows))])
     order = list(range(len(rows)))
     random.shuffle(order)
-    frame = published_frame(prepared(policy, rows), Partition(labels), policy)
-    again = published_frame(prepared(policy, [rows[i] for i in order]), Partition(labels[order]), policy)
+    frame = generalized_rows(prepared(policy, rows), labels, policy).frame
+    again = generalized_rows(prepared(policy, [rows[i] for i in order]), labels[order], policy).frame
     pd.testing.assert_frame_equal(frame, again)

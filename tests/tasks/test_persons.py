@@ -45,7 +45,7 @@ class Told:
         self.rows, self.policy = rows, policy
         table = prepared(policy, rows)
         self.made: Published = published(policy, table, labels, folder)
-        numbers = class_numbers(table, np.array(labels), policy, self.made.classes)
+        numbers = class_numbers(folder / "data.parquet", self.made.rows, policy, len(rows))
         self.people = people_of(source_of(policy, rows), numbers, policy, KEY)
 
     def evidence(self, *earlier: Told) -> Evidence:
@@ -244,14 +244,18 @@ def test_a_policy_may_follow_nobody() -> None:
 
 def test_records_that_are_not_those_of_the_file_are_not_placed(tmp_path: Path) -> None:
     first = told(tmp_path, "ann 10 a, bob 11 b / cid 50 a, dan 51 b")
-    for rows, labels in (
-        ([*first.rows[:3], ("dan", 51.0, "c")], [0, 0, 1, 1]),
-        ([*first.rows[:3], ("dan", 52.0, "b")], [0, 0, 1, 1]),
-        (first.rows, [0, 0, -1, -1]),
-        ([*first.rows, ("eve", 50.0, "a")], [0, 0, 1, 1, 1]),
+    for number, (rows, labels) in enumerate(
+        (
+            ([*first.rows[:3], ("dan", 51.0, "c")], [0, 0, 1, 1]),
+            ([*first.rows[:3], ("dan", 52.0, "b")], [0, 0, 1, 1]),
+            (first.rows, [0, 0, -1, -1]),
+            ([*first.rows, ("eve", 50.0, "a")], [0, 0, 1, 1, 1]),
+        )
     ):
+        other = published(POLICY, prepared(POLICY, rows), labels, tmp_path / f"other-{number}")
+        file = first.made.candidate.folder / "data.parquet"
         with pytest.raises(StoreError, match="cannot be placed"):
-            class_numbers(prepared(POLICY, rows), np.array(labels), POLICY, first.made.classes)
+            class_numbers(file, other.rows, POLICY, len(rows))
 
 
 # Against plain loops ---------------------------------------------------------------------------------

@@ -18,10 +18,9 @@ from small import MIXED, TWO_SENSITIVE, anonymized, mixed_rows, prepared, publis
 from policy.errors import VerificationFailed
 from release_store.canonical import file_digest, tree_digest
 from tasks.recoding.cells import read_set
-from tasks.recoding.generalize import generalized, published_frame
+from tasks.recoding.generalize import generalized, generalized_rows
 from tasks.risk.published import read_classes
 from tasks.staging.stage import stage
-from tasks.types import Partition
 
 POLICY = small_policy()
 ROWS = [
@@ -185,7 +184,7 @@ def test_an_empty_text_is_a_value_where_the_policy_says_so(tmp_path: Path) -> No
 def test_kept_columns_of_any_kind_are_staged(tmp_path: Path) -> None:
     policy = small_policy(roles={"kept": ["day", "note"]})
     table = prepared(policy, [(*row, pd.Timestamp("2026-01-02"), None) for row in ROWS])
-    frame = published_frame(table, Partition(np.zeros(5, dtype=np.int64)), policy)
+    frame = generalized_rows(table, np.zeros(5, dtype=np.int64), policy).frame
     made = stage(frame, policy, candidate_id="c", period="1", folder=tmp_path / "c", n_source=5)
     assert read_set(frame["city"].iloc[0]) is None
     assert read_classes(made.folder / "data.parquet", policy).size.tolist() == [5]

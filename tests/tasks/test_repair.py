@@ -127,7 +127,7 @@ def next_release(
 
 METHODS = [
     {"name": "mondrian"},
-    {"name": "ae-lrhma", "parameters": {"representation": "original", "leaf_size": 6}},
+    {"name": "ae-lrhma", "representation": "original", "parameters": {"leaf_size": 6}},
 ]
 
 

@@ -1,0 +1,70 @@
+"""The aggregations that a method can name. A new one is a new file and one line here."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from tasks.aggregation.ke_mdav import LocalRule, aggregate
+from tasks.partitioning.constraints import Constraints
+from tasks.parts import Group, Parameters, Part, Setting, named
+from tasks.representation.features import ranks, z_scored
+from tasks.types import FloatArray, IntArray, PreparedTable, Progress, Representation
+
+Metric = Literal["latent", "features", "rank"]
+
+
+class MetricParameters(Parameters):
+    """In which space records are near each other."""
+
+    local_metric: Metric = "latent"
+
+
+class KeMdavParameters(MetricParameters):
+    """Hu et al., 2026, section 4.3; `local_metric` is ours."""
+
+    sensitive_weight: Annotated[float, Field(ge=0)] = 0.1
+    max_sensitive_spread: Annotated[float, Field(gt=0)] | None = None
+
+
+def local_points(table: PreparedTable, where: Representation, metric: Metric) -> FloatArray:
+    """Return the points (n, d) that a metric is the distance of."""
+    if metric == "features":
+        return z_scored(table)
+    return ranks(table) if metric == "rank" else where.latent
+
+
+def _ke_mdav(chosen: KeMdavParameters, setting: Setting) -> Group:
+    rule = LocalRule(setting.max_group_size, chosen.sensitive_weight, chosen.max_sensitive_spread)
+
+    def group(
+        table: PreparedTable,
+        where: Representation,
+        labels: IntArray,
+        constraints: Constraints,
+        progress: Progress,
+    ) -> IntArray:
+        points = local_points(table, where, chosen.local_metric)
+        return aggregate(points, labels, constraints, rule, progress)
+
+    return group
+
+
+def _none(_chosen: Parameters, _setting: Setting) -> Group:
+    def group(
+        _table: PreparedTable,
+        _where: Representation,
+        labels: IntArray,
+        _constraints: Constraints,
+        _progress: Progress,
+    ) -> IntArray:
+        return labels
+
+    return group
+
+
+AGGREGATIONS = named(
+    Part("ke-mdav", "groups of the nearest k that hold the model, in each leaf", KeMdavParameters, _ke_mdav),
+    Part("none", "a leaf is a group", Parameters, _none),
+)

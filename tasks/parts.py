@@ -1,0 +1,110 @@
+"""The four parts that a method is made of: representation, partition, aggregation, recoding.
+
+A part is a name, the parameters that a policy may set, and `bind`, which fixes them and returns a plain
+function. One protocol each:
+
+- representation: where the records lie;
+- partition: one leaf label a record (-1: the record is left out);
+- aggregation: finer labels inside the leaves;
+- recoding: the published cells of the groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from policy.model import Privacy, ReleasePolicy
+from tasks.partitioning.constraints import Constraints
+from tasks.types import IntArray, Partition, PreparedTable, Progress, Recoded, Representation
+
+
+class Parameters(BaseModel):
+    """A part's parameters: unknown ones are refused, every one has a default."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class CommonParameters(Parameters):
+    """What every method has: the size that classes are kept to where they can be; 3k if None."""
+
+    max_group_size: Annotated[int, Field(ge=2)] | None = None
+
+
+class Represent(Protocol):
+    """Places the records of a table."""
+
+    def __call__(self, table: PreparedTable, progress: Progress, /) -> Representation:
+        """Return where the records lie."""
+
+
+class Cut(Protocol):
+    """Cuts the records into leaves."""
+
+    def __call__(
+        self, table: PreparedTable, where: Representation, constraints: Constraints, progress: Progress, /
+    ) -> Partition:
+        """Return one leaf label a record, (n,), and how it came about."""
+
+
+class Group(Protocol):
+    """Makes groups inside the leaves."""
+
+    def __call__(
+        self,
+        table: PreparedTable,
+        where: Representation,
+        labels: IntArray,
+        constraints: Constraints,
+        progress: Progress,
+        /,
+    ) -> IntArray:
+        """Return finer labels, (n,); -1 stays -1."""
+
+
+class Recode(Protocol):
+    """Writes the cells of groups."""
+
+    def __call__(
+        self,
+        table: PreparedTable,
+        where: Representation,
+        labels: IntArray,
+        policy: ReleasePolicy,
+        seed: int,
+        /,
+    ) -> Recoded:
+        """Return the rows that would be published; records with label -1 are left out."""
+
+
+F = TypeVar("F")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a part is bound to beside its own parameters: the policy's model and seed, the largest group, and
+    whether an aggregation follows, which makes groups of leaves.
+    """
+
+    privacy: Privacy
+    seed: int
+    max_group_size: int
+    grouped: bool
+
+
+@dataclass(frozen=True)
+class Part(Generic[F]):
+    """One choice for one of the four parts. `bind` takes the parameters, of which it reads its own."""
+
+    name: str
+    summary: str
+    parameters: type[Parameters]
+    bind: Callable[[Any, Setting], F]
+
+
+def named(*parts: Part[F]) -> dict[str, Part[F]]:
+    """Return parts by their names."""
+    return {part.name: part for part in parts}

@@ -1,0 +1,102 @@
+"""Closing cells up to a hierarchy: the narrowest declared interval, the lowest node that covers a group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from policy.hierarchy import ROOT, Hierarchy
+from policy.model import NumericQuasiIdentifier
+from tasks.types import BoolArray, FloatArray, IntArray
+
+
+def covering_intervals(intervals: FloatArray, qi: NumericQuasiIdentifier) -> FloatArray:
+    """Return the narrowest intervals of the numeric hierarchy that hold `intervals` (n, 2), as (n, 2).
+
+    Level 0 is the value itself; then intervals of `qi.widths`, counted from the lower bound, the last one cut
+    off at the upper; above them the bounds. An integer's interval ends one before the next begins.
+    """
+    level = interval_levels(intervals, qi)
+    low, high = (float(end) for end in qi.bounds)
+    closed = np.tile(np.array([low, high]), (len(intervals), 1))
+    closed[level == 0] = intervals[level == 0]
+    for place, width in enumerate(qi.widths, start=1):
+        here = level == place
+        first = low + np.floor((intervals[here, 0] - low) / width) * width
+        last = first + width - (1 if qi.type == "integer" else 0)
+        closed[here] = np.column_stack([first, np.minimum(last, high)])
+    # What rounding, or a value beyond the bounds, may have left outside is covered all the same.
+    return np.column_stack(
+        [np.minimum(closed[:, 0], intervals[:, 0]), np.maximum(closed[:, 1], intervals[:, 1])]
+    )
+
+
+def interval_levels(intervals: FloatArray, qi: NumericQuasiIdentifier) -> IntArray:
+    """Return the level of the narrowest interval that holds each of `intervals` (n, 2), (n,).
+
+    0: a single value; i: the i-th of the widths; one more than there are widths: the whole.
+    """
+    low = float(qi.bounds[0])
+    level = np.full(len(intervals), len(qi.widths) + 1, dtype=np.int64)
+    for place, width in reversed(list(enumerate(qi.widths, start=1))):
+        bins = np.floor((intervals - low) / width)
+        level[bins[:, 0] == bins[:, 1]] = place
+    level[intervals[:, 0] == intervals[:, 1]] = 0
+    return level
+
+
+@dataclass(frozen=True)
+class Covers:
+    """The nodes above `values`: `node[level, v]` is the number of the node of value v at that level; the last
+    level is the root.
+    """
+
+    values: tuple[str, ...]
+    node: IntArray
+    n_given: int
+
+    def among_all(self, member: BoolArray) -> BoolArray:
+        """Return sets (n, given values) of the values that `covers_of` was given as sets of all `values`."""
+        return np.pad(member, ((0, 0), (0, len(self.values) - self.n_given)))
+
+    def closed(self, member: BoolArray) -> tuple[BoolArray, BoolArray]:
+        """Return (member, whole): each set (n, |values|) closed up to the lowest node that covers it."""
+        found = member.copy()
+        level = self.levels(member)
+        top = len(self.node) - 1
+        for place in range(1, top):
+            here = np.flatnonzero(level == place)
+            mine = self.node[place][member[here].argmax(axis=1)]
+            found[here] = self.node[place] == mine[:, None]
+        whole = (level == top) & (len(self.values) > 1)
+        found[whole] = True
+        return found, whole
+
+    def levels(self, member: BoolArray) -> IntArray:
+        """Return the lowest level at which one node covers each set, (n,). O(levels times cells)."""
+        level = np.full(len(member), len(self.node) - 1, dtype=np.int64)
+        first = member.argmax(axis=1)
+        for place in range(len(self.node) - 2, -1, -1):
+            mine = self.node[place][first]
+            level[~(member & (self.node[place] != mine[:, None])).any(axis=1)] = place
+        return level
+
+
+def covers_of(hierarchy: Hierarchy, given: tuple[str, ...]) -> Covers:
+    """Return the nodes above the `given` values and all other leaves; one that the hierarchy lacks, such as
+    the label of missing values, has the root alone above it.
+    """
+    paths = {path[0]: path for path in hierarchy.paths}
+    values = (*given, *(leaf for leaf in paths if leaf not in given))
+    height = max(len(path) for path in hierarchy.paths)
+    node = np.zeros((height, len(values)), dtype=np.int64)
+    for level in range(height):
+        names: dict[tuple[int, str], int] = {}
+        for v, value in enumerate(values):
+            path = paths.get(value, (value, ROOT))
+            # A short branch: its last node under the root stands for the levels that it has not.
+            place = min(level, max(len(path) - 2, 0)) if level < height - 1 else height - 1
+            name = path[place] if level < height - 1 else ROOT
+            node[level, v] = names.setdefault((place, name), len(names))
+    return Covers(values, node, len(given))

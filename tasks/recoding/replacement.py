@@ -1,0 +1,85 @@
+"""Microaggregation's own recoding: one record, or one centre, stands for all records of its group.
+
+Domingo-Ferrer and Mateo-Sanz, 2002 (centroid); the median of a group is the record with the least summed
+distance to the others (manifold MDAV, Algorithm 1). The cells need not be true of anybody.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from policy.model import ReleasePolicy
+from tasks.recoding.base import as_published, rows_of, set_texts
+from tasks.recoding.generalize import counted
+from tasks.types import FloatArray, IntArray, PreparedTable, Recoded, Representation
+
+
+def centroids(table: PreparedTable, labels: IntArray, policy: ReleasePolicy) -> Recoded:
+    """Put the mean of the group's known numbers, and its most frequent category, in place of all of them.
+
+    Where no number is known: the middle of the policy's bounds. Ties of categories: the first in order.
+    """
+    kept = np.flatnonzero(labels >= 0)
+    group = labels[kept]
+    n_groups = int(group.max(initial=-1)) + 1
+    cells: dict[str, np.ndarray] = {}
+    for column, name in enumerate(table.numeric_names):
+        mean = _means(table.numeric[kept, column], group, n_groups, _middle(policy, name))
+        cells[name] = as_published(mean, policy, name)[group]
+    for column, name in enumerate(table.categorical_names):
+        counts = counted(group, table.codes[kept, column], n_groups, len(table.domains[name]))
+        cells[name] = _single(table.domains[name])[counts.argmax(axis=1)][group]
+    return rows_of(table, policy, kept, cells)
+
+
+def medians(table: PreparedTable, where: Representation, labels: IntArray, policy: ReleasePolicy) -> Recoded:
+    """Put the values of the group's median record, in the representation, in place of all.
+
+    A number that this record lacks is the mean of the group's known ones.
+    """
+    kept = np.flatnonzero(labels >= 0)
+    group = labels[kept]
+    n_groups = int(group.max(initial=-1)) + 1
+    chosen = medoids(where.latent, labels)
+    cells: dict[str, np.ndarray] = {}
+    for column, name in enumerate(table.numeric_names):
+        mean = _means(table.numeric[kept, column], group, n_groups, _middle(policy, name))
+        own = table.numeric[chosen, column]
+        cells[name] = as_published(np.where(np.isnan(own), mean, own), policy, name)[group]
+    for column, name in enumerate(table.categorical_names):
+        cells[name] = _single(table.domains[name])[table.codes[chosen, column]][group]
+    return rows_of(table, policy, kept, cells)
+
+
+def medoids(points: FloatArray, labels: IntArray) -> IntArray:
+    """Return the record of each group with the least summed distance to the others, (n_groups,).
+
+    Ties: the first record. Cost: the sum over groups of size^2 times the dimensions.
+    """
+    kept = np.flatnonzero(labels >= 0)
+    order = kept[np.argsort(labels[kept], kind="stable")]
+    size = np.bincount(labels[kept])
+    found = np.empty(len(size), dtype=np.int64)
+    for number, records in enumerate(np.split(order, np.cumsum(size)[:-1])):
+        here = points[records]
+        total = np.zeros(len(records))
+        for other in here:
+            total += np.sqrt(((here - other) ** 2).sum(axis=1))
+        found[number] = records[int(np.argmin(total))]
+    return found
+
+
+def _means(values: FloatArray, group: IntArray, n_groups: int, default: float) -> FloatArray:
+    known = ~np.isnan(values)
+    total = np.bincount(group[known], weights=values[known], minlength=n_groups)
+    number = np.bincount(group[known], minlength=n_groups)
+    return np.where(number > 0, total / np.maximum(number, 1), default)
+
+
+def _middle(policy: ReleasePolicy, name: str) -> float:
+    low, high = policy.roles.numeric[name].bounds
+    return (low + high) / 2
+
+
+def _single(domain: tuple[str, ...]) -> np.ndarray:
+    return set_texts(domain, np.eye(len(domain), dtype=bool), np.zeros(len(domain), dtype=bool))
