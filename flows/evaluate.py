@@ -18,8 +18,10 @@ from policy.load import load_policy
 from policy.model import Method, ReleasePolicy
 from policy.period import period_at
 from tasks.intake.read import read_table
-from tasks.methods.registry import METHODS, bound_method
+from tasks.methods.registry import bound_method
+from tasks.methods.registry import methods as methods_by_name
 from tasks.preprocessing.prepare import prepare
+from tasks.recoding.parts import RECODINGS
 from tasks.types import SourceTable
 from tasks.utility.measures import CHEAP, MEASURES
 from tasks.validation.check import raise_if_failed, validate
@@ -102,19 +104,37 @@ def evaluate(
 
 
 def of_run(policy: ReleasePolicy, label: str, k: int, seed: int) -> ReleasePolicy:
-    """Return the policy with another method, k and seed. Raises UsageError for an unknown method.
+    """Return the policy with another method, k and seed; the label is METHOD or METHOD:RECODING.
 
-    The policy's own method keeps its parameters; any other has its defaults.
+    The policy's own method keeps its parts and parameters; any other has its defaults. Without a recoding in
+    the label it is the method's own: nothing is published, so nobody has to agree to cells that are not true.
+    Raises UsageError for an unknown method or recoding.
     """
-    if label not in METHODS:
+    name, _, recoding = label.partition(":")
+    known = methods_by_name()
+    if name not in known:
         raise UsageError(
-            f"unknown method '{label}'{did_you_mean(label, METHODS)}",
+            f"unknown method '{name}'{did_you_mean(name, known)}",
             where="--methods",
-            mend=f"Known methods: {', '.join(METHODS)}.",
+            mend=f"Known methods: {', '.join(known)}.",
         )
-    method = policy.method if policy.method.name == label else Method(name=label)
-    privacy = policy.privacy.model_copy(update={"k": k})
-    return policy.model_copy(update={"method": method, "privacy": privacy, "seed": seed})
+    if recoding not in RECODINGS and label != name:
+        raise UsageError(
+            f"unknown recoding '{recoding}'{did_you_mean(recoding, RECODINGS)}",
+            where="--methods",
+            mend=f"Known recodings: {', '.join(RECODINGS)}.",
+        )
+    method = policy.method if policy.method.name == name else Method(name=name)
+    if not recoding:
+        said = "recoding" in method.model_fields_set
+        recoding = method.recoding if said else known[name].recoding
+    return policy.model_copy(
+        update={
+            "method": method.model_copy(update={"recoding": recoding}),
+            "privacy": policy.privacy.model_copy(update={"k": k}),
+            "seed": seed,
+        }
+    )
 
 
 def listed(option: str, text: str) -> tuple[str, ...]:

@@ -84,7 +84,7 @@ def _legend(figure: Figure, document: Document, methods: Sequence[str], extra: S
 
 
 def risk(document: Document) -> Figure | None:
-    """Draw NCP against ERR and UMR, one point a method and k, the front marked (Hu et al., 2026, figure 6)."""
+    """Draw NCP against ERR and UMR, a point a method and k, the front marked (Hu et al., 2026, figure 6)."""
     shown = [one for one in _succeeded(document) if one["mean"]["ncp"] is not None]
     if not shown:
         return None
@@ -282,6 +282,8 @@ def times(document: Document) -> Figure | None:
             **_sign(document, method),
         )
     axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    axes.set_ylim(low / 1.3, high * 1.3)
     _plain_numbers(axes, "y")
     axes.set_xticks(sorted(document["k"]))
     axes.set_xlabel("k (least records a class)")

@@ -20,7 +20,7 @@ from release_store.canonical import indented_json
 from tasks.utility.measures import MEASURES
 
 WHO = ("method", "k", "seed", "finding")
-BEFORE = ("classes", "suppressed", "size_min", "size_median", "size_mean", "size_max", "ncp")
+BEFORE = ("classes", "suppressed", "size_min", "size_median", "size_mean", "size_max", "ncp", "loss")
 HOLDS = ("k_holds", "e_holds", "p_max_holds", "h_min_holds")
 TIMES = ("seconds", "cpu_seconds")
 

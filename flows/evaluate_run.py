@@ -12,6 +12,7 @@ import pandas as pd
 
 from policy.errors import ReleaseGateError
 from policy.model import ReleasePolicy
+from tasks.composition import groups_of, leaves_of
 from tasks.methods.registry import bound_method
 from tasks.preprocessing.prepare import prepare
 from tasks.risk.attackers import Knowledge, people_of
@@ -21,10 +22,10 @@ from tasks.risk.linkage import draws, expected_risk, over_draws, unique_match_ra
 from tasks.risk.models.classes import entropies, largest_shares, spreads
 from tasks.risk.space import space_of
 from tasks.risk.target import Target
-from tasks.types import FloatArray, IntArray, Partition, PreparedTable, SourceTable, no_progress
+from tasks.types import FloatArray, IntArray, PreparedTable, SourceTable, no_progress
 from tasks.utility.latent_view import LatentView, latent_view
+from tasks.utility.loss import loss, loss_by_attribute
 from tasks.utility.measures import MEASURES
-from tasks.utility.ncp import ncp, penalties, scale_of
 from tasks.utility.released import Released, released
 
 WARM_UP_ROWS = 500
@@ -134,19 +135,12 @@ def measured(job: Job, source: SourceTable) -> Run:
 
 def made(table: PreparedTable, policy: ReleasePolicy) -> Made:
     """Run the method's stages, beside no earlier release."""
-    from dataclasses import replace as replaced
-
-    from tasks.composition import groups_of, leaves_of
-    from tasks.recoding.generalize import published_frame
-
     method = bound_method(policy)
     where = method.represent(table, no_progress)
     leaves = leaves_of(table, where, method, policy, no_progress)
     groups = groups_of(table, where, leaves, method, policy, no_progress)
-    numbered = replaced(table, frame=table.frame.assign(**{"#": np.arange(table.n_records)}))
-    roles = policy.roles.model_copy(update={"kept": (*policy.roles.kept, "#")})
-    frame = published_frame(numbered, Partition(groups.labels), policy.model_copy(update={"roles": roles}))
-    return Made(frame.pop("#").to_numpy(), frame, groups.labels, where.latent)
+    rows = method.recode(table, where, groups.labels, policy, method.seed)
+    return Made(rows.records, rows.frame, groups.labels, where.latent)
 
 
 def _classes(seen: Released) -> dict[str, Value]:
@@ -162,21 +156,18 @@ def _classes(seen: Released) -> dict[str, Value]:
 
 
 def _losses(seen: Released) -> dict[str, Value]:
-    """Return NCP, and that of each quasi-identifier; None where values were put in place of others."""
-    scale = scale_of(seen.table, seen.policy)
-    found = penalties(seen.classes, scale)
-    names = seen.policy.roles.quasi_identifiers
-    weights = seen.classes.size
-    by_name = {
-        f"ncp:{name}": None
-        if name in seen.untrue
-        else float(np.average(found[name], weights=weights))
-        if len(weights)
-        else 1.0
-        for name in names
-    }
-    whole = None if not seen.all_true else ncp(seen.classes, scale) if len(weights) else 1.0
-    return {"ncp": whole, **by_name}
+    """Return NCP, and that of each quasi-identifier; None where values were put in place of others.
+
+    `loss` is what the gate `ncp` looks at: where values were put in place of others, how far they moved.
+    """
+    classes, policy = seen.classes, seen.policy
+    noised = {name: (values, np.ones(len(values), dtype=np.int64)) for name, values in seen.noised.items()}
+    lost = loss_by_attribute(classes, seen.table, policy, noised)
+    if not seen.n_published:
+        lost = dict.fromkeys(lost, 1.0)
+    whole = loss(lost, policy)
+    by_name = {f"ncp:{name}": None if name in seen.untrue else value for name, value in lost.items()}
+    return {"ncp": whole if seen.all_true else None, "loss": whole, **by_name}
 
 
 def _risks(seen: Released) -> dict[str, Value]:
@@ -187,7 +178,7 @@ def _risks(seen: Released) -> dict[str, Value]:
     space = space_of([seen.classes], table)
     people = people_of(table, space, seen.classes)
     everything = Knowledge(tuple(range(people.numbers.shape[1])), tuple(range(people.codes.shape[1])))
-    target = Target(seen.classes, space, people, lambda: _counted(seen))
+    target = Target(seen.classes, space, people, lambda: _counted(seen), list(seen.noised))
     found = fitting(target, people, people, everything)
     figures: dict[str, Value] = {}
     for ext_frac in linkage.ext_frac:

@@ -14,7 +14,6 @@ import numpy as np
 
 from release_store.records import SetCells
 from tasks.types import FloatArray
-from tasks.utility.forms import widths_of
 from tasks.utility.levels import interval_levels, levels_of, set_levels
 from tasks.utility.released import Released
 
@@ -46,7 +45,7 @@ def _apart(released: Released, name: str) -> FloatArray:
             low = high = released.noised[name]
         else:
             low, high = released.classes.intervals[name][released.class_of].T
-        widths = widths_of(released.policy, name)
+        widths = released.policy.roles.numeric[name].widths
         # What is unknown of a person lies in every cell.
         return interval_levels(np.fmin(low, own), np.fmax(high, own), widths).share
     own_values, cells = table.domains[name], released.classes.sets[name]

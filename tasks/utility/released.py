@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 
 from policy.model import ReleasePolicy
+from policy.recoding import Form
 from release_store.records import EquivalenceClasses, SetCells
 from tasks.preprocessing.prepare import number_text
 from tasks.recoding.cells import read_set
 from tasks.risk.space import distinct_rows
 from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable
-from tasks.utility.forms import Form, form_of
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,6 @@ class Released:
     class_of: IntArray
     records: IntArray
     groups: IntArray
-    replaced: frozenset[str]
     noised: dict[str, FloatArray]
     numbers: dict[str, FloatArray]
     values: dict[str, IntArray]
@@ -55,7 +54,7 @@ class Released:
         """The quasi-identifiers whose cells stand in place of their people's values, and need not hold
         them.
         """
-        return self.replaced | self.noised.keys()
+        return self.classes.replaced | self.noised.keys()
 
     @cached_property
     def by_class(self) -> tuple[IntArray, IntArray]:
@@ -83,7 +82,7 @@ def released(
     sets: dict[str, SetCells] = {}
     columns: list[np.ndarray] = []
     for name in policy.roles.quasi_identifiers:
-        form = form_of(policy, name)
+        form = policy.form(name)
         if name not in policy.roles.numeric:
             codes, _ = pd.factorize(frame[name])
             columns.append(codes)
@@ -108,13 +107,11 @@ def released(
             class_of * max(len(texts[name]), 1) + values[name], minlength=len(first) * len(texts[name])
         )
         counts[name] = flat.reshape(len(first), len(texts[name])).astype(np.int64)
-    replaced = frozenset(n for n in policy.roles.quasi_identifiers if form_of(policy, n) is Form.REPLACED)
+    replaced = frozenset(n for n in policy.roles.quasi_identifiers if policy.form(n) is Form.REPLACED)
     classes = EquivalenceClasses(
-        size, {name: cells[first] for name, cells in bounds.items()}, sets, texts, counts
+        size, {name: cells[first] for name, cells in bounds.items()}, sets, texts, counts, replaced
     )
-    return Released(
-        policy, table, classes, class_of, records, labels[records], replaced, noised, numbers, values
-    )
+    return Released(policy, table, classes, class_of, records, labels[records], noised, numbers, values)
 
 
 def _one_class(n: int) -> tuple[IntArray, IntArray]:
