@@ -24,13 +24,13 @@ def query_error(released: Released) -> dict[str, float | None]:
     found: dict[str, float | None] = {}
     for kind in KINDS:
         queries = draw_queries(released, kind)
-        counts, averages = (None, None) if queries is None else _errors(queries, released)
+        counts, averages = (None, None) if queries is None else errors_of(queries, released)
         found[f"error_{kind}"] = counts
         found[f"error_{kind}_average"] = averages
     return found
 
 
-def _errors(queries: Queries, released: Released) -> tuple[float | None, float | None]:
+def errors_of(queries: Queries, released: Released) -> tuple[float | None, float | None]:
     """Return the mean relative error of the counts, and of the averages."""
     table = released.table
     sensitive = {name: table.sensitive_numbers[name] for name in released.numbers}
