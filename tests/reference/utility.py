@@ -1,7 +1,7 @@
 """The measures of utility as their papers define them: rows, loops and sets, and no code of the product.
 
-A published row knows its class by its cells: an interval of numbers as a tuple, a frozenset of values, or `WHOLE`.
-A record of the source is its values: a number (None: unknown) or a text.
+A published row has its cells: an interval of numbers as a tuple, a frozenset of values, or `WHOLE`. A
+record of the source is its values: a number (None: unknown) or a text.
 """
 
 from __future__ import annotations
@@ -38,22 +38,14 @@ def classes(rows: Sequence[Row]) -> list[list[Row]]:
 def level(cell: Cell, paths: Paths | None, widths: Sequence[float]) -> tuple[int, int]:
     """Return the level of a cell, and the height of its attribute's hierarchy."""
     if isinstance(cell, tuple):
-        low, high = cell
-        if low == high:
-            return 0, len(widths) + 1
-        for place, width in enumerate(widths, start=1):
-            if high - low <= width:
-                return place, len(widths) + 1
-        return len(widths) + 1, len(widths) + 1
+        steps = [0.0, *widths, math.inf]
+        return next(i for i, width in enumerate(steps) if cell[1] - cell[0] <= width), len(steps) - 1
     if paths is None:
         return (0 if cell != WHOLE and len(cell) == 1 else 1), 1
     height = max(len(path) for path in paths.values()) - 1
-    if cell == WHOLE:
-        return height, height
-    if len(cell) == 1:
-        return 0, height
     for place in range(height):
-        if all(value in paths for value in cell) and len({paths[value][place] for value in cell}) == 1:
+        above = {paths[value][place] if value in paths else (value, place) for value in cell}
+        if cell != WHOLE and (len(cell) == 1 or len(above) == 1):
             return place, height
     return height, height
 

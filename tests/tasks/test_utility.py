@@ -96,6 +96,21 @@ def test_the_classes_are_those_that_anybody_reads_from_the_file(tmp_path: Path) 
     assert sorted(read.records.tolist()) == [0, 1, 2, 3, 4]
 
 
+def test_rows_in_any_order_belong_to_their_record_s_group() -> None:
+    each = sets()
+    order = np.array([3, 0, 4, 2, 1])
+    frame = pd.DataFrame({"age_min": [60, 20, 60, 20, 20], "age_max": [66, 40, 66, 40, 40]})
+    frame["city"] = ["Bath", "Hull|York", "Bath", "Hull|York", "Hull|York"]
+    frame["illness"], frame["wage"] = (
+        [BESIDE["illness"][i] for i in order],
+        [BESIDE["wage"][i] for i in order],
+    )
+    other = released(frame, order, LABELS, TABLE, POLICY)
+    assert other.groups.tolist() == [1, 0, 1, 0, 0]
+    for measure in ("sse", "iloss", "queries", "qa", "forest"):
+        assert MEASURES[measure].take(other) == pytest.approx(MEASURES[measure].take(each), nan_ok=False)
+
+
 @pytest.mark.parametrize(
     ("low", "high", "level"), [(7, 7, 0), (7, 8, 1), (0, 10, 1), (0, 11, 2), (3, 53, 2), (0, 51, 3)]
 )
