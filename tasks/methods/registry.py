@@ -153,7 +153,7 @@ def _known(name: str, known: Mapping[str, F], what: str, where: str) -> F:
         raise PolicyError(
             f"unknown {what} '{name}'{did_you_mean(name, known)}",
             where=where,
-            mend=f"Known: {', '.join(known)}.",
+            mend=f"Known {what}s: {', '.join(known)}.",
         )
     return known[name]
 

@@ -1,0 +1,105 @@
+"""What a class costs in precision, as it grows: PREC (Riyana, 2025, eq. 1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from policy.model import Roles
+from tasks.recoding.levels import Levels, category_levels, number_levels
+from tasks.types import FloatArray, IntArray, PreparedTable
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """What classes, one each in rows, are generalized to.
+
+    `first` (g,) a record of each, `level` (g, d) the level in each hierarchy, `low` and `high` (g, p) the
+    ends of numbers without one, in shares of the table's range; NaN where none is known.
+    """
+
+    first: IntArray
+    level: IntArray
+    low: FloatArray
+    high: FloatArray
+
+
+@dataclass(frozen=True)
+class Precision:
+    """The quasi-identifiers of n records, `codes` (n, d) with `levels` of each, and `numbers` (n, p) without.
+
+    The penalty of one record is the level over the height of each hierarchy, an attribute without a hierarchy
+    having 0 and 1 alone; for numbers that the policy gives no interval widths it is the share of the range.
+    """
+
+    codes: IntArray
+    levels: tuple[Levels, ...]
+    numbers: FloatArray
+
+    def alone(self, records: IntArray) -> Boxes:
+        """Return each record as a class of its own."""
+        level = np.zeros((len(records), len(self.levels)), dtype=np.int64)
+        return Boxes(records, level, self.numbers[records], self.numbers[records])
+
+    def joined(self, boxes: Boxes, records: IntArray) -> Boxes:
+        """Return classes with a record more: one with each record, each with one record, or row by row."""
+        level = np.empty((max(len(boxes.first), len(records)), len(self.levels)), dtype=np.int64)
+        for i, levels in enumerate(self.levels):
+            # The distance is an ultrametric: any record of a class is as good as all of them.
+            away = _distance(levels, self.codes[boxes.first, i], self.codes[records, i])
+            level[:, i] = np.maximum(boxes.level[:, i], away)
+        numbers = self.numbers[records]
+        low, high = np.fmin(boxes.low, numbers), np.fmax(boxes.high, numbers)
+        return Boxes(np.broadcast_to(boxes.first, len(level)), level, low, high)
+
+    def penalty(self, boxes: Boxes) -> FloatArray:
+        """Return what a record of each class costs, between 0 and the number of attributes, (g,)."""
+        found = (boxes.level / np.array([levels.height for levels in self.levels])).sum(axis=1)
+        width = boxes.high - boxes.low
+        return np.asarray(found + np.where(np.isnan(width), 0.0, width).sum(axis=1))
+
+    def places(self) -> FloatArray:
+        """Return where the records lie for a search of near ones, (n, d + p).
+
+        Each attribute is a line; two neighbouring values of a hierarchy lie as far apart as their lowest
+        common node is high.
+        """
+        lines = [np.nan_to_num(column, nan=0.5) for column in self.numbers.T]
+        for codes, levels in zip(self.codes.T, self.levels, strict=True):
+            values = np.arange(levels.n_values)
+            gaps = levels.distance(values[1:], values[:-1]) / levels.height
+            lines.append(np.concatenate([[0.0], np.cumsum(gaps)])[codes])
+        return np.column_stack(lines)
+
+
+def _distance(levels: Levels, first: IntArray, second: IntArray) -> IntArray:
+    """Return distances; from one value to many, those to all values are taken and looked up."""
+    if len(second) == 1:
+        first, second = second, first
+    if len(first) == 1:
+        return levels.distance(first, np.arange(levels.n_values))[second]
+    return levels.distance(first, second)
+
+
+def precision_of(table: PreparedTable, roles: Roles) -> Precision:
+    """Return the quasi-identifiers with their hierarchies and interval widths. O(n log n) a number."""
+    codes, levels, numbers = [], [], []
+    for name, values in zip(table.numeric_names, table.numeric.T, strict=True):
+        qi = roles.numeric[name]
+        if qi.widths:
+            code, found = number_levels(values, qi.bounds[0], qi.widths)
+            codes.append(code)
+            levels.append(found)
+        else:
+            least = np.nanmin(values)
+            numbers.append((values - least) / ((np.nanmax(values) - least) or 1.0))
+    for name, column in zip(table.categorical_names, table.codes.T, strict=True):
+        codes.append(column.astype(np.int64))
+        levels.append(category_levels(table.domains[name], roles.categorical[name].hierarchy))
+    n = table.n_records
+    return Precision(
+        np.column_stack(codes) if codes else np.empty((n, 0), dtype=np.int64),
+        tuple(levels),
+        np.column_stack(numbers) if numbers else np.empty((n, 0)),
+    )

@@ -1,0 +1,194 @@
+"""Adaptive generalization of categories and Laplace noise on numbers.
+
+Majeed, Lee and Hwang (2025), sections 4.4 to 4.6, doi:10.3390/app152111849.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from policy.model import NumericQuasiIdentifier, ReleasePolicy
+from tasks.partitioning.constraints import entropy
+from tasks.recoding.base import as_published, rows_of, set_texts
+from tasks.recoding.generalize import counted
+from tasks.recoding.hierarchy import covers_of
+from tasks.recoding.numbers import imputed, within_bounds
+from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable, Recoded, Representation
+
+
+@dataclass(frozen=True)
+class AdaptiveRule:
+    """Which categories are kept, and how much noise the numbers get.
+
+    `threshold` is the least diversity of a diverse cluster; None: the paper's 0.65 for a sensitive
+    attribute with two values, 0.60 for others. `dominance` is the least share of its cluster that a
+    dominating value has (ours: the paper gives none). `epsilon_kept` is for clusters whose categories are
+    all kept, `epsilon_raised` for others. `noise_on` says whether every record's own number gets noise,
+    or the cluster's mean, which its records then have in common.
+    """
+
+    threshold: float | None = None
+    dominance: float = 0.5
+    epsilon_kept: float = 0.5
+    epsilon_raised: float = 0.3
+    noise_on: Literal["record", "cluster"] = "record"
+
+    def least_diversity(self, n_values: int) -> float:
+        """Return the threshold for a sensitive attribute of so many values."""
+        return self.threshold if self.threshold is not None else 0.65 if n_values <= 2 else 0.60
+
+
+def adaptive(
+    table: PreparedTable,
+    _where: Representation,
+    labels: IntArray,
+    policy: ReleasePolicy,
+    seed: int,
+    *,
+    rule: AdaptiveRule | None = None,
+) -> Recoded:
+    """Return the rows of clusters `labels` (n,); records with label -1 are left out.
+
+    A quasi-identifier is kept in a diverse cluster where the value that dominates the cluster is also the
+    table's most frequent (a general pattern); else its values are raised one level of its hierarchy,
+    where the policy gives one. Algorithm 3 prints the same treatment for both sides of its test of
+    diversity; the text around it, more anonymity where diversity is low, is what is built.
+
+    The paper then leaves the values of a cluster's records different from each other, which is not
+    k-anonymous. Here all records of a cluster have the same cell, the set of their kept or raised values, a
+    node standing for all its leaves. So the categories alone are k-anonymous, k the least size of a cluster.
+    With noise on every record the published numbers differ within a cluster, and rows that are equal in all
+    columns may be fewer than k; with `noise_on: cluster` whole rows are k-anonymous.
+
+    Numbers get Laplace noise of scale width / epsilon, the width that of the policy's declared bounds, never
+    of the data; a cluster's mean moves by width / size at most, given the clusters. The result is clipped to
+    the bounds, integers are rounded. Missing numbers are imputed before that and counted. The notes tell the
+    epsilon spent: over clusters the largest, as they have no record in common, and over attributes the sum.
+    This is no differential privacy of the release: clusters, categories and sensitive values depend on the
+    data without noise, and who knows the seed and the rows' order can take the noise off. O(n) an attribute
+    and value.
+    """
+    rule = rule or AdaptiveRule()
+    records = np.flatnonzero(labels >= 0)
+    cluster = labels[records]
+    n_clusters = int(cluster.max(initial=-1)) + 1
+    diverse = diverse_clusters(table, records, cluster, n_clusters, rule)
+    kept, cells, lookups = _categories(table, records, cluster, diverse, policy, rule.dominance)
+    epsilon = np.where(kept.all(axis=1) & diverse, rule.epsilon_kept, rule.epsilon_raised)
+    n_imputed = {}
+    for i, name in enumerate(table.numeric_names):
+        qi = policy.roles.numeric[name]
+        values = imputed(table.numeric[records, i], cluster, qi.bounds)
+        n_imputed[name] = int(np.isnan(table.numeric[records, i]).sum())
+        draw = np.random.default_rng([seed, i])
+        noised = within_bounds(_noised(values, cluster, epsilon, qi, draw, rule.noise_on), qi)
+        cells[name] = as_published(noised, policy, name)
+    spent = float(epsilon.max()) if n_clusters else 0.0
+    notes: dict[str, Any] = {
+        "diverse_clusters": int(diverse.sum()),
+        "clusters_kept": int((kept.all(axis=1) & diverse).sum()),
+        "hierarchy_lookups": lookups,
+        "epsilon_by_attribute": dict.fromkeys(table.numeric_names, spent),
+        "epsilon_total": spent * len(table.numeric_names),
+        "noise_on": rule.noise_on,
+        "imputed_numbers": n_imputed,
+    }
+    return rows_of(table, policy, records, cells, notes=notes)
+
+
+def diversity(codes: IntArray, labels: IntArray, n_values: int, n_groups: int) -> FloatArray:
+    """Return each group's entropy of a sensitive attribute over the log of its number of values, (n_groups,).
+
+    Eq. 7 as methods usually normalize entropy, in [0, 1] and the same for every logarithm: of three
+    values, <0,0,0> has 0, <0,1,0> has 0.579 and <0,1,2> has 1. The paper prints 0, 0.63 and 1 for them,
+    which no one logarithm gives: for <0,1,0> natural ones give 0.637 and those of base 2 give 0.918, but
+    for <0,1,2> 1.099 and 1.585; over the log of the values that the group itself has, <0,1,0> has 0.918.
+    Natural logarithms cut off at 1 would give all three. `n_values` counts the table's values, so a
+    group of fewer records than that stays under 1. An attribute with one value has diversity 0.
+    """
+    found = entropy(counted(labels, codes, n_groups, n_values))
+    return found / (np.log(n_values) if n_values > 1 else 1.0)
+
+
+def diverse_clusters(
+    table: PreparedTable, records: IntArray, cluster: IntArray, n_clusters: int, rule: AdaptiveRule
+) -> BoolArray:
+    """Return which clusters are diverse in every sensitive attribute, (n_clusters,)."""
+    diverse = np.ones(n_clusters, dtype=bool)
+    for i, name in enumerate(table.sensitive_names):
+        n_values = len(table.sensitive_values[name])
+        codes = table.sensitive[records, i].astype(np.int64)
+        diverse &= diversity(codes, cluster, n_values, n_clusters) >= rule.least_diversity(n_values)
+    return diverse
+
+
+def general(counts: IntArray, dominance: float) -> BoolArray:
+    """Return for groups (n_groups,) whether the value that dominates them is the table's most frequent one.
+
+    `counts` (n_groups, n_values) are the groups' values; `dominance` the least share of a dominating value.
+    Ties in the table go to the lower code.
+    """
+    frequent = counts.sum(axis=0).argmax()
+    share = counts[:, frequent] / np.maximum(counts.sum(axis=1), 1)
+    return np.asarray((share >= dominance) & (counts[:, frequent] == counts.max(axis=1)))
+
+
+def _categories(
+    table: PreparedTable,
+    records: IntArray,
+    cluster: IntArray,
+    diverse: BoolArray,
+    policy: ReleasePolicy,
+    dominance: float,
+) -> tuple[BoolArray, dict[str, np.ndarray], int]:
+    """Return which categories are kept (n_clusters, q), their cells, and how many values were looked up."""
+    n_clusters = len(diverse)
+    kept = np.ones((n_clusters, len(table.categorical_names)), dtype=bool)
+    cells: dict[str, np.ndarray] = {}
+    lookups = 0
+    for i, name in enumerate(table.categorical_names):
+        domain, hierarchy = table.domains[name], policy.roles.categorical[name].hierarchy
+        counts = counted(cluster, table.codes[records, i], n_clusters, len(domain))
+        kept[:, i] = diverse & general(counts, dominance)
+        member = counts > 0
+        if hierarchy is not None:
+            covers = covers_of(hierarchy, domain)
+            domain, member = covers.values, covers.among_all(member)
+            member = np.where(kept[:, i, None], member, _raised(member, covers.node[1]))
+            lookups += int(counts[~kept[:, i]].sum())
+        whole = np.asarray(member.all(axis=1) & (len(domain) > 1))
+        cells[name] = set_texts(domain, member, whole)[cluster]
+    return kept, cells, lookups
+
+
+def _raised(member: BoolArray, node: IntArray) -> BoolArray:
+    """Return sets (n, n_values) of values with all others of their nodes, `node` (n_values,)."""
+    reached = np.zeros((len(member), int(node.max(initial=0)) + 1), dtype=bool)
+    rows, values = np.nonzero(member)
+    reached[rows, node[values]] = True
+    return reached[:, node]
+
+
+def _noised(
+    values: FloatArray,
+    cluster: IntArray,
+    epsilon: FloatArray,
+    qi: NumericQuasiIdentifier,
+    draw: np.random.Generator,
+    noise_on: Literal["record", "cluster"],
+) -> FloatArray:
+    """Return numbers (m,) with Laplace noise, by clusters' `epsilon` (n_clusters,)."""
+    width = qi.bounds[1] - qi.bounds[0]
+    if noise_on == "record":
+        return values + laplace_noise(width / epsilon[cluster], draw)
+    size = np.bincount(cluster, minlength=len(epsilon))
+    mean = np.bincount(cluster, weights=values, minlength=len(epsilon)) / size
+    return np.asarray((mean + laplace_noise(width / size / epsilon, draw))[cluster])
+
+
+def laplace_noise(scale: FloatArray, draw: np.random.Generator) -> FloatArray:
+    """Return one draw from the Laplace distribution around 0 for each scale, (m,) (eq. 3)."""
+    return np.asarray(draw.laplace(0.0, 1.0, len(scale)) * scale)
