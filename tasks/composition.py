@@ -13,6 +13,7 @@ import numpy as np
 from policy.model import ReleasePolicy
 from policy.period import periods_apart
 from release_store.records import EquivalenceClasses, PersonHashes, Release
+from tasks.aggregation.enforce import enforced
 from tasks.methods.base import BoundMethod
 from tasks.partitioning.constraints import constraints_of
 from tasks.preprocessing.prepare import prepare
@@ -53,11 +54,16 @@ def groups_of(
     policy: ReleasePolicy,
     progress: Progress,
 ) -> Partition:
-    """Make the finer groups inside the leaves that will become classes."""
-    labels = method.aggregate(table, where, leaves.labels, constraints_of(table, policy.privacy), progress)
-    made = Partition(labels)
+    """Make the finer groups inside the leaves that will become classes.
+
+    Whatever made them, groups that break the policy's model are merged with near ones.
+    """
+    constraints = constraints_of(table, policy.privacy)
+    made = method.aggregate(table, where, leaves.labels, constraints, progress)
+    labels, mended = enforced(where.latent, made, constraints, method.max_group_size)
+    found = Partition(labels)
     over = int((np.bincount(labels[labels >= 0]) > method.max_group_size).sum())
-    notes = {**leaves.notes, "groups": made.n_groups, "groups_over_max_group_size": over}
+    notes = {**leaves.notes, **mended, "groups": found.n_groups, "groups_over_max_group_size": over}
     return Partition(labels, notes)
 
 

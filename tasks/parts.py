@@ -17,7 +17,7 @@ from typing import Annotated, Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from policy.model import Privacy, ReleasePolicy
+from policy.model import Privacy, ReleasePolicy, Roles
 from tasks.partitioning.constraints import Constraints
 from tasks.types import IntArray, Partition, PreparedTable, Progress, Recoded, Representation
 
@@ -32,6 +32,21 @@ class CommonParameters(Parameters):
     """What every method has: the size that classes are kept to where they can be; 3k if None."""
 
     max_group_size: Annotated[int, Field(ge=2)] | None = None
+
+
+class NeighbourParameters(Parameters):
+    """How many neighbours a record has in the graph along which geodesic distances are taken."""
+
+    neighbours: Annotated[int, Field(ge=1, le=1000)] = 10
+
+
+class BlockParameters(Parameters):
+    """Tables of more than `whole_up_to` records are cut into blocks of at most `block_size`, since the
+    method's cost grows with the square of their size.
+    """
+
+    whole_up_to: Annotated[int, Field(ge=2)] = 20_000
+    block_size: Annotated[int, Field(ge=100)] = 4_000
 
 
 class Represent(Protocol):
@@ -85,10 +100,11 @@ F = TypeVar("F")
 
 @dataclass(frozen=True)
 class Setting:
-    """What a part is bound to beside its own parameters: the policy's model and seed, the largest group, and
-    whether an aggregation follows, which makes groups of leaves.
+    """What a part is bound to beside its own parameters: the policy's roles, model and seed, the largest
+    group, and whether an aggregation follows, which makes groups of leaves.
     """
 
+    roles: Roles
     privacy: Privacy
     seed: int
     max_group_size: int

@@ -6,9 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from tasks.aggregation import manifold_mdav, mdav
 from tasks.aggregation.ke_mdav import LocalRule, aggregate
 from tasks.partitioning.constraints import Constraints
-from tasks.parts import Group, Parameters, Part, Setting, named
+from tasks.parts import Group, NeighbourParameters, Parameters, Part, Setting, named
 from tasks.representation.features import ranks, z_scored
 from tasks.types import FloatArray, IntArray, PreparedTable, Progress, Representation
 
@@ -51,6 +52,49 @@ def _ke_mdav(chosen: KeMdavParameters, setting: Setting) -> Group:
     return group
 
 
+class MdavParameters(MetricParameters):
+    """`group_size` is k where it is left out."""
+
+    group_size: Annotated[int, Field(ge=2)] | None = None
+
+
+class ManifoldMdavParameters(NeighbourParameters):
+    """`group_size` is k where it is left out."""
+
+    group_size: Annotated[int, Field(ge=2)] | None = None
+
+
+def _mdav(chosen: MdavParameters, _setting: Setting) -> Group:
+    def group(
+        table: PreparedTable,
+        where: Representation,
+        labels: IntArray,
+        constraints: Constraints,
+        progress: Progress,
+    ) -> IntArray:
+        points = local_points(table, where, chosen.local_metric)
+        size = max(chosen.group_size or 0, constraints.k)
+        return mdav.aggregate(points, labels, size, progress=progress)
+
+    return group
+
+
+def _manifold_mdav(chosen: ManifoldMdavParameters, _setting: Setting) -> Group:
+    def group(
+        _table: PreparedTable,
+        where: Representation,
+        labels: IntArray,
+        constraints: Constraints,
+        progress: Progress,
+    ) -> IntArray:
+        size = max(chosen.group_size or 0, constraints.k)
+        return manifold_mdav.aggregate(
+            where.latent, labels, size, neighbours=chosen.neighbours, progress=progress
+        )
+
+    return group
+
+
 def _none(_chosen: Parameters, _setting: Setting) -> Group:
     def group(
         _table: PreparedTable,
@@ -66,5 +110,7 @@ def _none(_chosen: Parameters, _setting: Setting) -> Group:
 
 AGGREGATIONS = named(
     Part("ke-mdav", "groups of the nearest k that hold the model, in each leaf", KeMdavParameters, _ke_mdav),
+    Part("mdav", "groups of the nearest k, farthest first, in each leaf", MdavParameters, _mdav),
+    Part("m-mdav", "the same along a graph of neighbours", ManifoldMdavParameters, _manifold_mdav),
     Part("none", "a leaf is a group", Parameters, _none),
 )

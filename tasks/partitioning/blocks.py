@@ -28,8 +28,8 @@ def blocks(
     its records lie at one place, is cut by record number.
 
     A cut is the median one, `span`: of the dimension that narrows the sides most, over all dimensions (Hu et
-    al., 2026, eq. 7 with alpha = 1), O(r^2 n log n); `widest`: of the widest, O(r n log n). On one-hot features
-    all are equally wide, and the first of them would be cut.
+    al., 2026, eq. 7 with alpha = 1), O(r^2 n log n); `widest`: of the widest, O(r n log n). On one-hot
+    features all are equally wide, and the first of them would be cut.
     """
     n = len(points)
     most = max(block_size, 2 * constraints.k - 1)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 from pydantic import Field
 
-from tasks.parts import Parameters, Part, Represent, Setting, named
+from tasks.partitioning.blocks import blocks
+from tasks.partitioning.constraints import constraints_of
+from tasks.parts import BlockParameters, NeighbourParameters, Parameters, Part, Represent, Setting, named
 from tasks.representation.autoencoder import encode
 from tasks.representation.features import Encoding, unit_ranges, z_scored
-from tasks.types import PreparedTable, Progress, Representation
+from tasks.representation.manifold import isomap, lle
+from tasks.types import FloatArray, PreparedTable, Progress, Representation
 
 
 class FeatureParameters(Parameters):
@@ -30,6 +34,16 @@ class AutoencoderParameters(FeatureParameters):
     train_sample: Annotated[int, Field(ge=100)] = 100_000
 
 
+class ManifoldParameters(FeatureParameters, BlockParameters, NeighbourParameters):
+    """The graph of neighbours of the features, block by block."""
+
+
+class EmbeddingParameters(ManifoldParameters):
+    """An embedding of that graph."""
+
+    dimensions: Annotated[int, Field(ge=1, le=64)] = 3
+
+
 def _autoencoder(chosen: AutoencoderParameters, setting: Setting) -> Represent:
     def represent(table: PreparedTable, progress: Progress) -> Representation:
         latent, loss = encode(
@@ -43,7 +57,7 @@ def _autoencoder(chosen: AutoencoderParameters, setting: Setting) -> Represent:
             seed=setting.seed,
             progress=progress,
         )
-        return Representation(latent, {"reconstruction_loss": loss})
+        return Representation(latent, notes={"reconstruction_loss": loss})
 
     return represent
 
@@ -62,10 +76,58 @@ def _unit(_chosen: Parameters, _setting: Setting) -> Represent:
     return represent
 
 
+def _geodesic(chosen: ManifoldParameters, setting: Setting) -> Represent:
+    def represent(table: PreparedTable, progress: Progress) -> Representation:
+        return _in_blocks(table, chosen, setting, progress)
+
+    return represent
+
+
+def _embedding(embed: Callable[..., FloatArray]) -> Callable[[EmbeddingParameters, Setting], Represent]:
+    def bind(chosen: EmbeddingParameters, setting: Setting) -> Represent:
+        def represent(table: PreparedTable, progress: Progress) -> Representation:
+            found = _in_blocks(table, chosen, setting, progress)
+            latent = embed(
+                found.latent,
+                found.blocks,
+                dimensions=chosen.dimensions,
+                neighbours=chosen.neighbours,
+                seed=setting.seed,
+                progress=progress,
+            )
+            return Representation(latent, found.blocks, found.notes)
+
+        return represent
+
+    return bind
+
+
+def _in_blocks(
+    table: PreparedTable, chosen: ManifoldParameters, setting: Setting, progress: Progress
+) -> Representation:
+    features = z_scored(table, encoding=chosen.encoding, clip=chosen.clip)
+    found, notes = blocks(
+        unit_ranges(table),
+        constraints_of(table, setting.privacy),
+        whole_up_to=chosen.whole_up_to,
+        block_size=chosen.block_size,
+        progress=progress,
+    )
+    return Representation(features, found, notes)
+
+
 REPRESENTATIONS = named(
     Part(
         "autoencoder", "latent space of an autoencoder of the features", AutoencoderParameters, _autoencoder
     ),
     Part("original", "the features: z-scored numbers, encoded categories", FeatureParameters, _features),
+    Part(
+        "geodesic",
+        "the features, and blocks in which distances go along neighbours",
+        ManifoldParameters,
+        _geodesic,
+    ),
+    Part("isomap", "Isomap embedding of the features", EmbeddingParameters, _embedding(isomap)),
+    Part("lle", "locally linear embedding of the features", EmbeddingParameters, _embedding(lle)),
     Part("unit", "numbers and places of categories, each scaled to [0, 1]", Parameters, _unit),
 )

@@ -32,6 +32,16 @@ from tasks.risk.gate import GATES, assess
 QUICK = {
     "mondrian": {"name": "mondrian"},
     "original": {"name": "ae-lrhma", "representation": "original"},
+    "mdav": {"name": "mdav"},
+    "ke-mdav": {"name": "ke-mdav"},
+    "apmca": {"name": "apmca"},
+    "m-mdav": {"name": "m-mdav", "recoding": "median"},
+    "m-isomdav": {"name": "m-isomdav", "recoding": "median"},
+    "m-llemdav": {"name": "m-llemdav", "recoding": "median"},
+    "curriculum": {"name": "curriculum", "recoding": "adaptive"},
+    "vq": {"name": "vq", "recoding": "quantized"},
+    "lhd": {"name": "lhd", "recoding": "hierarchy"},
+    "centroid": {"name": "mdav", "recoding": "centroid"},
     "features": {
         "name": "ae-lrhma",
         "representation": "original",
@@ -52,7 +62,7 @@ FIVE_GATES = {name: GATES[name] for name in ("files", "truth", "k", "p_max", "h_
 
 def test_every_method_has_defaults_and_says_where_it_is_from() -> None:
     for name, method in methods().items():
-        bound = bound_method(small_policy(method={"name": name}))
+        bound = bound_method(small_policy(method={"name": name, "recoding": method.recoding}))
         assert (bound.name, bound.max_group_size) == (name, 6)
         assert method.summary
         assert method.guarantees
@@ -78,7 +88,7 @@ def test_defaults_are_those_of_the_paper() -> None:
 @pytest.mark.parametrize(
     ("method", "words"),
     [
-        ({"name": "mondrain"}, ["method.name", "did you mean 'mondrian'", "Known: "]),
+        ({"name": "mondrain"}, ["method.name", "did you mean 'mondrian'", "Known methods: "]),
         (
             {"name": "ae-lrhma", "parameters": {"epoch": 3}},
             ["method.parameters.epoch", "did you mean 'epochs'", "Allowed here"],

@@ -14,8 +14,9 @@ from small import MIXED, TWO_SENSITIVE, mixed_rows, prepared, published, small_p
 
 from policy.errors import PolicyError
 from release_store.records import Verdict
+from tasks.aggregation.centres import medoids
 from tasks.methods.registry import bound_method
-from tasks.recoding.replacement import centroids, medians, medoids
+from tasks.recoding.replacement import centroids, medians
 from tasks.risk.cells import written_cells
 from tasks.risk.gate import GATES, assess
 from tasks.risk.linkage import link
