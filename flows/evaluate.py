@@ -25,6 +25,8 @@ from tasks.recoding.parts import RECODINGS
 from tasks.types import SourceTable
 from tasks.utility.measures import CHEAP, MEASURES
 from tasks.validation.check import raise_if_failed, validate
+from tasks.validation.feasible import feasible
+from tasks.validation.hierarchies import lacking
 
 ONE_THREAD = (
     "OMP_NUM_THREADS",
@@ -97,7 +99,8 @@ def evaluate(
             mend="Give a smaller --k.",
         )
     tell(0.0, "validation")
-    raise_if_failed(validate(source, policy, None), source.origin)
+    results = [*validate(source, policy, None), *feasible(source, policy)]
+    raise_if_failed(results, source.origin, lacking(source, policy))
     prepare(source, policy)  # what it refuses is told once, not by every run
     runs = tuple(carried_out(plan, source, min(n_jobs, len(plan)), tell))
     return Evaluation(policy, source, labels, sizes, drawn, asked, runs)
