@@ -45,7 +45,7 @@ class ManifoldParameters(FeatureParameters, BlockParameters, NeighbourParameters
 class EmbeddingParameters(ManifoldParameters):
     """An embedding of that graph."""
 
-    dimensions: Annotated[int, Field(ge=1, le=64)] = Field(3, description="of the embedding")
+    dimensions: Annotated[int, Field(ge=1, le=64)] = Field(6, description="of the embedding")
 
 
 def _autoencoder(chosen: AutoencoderParameters, setting: Setting) -> Represent:
