@@ -149,7 +149,7 @@ def parser_of(name: str, description: str | None) -> argparse.ArgumentParser:
 def told(name: str, words: str, sections: Sequence[str], *, write: bool) -> str:
     """Print a result and, where asked, write it to `benchmarks/results/NAME.md`; return it."""
     measured = report.measured_with(f"python -m benchmarks.papers.{name}")
-    text = "\n\n".join([words, measured, *sections])
+    text = "\n\n".join([words.strip(), measured, *sections])
     print("\n\n".join(sections), flush=True)
     if write:
         report.write(f"{name}.md", text)
