@@ -30,9 +30,9 @@ Where and why they differ:
 - **MDAV.** The printed UMR of 0.002 is that of the classes which the index mistake makes of rows that lie
   far from each other: its printed NCP, 0.45, is the widest of the three. Mended, the program's has 0.093;
   ours, on one-hot features, 0.50 with k alone: its tighter classes (NCP 0.034 against 0.051) overlap
-  less. The UMR of microaggregation hangs on the encoding more than on the method.
+  less.
 - **APMCA.** Printed as if its classes were disjoint (UMR 1.00, ERR 914 / 10,001 = 0.091); the reading
-  built here overlaps a little, since clusters do not follow the axes.
+  built here overlaps somewhat, since clusters do not follow the axes.
 - `contact` is constant in this sample, so that five quasi-identifiers do the work of six.
 """
 
