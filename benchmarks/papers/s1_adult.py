@@ -61,7 +61,21 @@ one block, and all of Adult at one k, where it is cut into blocks of at most 2,0
   neither as those of intervals.
 - **CPU s** is one run from the table to its rows.
 
-WHAT
+What they show:
+
+- By the paper's own objective none of the three is better than mdav. m-mdav comes within 8% of its SSE;
+  the embeddings lose a tenth to twice as much again, since their six dimensions are not those in which
+  SSE is taken.
+- By what is published all three lie at or under mdav where groups are large (k 20, and all of Adult):
+  *moved* and *loss* are lower. There a category weighs as much as a whole span of a number, while in the
+  features a category that differs weighs as much as 1.4 standard deviations: groups that are more alike
+  in their categories lose less. The recoding differs too: a median record is somebody's, a mean is pulled
+  by rare gains and losses.
+- The forest does not tell the methods apart: all lie within two points of the source at every k, and
+  within the samples' standard deviation of each other.
+- The price is time: 25 to 40 times the CPU seconds of mdav on one block of 2,500 records, about 10 times
+  on all of Adult in blocks.
+- On all of Adult groups with equal published rows are one class, so ERR is under 1/10.
 """
 
 
