@@ -37,6 +37,22 @@ class Attributes:
         share = distinct / max(int(self.n_values[column]), 1)
         return np.asarray(self.weight[self.numeric.shape[1] + column] * np.where(distinct > 1, share, 0.0))
 
+    def points(self) -> FloatArray:
+        """Return (n, d) points whose squared distances grow with the NCP that two records together have.
+
+        A number is its share of the span (missing: the median), a category one-hot, so that two values are
+        2 / |domain| apart, each by the square root of its weight.
+        """
+        blocks = []
+        for p, values in enumerate(self.numeric.T):
+            missing = np.isnan(values)
+            known = np.where(missing, np.median(values[~missing]), values) if missing.any() else values
+            blocks.append(self.weight[p] ** 0.5 * known[:, None] / (self.span[p] or 1.0))
+        for q, codes in enumerate(self.codes.T):
+            apart = (2 * self.weight[self.numeric.shape[1] + q]) ** 0.5 / max(int(self.n_values[q]), 1)
+            blocks.append(apart * (codes[:, None] == np.arange(self.n_values[q])))
+        return np.concatenate(blocks, axis=1)
+
     def take(self, records: IntArray) -> Attributes:
         """Return the attributes of some records, measured against the same table."""
         return Attributes(self.numeric[records], self.codes[records], self.span, self.n_values, self.weight)
