@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tasks.partitioning.attributes import Attributes
 from tasks.types import BoolArray, FloatArray, IntArray
@@ -12,7 +13,7 @@ from tasks.types import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of N groups: `low`, `high` (N, p) of their numbers, `distinct` (N, q) values of the others."""
+    """The cells of N groups: `low`, `high` (N, p) of their numbers, `distinct` (N, q) values of the rest."""
 
     low: FloatArray
     high: FloatArray
@@ -34,9 +35,11 @@ class GroupCells:
         # A missing number widens no interval and lies in every one.
         self._least = np.where(missing, np.inf, attributes.numeric)
         self._most = np.where(missing, -np.inf, attributes.numeric)
+        self._values = [np.unique(np.concatenate([[-np.inf], x, [np.inf]])) for x in self._least.T]
+        self._least_place = [_places(v, x) for v, x in zip(self._values, self._least.T, strict=True)]
+        self._most_place = [_places(v, x) for v, x in zip(self._values, self._most.T, strict=True)]
         self._attributes = attributes
         self._codes, self._n_codes = _coded(attributes.codes)
-        self._attribute_of = np.repeat(np.arange(len(self._n_codes)), self._n_codes)
         self.group_of = group_of.copy()
         n_groups = int(group_of.max()) + 1
         self.size = np.bincount(group_of, minlength=n_groups)
@@ -50,7 +53,9 @@ class GroupCells:
         self._counts = np.zeros((n_groups, int(self._n_codes.sum())), dtype=np.int64)
         self._distinct = np.zeros((n_groups, len(self._n_codes)), dtype=np.int64)
         self.cost = np.empty(n_groups)
+        self.added = np.empty((len(group_of), n_groups))  # what a group's cost would gain with a record
         self.refresh(np.arange(n_groups))
+        self.price(np.arange(n_groups))
 
     def __len__(self) -> int:
         return len(self.size)
@@ -91,12 +96,13 @@ class GroupCells:
         alone = self._counts[groups[:, None], self._codes] == 1
         return np.asarray(self.cost[groups] - self.costs(Cells(low, high, self._distinct[groups] - alone)))
 
-    def added(self) -> FloatArray:
-        """Return what each group's cost would gain with each record, (m, G)."""
-        low = np.minimum(self._low[0], self._least[:, None])
-        high = np.maximum(self._high[0], self._most[:, None])
-        new = self._counts.T[self._codes].transpose(0, 2, 1) == 0
-        return np.asarray(self.costs(Cells(low, high, self._distinct + new)) - self.cost)
+    def price(self, groups: IntArray) -> None:
+        """Work out again what `groups` would cost with each record."""
+        low = np.minimum(self._low[0, groups], self._least[:, None])
+        high = np.maximum(self._high[0, groups], self._most[:, None])
+        new = (self._counts[groups] == 0).T[self._codes].transpose(0, 2, 1)
+        cells = Cells(low, high, self._distinct[groups] + new)
+        self.added[:, groups] = self.costs(cells) - self.cost[groups]
 
     def after(self, groups: IntArray, out: IntArray, into: IntArray) -> Cells:
         """Return the cells of `groups` (N,) without their records `out` (N,) and with `into` (N,)."""
@@ -125,9 +131,11 @@ class GroupCells:
     def contained(self, cells: Cells, present: BoolArray) -> BoolArray:
         """Tell which records lie in which of N cells, (N, m)."""
         inside = np.ones((len(cells.low), len(self.group_of)), dtype=bool)
-        for p in range(cells.low.shape[1]):
-            inside &= cells.low[:, p, None] <= self._least[:, p]
-            inside &= self._most[:, p] <= cells.high[:, p, None]
+        for p, values in enumerate(self._values):
+            # Places among the block's values are compared: short integers take a fraction of the time.
+            low, high = (np.searchsorted(values, ends[:, p]) for ends in (cells.low, cells.high))
+            inside &= low.astype(np.int16)[:, None] <= self._least_place[p]
+            inside &= self._most_place[p] <= high.astype(np.int16)[:, None]
         for q in range(self._codes.shape[1]):
             inside &= present[:, self._codes[:, q]]
         return inside
@@ -151,6 +159,10 @@ class GroupCells:
         self.members[groups[other], places[other]] = one
         for of_both in (groups, places):
             of_both[one], of_both[other] = of_both[other], of_both[one]
+
+
+def _places(values: FloatArray, x: FloatArray) -> NDArray[np.int16]:
+    return np.searchsorted(values, x).astype(np.int16)
 
 
 def _coded(codes: IntArray) -> tuple[IntArray, IntArray]:

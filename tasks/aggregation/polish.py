@@ -1,4 +1,4 @@
-"""Polish: records are swapped between neighbouring groups as long as that lowers the NCP, or makes classes overlap.
+"""Polish: records are swapped between neighbouring groups where that lowers the NCP or makes classes overlap.
 
 Our own step. With an `overlap_weight` a swap also counts what it does to the people who are in one class
 only (Hu et al., 2026, eq. 12): it may widen two classes a little where both then contain whom one did.
@@ -151,6 +151,7 @@ class _Block:
             if not touched[both].any() and self._swapped(int(one[pair]), int(other[pair]), both):
                 touched[both] = True
         changed = np.flatnonzero(touched)
+        self.groups.price(changed)
         if self.rule.overlap_weight > 0 and len(changed):
             self.inside[changed] = self.groups.now_contained(changed)
         return len(changed) // 2
@@ -158,11 +159,12 @@ class _Block:
     def _pairs(self) -> tuple[IntArray, IntArray]:
         """Propose swaps: records that would save much in another group, and whom it would give for them."""
         groups, noise = self.groups, self.rule.noise
-        saving = groups.saved()[:, None] - groups.added()
+        saving = groups.saved()[:, None] - groups.added
         saving[np.arange(len(saving)), groups.group_of] = -np.inf
         stirred = saving + noise * self.draw.random(saving.shape)
-        best = np.argsort(-stirred, axis=None, kind="stable")[: -(-len(saving) // 3)]
-        one, there = np.divmod(best, len(groups))
+        target = stirred.argmax(axis=1)
+        one = np.argsort(-stirred[np.arange(len(stirred)), target], kind="stable")[: -(-len(saving) // 3)]
+        there = target[one]
         members = groups.members[there]
         back = saving[members, groups.group_of[one][:, None]] + noise * self.draw.random(members.shape)
         back[members < 0] = -np.inf
