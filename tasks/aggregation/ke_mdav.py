@@ -8,7 +8,7 @@ nearest records that mend it. O(m^2 / k) for a leaf of m.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -49,6 +49,22 @@ def planned_sizes(n_records: int, k: int, rule: LocalRule) -> list[int]:
     n_groups = max(min(n_groups, n_records // k), 1)
     small, larger = divmod(n_records, n_groups)
     return [small + 1] * larger + [small] * (n_groups - larger)
+
+
+def room_for_groups(constraints: Constraints, group_size: int, least_side: int) -> Constraints:
+    """Return what a partition has to keep so that groups of `group_size` fit into its leaves.
+
+    A side of a cut has at least `least_side` records. Of 16 records with p_max 0.8 at most 12 can be alike:
+    the sides keep 12 / 16, if all records together do.
+    """
+    tight = replace(
+        constraints,
+        k=max(constraints.k, least_side),
+        p_max=int(constraints.p_max * group_size + 1e-9) / group_size,
+    )
+    everyone = np.arange(len(constraints.columns[0].codes)) if constraints.columns else np.arange(0)
+    holds = replace(tight, k=1).group_holds(everyone) if len(everyone) else True
+    return tight if holds else replace(tight, p_max=constraints.p_max)
 
 
 def aggregate(
@@ -120,25 +136,31 @@ class _Leaf:
             else:
                 start, seed = seed, None
             group = self._nearest_valid(start, rest, size)
+            if group is None and self.rule.group_size is not None:
+                group = self._with_the_others_help(self._nearest(start, rest)[:size], grown)
             if group is None:
                 break
-            grown.append(group)
             taken = np.zeros(len(self.records), dtype=bool)
-            taken[group] = True
-            rest = rest[~taken[rest]]
+            for each in (group, *grown):
+                taken[each] = True
+            grown.append(group)
+            rest = np.flatnonzero(~taken)
             if len(grown) % 2 == 1:
                 seed = _farthest(self.points, rest, self.points[start])
         return grown, rest
 
     def _nearest_valid(self, start: int, rest: IntArray, size: int) -> IntArray | None:
         """Return the records of `rest` nearest to `start`, itself first, that make a valid group."""
-        distance = _squared(self.points, rest, self.points[start])
-        distance[rest == start] = -1.0
-        ordered = rest[np.argsort(distance, kind="stable")]
+        ordered = self._nearest(start, rest)
         if self._valid(ordered[:size]):
             return ordered[:size]
         found = mended(ordered[:size], ordered[size:], self.local, self.rule.max_sensitive_spread)
         return found[0] if found is not None and self._valid(found[0]) else None
+
+    def _nearest(self, start: int, rest: IntArray) -> IntArray:
+        distance = _squared(self.points, rest, self.points[start])
+        distance[rest == start] = -1.0
+        return rest[np.argsort(distance, kind="stable")]
 
     def _valid(self, group: IntArray) -> bool:
         bound = self.rule.max_sensitive_spread
@@ -149,7 +171,10 @@ class _Leaf:
     def _place(self, grown: list[IntArray], rest: IntArray) -> list[IntArray]:
         """Make what is left over a group of its own, or add each record to the nearest group it fits."""
         if self.rule.group_size is not None:
-            rest = self._mend_last(grown, rest)
+            centre = self.points[rest].mean(axis=0)
+            inner = rest[np.argsort(_squared(self.points, rest, centre), kind="stable")]
+            mended_rest = self._with_the_others_help(inner, grown)
+            rest = rest if mended_rest is None else mended_rest
         if self._valid(rest) and len(rest) <= max(self.rule.max_group_size, 2 * self.limits.k - 1):
             return [*grown, rest]
         groups = [group.tolist() for group in grown]
@@ -178,32 +203,47 @@ class _Leaf:
         arrays = [np.array(group) for group in groups]
         return self._absorb(arrays, np.array(stuck, dtype=np.int64)) if stuck else arrays
 
-    def _mend_last(self, grown: list[IntArray], rest: IntArray) -> IntArray:
-        """Swap the last records with those of the groups, nearest first, as long as the groups stay valid."""
-        if self._valid(rest) or len(rest) < self.limits.k:
-            return rest
-        group_of = np.full(len(self.records), -1)
-        for number, group in enumerate(grown):
-            group_of[group] = number
-        others = np.flatnonzero(group_of >= 0)
-        centre = self.points[rest].mean(axis=0)
-        near = others[np.argsort(_squared(self.points, others, centre), kind="stable")]
-        inner = rest[np.argsort(_squared(self.points, rest, centre), kind="stable")]
+    def _with_the_others_help(self, group: IntArray, grown: list[IntArray]) -> IntArray | None:
+        """Mend a group by swaps with the groups there are, nearest records first, while these stay valid.
+
+        The groups in `grown` are changed; None, and nothing is changed, where that does not mend it.
+        """
+        if self._valid(group):
+            return group
+        if len(group) < self.limits.k or not grown:
+            return None
+        changed = list(grown)
+        number_of = np.full(len(self.records), -1)
+        for number, members in enumerate(grown):
+            number_of[members] = number
+        others = np.flatnonzero(number_of >= 0)
+        near = others[np.argsort(_squared(self.points, others, self.points[group[0]]), kind="stable")]
+
+        refused: set[tuple[object, ...]] = set()
 
         def stays_valid(member: int, record: int) -> bool:
-            number = group_of[record]
-            if number < 0:
+            number = number_of[record]
+            # Two swaps of equal sensitive values do the same to a group.
+            kind = (int(number), self._values(member), self._values(record))
+            if number < 0 or kind in refused:
                 return False
-            group = grown[number]
-            changed = np.where(group == record, member, group)
-            if not self._valid(changed):
+            swapped = np.where(changed[number] == record, member, changed[number])
+            if not self._valid(swapped):
+                refused.add(kind)
                 return False
-            grown[number] = changed
-            group_of[record], group_of[member] = -1, number
+            changed[number] = swapped
+            number_of[record], number_of[member] = -1, number
+            refused.clear()
             return True
 
-        found = mended(inner, near, self.local, self.rule.max_sensitive_spread, stays_valid)
-        return np.flatnonzero(group_of < 0) if found is None else found[0]
+        found = mended(group, near, self.local, self.rule.max_sensitive_spread, stays_valid)
+        if found is None or not self._valid(found[0]):
+            return None
+        grown[:] = changed
+        return found[0]
+
+    def _values(self, record: int) -> tuple[float, ...]:
+        return tuple(float((c.codes if c.numbers is None else c.numbers)[record]) for c in self.columns)
 
     def _unlikeness(self, record: int, counts: list[IntArray], size: IntArray) -> FloatArray:
         """Total variation distance between a record's sensitive values and each group's, summed.

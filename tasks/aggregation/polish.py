@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tasks.aggregation.boxes import GroupCells
+from tasks.aggregation.ke_mdav import LocalRule, aggregate
 from tasks.partitioning.attributes import Attributes
 from tasks.partitioning.constraints import Constraints
 from tasks.partitioning.mondrian import SplitRule, partition
@@ -22,7 +23,8 @@ from tasks.types import FloatArray, IntArray, Progress, no_progress
 
 LEAST_GAIN = 1e-9
 IDLE_ROUNDS = 3
-MOST_FREED = 6
+MOST_CENTRES = 1_000
+MOST_FREED = 4
 """A swap that costs more than the weight of so many people is not asked how many it frees."""
 
 
@@ -39,7 +41,7 @@ class PolishRule:
     overlap_weight: float = 0.0
     block_size: int = 400
     sweeps: int = 2
-    rounds: int = 30
+    rounds: int = 10
     partners: int = 3
     noise: float = 0.02
     seed: int = 42
@@ -77,17 +79,16 @@ def polish(
 
 
 def _blocks(labels: IntArray, attributes: Attributes, rule: PolishRule, sweep: int) -> IntArray:
-    """Return the block of each group, (n_groups,): its neighbours by its centre, cut elsewhere each sweep."""
+    """Return the block of each group, (n_groups,): neighbours by their centres, drawn elsewhere each sweep."""
     kept = np.flatnonzero(labels >= 0)
     size = np.bincount(labels[kept])
-    points = attributes.points()
     centres = np.column_stack(
-        [np.bincount(labels[kept], weights=column[kept]) / np.maximum(size, 1) for column in points.T]
+        [np.bincount(labels[kept], weights=c[kept]) / np.maximum(size, 1) for c in attributes.points().T]
     )
-    most = max(round(rule.block_size / max(float(size.mean()), 1.0)), 2)
-    quantile = 0.5 if sweep % 2 == 0 else 0.35
-    split = SplitRule(stop_size=most, score="paper", alpha=1.0, quantiles=(quantile,))
-    return partition(centres, Constraints(1, 1.0, 0.0, 0.0, ()), split)
+    nothing = Constraints(1, 1.0, 0.0, 0.0, ())
+    coarse = partition(centres, nothing, SplitRule(stop_size=MOST_CENTRES, score="widest", quantiles=(0.5,)))
+    wanted = max(round(rule.block_size / max(float(size.mean()), 1.0) / (1 + sweep % 2 / 2)), 2)
+    return aggregate(centres, coarse, nothing, LocalRule(2 * wanted, group_size=wanted))
 
 
 def _containing(labels: IntArray, attributes: Attributes) -> IntArray:
