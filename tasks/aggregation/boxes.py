@@ -52,10 +52,11 @@ class GroupCells:
         self._low, self._high = np.empty((2, n_groups, p)), np.empty((2, n_groups, p))
         self._counts = np.zeros((n_groups, int(self._n_codes.sum())), dtype=np.int64)
         self._distinct = np.zeros((n_groups, len(self._n_codes)), dtype=np.int64)
+        self._within = np.zeros((p + len(self._n_codes), n_groups, len(group_of)), dtype=bool)
         self.cost = np.empty(n_groups)
         self.added = np.empty((len(group_of), n_groups))  # what a group's cost would gain with a record
         self.refresh(np.arange(n_groups))
-        self.price(np.arange(n_groups))
+        self.settle(np.arange(n_groups))
 
     def __len__(self) -> int:
         return len(self.size)
@@ -96,8 +97,13 @@ class GroupCells:
         alone = self._counts[groups[:, None], self._codes] == 1
         return np.asarray(self.cost[groups] - self.costs(Cells(low, high, self._distinct[groups] - alone)))
 
-    def price(self, groups: IntArray) -> None:
-        """Work out again what `groups` would cost with each record."""
+    def settle(self, groups: IntArray) -> None:
+        """Work out again what `groups` contain, and what they would cost with each record."""
+        n_numeric = self._low.shape[2]
+        for p in range(n_numeric):
+            self._within[p, groups] = self._in_interval(p, self._low[0, groups, p], self._high[0, groups, p])
+        for q, codes in enumerate(self._codes.T):
+            self._within[n_numeric + q, groups] = self._counts[groups][:, codes] > 0
         low = np.minimum(self._low[0, groups], self._least[:, None])
         high = np.maximum(self._high[0, groups], self._most[:, None])
         new = (self._counts[groups] == 0).T[self._codes].transpose(0, 2, 1)
@@ -120,30 +126,36 @@ class GroupCells:
             self._distinct[groups] + change,
         )
 
-    def present(self, groups: IntArray, out: IntArray, into: IntArray) -> BoolArray:
-        """Return which values `groups` have after such a swap, (N, w)."""
-        counts = self._counts[groups]
-        row = np.arange(len(groups))[:, None]
-        counts[row, self._codes[out]] -= 1
-        counts[row, self._codes[into]] += 1
-        return np.asarray(counts > 0)
+    def contained(self, groups: IntArray, out: IntArray, into: IntArray, cells: Cells) -> BoolArray:
+        """Tell which records lie in `cells`, those of `groups` after swapping `out` for `into`, (N, m).
 
-    def contained(self, cells: Cells, present: BoolArray) -> BoolArray:
-        """Tell which records lie in which of N cells, (N, m)."""
-        inside = np.ones((len(cells.low), len(self.group_of)), dtype=bool)
-        for p, values in enumerate(self._values):
-            # Places among the block's values are compared: short integers take a fraction of the time.
-            low, high = (np.searchsorted(values, ends[:, p]) for ends in (cells.low, cells.high))
-            inside &= low.astype(np.int16)[:, None] <= self._least_place[p]
-            inside &= self._most_place[p] <= high.astype(np.int16)[:, None]
-        for q in range(self._codes.shape[1]):
-            inside &= present[:, self._codes[:, q]]
+        Most swaps change one or two attributes: of the others, what lies in the group is known.
+        """
+        inside = np.ones((len(groups), len(self.group_of)), dtype=bool)
+        for p in range(cells.low.shape[1]):
+            within = self._within[p][groups]
+            low, high = cells.low[:, p], cells.high[:, p]
+            other = np.flatnonzero((low != self._low[0, groups, p]) | (high != self._high[0, groups, p]))
+            within[other] = self._in_interval(p, low[other], high[other])
+            inside &= within
+        for q, codes in enumerate(self._codes.T):
+            within = self._within[cells.low.shape[1] + q][groups]
+            gone, come = codes[out], codes[into]
+            left = np.flatnonzero((gone != come) & (self._counts[groups, gone] == 1))
+            within[left] &= codes != gone[left, None]
+            new = np.flatnonzero(self._counts[groups, come] == 0)
+            within[new] |= codes == come[new, None]
+            inside &= within
         return inside
 
-    def now_contained(self, groups: IntArray) -> BoolArray:
-        """Tell which records lie in the cells of `groups` as they are, (N, m)."""
-        cells = Cells(self._low[0, groups], self._high[0, groups], self._distinct[groups])
-        return self.contained(cells, self._counts[groups] > 0)
+    def now_contained(self) -> BoolArray:
+        """Tell which records lie in the cells of the groups as they are, (G, m)."""
+        return np.asarray(np.logical_and.reduce(self._within))
+
+    def _in_interval(self, p: int, low: FloatArray, high: FloatArray) -> BoolArray:
+        # Places among the block's values are compared: short integers take a fraction of the time.
+        first, last = (np.searchsorted(self._values[p], ends).astype(np.int16) for ends in (low, high))
+        return np.asarray((first[:, None] <= self._least_place[p]) & (self._most_place[p] <= last[:, None]))
 
     def has_equal(self, group: int) -> bool:
         """Tell whether another group has the cells of `group`: published, they would be one class."""

@@ -79,7 +79,7 @@ def polish(
 
 
 def _blocks(labels: IntArray, attributes: Attributes, rule: PolishRule, sweep: int) -> IntArray:
-    """Return the block of each group, (n_groups,): neighbours by their centres, drawn elsewhere each sweep."""
+    """Return the block of each group, (n_groups,): neighbours by their centres, others each sweep."""
     kept = np.flatnonzero(labels >= 0)
     size = np.bincount(labels[kept])
     centres = np.column_stack(
@@ -127,9 +127,8 @@ class _Block:
         self.records, self.constraints, self.rule, self.draw = records, constraints, rule, draw
         self.groups = GroupCells(attributes.take(records), group_of)
         self.valid = np.array([self._holds(group) for group in range(len(self.groups))])
-        if rule.overlap_weight > 0:
-            self.inside = self.groups.now_contained(np.arange(len(self.groups)))
-            self.elsewhere = n_classes[records] - self.inside.sum(axis=0)
+        self.inside = self.groups.now_contained()
+        self.elsewhere = n_classes[records] - self.inside.sum(axis=0)
 
     def improved(self) -> IntArray:
         """Return the group of each record when no more swaps are found, (m,)."""
@@ -152,9 +151,9 @@ class _Block:
             if not touched[both].any() and self._swapped(int(one[pair]), int(other[pair]), both):
                 touched[both] = True
         changed = np.flatnonzero(touched)
-        self.groups.price(changed)
-        if self.rule.overlap_weight > 0 and len(changed):
-            self.inside[changed] = self.groups.now_contained(changed)
+        if len(changed):
+            self.groups.settle(changed)
+            self.inside = self.groups.now_contained()
         return len(changed) // 2
 
     def _pairs(self) -> tuple[IntArray, IntArray]:
@@ -191,8 +190,7 @@ class _Block:
             change = np.zeros((len(near), len(now)), dtype=np.int8)
             for of_side, cell, out, into in ((here, cells[0], one, other), (there, cells[1], other, one)):
                 side = of_side[near]
-                present = groups.present(side, out[near], into[near])
-                change += groups.contained(cell.take(near), present)
+                change += groups.contained(side, out[near], into[near], cell.take(near))
                 change -= self.inside[side]
             alone = (now[None, :] + change == 1).sum(axis=1)
             gains[near] += weight * (int((now == 1).sum()) - alone)
