@@ -41,8 +41,8 @@ class PolishRule:
     overlap_weight: float = 0.0
     block_size: int = 400
     sweeps: int = 2
-    rounds: int = 10
-    partners: int = 3
+    rounds: int = 8
+    partners: int = 2
     noise: float = 0.02
     seed: int = 42
 

@@ -9,6 +9,8 @@ import numpy as np
 
 from tasks.types import FloatArray, IntArray, PreparedTable
 
+WIDE = 256
+
 
 @dataclass(frozen=True)
 class Attributes:
@@ -41,7 +43,8 @@ class Attributes:
         """Return (n, d) points whose squared distances grow with the NCP that two records together have.
 
         A number is its share of the span (missing: the median), a category one-hot, so that two values are
-        2 / |domain| apart, each by the square root of its weight.
+        2 / |domain| apart, each by the square root of its weight. A category of more than `WIDE` values,
+        where that is next to nothing, is one column, its place in the domain.
         """
         blocks = []
         for p, values in enumerate(self.numeric.T):
@@ -50,7 +53,11 @@ class Attributes:
             blocks.append(self.weight[p] ** 0.5 * known[:, None] / (self.span[p] or 1.0))
         for q, codes in enumerate(self.codes.T):
             apart = (2 * self.weight[self.numeric.shape[1] + q]) ** 0.5 / max(int(self.n_values[q]), 1)
-            blocks.append(apart * (codes[:, None] == np.arange(self.n_values[q])))
+            n_values = int(self.n_values[q])
+            if n_values > WIDE:
+                blocks.append(apart * codes[:, None] / n_values)
+            else:
+                blocks.append(apart * (codes[:, None] == np.arange(n_values)))
         return np.concatenate(blocks, axis=1)
 
     def take(self, records: IntArray) -> Attributes:
