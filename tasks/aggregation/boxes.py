@@ -154,7 +154,9 @@ class GroupCells:
 
     def _in_interval(self, p: int, low: FloatArray, high: FloatArray) -> BoolArray:
         # Places among the block's values are compared: short integers take a fraction of the time.
-        first, last = (np.searchsorted(self._values[p], ends).astype(np.int16) for ends in (low, high))
+        # Without a known number the whole range is published.
+        first = _places(self._values[p], np.where(low <= high, low, -np.inf))
+        last = _places(self._values[p], np.where(low <= high, high, np.inf))
         return np.asarray((first[:, None] <= self._least_place[p]) & (self._most_place[p] <= last[:, None]))
 
     def has_equal(self, group: int) -> bool:
@@ -173,8 +175,8 @@ class GroupCells:
             of_both[one], of_both[other] = of_both[other], of_both[one]
 
 
-def _places(values: FloatArray, x: FloatArray) -> NDArray[np.int16]:
-    return np.searchsorted(values, x).astype(np.int16)
+def _places(values: FloatArray, x: FloatArray) -> NDArray[np.signedinteger]:
+    return np.searchsorted(values, x).astype(np.int16 if len(values) < 2**15 else np.int64)
 
 
 def _coded(codes: IntArray) -> tuple[IntArray, IntArray]:

@@ -62,24 +62,37 @@ def polish(
     if rule.rounds < 1 or labels.max(initial=-1) < 1:
         return labels
     for sweep in range(rule.sweeps):
-        block_of = _blocks(labels, attributes, rule, sweep)
-        n_classes = _containing(labels, attributes) if rule.overlap_weight > 0 else np.zeros_like(labels)
-        kept = np.flatnonzero(labels >= 0)
-        of_record = block_of[labels[kept]]
-        order = kept[np.argsort(of_record, kind="stable")]
-        ends = np.cumsum(np.bincount(of_record))
-        for number, end in enumerate(ends.tolist()):
-            records = order[ends[number - 1] if number else 0 : end]
+        region_of, block_of = _blocks(labels, attributes, rule, sweep)
+        n_classes = np.zeros_like(labels)
+        if rule.overlap_weight > 0:
+            for records in _records_of(region_of, labels):
+                n_classes[records] = _containing(labels[records], attributes.take(records))
+        blocks = _records_of(block_of, labels)
+        for number, records in enumerate(blocks):
             draw = np.random.default_rng([rule.seed, sweep, number])
             names, group_of = np.unique(labels[records], return_inverse=True)
             block = _Block(attributes, constraints, rule, records, group_of.ravel(), n_classes, draw)
             labels[records] = names[block.improved()]
-            progress((sweep + (number + 1) / len(ends)) / rule.sweeps, f"sweep {sweep + 1} of {rule.sweeps}")
+            progress(
+                (sweep + (number + 1) / len(blocks)) / rule.sweeps, f"sweep {sweep + 1} of {rule.sweeps}"
+            )
     return labels
 
 
-def _blocks(labels: IntArray, attributes: Attributes, rule: PolishRule, sweep: int) -> IntArray:
-    """Return the block of each group, (n_groups,): neighbours by their centres, others each sweep."""
+def _records_of(part_of: IntArray, labels: IntArray) -> list[IntArray]:
+    """Return the records of each part, whose groups are those of `part_of` (n_groups,)."""
+    kept = np.flatnonzero(labels >= 0)
+    part = part_of[labels[kept]]
+    return np.split(kept[np.argsort(part, kind="stable")], np.cumsum(np.bincount(part))[:-1])
+
+
+def _blocks(
+    labels: IntArray, attributes: Attributes, rule: PolishRule, sweep: int
+) -> tuple[IntArray, IntArray]:
+    """Return the region and the block of each group, (n_groups,): neighbours by their centres.
+
+    A region has at most `MOST_CENTRES` groups; blocks lie inside regions, and are others each sweep.
+    """
     kept = np.flatnonzero(labels >= 0)
     size = np.bincount(labels[kept])
     centres = np.column_stack(
@@ -88,13 +101,12 @@ def _blocks(labels: IntArray, attributes: Attributes, rule: PolishRule, sweep: i
     nothing = Constraints(1, 1.0, 0.0, 0.0, ())
     coarse = partition(centres, nothing, SplitRule(stop_size=MOST_CENTRES, score="widest", quantiles=(0.5,)))
     wanted = max(round(rule.block_size / max(float(size.mean()), 1.0) / (1 + sweep % 2 / 2)), 2)
-    return aggregate(centres, coarse, nothing, LocalRule(2 * wanted, group_size=wanted))
+    return coarse, aggregate(centres, coarse, nothing, LocalRule(2 * wanted, group_size=wanted))
 
 
 def _containing(labels: IntArray, attributes: Attributes) -> IntArray:
-    """Return how many groups' cells contain each record, (n,)."""
-    kept = np.flatnonzero(labels >= 0)
-    order = kept[np.argsort(labels[kept], kind="stable")]
+    """Return how many of these groups' cells contain each record, (n,). O(n groups / 64)."""
+    order = np.argsort(labels, kind="stable")
     starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
     numbers = attributes.numeric
     low, high = (part.reduceat(numbers[order], starts, axis=0) for part in (np.fmin, np.fmax))
