@@ -15,7 +15,17 @@ from tasks.aggregation.parts import AGGREGATIONS
 from tasks.methods.base import BoundMethod, Method
 from tasks.methods.presets import PRESETS
 from tasks.partitioning.parts import PARTITIONS
-from tasks.parts import CommonParameters, Cut, Group, Parameters, Part, Recode, Represent, Setting
+from tasks.parts import (
+    CommonParameters,
+    Cut,
+    Group,
+    Parameters,
+    Part,
+    Recode,
+    Represent,
+    Setting,
+    SizeParameters,
+)
 from tasks.recoding.parts import RECODINGS
 from tasks.representation.parts import REPRESENTATIONS
 
@@ -74,7 +84,15 @@ def bound_method(policy: ReleasePolicy, where: str = "policy") -> BoundMethod:
             mend="Classes have at least k records: give at least 2k - 1.",
         )
     represent, cut, group, recode = chosen
-    setting = Setting(policy.roles, policy.privacy, policy.seed, max_group_size, grouped=group.name != "none")
+    k = policy.privacy.k
+    setting = Setting(
+        policy.roles,
+        policy.privacy,
+        policy.seed,
+        max_group_size,
+        parameters.size(k) if isinstance(parameters, SizeParameters) else k,
+        grouped=group.name != "none",
+    )
     return BoundMethod(
         name,
         (represent.name, cut.name, group.name, recode.name),
