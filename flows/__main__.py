@@ -124,6 +124,32 @@ def _reading(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     _json(command)
 
+    command = commands.add_parser("evaluate", help="lay methods side by side on one table")
+    command.add_argument("policy", type=Path, metavar="POLICY", help="the policy's YAML file")
+    command.add_argument("--methods", required=True, metavar="A,B,...", help="the methods, by name")
+    command.add_argument("--k", metavar="5,8,...", help="the least class sizes (default: the policy's k)")
+    command.add_argument(
+        "--seeds",
+        type=int,
+        default=5,
+        metavar="N",
+        help="runs of each, from the policy's seed on (default: 5)",
+    )
+    command.add_argument(
+        "--measures", metavar="A,B,...", help="of utility (default: all that take no seconds)"
+    )
+    command.add_argument("--input", type=Path, help="the table, where it is not the policy's own source")
+    command.add_argument("--period", help="such as 2026Q1; left out, it follows from the policy and the date")
+    command.add_argument(
+        "--out",
+        type=Path,
+        default=Path("evaluation"),
+        metavar="DIR",
+        help="a new folder (default: ./evaluation)",
+    )
+    command.add_argument("--jobs", type=int, metavar="N", help="worker processes (default: one a core)")
+    _json(command)
+
     command = commands.add_parser("methods", help="list the methods that a policy can name")
     command.add_argument("name", nargs="?", metavar="METHOD", help="show this method's parameters")
     _json(command)

@@ -262,6 +262,38 @@ def doctor(chosen: argparse.Namespace) -> int:
     return VerificationFailed.exit_code if wrong else 0
 
 
+def evaluate(chosen: argparse.Namespace) -> int:
+    """Lay methods side by side on one table; nothing is published, and no store is needed."""
+    from flows.evaluate import evaluate as evaluated
+    from flows.evaluate import raise_if_none_succeeded
+    from flows.evaluate_files import check_folder, document_of, write
+    from flows.evaluate_tables import show_evaluation
+    from flows.running import told
+
+    check_folder(chosen.out)
+    with told() as tell:
+        evaluation = evaluated(
+            chosen.policy,
+            methods=chosen.methods,
+            ks=chosen.k,
+            seeds=chosen.seeds,
+            measures=chosen.measures,
+            input_path=chosen.input,
+            period=chosen.period,
+            jobs=chosen.jobs,
+            tell=tell,
+        )
+        tell(1.0, "figures")
+        files = write(evaluation, chosen.out)
+    document = document_of(evaluation)
+    if chosen.json:
+        _write_json(document)
+    else:
+        show_evaluation(document, files)
+    raise_if_none_succeeded(evaluation)
+    return 0
+
+
 def methods(chosen: argparse.Namespace) -> int:
     """List the methods, or one method's parameters."""
     from flows.method_list import methods_document, show_methods
@@ -290,6 +322,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "reproduce": reproduce,
     "verify": verify,
     "doctor": doctor,
+    "evaluate": evaluate,
     "methods": methods,
 }
 

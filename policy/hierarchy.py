@@ -11,18 +11,25 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
 
 ROOT = "*"
 
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """The paths from each leaf to the root: `paths[i][0]` is a leaf, `paths[i][-1]` the root."""
+    """The paths from each leaf to the root: `paths[i][0]` is a leaf, `paths[i][-1]` the root.
+
+    `origin` names the file that it was read from, for messages; it is no part of the policy's document.
+    """
 
     paths: tuple[tuple[str, ...], ...]
+    origin: Annotated[str, Field(exclude=True)] = field(default="", compare=False)
 
     @property
     def leaves(self) -> tuple[str, ...]:
@@ -37,7 +44,8 @@ def read_csv_hierarchy(path: Path) -> Hierarchy:
     """
     with path.open(encoding="utf-8", newline="") as file:
         rows = [tuple(cell.strip() for cell in row) for row in csv.reader(file, delimiter=";") if row]
-    return checked([row if row[-1] == ROOT else (*row, ROOT) for row in rows])
+    found = checked([row if row[-1] == ROOT else (*row, ROOT) for row in rows])
+    return replace(found, origin=path.name)
 
 
 def from_tree(tree: object) -> Hierarchy:

@@ -13,11 +13,13 @@ import numpy as np
 from policy.model import ReleasePolicy
 from policy.period import periods_apart
 from release_store.records import EquivalenceClasses, PersonHashes, Release
+from tasks.aggregation.enforce import enforced
 from tasks.methods.base import BoundMethod
 from tasks.partitioning.constraints import constraints_of
 from tasks.preprocessing.prepare import prepare
 from tasks.repair.followers import Followers, followers_of
 from tasks.repair.merge import repair
+from tasks.representation.features import z_scored
 from tasks.risk.beside import beside
 from tasks.types import Partition, PreparedTable, Progress, Recoded, Representation, SourceTable
 
@@ -53,11 +55,18 @@ def groups_of(
     policy: ReleasePolicy,
     progress: Progress,
 ) -> Partition:
-    """Make the finer groups inside the leaves that will become classes."""
-    labels = method.aggregate(table, where, leaves.labels, constraints_of(table, policy.privacy), progress)
-    made = Partition(labels)
+    """Make the finer groups inside the leaves that will become classes.
+
+    Whatever made them, groups that break the policy's model are merged with near ones.
+    """
+    constraints = constraints_of(table, policy.privacy)
+    made = method.aggregate(table, where, leaves.labels, constraints, progress)
+    # Blocks that are embedded by themselves have no coordinates in common.
+    points = where.latent if where.blocks is None else z_scored(table)
+    labels, mended = enforced(points, made, constraints, method.max_group_size)
+    found = Partition(labels)
     over = int((np.bincount(labels[labels >= 0]) > method.max_group_size).sum())
-    notes = {**leaves.notes, "groups": made.n_groups, "groups_over_max_group_size": over}
+    notes = {**leaves.notes, **mended, "groups": found.n_groups, "groups_over_max_group_size": over}
     return Partition(labels, notes)
 
 

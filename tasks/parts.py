@@ -17,7 +17,7 @@ from typing import Annotated, Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from policy.model import Privacy, ReleasePolicy
+from policy.model import Privacy, ReleasePolicy, Roles
 from tasks.partitioning.constraints import Constraints
 from tasks.types import IntArray, Partition, PreparedTable, Progress, Recoded, Representation
 
@@ -31,7 +31,30 @@ class Parameters(BaseModel):
 class CommonParameters(Parameters):
     """What every method has: the size that classes are kept to where they can be; 3k if None."""
 
-    max_group_size: Annotated[int, Field(ge=2)] | None = None
+    max_group_size: Annotated[int | None, Field(ge=2)] = Field(
+        None, description="records a class has at most, where the model can be held with it; none: 3k"
+    )
+
+
+class NeighbourParameters(Parameters):
+    """How many neighbours a record has in the graph along which geodesic distances are taken."""
+
+    neighbours: Annotated[int, Field(ge=1, le=1000)] = Field(
+        10, description="neighbours of a record in the graph along which distances go"
+    )
+
+
+class BlockParameters(Parameters):
+    """Tables of more than `whole_up_to` records are cut into blocks of at most `block_size`, since the
+    method's cost grows with the square of their size.
+    """
+
+    whole_up_to: Annotated[int, Field(ge=2)] = Field(
+        20_000, description="records up to which a table is one block: the cost grows with their square"
+    )
+    block_size: Annotated[int, Field(ge=100)] = Field(
+        4_000, description="records of a block of a larger table, at most"
+    )
 
 
 class Represent(Protocol):
@@ -85,10 +108,11 @@ F = TypeVar("F")
 
 @dataclass(frozen=True)
 class Setting:
-    """What a part is bound to beside its own parameters: the policy's model and seed, the largest group, and
-    whether an aggregation follows, which makes groups of leaves.
+    """What a part is bound to beside its own parameters: the policy's roles, model and seed, the largest
+    group, and whether an aggregation follows, which makes groups of leaves.
     """
 
+    roles: Roles
     privacy: Privacy
     seed: int
     max_group_size: int

@@ -66,9 +66,13 @@ class PreparedTable:
 
 @dataclass(frozen=True)
 class Representation:
-    """Where records lie: `latent`, (n, r)."""
+    """Where records lie: `latent`, (n, r).
+
+    `blocks` (n,), where there are any, are those inside which distances go along a graph of neighbours.
+    """
 
     latent: FloatArray
+    blocks: IntArray | None = None
     notes: dict[str, Any] = field(default_factory=dict)
 
 

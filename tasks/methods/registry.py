@@ -74,7 +74,7 @@ def bound_method(policy: ReleasePolicy, where: str = "policy") -> BoundMethod:
             mend="Classes have at least k records: give at least 2k - 1.",
         )
     represent, cut, group, recode = chosen
-    setting = Setting(policy.privacy, policy.seed, max_group_size, grouped=group.name != "none")
+    setting = Setting(policy.roles, policy.privacy, policy.seed, max_group_size, grouped=group.name != "none")
     return BoundMethod(
         name,
         (represent.name, cut.name, group.name, recode.name),
@@ -153,7 +153,7 @@ def _known(name: str, known: Mapping[str, F], what: str, where: str) -> F:
         raise PolicyError(
             f"unknown {what} '{name}'{did_you_mean(name, known)}",
             where=where,
-            mend=f"Known: {', '.join(known)}.",
+            mend=f"Known {what}s: {', '.join(known)}.",
         )
     return known[name]
 

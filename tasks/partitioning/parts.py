@@ -7,10 +7,15 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from tasks.partitioning import curriculum, epsilon_ball, lhd
+from tasks.partitioning.blocks import blocks
 from tasks.partitioning.constraints import Constraints
+from tasks.partitioning.epsilon_ball import BallRule
+from tasks.partitioning.kmeans import apmca, sized
 from tasks.partitioning.mondrian import SplitRule, partition
-from tasks.parts import Cut, Parameters, Part, Setting, named
-from tasks.types import Partition, PreparedTable, Progress, Representation
+from tasks.parts import BlockParameters, Cut, Parameters, Part, Setting, named
+from tasks.representation.features import unit_ranges
+from tasks.types import FloatArray, IntArray, Partition, PreparedTable, Progress, Representation
 
 LEAF_FACTOR = 24
 
@@ -60,7 +65,122 @@ def _none(_chosen: Parameters, _setting: Setting) -> Cut:
     return cut
 
 
+def _blocks(chosen: BlockParameters, _setting: Setting) -> Cut:
+    def cut(
+        table: PreparedTable, where: Representation, constraints: Constraints, progress: Progress
+    ) -> Partition:
+        if where.blocks is not None:
+            return Partition(where.blocks)
+        # On one-hot features all columns are equally wide, and there are many.
+        labels, notes = blocks(
+            unit_ranges(table),
+            constraints,
+            whole_up_to=chosen.whole_up_to,
+            block_size=chosen.block_size,
+            progress=progress,
+        )
+        return Partition(labels, notes)
+
+    return cut
+
+
+class ClusterParameters(Parameters):
+    """How many coarse clusters k-means begins with."""
+
+    coarse: Annotated[int, Field(ge=1, le=1000)] = Field(16, description="clusters that k-means begins with")
+
+
+def _k_means(chosen: ClusterParameters, setting: Setting) -> Cut:
+    def cut(
+        _table: PreparedTable, where: Representation, constraints: Constraints, progress: Progress
+    ) -> Partition:
+        labels = apmca(
+            where.latent, constraints.k, coarse=chosen.coarse, seed=setting.seed, progress=progress
+        )
+        return Partition(labels)
+
+    return cut
+
+
+def _curriculum(_chosen: Parameters, setting: Setting) -> Cut:
+    def clusters(points: FloatArray, k: int, _seed: int) -> IntArray:
+        return sized(points, k)
+
+    def cut(
+        table: PreparedTable, where: Representation, constraints: Constraints, progress: Progress
+    ) -> Partition:
+        labels = curriculum.partition(
+            table, where.latent, constraints, cluster=clusters, seed=setting.seed, progress=progress
+        )
+        return Partition(labels)
+
+    return cut
+
+
+class BallParameters(Parameters):
+    """How near the records of a group are, in every attribute, and how many records are outliers."""
+
+    epsilon: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.25, description="greatest distance in a group, as a quantile of the distances of all pairs"
+    )
+    epsilons: dict[str, Annotated[float, Field(gt=0, le=1)]] = Field(
+        default={}, description="the same for single quasi-identifiers, by name"
+    )
+    few: Annotated[int | None, Field(ge=1)] = Field(
+        None, description="m: groups of at most so many records are outliers; none, or under it: k - 1"
+    )
+
+    def rule(self) -> BallRule:
+        """Return the rule that groups and outliers are told by."""
+        return BallRule(epsilon=self.epsilon, epsilons=self.epsilons, few=self.few)
+
+
+def _balls(chosen: BallParameters, setting: Setting) -> Cut:
+    def cut(
+        table: PreparedTable, _where: Representation, constraints: Constraints, progress: Progress
+    ) -> Partition:
+        labels = epsilon_ball.partition(
+            table, setting.roles, constraints, rule=chosen.rule(), seed=setting.seed, progress=progress
+        )
+        return Partition(labels)
+
+    return cut
+
+
+class LhdParameters(Parameters):
+    """How many of the nearest records are candidates at first."""
+
+    block: Annotated[int, Field(ge=1)] = Field(128, description="nearest records that are tried at first")
+
+
+def _lhd(chosen: LhdParameters, setting: Setting) -> Cut:
+    def cut(
+        table: PreparedTable, _where: Representation, constraints: Constraints, progress: Progress
+    ) -> Partition:
+        labels = lhd.partition(
+            table,
+            setting.roles,
+            constraints,
+            l=setting.privacy.l,
+            rule=lhd.LhdRule(block=chosen.block),
+            progress=progress,
+        )
+        return Partition(labels, {"suppressed_by_partition": int((labels < 0).sum())})
+
+    return cut
+
+
 PARTITIONS = named(
     Part("mondrian", "cuts that both sides can bear, best score first", MondrianParameters, _mondrian),
+    Part("blocks", "one leaf, or blocks of a large table", BlockParameters, _blocks),
+    Part("k-means", "clusters split while over 2k, merged while under k", ClusterParameters, _k_means),
+    Part("curriculum", "what is alike in runs, the rest in clusters of k to 2k - 1", Parameters, _curriculum),
+    Part(
+        "epsilon-balls",
+        "records near in every attribute; outliers to the nearest group",
+        BallParameters,
+        _balls,
+    ),
+    Part("lhd", "classes grown at least precision lost until l values are there", LhdParameters, _lhd),
     Part("none", "one group of all records", Parameters, _none),
 )

@@ -89,14 +89,13 @@ def covers_of(hierarchy: Hierarchy, given: tuple[str, ...]) -> Covers:
     """
     paths = {path[0]: path for path in hierarchy.paths}
     values = (*given, *(leaf for leaf in paths if leaf not in given))
-    height = max(len(path) for path in hierarchy.paths)
+    height = max(2, *(len(path) for path in hierarchy.paths))
     node = np.zeros((height, len(values)), dtype=np.int64)
     for level in range(height):
-        names: dict[tuple[int, str], int] = {}
+        nodes: dict[tuple[str, ...], int] = {}
         for v, value in enumerate(values):
             path = paths.get(value, (value, ROOT))
-            # A short branch: its last node under the root stands for the levels that it has not.
-            place = min(level, max(len(path) - 2, 0)) if level < height - 1 else height - 1
-            name = path[place] if level < height - 1 else ROOT
-            node[level, v] = names.setdefault((place, name), len(names))
+            # A node is told by all above it; on a short branch the leaf stands on the lower levels too.
+            above = path[max(level - (height - len(path)), 0) :]
+            node[level, v] = nodes.setdefault(above, len(nodes))
     return Covers(values, node, len(given))

@@ -4,9 +4,18 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
+from pydantic import Field
+
 from policy.model import ReleasePolicy
-from tasks.parts import Parameters, Part, Recode, Setting, named
+from tasks.partitioning.parts import BallParameters
+from tasks.parts import NeighbourParameters, Parameters, Part, Recode, Setting, named
+from tasks.recoding.adaptive import AdaptiveRule, adaptive
+from tasks.recoding.crowd import Bound
+from tasks.recoding.draws import seed_of
 from tasks.recoding.generalize import generalized_rows
+from tasks.recoding.quantized import QuantizedRule, quantized
 from tasks.recoding.replacement import centroids, medians
 from tasks.types import IntArray, PreparedTable, Recoded, Representation
 
@@ -29,11 +38,75 @@ def _centroid(_chosen: Parameters, _setting: Setting) -> Recode:
     return recode
 
 
-def _median(_chosen: Parameters, _setting: Setting) -> Recode:
+def _median(chosen: NeighbourParameters, _setting: Setting) -> Recode:
     def recode(
         table: PreparedTable, where: Representation, labels: IntArray, policy: ReleasePolicy, _seed: int
     ) -> Recoded:
-        return medians(table, where, labels, policy)
+        return medians(table, where, labels, policy, neighbours=chosen.neighbours)
+
+    return recode
+
+
+class AdaptiveParameters(Parameters):
+    """Majeed, Lee and Hwang, 2025, section 5.2; the threshold is 0.65 for two sensitive values, else 0.60."""
+
+    threshold: Annotated[float | None, Field(ge=0, le=1)] = Field(
+        None, description="diversity from which a cluster is diverse; none: 0.65 for two values, else 0.60"
+    )
+    dominance: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.5, description="share of a cluster from which a value is its pattern"
+    )
+    epsilon_kept: Annotated[float, Field(gt=0)] = Field(
+        0.5, description="of a number's noise, in clusters whose categories are kept"
+    )
+    epsilon_raised: Annotated[float, Field(gt=0)] = Field(0.3, description="the same in all others")
+    noise_on: Literal["record", "cluster"] = Field(
+        "record", description="noise on every record's number, or on the cluster's mean"
+    )
+
+
+def _adaptive(chosen: AdaptiveParameters, _setting: Setting) -> Recode:
+    rule = AdaptiveRule(**chosen.model_dump(include=set(AdaptiveParameters.model_fields)))
+
+    def recode(
+        table: PreparedTable, where: Representation, labels: IntArray, policy: ReleasePolicy, seed: int
+    ) -> Recoded:
+        return adaptive(table, where, labels, policy, seed_of(table, seed), rule=rule)
+
+    return recode
+
+
+class QuantizedParameters(BallParameters):
+    """Miche et al., 2016, sections 4.1 and 4.2: the ways to move an outlier and to stir a group."""
+
+    outliers: Literal["noise", "centroid", "member"] = Field(
+        "member", description="what an outlier gets where it lies outside its group (eq. 6, 7, 8)"
+    )
+    stir: Literal["flatten", "shuffle", "resample"] = Field(
+        "flatten", description="of a group's quasi-identifiers (eq. 9, 10); only `flatten` makes classes"
+    )
+    stir_sensitive: Literal["keep", "flatten", "shuffle", "resample"] = Field(
+        "keep", description="the same of its sensitive attributes; `flatten` is untrue, and blocked"
+    )
+    divergence: Annotated[float, Field(gt=0)] = Field(
+        0.1, description="greatest Kullback-Leibler divergence of noise and resampling, in nats"
+    )
+
+
+def _quantized(chosen: QuantizedParameters, setting: Setting) -> Recode:
+    rule = QuantizedRule(
+        outliers=chosen.outliers,
+        stir=chosen.stir,
+        sensitive=chosen.stir_sensitive,
+        bound=Bound(chosen.divergence),
+        balls=chosen.rule(),
+        balls_seed=setting.seed,
+    )
+
+    def recode(
+        table: PreparedTable, where: Representation, labels: IntArray, policy: ReleasePolicy, seed: int
+    ) -> Recoded:
+        return quantized(table, where, labels, policy, seed_of(table, seed), rule=rule)
 
     return recode
 
@@ -42,5 +115,7 @@ RECODINGS = named(
     Part("sets", "intervals and value sets that hold the group's values", Parameters, _generalized),
     Part("hierarchy", "intervals and sets closed up to the policy's hierarchies", Parameters, _generalized),
     Part("centroid", "means and most frequent categories in place of values", Parameters, _centroid),
-    Part("median", "the group's median record in place of all", Parameters, _median),
+    Part("median", "the group's median record in place of all", NeighbourParameters, _median),
+    Part("adaptive", "categories kept or raised a level, numbers with noise", AdaptiveParameters, _adaptive),
+    Part("quantized", "outliers moved into their group, groups stirred", QuantizedParameters, _quantized),
 )

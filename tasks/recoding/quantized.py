@@ -25,7 +25,7 @@ class QuantizedRule:
 
     `outliers` is what an outlier gets in an attribute that lies outside its group, `stir` what happens to the
     quasi-identifiers of a group, `sensitive` what happens to its sensitive attributes. `bound` is for
-    noise and resampling. `balls` is the rule by which the groups were made, under the same seed: it tells
+    noise and resampling. `balls` is the rule by which the groups were made, under `balls_seed`: it tells
     which records were outliers.
     """
 
@@ -34,6 +34,7 @@ class QuantizedRule:
     sensitive: Literal["keep"] | Stir = "keep"
     bound: Bound = field(default_factory=Bound)
     balls: BallRule = field(default_factory=BallRule)
+    balls_seed: int = 0
 
 
 def quantized(
@@ -59,7 +60,7 @@ def quantized(
     rule = rule or QuantizedRule()
     records = np.flatnonzero(labels >= 0)
     group = labels[records]
-    outside = outlying(table, policy.roles, policy.privacy.k, rule=rule.balls, seed=seed)[records]
+    outside = outlying(table, policy.roles, policy.privacy.k, rule=rule.balls, seed=rule.balls_seed)[records]
     core = _core(group, outside)
     cells: dict[str, np.ndarray] = {}
     n_moved: dict[str, int] = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from policy.model import ReleasePolicy
+from tasks.aggregation.centres import geodesic_medoids, medoids
 from tasks.recoding.base import as_published, rows_of, set_texts
 from tasks.recoding.generalize import counted
 from tasks.types import FloatArray, IntArray, PreparedTable, Recoded, Representation
@@ -32,15 +33,26 @@ def centroids(table: PreparedTable, labels: IntArray, policy: ReleasePolicy) -> 
     return rows_of(table, policy, kept, cells)
 
 
-def medians(table: PreparedTable, where: Representation, labels: IntArray, policy: ReleasePolicy) -> Recoded:
+def medians(
+    table: PreparedTable,
+    where: Representation,
+    labels: IntArray,
+    policy: ReleasePolicy,
+    *,
+    neighbours: int = 10,
+) -> Recoded:
     """Put the values of the group's median record, in the representation, in place of all.
 
-    A number that this record lacks is the mean of the group's known ones.
+    Distances go along the graph of `neighbours` where the representation has blocks, else straight. A number
+    that this record lacks is the mean of the group's known ones.
     """
     kept = np.flatnonzero(labels >= 0)
     group = labels[kept]
     n_groups = int(group.max(initial=-1)) + 1
-    chosen = medoids(where.latent, labels)
+    if where.blocks is None:
+        chosen = medoids(where.latent, labels)
+    else:
+        chosen = geodesic_medoids(where.latent, labels, where.blocks, neighbours=neighbours)
     cells: dict[str, np.ndarray] = {}
     for column, name in enumerate(table.numeric_names):
         mean = _means(table.numeric[kept, column], group, n_groups, _middle(policy, name))
@@ -49,24 +61,6 @@ def medians(table: PreparedTable, where: Representation, labels: IntArray, polic
     for column, name in enumerate(table.categorical_names):
         cells[name] = _single(table.domains[name])[table.codes[chosen, column]][group]
     return rows_of(table, policy, kept, cells)
-
-
-def medoids(points: FloatArray, labels: IntArray) -> IntArray:
-    """Return the record of each group with the least summed distance to the others, (n_groups,).
-
-    Ties: the first record. Cost: the sum over groups of size^2 times the dimensions.
-    """
-    kept = np.flatnonzero(labels >= 0)
-    order = kept[np.argsort(labels[kept], kind="stable")]
-    size = np.bincount(labels[kept])
-    found = np.empty(len(size), dtype=np.int64)
-    for number, records in enumerate(np.split(order, np.cumsum(size)[:-1])):
-        here = points[records]
-        total = np.zeros(len(records))
-        for other in here:
-            total += np.sqrt(((here - other) ** 2).sum(axis=1))
-        found[number] = records[int(np.argmin(total))]
-    return found
 
 
 def _means(values: FloatArray, group: IntArray, n_groups: int, default: float) -> FloatArray:

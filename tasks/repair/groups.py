@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from release_store.records import EquivalenceClasses
+from tasks.repair.closing import Closing
 from tasks.risk.space import Boxes, Space, boxes_of, counts_of, distinct_rows
-from tasks.types import BoolArray, IntArray, PreparedTable
+from tasks.types import BoolArray, IntArray
 
 
 @dataclass
@@ -25,7 +26,7 @@ class Groups:
     alive: BoolArray
     parent: IntArray
     members: list[IntArray]
-    domains: tuple[BoolArray, ...]  # of the space's values, those present in this table
+    close: Closing
 
     @property
     def living(self) -> IntArray:
@@ -45,24 +46,17 @@ class Groups:
         self.parent[self.parent == partner] = group
 
     def merged(self, group: int, partners: IntArray) -> Boxes:
-        """Return `group` with each of `partners`; a set that holds the table's whole domain is `*`."""
+        """Return `group` with each of `partners`, in the cells that they would be published with."""
         boxes, theirs = self.boxes, self.boxes.take(partners)
-        whole = theirs.whole | boxes.whole[group]
-        member = []
-        for i, marks in enumerate(theirs.member):
-            joined = marks | boxes.member[i][group]
-            domain = self.domains[i]
-            if domain.sum() > 1:
-                whole[:, i] |= joined[:, domain].all(axis=1)
-            joined[whole[:, i]] = True
-            member.append(joined)
-        return replace(
-            theirs,
-            low=np.minimum(theirs.low, boxes.low[group]),
-            high=np.maximum(theirs.high, boxes.high[group]),
-            member=tuple(member),
-            whole=whole,
-            present=tuple(p | boxes.present[i][group] for i, p in enumerate(theirs.present)),
+        return self.close(
+            replace(
+                theirs,
+                low=np.minimum(theirs.low, boxes.low[group]),
+                high=np.maximum(theirs.high, boxes.high[group]),
+                member=tuple(marks | boxes.member[i][group] for i, marks in enumerate(theirs.member)),
+                whole=theirs.whole | boxes.whole[group],
+                present=tuple(p | boxes.present[i][group] for i, p in enumerate(theirs.present)),
+            )
         )
 
     def join_equal(self) -> int:
@@ -81,7 +75,7 @@ def _columns(boxes: Boxes) -> tuple[NDArray[np.generic], ...]:
     return boxes.low, boxes.high, boxes.whole, *boxes.member, *boxes.present
 
 
-def groups_of(table: PreparedTable, labels: IntArray, classes: EquivalenceClasses, space: Space) -> Groups:
+def groups_of(labels: IntArray, classes: EquivalenceClasses, space: Space, close: Closing) -> Groups:
     """Return the groups of `labels` (n,), of which `classes` are the cells, in a space that holds them."""
     return Groups(
         boxes_of(classes, space),
@@ -90,7 +84,7 @@ def groups_of(table: PreparedTable, labels: IntArray, classes: EquivalenceClasse
         np.ones(classes.n_classes, dtype=bool),
         np.arange(classes.n_classes),
         _members(labels, classes.n_classes),
-        tuple(np.isin(values, table.domains.get(name, ())) for name, values in space.domains.items()),
+        close,
     )
 
 

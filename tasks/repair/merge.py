@@ -15,6 +15,7 @@ import numpy as np
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
 from tasks.recoding.generalize import generalized
+from tasks.repair.closing import closing_of
 from tasks.repair.followers import Followers
 from tasks.repair.groups import Groups, groups_of
 from tasks.repair.growing import Growing
@@ -63,7 +64,7 @@ def repair(
             followed, partition.labels, earlier, followers.earlier, space, attributes, policy.privacy.l
         )
     judge = Judge(history, points_of(table, space), columns, policy.privacy.l, followed)
-    groups = groups_of(table, partition.labels, classes, space)
+    groups = groups_of(partition.labels, classes, space, closing_of(policy, table, space))
     growing = None
     if policy.population == "cumulative":
         growing = Growing(earlier, space, policy, attributes, apart)

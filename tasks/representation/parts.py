@@ -2,32 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 from pydantic import Field
 
-from tasks.parts import Parameters, Part, Represent, Setting, named
+from tasks.partitioning.blocks import blocks
+from tasks.partitioning.constraints import constraints_of
+from tasks.parts import BlockParameters, NeighbourParameters, Parameters, Part, Represent, Setting, named
 from tasks.representation.autoencoder import encode
 from tasks.representation.features import Encoding, unit_ranges, z_scored
-from tasks.types import PreparedTable, Progress, Representation
+from tasks.representation.manifold import isomap, lle
+from tasks.types import FloatArray, PreparedTable, Progress, Representation
 
 
 class FeatureParameters(Parameters):
     """How features are made of the quasi-identifiers (Hu et al., 2026, section 4.3; one-hot is ours)."""
 
-    encoding: Encoding = "one-hot"
-    clip: Annotated[float, Field(ge=0, lt=0.5)] = 0.01
+    encoding: Encoding = Field(
+        "one-hot", description="of categories in the features (2.5 GB at most); `integer` is the paper's"
+    )
+    clip: Annotated[float, Field(ge=0, lt=0.5)] = Field(
+        0.01, description="share of each number's values that is clipped at either end, in the features"
+    )
 
 
 class AutoencoderParameters(FeatureParameters):
     """Defaults: Hu et al., 2026, Table 1 and section 5.2."""
 
-    latent_dimensions: Annotated[int, Field(ge=1, le=64)] = 3
-    hidden: Annotated[int, Field(ge=1, le=4096)] = 32
-    epochs: Annotated[int, Field(ge=1)] = 50
-    batch: Annotated[int, Field(ge=1)] = 128
-    learning_rate: Annotated[float, Field(gt=0)] = 1e-3
-    train_sample: Annotated[int, Field(ge=100)] = 100_000
+    latent_dimensions: Annotated[int, Field(ge=1, le=64)] = Field(3, description="r (Table 1)")
+    hidden: Annotated[int, Field(ge=1, le=4096)] = Field(32, description="width of the hidden layers")
+    epochs: Annotated[int, Field(ge=1)] = Field(50, description="of training (Table 1)")
+    batch: Annotated[int, Field(ge=1)] = Field(128, description="rows a step (section 5.2)")
+    learning_rate: Annotated[float, Field(gt=0)] = Field(1e-3, description="of Adam (section 5.2)")
+    train_sample: Annotated[int, Field(ge=100)] = Field(100_000, description="rows to train on at most")
+
+
+class ManifoldParameters(FeatureParameters, BlockParameters, NeighbourParameters):
+    """The graph of neighbours of the features, block by block."""
+
+
+class EmbeddingParameters(ManifoldParameters):
+    """An embedding of that graph."""
+
+    dimensions: Annotated[int, Field(ge=1, le=64)] = Field(6, description="of the embedding")
 
 
 def _autoencoder(chosen: AutoencoderParameters, setting: Setting) -> Represent:
@@ -43,7 +61,7 @@ def _autoencoder(chosen: AutoencoderParameters, setting: Setting) -> Represent:
             seed=setting.seed,
             progress=progress,
         )
-        return Representation(latent, {"reconstruction_loss": loss})
+        return Representation(latent, notes={"reconstruction_loss": loss})
 
     return represent
 
@@ -62,10 +80,58 @@ def _unit(_chosen: Parameters, _setting: Setting) -> Represent:
     return represent
 
 
+def _geodesic(chosen: ManifoldParameters, setting: Setting) -> Represent:
+    def represent(table: PreparedTable, progress: Progress) -> Representation:
+        return _in_blocks(table, chosen, setting, progress)
+
+    return represent
+
+
+def _embedding(embed: Callable[..., FloatArray]) -> Callable[[EmbeddingParameters, Setting], Represent]:
+    def bind(chosen: EmbeddingParameters, setting: Setting) -> Represent:
+        def represent(table: PreparedTable, progress: Progress) -> Representation:
+            found = _in_blocks(table, chosen, setting, progress)
+            latent = embed(
+                found.latent,
+                found.blocks,
+                dimensions=chosen.dimensions,
+                neighbours=chosen.neighbours,
+                seed=setting.seed,
+                progress=progress,
+            )
+            return Representation(latent, found.blocks, found.notes)
+
+        return represent
+
+    return bind
+
+
+def _in_blocks(
+    table: PreparedTable, chosen: ManifoldParameters, setting: Setting, progress: Progress
+) -> Representation:
+    features = z_scored(table, encoding=chosen.encoding, clip=chosen.clip)
+    found, notes = blocks(
+        unit_ranges(table),
+        constraints_of(table, setting.privacy),
+        whole_up_to=chosen.whole_up_to,
+        block_size=chosen.block_size,
+        progress=progress,
+    )
+    return Representation(features, found, notes)
+
+
 REPRESENTATIONS = named(
     Part(
         "autoencoder", "latent space of an autoencoder of the features", AutoencoderParameters, _autoencoder
     ),
     Part("original", "the features: z-scored numbers, encoded categories", FeatureParameters, _features),
+    Part(
+        "geodesic",
+        "the features, and blocks in which distances go along neighbours",
+        ManifoldParameters,
+        _geodesic,
+    ),
+    Part("isomap", "Isomap embedding of the features", EmbeddingParameters, _embedding(isomap)),
+    Part("lle", "locally linear embedding of the features", EmbeddingParameters, _embedding(lle)),
     Part("unit", "numbers and places of categories, each scaled to [0, 1]", Parameters, _unit),
 )

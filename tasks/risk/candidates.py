@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tasks.risk.bitsets import Words, packed
 from tasks.risk.cells import Cells
-from tasks.risk.nearest import nearest
+from tasks.risk.nearest import nearest, nearest_of_all
 from tasks.types import BoolArray, FloatArray, IntArray
 
 COLUMN_WORDS = 4_000_000
@@ -60,15 +60,22 @@ def find(numbers: FloatArray, codes: NDArray[np.int32], cells: Cells) -> Iterato
     nan and -1 are unknown and in every cell; so is any value of a domain without values. Cost: n times N / 64
     words for each joined table, and the pairs found.
     """
-    n, n_classes = len(numbers), len(cells)
-    if not (n and n_classes):
+    if not (len(numbers) and len(cells)):
         return
-    if not cells.all_true:
-        for found in find(numbers, codes, cells.certain()):
+    if cells.all_true:
+        yield from _containing(numbers, codes, cells)
+    elif cells.all_replaced:
+        for people, starts, classes in nearest_of_all(numbers, codes, cells.untrue()):
+            yield Found(people, starts, classes)
+    else:
+        for found in _containing(numbers, codes, cells.certain()):
             parts = nearest(found.people, found.starts, found.classes, numbers, codes, cells.untrue())
             for people, starts, classes in parts:
                 yield Found(people, starts, classes)
-        return
+
+
+def _containing(numbers: FloatArray, codes: NDArray[np.int32], cells: Cells) -> Iterator[Found]:
+    n, n_classes = len(numbers), len(cells)
     width = max(-(-n_classes // 64), 1)
     tables, coarse = [], []
     for column in range(numbers.shape[1]):

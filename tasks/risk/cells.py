@@ -58,6 +58,13 @@ class Cells:
         """Whether every cell contains its people."""
         return bool(np.isnan(self.scale).all() and not self.replaced.any())
 
+    @property
+    def all_replaced(self) -> bool:
+        """Whether there is a cell, and every one is a value put in place of others."""
+        return bool(len(self.scale) + len(self.replaced)) and bool(
+            not np.isnan(self.scale).any() and self.replaced.all()
+        )
+
     def with_number(self, column: int, values: FloatArray, scale: float) -> Cells:
         """Return the cells with `values` (N,) put in place of one attribute's numbers."""
         low, high, scales = self.low.copy(), self.high.copy(), self.scale.copy()

@@ -61,6 +61,32 @@ def nearest(
         first = last
 
 
+def nearest_of_all(
+    numbers: FloatArray, codes: NDArray[np.int32], cells: Replaced
+) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
+    """Yield the same where every class may be anybody's: all known cells were put in place of values.
+
+    Cost: people times classes times attributes.
+    """
+    n_classes = len(cells.values)
+    step = max(1, PAIRS // n_classes)
+    held = [np.ascontiguousarray(~member.T) for member in cells.member]
+    for first in range(0, len(numbers), step):
+        here = np.arange(first, min(first + step, len(numbers)))
+        far = np.zeros((len(here), n_classes))
+        for place, column in enumerate(cells.columns.tolist()):
+            apart = numbers[here, column][:, None] - cells.values[:, place]
+            apart /= cells.scale[place]
+            apart *= apart
+            far += np.where(np.isnan(apart), 0.0, apart) if np.isnan(apart).any() else apart
+        for other, column in zip(held, cells.sets.tolist(), strict=True):
+            mine = codes[here, column]
+            if len(other):
+                far += other[np.maximum(mine, 0)] & (mine >= 0)[:, None]
+        person, place_of = np.nonzero(far <= far.min(axis=1, keepdims=True) + CLOSE)
+        yield here, np.flatnonzero(np.diff(person, prepend=-1)), place_of
+
+
 def _distances(
     of: IntArray, classes: IntArray, numbers: FloatArray, codes: NDArray[np.int32], cells: Replaced
 ) -> FloatArray:
@@ -70,6 +96,8 @@ def _distances(
         apart = (numbers[of, column] - cells.values[classes, place]) / cells.scale[place]
         far += np.where(np.isnan(apart), 0.0, apart * apart)
     for member, column in zip(cells.member, cells.sets.tolist(), strict=True):
+        if not member.shape[1]:
+            continue
         mine = codes[of, column]
         far += (mine >= 0) & ~member[classes, np.maximum(mine, 0)]
     return far

@@ -56,14 +56,17 @@ def validate(table: SourceTable, policy: ReleasePolicy, last: LastRelease | None
     return results
 
 
-def raise_if_failed(results: Sequence[ExpectationResult], where: str) -> None:
-    """Raise ValidationFailed with the first findings and the number of the others, if there are any."""
+def raise_if_failed(results: Sequence[ExpectationResult], where: str, more_of_it: str = "") -> None:
+    """Raise ValidationFailed with the first findings, the number of the others, and what else is known of
+    them, if there are any.
+    """
     failed = [result for result in results if not result.passed]
     if not failed:
         return
     told = "; ".join(result.detail for result in failed[:MOST_FINDINGS])
     more = f"; and {len(failed) - MOST_FINDINGS} more" if len(failed) > MOST_FINDINGS else ""
-    raise ValidationFailed(told + more, where=where, mend=failed[0].mend)
+    beside = f" ({more_of_it})" if more_of_it else ""
+    raise ValidationFailed(told + more + beside, where=where, mend=failed[0].mend)
 
 
 def as_records(results: Sequence[ExpectationResult]) -> list[dict[str, Any]]:

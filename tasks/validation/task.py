@@ -7,6 +7,8 @@ from release_store.store import ReleaseStore
 from tasks.shielded import stage
 from tasks.types import SourceTable
 from tasks.validation.check import as_records, raise_if_failed, validate
+from tasks.validation.feasible import feasible
+from tasks.validation.hierarchies import lacking
 from tasks.validation.last import last_release
 
 
@@ -19,6 +21,7 @@ def validation(
     Raises ValidationFailed, which ends the run before any training.
     """
     results = validate(table, policy, last_release(store, policy.series))
+    results += feasible(table, policy)
     store.record_validation(
         series=policy.series,
         period=period,
@@ -29,5 +32,5 @@ def validation(
         results=as_records(results),
         actor=actor,
     )
-    raise_if_failed(results, table.origin)
+    raise_if_failed(results, table.origin, lacking(table, policy))
     return len(results)

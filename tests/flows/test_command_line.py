@@ -18,6 +18,7 @@ from front_desk import Desk
 from flows import settings
 from flows.__main__ import main, parser
 from flows.main import COMMANDS
+from tasks.methods.registry import methods, parameters_of
 
 ROOT = Path(__file__).resolve().parents[2]
 Capture = pytest.CaptureFixture[str]
@@ -142,19 +143,22 @@ def test_a_flipped_byte_is_found(published: Desk, capsys: Capture) -> None:
 def test_the_methods_are_listed_with_what_they_guarantee(capsys: Capture) -> None:
     assert main(["methods"]) == 0
     shown = capsys.readouterr().out
-    assert re.findall(r"^(\S+)  ", shown, re.M) == ["ae-lrhma", "mondrian"]
-    assert "parameters: leaf_size, max_group_size" in shown
+    assert re.findall(r"^(\S+)  ", shown, re.M) == list(methods())
+    assert "parts: unit, mondrian, none, sets" in shown
+    for method in methods().values():
+        assert f"parameters: {', '.join(parameters_of(method).model_fields)}" in shown
 
 
 def test_one_method_is_shown_with_its_defaults(capsys: Capture) -> None:
     assert main(["methods", "ae-lrhma"]) == 0
     shown = capsys.readouterr().out
-    assert "    epochs = 50\n" in shown
+    assert "    epochs = 50  (of training (Table 1))\n" in shown
     assert "mondrian  " not in shown
     assert main(["methods", "ae-lrhma", "--json"]) == 0
     (found,) = _document(capsys)["methods"]
-    assert set(found) == {"name", "summary", "source", "guarantees", "parameters"}
-    assert found["parameters"]["alpha"] == {"default": 0.7, "type": "<class 'float'>"}
+    assert set(found) == {"name", "summary", "source", "guarantees", "parts", "parameters"}
+    assert set(found["parameters"]["alpha"]) == {"default", "type", "meaning"}
+    assert (found["parameters"]["alpha"]["default"], found["parameters"]["alpha"]["type"]) == (0.7, "float")
 
 
 def test_an_empty_history_tells_what_to_do(desk: Desk, capsys: Capture) -> None:
@@ -229,7 +233,7 @@ class TestRunIsRefusedBeforePrefectStarts:
         assert desk.run(path, desk.table()) == 2
         assert _complaint(capsys) == [
             f"releasegate: {path}: method.name: unknown method 'mondrain' (did you mean 'mondrian'?)",
-            "  Known methods: ae-lrhma, mondrian.",
+            f"  Known methods: {', '.join(methods())}.",
         ]
 
     def test_with_an_unknown_parameter(self, desk: Desk, capsys: Capture) -> None:
@@ -246,7 +250,7 @@ def test_an_unknown_method_brings_the_nearest(capsys: Capture) -> None:
     assert main(["methods", "ae-lrmha"]) == 2
     assert _complaint(capsys) == [
         "releasegate: unknown method 'ae-lrmha' (did you mean 'ae-lrhma'?)",
-        "  Known methods: ae-lrhma, mondrian.",
+        f"  Known methods: {', '.join(methods())}.",
     ]
 
 

@@ -12,7 +12,7 @@ import yaml
 from policy.errors import PolicyError
 from policy.load import load_policy, parse_policy
 from policy.model import ReleasePolicy
-from tasks.methods.registry import bound_method
+from tasks.methods.registry import bound_method, methods, parameters_of
 
 FILE = Path("clinic.yaml")
 SEE = "See docs/policy.md for what is allowed."
@@ -135,13 +135,17 @@ LOW = "should be a valid number, unable to parse string as a number, found 'low'
         (
             f"{QI}.age.bound",
             "bounds",
-            "type, bounds, weight, moves, description",
+            "type, bounds, widths, weight, moves, description",
         ),
         ("roles.sensitive.disease.stabilty", "stability", "stability, type, values, description"),
         ("expectations.row", "rows", "rows, missing, missing_in, unique_key, sensitive_drift"),
         ("expectations.rows.mim", "min", "min, max, drift"),
         ("privacy.pmax", "p_max", "k, e, p_max, h_min, l"),
-        ("method.parameter", "parameters", "name, parameters, history_aware"),
+        (
+            "method.parameter",
+            "parameters",
+            "name, representation, partition, aggregation, recoding, parameters, history_aware",
+        ),
         (
             "gates.sadrr",
             "sadr",
@@ -171,8 +175,8 @@ def test_an_unknown_field_like_no_other_brings_no_guess() -> None:
     [
         ("city", "moves", "numeric", "type, values, hierarchy, weight, may_change, description"),
         ("city", "bounds", "numeric", "type, values, hierarchy, weight, may_change, description"),
-        ("age", "may_change", "categorical", "type, bounds, weight, moves, description"),
-        ("age", "values", "categorical", "type, bounds, weight, moves, description"),
+        ("age", "may_change", "categorical", "type, bounds, widths, weight, moves, description"),
+        ("age", "values", "categorical", "type, bounds, widths, weight, moves, description"),
     ],
 )
 def test_a_field_of_the_other_kind_of_quasi_identifier_is_told_as_that(
@@ -285,7 +289,7 @@ def test_a_value_that_is_not_allowed_brings_what_is(field: str, value: Any, find
             "give values or a hierarchy, not both: the hierarchy's leaves are the values",
         ),
         ("roles.kept", ["age"], "roles", "the column 'age' has two roles"),
-        ("roles.kept", ["age_min"], "roles", "two published columns would be called 'age_min'"),
+        ("roles.kept", ["age_min"], "", "two published columns would be called 'age_min'"),
         (f"{QI}.age.bounds", ["low", 1], f"{QI}.age.bounds.0", LOW),
         (
             "publication.formats",
@@ -405,14 +409,14 @@ def _bound_error(method: dict[str, Any]) -> str:
 def test_an_unknown_method_brings_the_nearest_and_all_others() -> None:
     assert _bound_error({"name": "ae-lrmha"}) == (
         "clinic.yaml: method.name: unknown method 'ae-lrmha' (did you mean 'ae-lrhma'?)\n"
-        "  Known methods: ae-lrhma, mondrian."
+        f"  Known methods: {', '.join(methods())}."
     )
 
 
 def test_an_unknown_parameter_brings_the_nearest_and_all_others() -> None:
     assert _bound_error({"name": "mondrian", "parameters": {"leafsize": 8}}) == (
         "clinic.yaml: method.parameters.leafsize: unknown parameter of mondrian (did you mean 'leaf_size'?)\n"
-        "  Allowed here: leaf_size, max_group_size."
+        f"  Allowed here: {', '.join(parameters_of(methods()['mondrian']).model_fields)}."
     )
 
 

@@ -182,3 +182,16 @@ def test_a_release_that_was_taken_out_of_the_history_is_missed(store: ReleaseSto
     with pytest.raises(VerificationFailed, match=f"the log tells of {release.release_id}"):
         store.earlier_classes("clinic")
     assert store.earlier_classes("other") == []
+
+
+def test_cells_in_place_of_values_are_kept_as_such(con: duckdb.DuckDBPyConnection) -> None:
+    classes = classes_of_two()
+    name, *_ = classes.intervals
+    category, *_ = classes.sets
+    replaced = dataclasses.replace(classes, replaced=frozenset({name, category}))
+    write_classes(con, "replaced", replaced)
+    found = read_classes(con, "replaced")
+    assert_same(found, replaced)
+    assert found.replaced == {name, category}
+    assert classes_digest(found) == classes_digest(replaced) != classes_digest(classes)
+    delete_classes(con, "replaced")

@@ -18,8 +18,10 @@ from hypothesis import strategies as st
 from policy.load import parse_policy
 from policy.model import Privacy, ReleasePolicy
 from release_store.records import EquivalenceClasses
+from tasks.composition import groups_of as made_groups
+from tasks.composition import leaves_of
 from tasks.methods.registry import bound_method
-from tasks.partitioning.constraints import Constraints, SensitiveColumn, constraints_of
+from tasks.partitioning.constraints import Constraints, SensitiveColumn
 from tasks.preprocessing.prepare import prepare
 from tasks.risk.evidence import Evidence
 from tasks.risk.published import read_classes
@@ -87,10 +89,9 @@ def prepared(policy: ReleasePolicy, rows: Rows) -> PreparedTable:
 def anonymized(table: PreparedTable, policy: ReleasePolicy) -> Partition:
     """What the policy's method makes of the table, before any repair."""
     method = bound_method(policy)
-    limits = constraints_of(table, policy.privacy)
     where = method.represent(table, no_progress)
-    leaves = method.partition(table, where, limits, no_progress)
-    return Partition(method.aggregate(table, where, leaves.labels, limits, no_progress))
+    leaves = leaves_of(table, where, method, policy, no_progress)
+    return made_groups(table, where, leaves, method, policy, no_progress)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,220 @@
+"""One run of an evaluation, in a worker process: a method at one k and seed, and what it is worth."""
+
+from __future__ import annotations
+
+import signal
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from policy.errors import ReleaseGateError
+from policy.model import ReleasePolicy
+from tasks.composition import groups_of, leaves_of
+from tasks.methods.registry import bound_method
+from tasks.preprocessing.prepare import prepare
+from tasks.risk.attackers import Knowledge, people_of
+from tasks.risk.disclosure import fitting
+from tasks.risk.evidence import CannotTell
+from tasks.risk.linkage import draws, expected_risk, over_draws, unique_match_rate
+from tasks.risk.models.classes import entropies, largest_shares, spreads
+from tasks.risk.space import space_of
+from tasks.risk.target import Target
+from tasks.types import FloatArray, IntArray, PreparedTable, SourceTable, no_progress
+from tasks.utility.latent_view import LatentView, latent_view
+from tasks.utility.loss import loss, loss_by_attribute
+from tasks.utility.measures import MEASURES
+from tasks.utility.released import Released, released
+
+WARM_UP_ROWS = 500
+SIZE_QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+
+Value = float | int | bool | None
+
+
+@dataclass(frozen=True)
+class Job:
+    """What one run is: the label that names the method, its policy with k and seed set, and what is asked."""
+
+    label: str
+    policy: ReleasePolicy
+    measures: tuple[str, ...]
+    look: bool  # at the latent space
+
+    @property
+    def k(self) -> int:
+        """The k of the run."""
+        return self.policy.privacy.k
+
+    @property
+    def seed(self) -> int:
+        """The seed of the run."""
+        return self.policy.seed
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of a job: figures by column (None: no meaning there), or the `finding` that ended it."""
+
+    label: str
+    k: int
+    seed: int
+    finding: str = ""
+    figures: dict[str, Value] = field(default_factory=dict)
+    sizes: tuple[float, ...] = ()  # SIZE_QUANTILES of the class sizes
+    latent: LatentView | None = None
+
+
+@dataclass(frozen=True)
+class Made:
+    """The rows that one run would publish, the groups that they are of, and where the records lie."""
+
+    records: IntArray
+    frame: pd.DataFrame
+    labels: IntArray
+    latent: FloatArray
+
+
+class _Worker:
+    """What a worker process keeps between runs."""
+
+    source: SourceTable
+    head: SourceTable
+    warm: set[str]
+
+
+def begin(source: SourceTable) -> None:
+    """Set a worker process up: the table is handed over once, and an interrupt is the parent's to answer."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    head = source.frame.head(WARM_UP_ROWS)
+    _Worker.source, _Worker.head = source, SourceTable(head, source.digest, source.origin)
+    _Worker.warm = set()
+
+
+def run(job: Job) -> Run:
+    """Carry one job out. An error becomes the run's finding, in names and counts only."""
+    if job.label not in _Worker.warm:
+        _warm_up(job)
+    try:
+        return measured(job, _Worker.source)
+    except ReleaseGateError as error:
+        return Run(
+            job.label, job.k, job.seed, f"{error.where}: {error.finding}" if error.where else error.finding
+        )
+    except Exception as error:  # its text may quote cells
+        return Run(job.label, job.k, job.seed, f"something unforeseen ({type(error).__name__})")
+
+
+def _warm_up(job: Job) -> None:
+    """Run on a few rows, so that what a method imports is no part of its time; what goes wrong is told
+    later.
+    """
+    _Worker.warm.add(job.label)
+    try:
+        made(prepare(_Worker.head, job.policy), job.policy)
+    except Exception:
+        return
+
+
+def measured(job: Job, source: SourceTable) -> Run:
+    """Run the method on the table and take every figure of its published rows."""
+    table = prepare(source, job.policy)
+    wall, cpu = time.perf_counter(), time.process_time()
+    rows = made(table, job.policy)
+    seconds = {"seconds": time.perf_counter() - wall, "cpu_seconds": time.process_time() - cpu}
+    seen = released(rows.frame, rows.records, rows.labels, table, job.policy)
+    figures: dict[str, Value] = {**_classes(seen), **_losses(seen), **_risks(seen), **_holds(seen)}
+    for name in job.measures:
+        figures |= MEASURES[name].take(seen)
+    sizes = np.quantile(seen.classes.size, SIZE_QUANTILES).tolist() if seen.classes.n_classes else []
+    view = latent_view(rows.latent, rows.labels, job.k) if job.look else None
+    return Run(job.label, job.k, job.seed, "", {**figures, **seconds}, tuple(sizes), view)
+
+
+def made(table: PreparedTable, policy: ReleasePolicy) -> Made:
+    """Run the method's stages, beside no earlier release."""
+    method = bound_method(policy)
+    where = method.represent(table, no_progress)
+    leaves = leaves_of(table, where, method, policy, no_progress)
+    groups = groups_of(table, where, leaves, method, policy, no_progress)
+    rows = method.recode(table, where, groups.labels, policy, method.seed)
+    return Made(rows.records, rows.frame, groups.labels, where.latent)
+
+
+def _classes(seen: Released) -> dict[str, Value]:
+    size = seen.classes.size
+    return {
+        "classes": len(size),
+        "suppressed": seen.n_suppressed,
+        "size_min": int(size.min()) if len(size) else None,
+        "size_median": float(np.median(size)) if len(size) else None,
+        "size_mean": float(size.mean()) if len(size) else None,
+        "size_max": int(size.max()) if len(size) else None,
+    }
+
+
+def _losses(seen: Released) -> dict[str, Value]:
+    """Return NCP, and that of each quasi-identifier; None where values were put in place of others.
+
+    `loss` is what the gate `ncp` looks at: where values were put in place of others, how far they moved.
+    """
+    classes, policy = seen.classes, seen.policy
+    noised = {name: (values, np.ones(len(values), dtype=np.int64)) for name, values in seen.noised.items()}
+    lost = loss_by_attribute(classes, seen.table, policy, noised)
+    if not seen.n_published:
+        lost = dict.fromkeys(lost, 1.0)
+    whole = loss(lost, policy)
+    by_name = {f"ncp:{name}": None if name in seen.untrue else value for name, value in lost.items()}
+    return {"ncp": whole if seen.all_true else None, "loss": whole, **by_name}
+
+
+def _risks(seen: Released) -> dict[str, Value]:
+    """Return ERR and UMR by share of the source that an attacker holds, and SADR at the largest; means of
+    draws.
+    """
+    linkage, table = seen.policy.linkage, seen.table
+    space = space_of([seen.classes], table)
+    people = people_of(table, space, seen.classes)
+    everything = Knowledge(tuple(range(people.numbers.shape[1])), tuple(range(people.codes.shape[1])))
+    target = Target(seen.classes, space, people, lambda: _counted(seen), list(seen.noised))
+    found = fitting(target, people, people, everything)
+    figures: dict[str, Value] = {}
+    for ext_frac in linkage.ext_frac:
+        tables = draws(table.n_records, ext_frac, linkage.seeds)
+        figures[f"err_{ext_frac:g}"] = expected_risk(found.links, tables).mean
+        figures[f"umr_{ext_frac:g}"] = unique_match_rate(found.links, tables).mean
+    tables = draws(table.n_records, max(linkage.ext_frac), linkage.seeds)
+    shares = [np.nan_to_num(guess.share, nan=0.0) for guess in found.guesses.values()]
+    figures["sadr"] = max(over_draws([float(share[rows].mean()) for rows in tables]).mean for share in shares)
+    return figures
+
+
+def _counted(seen: Released) -> pd.DataFrame:
+    """Return how many published rows of each class have which values together, as `read_rows` does."""
+    columns: dict[str, Any] = {"class_number": seen.class_of}
+    columns |= {f"value_{i}": codes for i, codes in enumerate(seen.values.values())}
+    columns |= {f"noised_{i}": values for i, values in enumerate(seen.noised.values())}
+    return pd.DataFrame(columns).value_counts(sort=False).reset_index(name="rows")
+
+
+def _holds(seen: Released) -> dict[str, Value]:
+    """Return whether every class satisfies each part of the policy's model; a release without a class does
+    not.
+    """
+    classes, privacy = seen.classes, seen.policy.privacy
+    any_class = classes.n_classes > 0
+    names = list(seen.policy.roles.sensitive)
+    try:
+        e_holds = all(bool((spreads(classes, n, seen.policy) >= privacy.e).all()) for n in names)
+    except CannotTell:
+        e_holds = False
+    return {
+        "k_holds": any_class and bool((classes.size >= privacy.k).all()),
+        "e_holds": any_class and e_holds,
+        "p_max_holds": any_class
+        and all(bool((largest_shares(classes, n) <= privacy.p_max + 1e-9).all()) for n in names),
+        "h_min_holds": any_class
+        and all(bool((entropies(classes, n) >= privacy.h_min - 1e-12).all()) for n in names),
+    }

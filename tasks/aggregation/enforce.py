@@ -1,0 +1,182 @@
+"""Merge groups that break the model with near ones, whatever method made them.
+
+A method that knows only k, or nothing, meets the whole model by this. O(n) for the counts, O(g log g) a
+round for the tree of g groups, and a few array operations over at most 4,096 neighbours of a failing group
+at each merge. A round merges every group that still fails.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tasks.partitioning.constraints import Constraints
+from tasks.types import BoolArray, FloatArray, IntArray
+
+NEIGHBOURS = 64
+MOST_NEIGHBOURS = 4096
+CHUNK_GROUPS = 10_000
+
+
+def enforced(
+    points: FloatArray, labels: IntArray, constraints: Constraints, max_group_size: int
+) -> tuple[IntArray, dict[str, Any]]:
+    """Return labels (n,) of groups that satisfy `constraints`, and notes of what was merged.
+
+    A group of `points` (n, d) that breaks the model is merged with one of the 4,096 groups of nearest
+    centroids: the nearest with which it holds and has at most `max_group_size` records, else the nearest with
+    which it holds, else the nearest; and again until every group holds. Where the records with a label do not
+    hold all together, no grouping can, and they are one group. -1 stays -1. Where nothing fails, `labels`
+    are returned as they are.
+    """
+    kept = np.flatnonzero(labels >= 0)
+    names, group = np.unique(labels[kept], return_inverse=True)
+    groups = _Groups(points[kept], kept, group, len(names), constraints)
+    left = np.arange(len(names))
+    failing = left[~groups.holds(left)]
+    if not len(failing):
+        return labels, _notes(len(names), groups.size, 0, max_group_size)
+    if not constraints.group_holds(kept):
+        # No grouping can hold: in some part a value's share is no smaller than in the whole, and in some
+        # part the entropy is no greater; no part has more values or a wider range.
+        whole = np.where(labels >= 0, 0, -1).astype(np.int64)
+        return whole, _notes(len(names), np.array([len(kept)]), 1, max_group_size)
+    while len(failing) and len(left) > 1:
+        groups.merge_round(left, failing, max_group_size)
+        left = np.unique(groups.root)
+        failing = left[~groups.holds(left)]
+    merged = np.full(len(labels), -1, dtype=np.int64)
+    merged[kept] = np.searchsorted(left, groups.root)[group]
+    return merged, _notes(len(names), groups.size[left], len(failing), max_group_size)
+
+
+def _notes(n_before: int, sizes: IntArray, n_failing: int, max_group_size: int) -> dict[str, Any]:
+    return {
+        "merged_for_the_model": n_before - len(sizes),
+        "groups_that_break_the_model": n_failing,
+        "groups_over_max_group_size": int((sizes > max_group_size).sum()),
+    }
+
+
+class _Groups:
+    """What the model and the distances need to know of g groups, while they are merged.
+
+    `root` (g,) is the group that each has become part of, directly after every round; the arrays
+    are right at the roots.
+    """
+
+    def __init__(
+        self, points: FloatArray, records: IntArray, group: IntArray, n_groups: int, limits: Constraints
+    ) -> None:
+        self.root = np.arange(n_groups)
+        self.size = np.bincount(group, minlength=n_groups)
+        self._limits = limits
+        self._sums = np.column_stack(
+            [np.zeros(n_groups), *(np.bincount(group, x, minlength=n_groups) for x in points.T)]
+        )
+        self._counts: list[IntArray] = []
+        self._ranges: list[tuple[FloatArray, FloatArray] | None] = []
+        order = np.argsort(group, kind="stable")
+        starts = np.cumsum(self.size) - self.size
+        for column in limits.columns:
+            flat = group * column.n_values + column.codes[records]
+            count = np.bincount(flat, minlength=n_groups * column.n_values)
+            self._counts.append(count.reshape(n_groups, column.n_values))
+            if column.numbers is None or not n_groups:
+                self._ranges.append(None)
+            else:
+                numbers = column.numbers[records][order]
+                self._ranges.append((np.fmin.reduceat(numbers, starts), np.fmax.reduceat(numbers, starts)))
+
+    def holds(self, groups: IntArray) -> BoolArray:
+        """Tell for each of `groups` whether it satisfies the model."""
+        return self._hold(groups, None)
+
+    def merge_round(self, left: IntArray, failing: IntArray, max_group_size: int) -> None:
+        """Merge each failing group with neighbours until it holds or has taken them all.
+
+        `left` are all groups; distances are those between the centroids at the start of the round.
+        """
+        near = _Neighbours(left, self._sums[left] / self.size[left, None])
+        merged: set[int] = set()
+        for first in range(0, len(failing), CHUNK_GROUPS):
+            part = failing[first : first + CHUNK_GROUPS]
+            for group, candidates in zip(part.tolist(), near.of(part, NEIGHBOURS), strict=True):
+                own = int(self._found(np.array([group]))[0])
+                if own not in merged or not self.holds(np.array([own]))[0]:
+                    merged.add(self._merge_until_it_holds(own, group, candidates, near, max_group_size))
+        self.root = self._found(self.root)
+
+    def _merge_until_it_holds(
+        self, own: int, group: int, candidates: IntArray, near: _Neighbours, max_group_size: int
+    ) -> int:
+        """Return what the group `own` has become part of; `candidates` are the neighbours of `group`."""
+        while True:
+            others = self._found(candidates)
+            others = others[others != own]
+            good = self._hold(others, own)
+            fits = good & (self.size[others] + self.size[own] <= max_group_size)
+            if not fits.any() and len(candidates) <= min(MOST_NEIGHBOURS, near.n_others):
+                candidates = near.of(np.array([group]), MOST_NEIGHBOURS)[0]
+                continue
+            if not len(others):
+                return own
+            choice = fits if fits.any() else good
+            own = self._merge(own, int(others[int(choice.argmax())]))
+            if choice.any():
+                return own
+
+    def _hold(self, groups: IntArray, beside: int | None) -> BoolArray:
+        """Tell whether each of `groups`, or each together with the group `beside`, satisfies the model."""
+        size = self.size[groups] + (0 if beside is None else self.size[beside])
+        holds = np.asarray(size >= self._limits.k)
+        for column, counts, ranges in zip(self._limits.columns, self._counts, self._ranges, strict=True):
+            count = counts[groups]
+            low, high = (None, None) if ranges is None else (ranges[0][groups], ranges[1][groups])
+            if beside is not None:
+                count = count + counts[beside]
+                if low is not None and high is not None and ranges is not None:
+                    low, high = np.fmin(low, ranges[0][beside]), np.fmax(high, ranges[1][beside])
+            holds &= self._limits.column_holds(column, count, low, high)
+        return holds
+
+    def _merge(self, one: int, other: int) -> int:
+        kept, gone = min(one, other), max(one, other)
+        self.root[gone] = kept
+        self.size[kept] += self.size[gone]
+        self._sums[kept] += self._sums[gone]
+        for counts, ranges in zip(self._counts, self._ranges, strict=True):
+            counts[kept] += counts[gone]
+            if ranges is not None:
+                ranges[0][kept] = np.fmin(ranges[0][kept], ranges[0][gone])
+                ranges[1][kept] = np.fmax(ranges[1][kept], ranges[1][gone])
+        return kept
+
+    def _found(self, groups: IntArray) -> IntArray:
+        found = self.root[groups]
+        while (found != self.root[found]).any():
+            found = self.root[found]
+        return np.asarray(found)
+
+
+class _Neighbours:
+    """The groups around each of the groups `left` (g,), by their centroids (g, d)."""
+
+    def __init__(self, left: IntArray, centroids: FloatArray) -> None:
+        from scipy.spatial import cKDTree
+
+        self.n_others = len(left) - 1
+        self._left = left
+        self._centroids = centroids
+        self._tree = cKDTree(centroids)
+
+    def of(self, groups: IntArray, most: int) -> IntArray:
+        """Return the `most` nearest groups of each, nearest first, of equally near the least number first.
+
+        The group itself is one more of them; where more than `most` lie at one place it may be missing.
+        """
+        n_near = min(most, self.n_others) + 1
+        distance, place = self._tree.query(self._centroids[np.searchsorted(self._left, groups)], k=n_near)
+        order = np.lexsort((place, distance), axis=1)
+        return np.asarray(self._left[np.take_along_axis(place, order, axis=1)])

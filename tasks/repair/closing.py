@@ -1,0 +1,52 @@
+"""Merged cells as they will be published: a set that has all of the table's values is `*`; with
+`recoding: hierarchy`, cells are closed up to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from policy.model import ReleasePolicy
+from tasks.recoding.hierarchy import covering_intervals, covers_of
+from tasks.risk.space import Boxes, Space
+from tasks.types import BoolArray, PreparedTable
+
+Closing = Callable[[Boxes], Boxes]
+
+
+def closing_of(policy: ReleasePolicy, table: PreparedTable, space: Space) -> Closing:
+    """Return what turns the joined cells of groups into those that they are published with."""
+    present = [np.isin(values, table.domains.get(name, ())) for name, values in space.domains.items()]
+    closed = policy.method.recoding == "hierarchy"
+    widths = {
+        column: policy.roles.numeric[name]
+        for column, name in enumerate(space.numeric)
+        if closed and name in policy.roles.numeric and policy.roles.numeric[name].widths
+    }
+    covers = {}
+    for column, (name, domain) in enumerate(space.domains.items()):
+        qi = policy.roles.categorical.get(name)
+        if closed and qi is not None and qi.hierarchy is not None:
+            covers[column] = covers_of(qi.hierarchy, domain)
+
+    def close(boxes: Boxes) -> Boxes:
+        low, high = boxes.low.copy(), boxes.high.copy()
+        for column, qi in widths.items():
+            both = covering_intervals(np.column_stack([low[:, column], high[:, column]]), qi)
+            low[:, column], high[:, column] = both.T
+        whole, member = boxes.whole.copy(), list[BoolArray]()
+        for column, joined in enumerate(boxes.member):
+            marks = joined
+            if column in covers:
+                found, root = covers[column].closed(covers[column].among_all(joined))
+                marks = found[:, : joined.shape[1]]
+                whole[:, column] |= root
+            elif present[column].sum() > 1:
+                whole[:, column] |= joined[:, present[column]].all(axis=1)
+            member.append(marks | whole[:, column, None])
+        return replace(boxes, low=low, high=high, member=tuple(member), whole=whole)
+
+    return close

@@ -1,0 +1,51 @@
+"""Whether the whole table can hold the policy's model: where it cannot, no method can.
+
+Counts of values of a part are those of the whole at most, and the share of the most frequent value, or the
+entropy, of some part is no better than that of the whole.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from policy.model import ReleasePolicy
+from tasks.partitioning.constraints import entropy
+from tasks.types import IntArray, SourceTable
+from tasks.validation.check import ExpectationResult
+
+NAME = "expect_table_to_hold_the_model"
+
+
+def feasible(table: SourceTable, policy: ReleasePolicy) -> list[ExpectationResult]:
+    """Return a result for k and one for each sensitive attribute; a missing value is one of its own. O(n)."""
+    rows, privacy = len(table.frame), policy.privacy
+    found = [
+        _result(
+            None,
+            rows,
+            f"the table of {rows} rows has fewer than privacy.k ({privacy.k})" if rows < privacy.k else "",
+            "Give more rows, or lower privacy.k.",
+        )
+    ]
+    for name, attribute in policy.roles.sensitive.items():
+        column = table.frame[name]
+        counts: IntArray = column.value_counts(dropna=False).to_numpy().astype(np.int64)
+        said = ""
+        if attribute.type == "numeric" and column.dtype.kind == "f":
+            known = column.dropna()
+            span = float(known.max() - known.min()) if len(known) else 0.0
+            if span < privacy.e:
+                said = f"'{name}' ranges over less than privacy.e ({privacy.e:g})"
+        elif len(counts) < privacy.e:
+            said = f"'{name}' has {len(counts)} distinct values, fewer than privacy.e ({privacy.e:g})"
+        if not said and len(counts) and counts.max() > privacy.p_max * rows + 1e-9:
+            share = counts.max() / rows
+            said = f"the most frequent value of '{name}' is {share:.1%} of the rows, over privacy.p_max"
+        if not said and len(counts) and entropy(counts) < privacy.h_min - 1e-12:
+            said = f"'{name}' has an entropy of {float(entropy(counts)):.3f}, under privacy.h_min"
+        found.append(_result(name, rows, said, "No class can hold it: mend the input, or privacy."))
+    return found
+
+
+def _result(column: str | None, rows: int, said: str, mend: str) -> ExpectationResult:
+    return ExpectationResult(NAME, column, not said, None, rows, said, mend if said else "")

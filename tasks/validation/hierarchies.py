@@ -1,0 +1,28 @@
+"""Which values a hierarchy lacks: one that is frequent enough to be published is named, others counted."""
+
+from __future__ import annotations
+
+from policy.model import ReleasePolicy
+from tasks.types import SourceTable
+
+
+def lacking(table: SourceTable, policy: ReleasePolicy) -> str:
+    """Say what each hierarchy lacks, and in which file; an empty text where nothing is. O(n) a column.
+
+    A value is named where at least k rows have it; one that fewer people have could tell who they are.
+    """
+    told = []
+    for name, qi in policy.roles.categorical.items():
+        if qi.hierarchy is None:
+            continue
+        counts = table.frame[name].value_counts()
+        outside = counts[~counts.index.isin(set(qi.hierarchy.leaves))]
+        if not len(outside):
+            continue
+        where = f"the hierarchy {qi.hierarchy.origin or f'of {name!r}'}"
+        frequent = [repr(str(value)) for value in outside.index[outside >= policy.privacy.k]]
+        named = ", ".join(sorted(frequent)[:3]) or f"values with under {policy.privacy.k} rows each"
+        rare = len(outside) - min(len(frequent), 3)
+        more = f" and {rare} more" if frequent and rare else ""
+        told.append(f"{where} lacks {named}{more}")
+    return "; ".join(told)

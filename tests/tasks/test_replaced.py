@@ -1,0 +1,219 @@
+"""Values put in place of others: by hand, linked with the nearest, and never taken for true."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small import MIXED, TWO_SENSITIVE, mixed_rows, prepared, published, small_policy
+
+from policy.errors import PolicyError
+from release_store.records import Verdict
+from tasks.aggregation.centres import medoids
+from tasks.methods.registry import bound_method
+from tasks.recoding.replacement import centroids, medians
+from tasks.risk.cells import written_cells
+from tasks.risk.gate import GATES, assess
+from tasks.risk.linkage import link
+from tasks.risk.measured import NEAREST
+from tasks.risk.space import boxes_of, space_of
+from tasks.types import Representation
+from tasks.utility.moved import categories_moved, numbers_moved
+
+CENTROID = {"name": "mondrian", "recoding": "centroid"}
+ROWS = [(20, "a", "flu"), (21, "a", "hiv"), (26, "b", "flu"), (50, "b", "flu"), (60, "b", "cold")]
+LABELS = np.array([0, 0, 0, 1, 1])
+
+
+def centroid_policy(**sections: Any) -> Any:
+    return small_policy(method=CENTROID, **sections)
+
+
+def test_centroids_are_means_and_most_frequent_categories() -> None:
+    policy = centroid_policy()
+    made = centroids(prepared(policy, ROWS), LABELS, policy)
+    assert made.frame.to_numpy().tolist() == [
+        [22, "a", "flu"],  # 22.33 is a whole number of years
+        [22, "a", "flu"],
+        [22, "a", "hiv"],
+        [55, "b", "cold"],
+        [55, "b", "flu"],
+    ]
+    assert list(made.frame.columns) == ["age", "city", "illness"]
+    assert [ROWS[i][2] for i in made.records] == made.frame["illness"].tolist()
+
+
+def test_a_number_that_nobody_has_is_the_middle_of_the_bounds() -> None:
+    policy = centroid_policy()
+    table = prepared(policy, [(None, "a", "flu"), (None, "a", "hiv"), (7, "b", "flu"), (None, "b", "flu")])
+    made = centroids(table, np.array([0, 0, 1, 1]), policy)
+    assert made.frame["age"].tolist() == [7, 7, 60, 60]
+
+
+def test_the_median_is_the_record_with_the_least_summed_distance() -> None:
+    points = np.array([[0.0], [1.0], [5.0], [7.0], [7.0], [9.0]])
+    assert medoids(points, np.array([0, 0, 0, 1, 1, 1])).tolist() == [1, 3]
+    assert medoids(points, np.array([0, -1, 0, -1, 1, 1])).tolist() == [0, 4]
+    policy = small_policy(method={"name": "mondrian", "recoding": "median"})
+    table = prepared(policy, ROWS)
+    made = medians(table, Representation(table.numeric), LABELS, policy)
+    assert made.frame[["age", "city"]].drop_duplicates().to_numpy().tolist() == [[21, "a"], [50, "b"]]
+
+
+def test_who_is_nearest_is_linked_and_ties_are_counted(tmp_path: Path) -> None:
+    policy = centroid_policy(gates={"err": {"max": 1}, "umr": {"max": 1}}, linkage={"errors": 0})
+    rows = [(10, "a", "flu"), (30, "a", "flu"), (40, "b", "hiv"), (50, "b", "flu"), (30, "b", "flu")]
+    made = published(policy, prepared(policy, rows), [0, 0, 1, 1, 1], tmp_path / "c")
+    # Classes (20, a) of 2 rows and (40, b) of 3; ages span 40.
+    links = link(made.table, made.classes)
+    assert links.candidates.tolist() == [1, 1, 1, 1, 1]
+    assert links.smallest.tolist() == [2, 2, 3, 3, 3]
+    assert links.only.tolist() == [0, 0, 1, 1, 1]
+    between = prepared(policy, [(30, None, "flu"), (29, None, "flu")])
+    found = link(between, made.classes)
+    assert found.candidates.tolist() == [2, 1]
+    assert found.smallest.tolist() == [2, 2]
+    (err,) = [r for r in assess(made.evidence()).results if r.gate == "err"]
+    assert err.detail.startswith(NEAREST)
+
+
+def looped_links(numbers: Any, codes: Any, cells: Any, size: Any) -> list[tuple[int, int]]:
+    """(candidates, rows of the smallest) of each person, from the definition."""
+    found = []
+    for person in range(len(numbers)):
+        far = []
+        for c in range(len(size)):
+            total, outside = 0.0, False
+            for column, unit in enumerate(cells.scale):
+                x, low, high = numbers[person, column], cells.low[c, column], cells.high[c, column]
+                if np.isnan(x):
+                    continue
+                if np.isnan(unit):
+                    outside |= not low <= x <= high
+                else:
+                    total += ((x - low) / unit) ** 2
+            for column, replaced in enumerate(cells.replaced):
+                code = codes[person, column]
+                holds = code < 0 or not cells.member[column].shape[1] or cells.member[column][c, code]
+                if replaced:
+                    total += not holds
+                else:
+                    outside |= not holds
+            far.append(np.inf if outside else total)
+        near = [c for c in range(len(size)) if far[c] < np.inf and far[c] <= min(far) + 1e-9]
+        found.append((len(near), min((int(size[c]) for c in near), default=0)))
+    return found
+
+
+@pytest.mark.parametrize("recoding", ["centroid", "median", "sets"])
+def test_the_links_are_those_of_a_loop(recoding: str) -> None:
+    policy = small_policy(MIXED, TWO_SENSITIVE, method={"name": "mondrian", "recoding": recoding})
+
+    @settings(max_examples=25, deadline=None)
+    @given(mixed_rows(2, 16), mixed_rows(1, 8), st.data())
+    def alike(rows: list[Any], others: list[Any], data: st.DataObject) -> None:
+        labels = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows))))
+        labels = np.unique(labels, return_inverse=True)[1]
+        with tempfile.TemporaryDirectory() as name:
+            made = published(policy, prepared(policy, rows), labels.tolist(), Path(name) / "c")
+        for people in (made.table, prepared(policy, others)):
+            space = space_of([made.classes], people)
+            from tasks.risk.space import placed
+
+            numbers, codes = placed(people, space)
+            cells = written_cells(made.classes, space, numbers)
+            links = link(people, made.classes)
+            assert list(zip(links.candidates.tolist(), links.smallest.tolist(), strict=True)) == looped_links(
+                numbers, codes, cells, made.classes.size
+            )
+
+    alike()
+
+
+def test_a_value_in_place_of_others_excludes_nobody(tmp_path: Path) -> None:
+    policy = centroid_policy()
+    made = published(policy, prepared(policy, ROWS), LABELS.tolist(), tmp_path / "c")
+    assert made.classes.replaced == {"age", "city"}
+    boxes = boxes_of(made.classes, space_of([made.classes], made.table))
+    assert np.isinf(boxes.low).all()
+    assert boxes.member[0].all()
+    verdicts = {r.gate: r.verdict for r in assess(made.evidence()).results}
+    assert verdicts["truth"] is verdicts["k"] is Verdict.PASS
+
+
+def test_replaced_releases_are_compared_as_if_anybody_could_be_anywhere(tmp_path: Path) -> None:
+    policy = centroid_policy(privacy={"l": 2})
+    first = published(policy, prepared(policy, ROWS), LABELS.tolist(), tmp_path / "first")
+    again = published(policy, prepared(policy, ROWS), LABELS.tolist(), tmp_path / "again")
+    verdicts = {r.gate: r for r in assess(again.evidence(first), {"pairwise": GATES["pairwise"]}).results}
+    # {flu, hiv} beside {cold, flu} leaves flu: with intervals nobody could be in both.
+    assert verdicts["pairwise"].verdict is Verdict.FAIL
+
+
+def test_a_method_that_replaces_values_must_be_allowed_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dataclasses import replace
+
+    from tasks.methods import registry
+
+    known = dict(registry.methods())
+    known["mondrian"] = replace(known["mondrian"], recoding="median")
+    monkeypatch.setattr(registry, "methods", lambda: known)
+    with pytest.raises(PolicyError, match="need not be true of their people") as caught:
+        bound_method(small_policy())
+    assert "recoding: median" in str(caught.value)
+    assert bound_method(small_policy(method={"name": "mondrian", "recoding": "sets"})).parts[3] == "sets"
+    assert bound_method(small_policy(method={"name": "mondrian", "recoding": "median"})).parts[3] == "median"
+
+
+def test_how_far_numbers_moved_is_the_area_between_their_distributions() -> None:
+    source = np.array([0.0, 10.0, np.nan])
+    rows = np.array([1, 1])
+    assert numbers_moved(source, np.array([0.0, 10.0]), rows) == 0
+    assert numbers_moved(source, np.array([5.0, 5.0]), rows) == 0.5
+    assert numbers_moved(source, np.array([0.0]), np.array([2])) == 0.5
+    assert numbers_moved(source, np.array([30.0]), np.array([2])) == 1
+    assert numbers_moved(np.array([3.0, 3.0]), np.array([3.0, 4.0]), rows) == 0.5
+    assert numbers_moved(source, np.array([]), np.array([], dtype=int)) == 1
+
+
+@given(
+    st.lists(st.integers(0, 20), min_size=2, max_size=12),
+    st.lists(st.integers(-5, 25), min_size=2, max_size=12),
+)
+def test_numbers_moved_is_scipys_distance(source: list[int], found: list[int]) -> None:
+    from scipy.stats import wasserstein_distance
+
+    values = np.array(source, dtype=float)
+    if np.ptp(values) == 0:
+        return
+    expected = min(wasserstein_distance(source, found) / np.ptp(values), 1)
+    assert numbers_moved(values, np.array(found, dtype=float), np.ones(len(found))) == pytest.approx(expected)
+
+
+def test_how_far_categories_moved_is_the_total_variation() -> None:
+    assert categories_moved(np.array([2.0, 2.0]), np.array([4.0, 0.0])) == 0.5
+    assert categories_moved(np.array([1.0, 0.0]), np.array([0.0, 3.0])) == 1
+    assert categories_moved(np.array([1.0, 1.0]), np.array([2.0, 2.0])) == 0
+
+
+def test_the_loss_of_replaced_values_is_how_far_they_moved(tmp_path: Path) -> None:
+    policy = centroid_policy()
+    made = published(policy, prepared(policy, ROWS), LABELS.tolist(), tmp_path / "c")
+    (ncp,) = [r for r in assess(made.evidence()).results if r.gate == "ncp"]
+    from scipy.stats import wasserstein_distance
+
+    ages = wasserstein_distance([20, 21, 26, 50, 60], [22, 22, 22, 55, 55]) / 40
+    assert ncp.value == pytest.approx((ages + 0.2) / 2)
+    assert "earth mover's distance" in ncp.detail
+
+
+def test_policy_columns_carry_their_own_name_where_they_are_replaced() -> None:
+    policy = small_policy(MIXED, TWO_SENSITIVE, method=CENTROID)
+    assert list(policy.published_columns()) == ["age", "income", "city", "job", "illness", "wage"]
+    noised = small_policy(MIXED, TWO_SENSITIVE, method={"name": "mondrian", "recoding": "adaptive"})
+    assert [str(noised.form(name)) for name in MIXED] == ["noised", "noised", "contains", "contains"]
