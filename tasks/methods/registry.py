@@ -90,7 +90,7 @@ def bound_method(policy: ReleasePolicy, where: str = "policy") -> BoundMethod:
         policy.privacy,
         policy.seed,
         max_group_size,
-        parameters.size(k) if isinstance(parameters, SizeParameters) else k,
+        _group_size(parameters, k),
         grouped=group.name != "none",
     )
     return BoundMethod(
@@ -160,6 +160,10 @@ def _check_recoding(policy: ReleasePolicy, method: Method, where: str) -> None:
         where=f"{where}: method.recoding",
         mend=f"Say `recoding: {method.recoding}` if that is meant, or `recoding: sets`.",
     )
+
+
+def _group_size(parameters: Parameters, k: int) -> int:
+    return parameters.size(k) if isinstance(parameters, SizeParameters) else k
 
 
 def _part(part: str | Part[F], known: Mapping[str, Part[F]]) -> Part[F]:
