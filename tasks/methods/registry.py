@@ -7,7 +7,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
-from pydantic import ValidationError, create_model
+from pydantic import Field, ValidationError, create_model
 
 from policy.errors import PolicyError, did_you_mean
 from policy.model import ReleasePolicy
@@ -129,9 +129,9 @@ def parameters_of(method: Method, chosen: Chosen | None = None) -> type[Paramete
     make: Any = create_model  # pydantic's plugin for mypy takes a model made at run time for no type
     joined = make("Parameters", __base__=bases)
     fields: dict[str, Any] = {
-        name: (joined.model_fields[name].rebuild_annotation(), default)
-        for name, default in method.defaults.items()
-        if name in joined.model_fields
+        name: (info.rebuild_annotation(), Field(method.defaults[name], description=info.description))
+        for name, info in joined.model_fields.items()
+        if name in method.defaults
     }
     made: type[Parameters] = make(f"{method.name} parameters", __base__=joined, **fields)
     return made
