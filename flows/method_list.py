@@ -34,7 +34,11 @@ def methods_document(name: str | None) -> Document:
                 "guarantees": method.guarantees,
                 "parts": _parts(parts_of(method)),
                 "parameters": {
-                    field: {"default": info.default, "type": str(info.annotation).replace("typing.", "")}
+                    field: {
+                        "default": info.default,
+                        "type": _type_name(info.annotation),
+                        "meaning": info.description or "",
+                    }
                     for field, info in parameters_of(method).model_fields.items()
                 },
             }
@@ -43,6 +47,10 @@ def methods_document(name: str | None) -> Document:
         ],
         "chosen": name,
     }
+
+
+def _type_name(annotation: object) -> str:
+    return str(getattr(annotation, "__name__", annotation)).replace("typing.", "")
 
 
 def _parts(chosen: Sequence[Part[Any]]) -> Document:
@@ -64,7 +72,7 @@ def show_methods(document: Document) -> None:
             for place, part in parts.items():
                 out.print(f"    {place}: {part['name']} ({escaped(part['summary'])})")
             for name, info in method["parameters"].items():
-                out.print(f"    {name} = {info['default']}", markup=False)
+                out.print(f"    {name} = {info['default']}  ({info['meaning']})", markup=False)
         else:
             out.print(f"    parts: {', '.join(part['name'] for part in parts.values())}")
             out.print(f"    parameters: {', '.join(method['parameters'])}")

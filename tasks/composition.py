@@ -19,6 +19,7 @@ from tasks.partitioning.constraints import constraints_of
 from tasks.preprocessing.prepare import prepare
 from tasks.repair.followers import Followers, followers_of
 from tasks.repair.merge import repair
+from tasks.representation.features import z_scored
 from tasks.risk.beside import beside
 from tasks.types import Partition, PreparedTable, Progress, Recoded, Representation, SourceTable
 
@@ -60,7 +61,9 @@ def groups_of(
     """
     constraints = constraints_of(table, policy.privacy)
     made = method.aggregate(table, where, leaves.labels, constraints, progress)
-    labels, mended = enforced(where.latent, made, constraints, method.max_group_size)
+    # Blocks that are embedded by themselves have no coordinates in common.
+    points = where.latent if where.blocks is None else z_scored(table)
+    labels, mended = enforced(points, made, constraints, method.max_group_size)
     found = Partition(labels)
     over = int((np.bincount(labels[labels >= 0]) > method.max_group_size).sum())
     notes = {**leaves.notes, **mended, "groups": found.n_groups, "groups_over_max_group_size": over}

@@ -31,13 +31,17 @@ class Parameters(BaseModel):
 class CommonParameters(Parameters):
     """What every method has: the size that classes are kept to where they can be; 3k if None."""
 
-    max_group_size: Annotated[int, Field(ge=2)] | None = None
+    max_group_size: Annotated[int | None, Field(ge=2)] = Field(
+        None, description="records a class has at most, where the model can be held with it; none: 3k"
+    )
 
 
 class NeighbourParameters(Parameters):
     """How many neighbours a record has in the graph along which geodesic distances are taken."""
 
-    neighbours: Annotated[int, Field(ge=1, le=1000)] = 10
+    neighbours: Annotated[int, Field(ge=1, le=1000)] = Field(
+        10, description="neighbours of a record in the graph along which distances go"
+    )
 
 
 class BlockParameters(Parameters):
@@ -45,8 +49,12 @@ class BlockParameters(Parameters):
     method's cost grows with the square of their size.
     """
 
-    whole_up_to: Annotated[int, Field(ge=2)] = 20_000
-    block_size: Annotated[int, Field(ge=100)] = 4_000
+    whole_up_to: Annotated[int, Field(ge=2)] = Field(
+        20_000, description="records up to which a table is one block: the cost grows with their square"
+    )
+    block_size: Annotated[int, Field(ge=100)] = Field(
+        4_000, description="records of a block of a larger table, at most"
+    )
 
 
 class Represent(Protocol):

@@ -42,13 +42,13 @@ def enforced(
         # part the entropy is no greater; no part has more values or a wider range.
         whole = np.where(labels >= 0, 0, -1).astype(np.int64)
         return whole, _notes(len(names), np.array([len(kept)]), 1, max_group_size)
-    while len(failing):
+    while len(failing) and len(left) > 1:
         groups.merge_round(left, failing, max_group_size)
         left = np.unique(groups.root)
         failing = left[~groups.holds(left)]
     merged = np.full(len(labels), -1, dtype=np.int64)
     merged[kept] = np.searchsorted(left, groups.root)[group]
-    return merged, _notes(len(names), groups.size[left], 0, max_group_size)
+    return merged, _notes(len(names), groups.size[left], len(failing), max_group_size)
 
 
 def _notes(n_before: int, sizes: IntArray, n_failing: int, max_group_size: int) -> dict[str, Any]:

@@ -19,14 +19,21 @@ Metric = Literal["latent", "features", "rank"]
 class MetricParameters(Parameters):
     """In which space records are near each other."""
 
-    local_metric: Metric = "latent"
+    local_metric: Metric = Field(
+        "latent",
+        description="distances in a leaf: `latent`, `features`, or `rank` (ranks, half-weighted categories)",
+    )
 
 
 class KeMdavParameters(MetricParameters):
     """Hu et al., 2026, section 4.3; `local_metric` is ours."""
 
-    sensitive_weight: Annotated[float, Field(ge=0)] = 0.1
-    max_sensitive_spread: Annotated[float, Field(gt=0)] | None = None
+    sensitive_weight: Annotated[float, Field(ge=0)] = Field(
+        0.1, description="weight of the sensitive values when a left-over record chooses its group"
+    )
+    max_sensitive_spread: Annotated[float | None, Field(gt=0)] = Field(
+        None, description="no group of the local step is grown over so many distinct values, or such a range"
+    )
 
 
 def local_points(table: PreparedTable, where: Representation, metric: Metric) -> FloatArray:
@@ -52,16 +59,20 @@ def _ke_mdav(chosen: KeMdavParameters, setting: Setting) -> Group:
     return group
 
 
-class MdavParameters(MetricParameters):
-    """`group_size` is k where it is left out."""
+class SizeParameters(Parameters):
+    """How many records a group is grown to."""
 
-    group_size: Annotated[int, Field(ge=2)] | None = None
+    group_size: Annotated[int | None, Field(ge=2)] = Field(
+        None, description="records that a group is grown to; none, or under it: k"
+    )
 
 
-class ManifoldMdavParameters(NeighbourParameters):
-    """`group_size` is k where it is left out."""
+class MdavParameters(MetricParameters, SizeParameters):
+    """The metric, and the fixed size."""
 
-    group_size: Annotated[int, Field(ge=2)] | None = None
+
+class ManifoldMdavParameters(NeighbourParameters, SizeParameters):
+    """The graph, and the fixed size."""
 
 
 def _mdav(chosen: MdavParameters, _setting: Setting) -> Group:

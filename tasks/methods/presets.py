@@ -17,6 +17,9 @@ HU = "Hu, Hu, Shen and Zheng (2026), doi:10.20944/preprints202602.0124.v1"
 DOMINGO = "Domingo-Ferrer and Mateo-Sanz (2002), doi:10.1109/69.979982"
 GARG = "Garg and Torra (2023), K-Anonymous Privacy Preserving Manifold Learning"
 
+ALONG_A_GRAPH = {"whole_up_to": 10_000, "block_size": 2_000}
+"""Distances of all pairs of a block are kept: 0.6 GB for 7,000 different records."""
+
 PRESETS = (
     Method(
         name="ae-lrhma",
@@ -73,6 +76,7 @@ PRESETS = (
         partition="blocks",
         aggregation="m-mdav",
         recoding="median",
+        defaults=ALONG_A_GRAPH,
     ),
     Method(
         name="m-isomdav",
@@ -83,6 +87,7 @@ PRESETS = (
         partition="blocks",
         aggregation="m-mdav",
         recoding="median",
+        defaults=ALONG_A_GRAPH,
     ),
     Method(
         name="m-llemdav",
@@ -93,6 +98,7 @@ PRESETS = (
         partition="blocks",
         aggregation="m-mdav",
         recoding="median",
+        defaults=ALONG_A_GRAPH,
     ),
     Method(
         name="curriculum",

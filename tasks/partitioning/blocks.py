@@ -27,8 +27,8 @@ def blocks(
     groups made inside the blocks are what must hold the rest. A leaf that cannot be cut, because nearly all
     its records lie at one place, is cut by record number.
 
-    A cut is the median one, `span`: of the dimension that narrows the sides most, over all dimensions (Hu et
-    al., 2026, eq. 7 with alpha = 1), O(r^2 n log n); `widest`: of the widest, O(r n log n). On one-hot
+    A cut is the median one, `span`: of the dimension that narrows the sides most, over all dimensions (Hu
+    et al., 2026, eq. 7 with alpha = 1), O(r^2 n log n); `widest`: of the widest, O(r n log n). On one-hot
     features all are equally wide, and the first of them would be cut.
     """
     n = len(points)

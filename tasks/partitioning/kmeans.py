@@ -93,30 +93,33 @@ def _two_means(points: FloatArray, node: IntArray, least_side: LeastSide) -> Int
     them, or as near to it as the least size of a side allows. Records equally far along it stand by
     their number.
     """
-    order = np.argsort(node, kind="stable")
     size = np.bincount(node)
-    start = np.cumsum(size) - size
     least = least_side(size)
     mean = _means(points, node, len(size))
     widest = _means((points - mean[node]) ** 2, node, len(size)).argmax(axis=1)
-    along = points[np.arange(len(node)), widest[node]]
     cut = size // 2
-    right = np.zeros(len(node), dtype=np.int64)
-    for iteration in range(ITERATIONS):
-        order = np.lexsort((along, node))
-        if iteration:
-            before = np.bincount(node, along < 0, minlength=len(size)).astype(np.int64)
-            cut = np.clip(before, least, size - least)
-        side = np.empty(len(node), dtype=np.int64)
-        side[order] = np.arange(len(node)) - start[node[order]] >= cut[node[order]]
-        if iteration and np.array_equal(side, right):
-            break
-        right = side
+    right = _sides(node, points[np.arange(len(node)), widest[node]], cut)
+    for _ in range(ITERATIONS):
         centre = _means(points, 2 * node + right, 2 * len(size))
         middle = (centre[::2] + centre[1::2]) / 2
         towards = centre[1::2] - centre[::2]
         along = ((points - middle[node]) * towards[node]).sum(axis=1)
+        nearer_left = np.bincount(node, along < 0, minlength=len(size)).astype(np.int64)
+        cut = np.where(towards.any(axis=1), np.clip(nearer_left, least, size - least), cut)
+        before, right = right, _sides(node, along, cut)
+        if np.array_equal(before, right):
+            break
     return 2 * node + right
+
+
+def _sides(node: IntArray, along: FloatArray, cut: IntArray) -> IntArray:
+    """Return 0 for the first `cut` (nodes,) records of each node by `along` (m,), 1 for the others."""
+    order = np.lexsort((along, node))
+    size = np.bincount(node)
+    rank = np.arange(len(node)) - np.repeat(np.cumsum(size) - size, size)
+    side = np.empty(len(node), dtype=np.int64)
+    side[order] = rank >= cut[node[order]]
+    return side
 
 
 def _means(values: FloatArray, labels: IntArray, n_labels: int) -> FloatArray:

@@ -11,7 +11,7 @@ from policy.model import Roles
 from tasks.partitioning.constraints import Constraints, SensitiveColumn, number_range
 from tasks.partitioning.nearby import Nearby
 from tasks.partitioning.precision import Boxes, Precision, precision_of
-from tasks.types import BoolArray, IntArray, PreparedTable, Progress, no_progress
+from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable, Progress, no_progress
 
 Accept = Callable[[IntArray], bool]
 """`accept(records)` tells whether these records may be a class, whatever else they hold."""
@@ -21,10 +21,11 @@ Accept = Callable[[IntArray], bool]
 class LhdRule:
     """How far the greedy search goes.
 
-    `block` is how many of the nearest records left are candidates at first; four times as many each time that
-    no class is found among them. A class is given up at `most` times its least size. After `tries` records in
-    a row from which none grows, with all that is left to choose from, the rest is left over, unless
-    `accept` has a say; as many classes are asked to accept a record that is left over.
+    `block` is how many of the nearest records left are candidates at first, and a quarter as many of those
+    whose value of a sensitive attribute is another; four times as many each time that no class is found. A
+    class is given up at `most` times its least size. After `tries` records in a row from which none grows,
+    with all that is left to choose from, the rest is left over, unless `accept` has a say; as many classes
+    are asked to accept a record that is left over.
     """
 
     block: int = 128
@@ -49,11 +50,11 @@ def partition(
     paper: an arbitrary one), and takes the record that adds least PREC (eq. 1; ties: the first record).
 
     The printed loop takes whatever is cheapest until the values suffice; here a class takes only records that
-    bring what it lacks once it is large enough, or has room for no others: else an attribute with one
-    frequent value would make it swallow the table. A first record from which no class grows is left over, and
-    so are those at the end. Each of them joins the class that stays valid at least PREC, and is
-    suppressed where there is none; the paper suppresses them all. The comparison with earlier releases is the
-    repair's; `accept` can ask for it already here.
+    bring what it lacks, in all attributes if one does, once it is large enough or has room for no others:
+    else an attribute with one frequent value would make it swallow the table. A first record from which no
+    class grows is left over, and so are those at the end. Each of them joins the class that stays valid at
+    least PREC, and is suppressed where there is none; the paper suppresses them all. The comparison with
+    earlier releases is the repair's; `accept` can ask for it already here.
 
     O(n^2) with a small constant: what is left is ranked once a class (by PREC up to 50,000 records, above
     that among the nearest in a KD-tree), the greedy steps look at the block.
@@ -85,7 +86,7 @@ class _Growth:
 
     def classes(self, progress: Progress) -> IntArray:
         """Return labels (n,) of the grown classes, -1 for records that are left over."""
-        n = len(self.precision.codes)
+        n = self.precision.n_records
         labels = np.full(n, -1, dtype=np.int64)
         free = np.ones(n, dtype=bool)
         nearby = Nearby(self.precision, free)
@@ -109,7 +110,7 @@ class _Growth:
         """Return a valid class from `first` or None, and whether all records left were candidates."""
         block = self.rule.block
         while True:
-            candidates, everyone = nearby.to(first, block)
+            candidates, everyone = nearby.to(first, block, [column.codes for column in self.columns])
             group = self._greedy(first, candidates) if len(candidates) >= self.least - 1 else None
             if group is not None or everyone:
                 return group, everyone
@@ -128,7 +129,7 @@ class _Growth:
             lacking = self._lacking(counts, group) if len(chosen) >= self.least else []
             if len(chosen) >= self.least and not lacking and (self.accept is None or self.accept(group)):
                 return group
-            usable = left & self._useful(counts, codes, candidates, group, lacking)
+            usable = self._usable(left, counts, codes, candidates, group, lacking)
             if len(chosen) >= self.rule.most * self.least or not usable.any():
                 return None
             best = int(np.where(usable, self.precision.penalty(with_each), np.inf).argmin())
@@ -147,35 +148,35 @@ class _Growth:
             or not self.limits.column_holds(column, count, *number_range(column, group))
         ]
 
-    def _useful(
+    def _usable(
         self,
+        left: BoolArray,
         counts: list[IntArray],
         codes: list[IntArray],
         candidates: IntArray,
         group: IntArray,
         lacking: list[int],
     ) -> BoolArray:
-        """Tell which candidates may be taken next."""
+        """Tell which of the candidates that are left may be taken next."""
         missing = [n - int((count > 0).sum()) for n, count in zip(self.needed, counts, strict=True)]
         room = self.least - len(group)
-        if room > 0:
-            allowed = np.ones(len(candidates), dtype=bool)
-            for count, code in zip(counts, codes, strict=True):
-                allowed &= count[code] < self.most_alike
-            if max(missing, default=0) < room:
-                return allowed
-            brings = [counts[i][codes[i]] == 0 for i, n in enumerate(missing) if n > 0]
-            return np.asarray(allowed & np.any(brings, axis=0))
-        if not lacking:
-            return np.ones(len(candidates), dtype=bool)  # it is not accepted as it is
+        usable = left.copy()
         brings = []
+        if room > 0:
+            for i, (count, code) in enumerate(zip(counts, codes, strict=True)):
+                usable &= count[code] < self.most_alike
+                if missing[i] >= room:
+                    brings.append(count[code] == 0)
         for i in lacking:
             here = counts[i][codes[i]]
             if missing[i] > 0:
                 brings.append(here == 0)
             else:
                 brings.append((here < counts[i].max()) | _beyond(self.columns[i], group, candidates))
-        return np.asarray(np.any(brings, axis=0))
+        if not brings:
+            return usable
+        everything = usable & np.all(brings, axis=0)
+        return everything if everything.any() else np.asarray(usable & np.any(brings, axis=0))
 
     def placed(self, labels: IntArray) -> IntArray:
         """Return labels with each record left over in the class that stays valid at least PREC, if any."""
@@ -192,37 +193,47 @@ class _Growth:
             for c in self.columns
         ]
         counts = [c.reshape(n_classes, -1) for c in counts]
+        penalty = self.precision.penalty(boxes)
         for record in rest.tolist():
             wider = self.precision.joined(boxes, np.array([record]))
-            added = (size + 1) * self.precision.penalty(wider) - size * self.precision.penalty(boxes)
+            wider_penalty = self.precision.penalty(wider)
             valid = np.ones(n_classes, dtype=bool)
             for column, count in zip(self.columns, counts, strict=True):
                 count[:, column.codes[record]] += 1
                 # A valid class's range of numbers does not become smaller.
                 valid &= self.limits.column_holds(column, count, None, None)
                 count[:, column.codes[record]] -= 1
-            places = np.flatnonzero(valid)
-            places = places[np.argsort(added[places], kind="stable")][: self.rule.tries]
-            for place in places.tolist():
-                if self.accept is None or self.accept(np.append(np.flatnonzero(labels == place), record)):
-                    labels[record] = place
-                    size[place] += 1
-                    for box, wide in ((boxes.level, wider.level), (boxes.low, wider.low)):
-                        box[place] = wide[place]
-                    boxes.high[place] = wider.high[place]
-                    for column, count in zip(self.columns, counts, strict=True):
-                        count[place, column.codes[record]] += 1
-                    break
+            added = np.where(valid, (size + 1) * wider_penalty - size * penalty, np.inf)
+            place = self._accepting(record, labels, added)
+            if place is None:
+                continue
+            labels[record] = place
+            size[place] += 1
+            penalty[place] = wider_penalty[place]
+            boxes.share[:, place] = wider.share[:, place]
+            boxes.low[:, place], boxes.high[:, place] = wider.low[:, place], wider.high[:, place]
+            for column, count in zip(self.columns, counts, strict=True):
+                count[place, column.codes[record]] += 1
         return labels
+
+    def _accepting(self, record: int, labels: IntArray, added: FloatArray) -> int | None:
+        """Return the class that takes a record at the least of the penalties `added` (n_classes,), or None."""
+        if self.accept is None:
+            place = int(added.argmin())
+            return place if np.isfinite(added[place]) else None
+        for place in np.argsort(added, kind="stable")[: self.rule.tries].tolist():
+            if np.isfinite(added[place]) and self.accept(np.append(np.flatnonzero(labels == place), record)):
+                return int(place)
+        return None
 
 
 def _widened(boxes: Boxes, chosen: int) -> Boxes:
     """Return the class with each candidate once `chosen` is part of it."""
     return Boxes(
         boxes.first,
-        np.maximum(boxes.level, boxes.level[chosen]),
-        np.fmin(boxes.low, boxes.low[chosen]),
-        np.fmax(boxes.high, boxes.high[chosen]),
+        np.maximum(boxes.share, boxes.share[:, [chosen]]),
+        np.fmin(boxes.low, boxes.low[:, [chosen]]),
+        np.fmax(boxes.high, boxes.high[:, [chosen]]),
     )
 
 
@@ -230,13 +241,16 @@ def _boxes_of(precision: Precision, labels: IntArray, inside: IntArray, n_classe
     """Return what the classes of the records `inside` are generalized to."""
     first = np.empty(n_classes, dtype=np.int64)
     first[labels[inside[::-1]]] = inside[::-1]
+    members = labels[inside]
     grown = precision.alone(first)
-    pairs = precision.joined(precision.alone(first[labels[inside]]), inside)
-    np.maximum.at(grown.level, labels[inside], pairs.level)
+    pairs = precision.joined(precision.alone(first[members]), inside)
+    for share, each in zip(grown.share, pairs.share, strict=True):
+        np.maximum.at(share, members, each)
     low, high = grown.low.copy(), grown.high.copy()
-    np.fmin.at(low, labels[inside], precision.numbers[inside])
-    np.fmax.at(high, labels[inside], precision.numbers[inside])
-    return Boxes(first, grown.level, low, high)
+    for least, greatest, numbers in zip(low, high, precision.numbers[:, inside], strict=True):
+        np.fmin.at(least, members, numbers)
+        np.fmax.at(greatest, members, numbers)
+    return Boxes(first, grown.share, low, high)
 
 
 def _beyond(column: SensitiveColumn, group: IntArray, candidates: IntArray) -> BoolArray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.spatial import cKDTree
 
@@ -29,17 +31,17 @@ class Nearby:
     def _gather(self) -> None:
         precision = self._precision
         self._left = np.flatnonzero(self._free)
-        # A column at a time, as each is looked up in a table of its few values.
-        self._codes = [np.ascontiguousarray(codes) for codes in precision.codes[self._left].T]
-        self._numbers = [np.ascontiguousarray(numbers) for numbers in precision.numbers[self._left].T]
+        self._codes = precision.codes[:, self._left]
+        self._numbers = precision.numbers[:, self._left]
         self._tree = None
         if self._places is not None and len(self._left) > RANKED_AT_MOST:
             self._tree = cKDTree(self._places[self._left])
 
-    def to(self, record: int, count: int) -> tuple[IntArray, bool]:
+    def to(self, record: int, count: int, unlike: Sequence[IntArray] = ()) -> tuple[IntArray, bool]:
         """Return the `count` free records that `record` is cheapest with, and whether these are all.
 
-        In the order of their numbers; ties of the last places go to the first records.
+        And for each column of `unlike` (n,) the cheapest whose value is another than the record's, a quarter
+        of `count`. In the order of their numbers; ties of the last places go to the first records.
         """
         if 2 * np.count_nonzero(self._free[self._left]) < len(self._left):
             self._gather()
@@ -51,19 +53,29 @@ class Nearby:
             near = np.intersect1d(near, place)
             place = near if len(near) > count else place
         cost = self._cost(record, place)
-        last = np.partition(cost, count - 1)[count - 1]
-        below, tied = np.flatnonzero(cost < last), np.flatnonzero(cost == last)
-        nearest = np.sort(np.concatenate([below, tied[: count - len(below)]]))
-        return self._left[place[nearest]], False
+        chosen = [place[_cheapest(cost, count)]]
+        for column in unlike:
+            other = np.flatnonzero(column[self._left[place]] != column[record])
+            chosen.append(place[other[_cheapest(cost[other], count // 4)]])
+        return self._left[np.unique(np.concatenate(chosen))], False
 
     def _cost(self, record: int, place: IntArray) -> FloatArray:
         """Return what a class of `record` and each record at `place` (m,) would cost, (m,)."""
         precision = self._precision
         cost = np.zeros(len(place))
-        for levels, own, codes in zip(precision.levels, precision.codes[record], self._codes, strict=True):
-            height = levels.distance(own, np.arange(levels.n_values)) / levels.height
-            cost += height[codes[place]]
-        for own, numbers in zip(precision.numbers[record], self._numbers, strict=True):
+        for levels, own, codes in zip(precision.levels, precision.codes[:, record], self._codes, strict=True):
+            share = levels.distance(own, np.arange(levels.n_values)) / levels.height
+            cost += share[codes[place]]
+        for own, numbers in zip(precision.numbers[:, record], self._numbers, strict=True):
             away = np.abs(numbers[place] - own)
             cost += np.where(np.isnan(away), 0.0, away)
         return cost
+
+
+def _cheapest(cost: FloatArray, count: int) -> IntArray:
+    """Return the positions of the `count` least costs; ties of the last ones go to the first positions."""
+    if len(cost) <= count:
+        return np.arange(len(cost))
+    last = np.partition(cost, count - 1)[count - 1]
+    below, tied = np.flatnonzero(cost < last), np.flatnonzero(cost == last)
+    return np.concatenate([below, tied[: count - len(below)]])

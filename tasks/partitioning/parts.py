@@ -87,7 +87,7 @@ def _blocks(chosen: BlockParameters, _setting: Setting) -> Cut:
 class ClusterParameters(Parameters):
     """How many coarse clusters k-means begins with."""
 
-    coarse: Annotated[int, Field(ge=1, le=1000)] = 16
+    coarse: Annotated[int, Field(ge=1, le=1000)] = Field(16, description="clusters that k-means begins with")
 
 
 def _k_means(chosen: ClusterParameters, setting: Setting) -> Cut:
@@ -120,9 +120,15 @@ def _curriculum(_chosen: Parameters, setting: Setting) -> Cut:
 class BallParameters(Parameters):
     """How near the records of a group are, in every attribute, and how many records are outliers."""
 
-    epsilon: Annotated[float, Field(gt=0, le=1)] = 0.25
-    epsilons: dict[str, Annotated[float, Field(gt=0, le=1)]] = Field(default={})
-    few: Annotated[int, Field(ge=1)] | None = None
+    epsilon: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.25, description="greatest distance in a group, as a quantile of the distances of all pairs"
+    )
+    epsilons: dict[str, Annotated[float, Field(gt=0, le=1)]] = Field(
+        default={}, description="the same for single quasi-identifiers, by name"
+    )
+    few: Annotated[int | None, Field(ge=1)] = Field(
+        None, description="m: groups of at most so many records are outliers; none, or under it: k - 1"
+    )
 
     def rule(self) -> BallRule:
         """Return the rule that groups and outliers are told by."""
@@ -144,7 +150,7 @@ def _balls(chosen: BallParameters, setting: Setting) -> Cut:
 class LhdParameters(Parameters):
     """How many of the nearest records are candidates at first."""
 
-    block: Annotated[int, Field(ge=1)] = 128
+    block: Annotated[int, Field(ge=1)] = Field(128, description="nearest records that are tried at first")
 
 
 def _lhd(chosen: LhdParameters, setting: Setting) -> Cut:

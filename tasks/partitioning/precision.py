@@ -13,21 +13,21 @@ from tasks.types import FloatArray, IntArray, PreparedTable
 
 @dataclass(frozen=True)
 class Boxes:
-    """What classes, one each in rows, are generalized to.
+    """What g classes are generalized to.
 
-    `first` (g,) a record of each, `level` (g, d) the level in each hierarchy, `low` and `high` (g, p) the
-    ends of numbers without one, in shares of the table's range; NaN where none is known.
+    `first` (g,) a record of each, `share` (d, g) the level over the height of each hierarchy, `low` and
+    `high` (p, g) the ends of numbers without one, in shares of the table's range; NaN where none is known.
     """
 
     first: IntArray
-    level: IntArray
+    share: FloatArray
     low: FloatArray
     high: FloatArray
 
 
 @dataclass(frozen=True)
 class Precision:
-    """The quasi-identifiers of n records, `codes` (n, d) with `levels` of each, and `numbers` (n, p) without.
+    """The quasi-identifiers of n records: `codes` (d, n) with the `levels` of each, `numbers` (p, n) without.
 
     The penalty of one record is the level over the height of each hierarchy, an attribute without a hierarchy
     having 0 and 1 alone; for numbers that the policy gives no interval widths it is the share of the range.
@@ -37,27 +37,31 @@ class Precision:
     levels: tuple[Levels, ...]
     numbers: FloatArray
 
+    @property
+    def n_records(self) -> int:
+        """How many records there are."""
+        return int(self.codes.shape[1])
+
     def alone(self, records: IntArray) -> Boxes:
         """Return each record as a class of its own."""
-        level = np.zeros((len(records), len(self.levels)), dtype=np.int64)
-        return Boxes(records, level, self.numbers[records], self.numbers[records])
+        share = np.zeros((len(self.levels), len(records)))
+        return Boxes(records, share, self.numbers[:, records], self.numbers[:, records])
 
     def joined(self, boxes: Boxes, records: IntArray) -> Boxes:
         """Return classes with a record more: one with each record, each with one record, or row by row."""
-        level = np.empty((max(len(boxes.first), len(records)), len(self.levels)), dtype=np.int64)
-        for i, levels in enumerate(self.levels):
+        share = np.empty((len(self.levels), max(len(boxes.first), len(records))))
+        for codes, levels, own, joined in zip(self.codes, self.levels, boxes.share, share, strict=True):
             # The distance is an ultrametric: any record of a class is as good as all of them.
-            away = _distance(levels, self.codes[boxes.first, i], self.codes[records, i])
-            level[:, i] = np.maximum(boxes.level[:, i], away)
-        numbers = self.numbers[records]
+            np.maximum(own, _share(levels, codes[boxes.first], codes[records]), out=joined)
+        numbers = self.numbers[:, records]
         low, high = np.fmin(boxes.low, numbers), np.fmax(boxes.high, numbers)
-        return Boxes(np.broadcast_to(boxes.first, len(level)), level, low, high)
+        return Boxes(np.broadcast_to(boxes.first, share.shape[1:]), share, low, high)
 
     def penalty(self, boxes: Boxes) -> FloatArray:
         """Return what a record of each class costs, between 0 and the number of attributes, (g,)."""
-        found = (boxes.level / np.array([levels.height for levels in self.levels])).sum(axis=1)
         width = boxes.high - boxes.low
-        return np.asarray(found + np.where(np.isnan(width), 0.0, width).sum(axis=1))
+        found = boxes.share.sum(axis=0) + np.where(np.isnan(width), 0.0, width).sum(axis=0)
+        return np.asarray(found)
 
     def places(self) -> FloatArray:
         """Return where the records lie for a search of near ones, (n, d + p).
@@ -65,21 +69,21 @@ class Precision:
         Each attribute is a line; two neighbouring values of a hierarchy lie as far apart as their lowest
         common node is high.
         """
-        lines = [np.nan_to_num(column, nan=0.5) for column in self.numbers.T]
-        for codes, levels in zip(self.codes.T, self.levels, strict=True):
+        lines = [np.nan_to_num(numbers, nan=0.5) for numbers in self.numbers]
+        for codes, levels in zip(self.codes, self.levels, strict=True):
             values = np.arange(levels.n_values)
-            gaps = levels.distance(values[1:], values[:-1]) / levels.height
+            gaps = _share(levels, values[1:], values[:-1])
             lines.append(np.concatenate([[0.0], np.cumsum(gaps)])[codes])
         return np.column_stack(lines)
 
 
-def _distance(levels: Levels, first: IntArray, second: IntArray) -> IntArray:
-    """Return distances; from one value to many, those to all values are taken and looked up."""
+def _share(levels: Levels, first: IntArray, second: IntArray) -> FloatArray:
+    """Return distances over the height; from one value to many, those to all values are looked up."""
     if len(second) == 1:
         first, second = second, first
     if len(first) == 1:
-        return levels.distance(first, np.arange(levels.n_values))[second]
-    return levels.distance(first, second)
+        return np.asarray((levels.distance(first, np.arange(levels.n_values)) / levels.height)[second])
+    return levels.distance(first, second) / levels.height
 
 
 def precision_of(table: PreparedTable, roles: Roles) -> Precision:
@@ -99,7 +103,7 @@ def precision_of(table: PreparedTable, roles: Roles) -> Precision:
         levels.append(category_levels(table.domains[name], roles.categorical[name].hierarchy))
     n = table.n_records
     return Precision(
-        np.column_stack(codes) if codes else np.empty((n, 0), dtype=np.int64),
+        np.stack(codes) if codes else np.empty((0, n), dtype=np.int64),
         tuple(levels),
-        np.column_stack(numbers) if numbers else np.empty((n, 0)),
+        np.stack(numbers) if numbers else np.empty((0, n)),
     )

@@ -50,11 +50,19 @@ def _median(chosen: NeighbourParameters, _setting: Setting) -> Recode:
 class AdaptiveParameters(Parameters):
     """Majeed, Lee and Hwang, 2025, section 5.2; the threshold is 0.65 for two sensitive values, else 0.60."""
 
-    threshold: Annotated[float, Field(ge=0, le=1)] | None = None
-    dominance: Annotated[float, Field(gt=0, le=1)] = 0.5
-    epsilon_kept: Annotated[float, Field(gt=0)] = 0.5
-    epsilon_raised: Annotated[float, Field(gt=0)] = 0.3
-    noise_on: Literal["record", "cluster"] = "record"
+    threshold: Annotated[float | None, Field(ge=0, le=1)] = Field(
+        None, description="diversity from which a cluster is diverse; none: 0.65 for two values, else 0.60"
+    )
+    dominance: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.5, description="share of a cluster from which a value is its pattern"
+    )
+    epsilon_kept: Annotated[float, Field(gt=0)] = Field(
+        0.5, description="of a number's noise, in clusters whose categories are kept"
+    )
+    epsilon_raised: Annotated[float, Field(gt=0)] = Field(0.3, description="the same in all others")
+    noise_on: Literal["record", "cluster"] = Field(
+        "record", description="noise on every record's number, or on the cluster's mean"
+    )
 
 
 def _adaptive(chosen: AdaptiveParameters, _setting: Setting) -> Recode:
@@ -71,10 +79,18 @@ def _adaptive(chosen: AdaptiveParameters, _setting: Setting) -> Recode:
 class QuantizedParameters(BallParameters):
     """Miche et al., 2016, sections 4.1 and 4.2: the ways to move an outlier and to stir a group."""
 
-    outliers: Literal["noise", "centroid", "member"] = "member"
-    stir: Literal["flatten", "shuffle", "resample"] = "flatten"
-    stir_sensitive: Literal["keep", "flatten", "shuffle", "resample"] = "keep"
-    divergence: Annotated[float, Field(gt=0)] = 0.1
+    outliers: Literal["noise", "centroid", "member"] = Field(
+        "member", description="what an outlier gets where it lies outside its group (eq. 6, 7, 8)"
+    )
+    stir: Literal["flatten", "shuffle", "resample"] = Field(
+        "flatten", description="of a group's quasi-identifiers (eq. 9, 10); only `flatten` makes classes"
+    )
+    stir_sensitive: Literal["keep", "flatten", "shuffle", "resample"] = Field(
+        "keep", description="the same of its sensitive attributes; `flatten` is untrue, and blocked"
+    )
+    divergence: Annotated[float, Field(gt=0)] = Field(
+        0.1, description="greatest Kullback-Leibler divergence of noise and resampling, in nats"
+    )
 
 
 def _quantized(chosen: QuantizedParameters, setting: Setting) -> Recode:

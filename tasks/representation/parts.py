@@ -19,19 +19,23 @@ from tasks.types import FloatArray, PreparedTable, Progress, Representation
 class FeatureParameters(Parameters):
     """How features are made of the quasi-identifiers (Hu et al., 2026, section 4.3; one-hot is ours)."""
 
-    encoding: Encoding = "one-hot"
-    clip: Annotated[float, Field(ge=0, lt=0.5)] = 0.01
+    encoding: Encoding = Field(
+        "one-hot", description="of categories in the features (2.5 GB at most); `integer` is the paper's"
+    )
+    clip: Annotated[float, Field(ge=0, lt=0.5)] = Field(
+        0.01, description="share of each number's values that is clipped at either end, in the features"
+    )
 
 
 class AutoencoderParameters(FeatureParameters):
     """Defaults: Hu et al., 2026, Table 1 and section 5.2."""
 
-    latent_dimensions: Annotated[int, Field(ge=1, le=64)] = 3
-    hidden: Annotated[int, Field(ge=1, le=4096)] = 32
-    epochs: Annotated[int, Field(ge=1)] = 50
-    batch: Annotated[int, Field(ge=1)] = 128
-    learning_rate: Annotated[float, Field(gt=0)] = 1e-3
-    train_sample: Annotated[int, Field(ge=100)] = 100_000
+    latent_dimensions: Annotated[int, Field(ge=1, le=64)] = Field(3, description="r (Table 1)")
+    hidden: Annotated[int, Field(ge=1, le=4096)] = Field(32, description="width of the hidden layers")
+    epochs: Annotated[int, Field(ge=1)] = Field(50, description="of training (Table 1)")
+    batch: Annotated[int, Field(ge=1)] = Field(128, description="rows a step (section 5.2)")
+    learning_rate: Annotated[float, Field(gt=0)] = Field(1e-3, description="of Adam (section 5.2)")
+    train_sample: Annotated[int, Field(ge=100)] = Field(100_000, description="rows to train on at most")
 
 
 class ManifoldParameters(FeatureParameters, BlockParameters, NeighbourParameters):
@@ -41,7 +45,7 @@ class ManifoldParameters(FeatureParameters, BlockParameters, NeighbourParameters
 class EmbeddingParameters(ManifoldParameters):
     """An embedding of that graph."""
 
-    dimensions: Annotated[int, Field(ge=1, le=64)] = 3
+    dimensions: Annotated[int, Field(ge=1, le=64)] = Field(6, description="of the embedding")
 
 
 def _autoencoder(chosen: AutoencoderParameters, setting: Setting) -> Represent:

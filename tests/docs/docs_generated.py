@@ -67,6 +67,73 @@ def permissions() -> str:
     return "\n".join(lines) + "\n"
 
 
+def methods() -> str:
+    """Return the table of the named methods, their parts, own defaults, sources and guarantees."""
+    from tasks.methods.presets import PRESETS
+    from tasks.methods.registry import parts_of
+
+    lines = [
+        "| method | representation | partition | aggregation | recoding | own defaults |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for method in PRESETS:
+        parts = " | ".join(f"`{part.name}`" for part in parts_of(method))
+        own = ", ".join(f"`{name}: {_value(value)}`" for name, value in method.defaults.items())
+        lines.append(f"| [`{method.name}`](#{method.name}) | {parts} | {own} |")
+    return "\n".join(lines) + "\n"
+
+
+def parameters() -> str:
+    """Return the table of every parameter of every part, and of what all methods have."""
+    from tasks.aggregation.parts import AGGREGATIONS
+    from tasks.partitioning.parts import PARTITIONS
+    from tasks.parts import CommonParameters
+    from tasks.recoding.parts import RECODINGS
+    from tasks.representation.parts import REPRESENTATIONS
+
+    having: dict[str, list[str]] = {}
+    told: dict[str, tuple[str, str]] = {}
+    for kind in (REPRESENTATIONS, PARTITIONS, AGGREGATIONS, RECODINGS):
+        for part in kind.values():
+            for name, info in part.parameters.model_fields.items():
+                having.setdefault(name, []).append(f"`{part.name}`")
+                told[name] = _value(info.default), info.description or ""
+    for name, info in CommonParameters.model_fields.items():
+        having[name] = ["all methods"]
+        told[name] = _value(info.default), info.description or ""
+    lines = ["| parameter | default | of | meaning |", "| --- | --- | --- | --- |"]
+    for name, (default, meaning) in told.items():
+        of = ", ".join(dict.fromkeys(having[name]))
+        lines.append(f"| `{name}` | {default} | {of} | {meaning} |")
+    return "\n".join(lines) + "\n"
+
+
+def part_list() -> str:
+    """Return the table of all parts."""
+    from tasks.aggregation.parts import AGGREGATIONS
+    from tasks.partitioning.parts import PARTITIONS
+    from tasks.recoding.parts import RECODINGS
+    from tasks.representation.parts import REPRESENTATIONS
+
+    lines = ["| place | part | what it does |", "| --- | --- | --- |"]
+    for place, kind in (
+        ("representation", REPRESENTATIONS),
+        ("partition", PARTITIONS),
+        ("aggregation", AGGREGATIONS),
+        ("recoding", RECODINGS),
+    ):
+        lines += [f"| {place} | `{part.name}` | {part.summary} |" for part in kind.values()]
+    return "\n".join(lines) + "\n"
+
+
+def _value(value: object) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    return str(value)
+
+
 def parts() -> dict[str, str]:
     """Return every generated part by the name in its marker."""
     from release_store.states import CANDIDATE_TRANSITIONS, RELEASE_TRANSITIONS
@@ -78,6 +145,9 @@ def parts() -> dict[str, str]:
     made["CANDIDATE_TRANSITIONS"] = f"```mermaid\n{diagram(CANDIDATE_TRANSITIONS, 'staged')}```\n"
     made["RELEASE_TRANSITIONS"] = f"```mermaid\n{diagram(RELEASE_TRANSITIONS, 'published')}```\n"
     made["WHO and WHEN"] = permissions()
+    made["METHODS"] = methods()
+    made["PARTS"] = part_list()
+    made["PARAMETERS"] = parameters()
     return made
 
 

@@ -152,12 +152,13 @@ def test_the_methods_are_listed_with_what_they_guarantee(capsys: Capture) -> Non
 def test_one_method_is_shown_with_its_defaults(capsys: Capture) -> None:
     assert main(["methods", "ae-lrhma"]) == 0
     shown = capsys.readouterr().out
-    assert "    epochs = 50\n" in shown
+    assert "    epochs = 50  (of training (Table 1))\n" in shown
     assert "mondrian  " not in shown
     assert main(["methods", "ae-lrhma", "--json"]) == 0
     (found,) = _document(capsys)["methods"]
     assert set(found) == {"name", "summary", "source", "guarantees", "parts", "parameters"}
-    assert found["parameters"]["alpha"] == {"default": 0.7, "type": "<class 'float'>"}
+    assert set(found["parameters"]["alpha"]) == {"default", "type", "meaning"}
+    assert (found["parameters"]["alpha"]["default"], found["parameters"]["alpha"]["type"]) == (0.7, "float")
 
 
 def test_an_empty_history_tells_what_to_do(desk: Desk, capsys: Capture) -> None:

@@ -118,12 +118,14 @@ def test_every_group_satisfies_the_model_if_the_table_does(method: dict[str, Any
         policy = small_policy(MIXED, TWO_SENSITIVE, method=method, privacy=privacy.model_dump())
         table = prepared(policy, rows)
         limits = constraints_of(table, policy.privacy)
-        groups = groups_of(anonymized(table, policy).labels)
-        assert sorted(i for group in groups for i in group) == list(range(len(rows)))
-        if limits.group_holds(np.arange(len(rows))):
+        labels = anonymized(table, policy).labels
+        groups = [group for group in groups_of(labels) if labels[group[0]] >= 0]
+        if method["name"] != "lhd":
+            assert sorted(i for group in groups for i in group) == list(range(len(rows)))
+        if limits.group_holds(np.flatnonzero(labels >= 0)):
             assert all(limits.group_holds(np.array(group)) for group in groups)
         else:
-            assert len(groups) == 1
+            assert len(groups) <= 1
 
     holds()
 

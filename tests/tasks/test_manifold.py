@@ -1,0 +1,235 @@
+"""Geodesics, Isomap and LLE: by hand, against slow references and against scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
+from sklearn.manifold import Isomap, LocallyLinearEmbedding
+from threadpoolctl import threadpool_limits
+
+from tasks.representation import manifold
+from tasks.representation.manifold import bridges, distinct, geodesics, isomap, joined, lle, neighbour_graph
+from tasks.types import FloatArray
+
+Embed = Callable[..., FloatArray]
+
+# Each point's one nearest: in A 0 and 2 have 1, and 1 has 0; in B 3 and 5 have 4, and 4 has 3; 6 and 7 each
+# other. Nearest pairs: A-B 2 and 3 (4), B-C 4 and 6 (17), A-C 2 and 6 (over 18): A and C are not joined.
+A = [(0, 0), (1, 0), (1, 2)]
+B = [(5, 2), (5, 3), (5, 5)]
+C = [(5, 22), (5, 23)]
+PARTS = np.array(A + B + C, dtype=np.float64)
+BY_HAND = [
+    # 0  1  2  3  4   5   6   7
+    [0, 1, 3, 7, 8, 10, 27, 28],
+    [1, 0, 2, 6, 7, 9, 26, 27],
+    [3, 2, 0, 4, 5, 7, 24, 25],
+    [7, 6, 4, 0, 1, 3, 20, 21],
+    [8, 7, 5, 1, 0, 2, 19, 20],
+    [10, 9, 7, 3, 2, 0, 17, 18],
+    [27, 26, 24, 20, 19, 17, 0, 1],
+    [28, 27, 25, 21, 20, 18, 1, 0],
+]
+
+
+@pytest.mark.parametrize("chunk", [4_000_000, 8])
+def test_parts_far_apart_are_joined_by_their_nearest_pairs(
+    chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(manifold, "CHUNK_CELLS", chunk)
+    _, graph = neighbour_graph(PARTS, 1)
+    pairs = bridges(PARTS, graph)
+    assert sorted(tuple(sorted(pair)) for pair in pairs.tolist()) == [(2, 3), (5, 6)]
+    assert geodesics(PARTS, neighbours=1).tolist() == BY_HAND
+
+
+def test_a_connected_graph_has_no_bridges() -> None:
+    _, graph = neighbour_graph(PARTS, 7)
+    assert bridges(PARTS, graph).shape == (0, 2)
+    assert joined(graph, bridges(PARTS, graph), PARTS) is graph
+
+
+def test_a_horseshoe_is_walked_around() -> None:
+    # Down one side, across, and up the other: the tips are 2 apart, and 2 x 4 + 2 along the data.
+    tips = np.array([(0, y) for y in range(4, -1, -1)] + [(1, 0)] + [(2, y) for y in range(5)], dtype=float)
+    assert geodesics(tips, neighbours=2)[0, -1] == 10
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_few_points(n: int) -> None:
+    points = np.arange(n, dtype=np.float64)[:, None] * 3
+    assert geodesics(points).shape == (n, n)
+    assert geodesics(points).max(initial=0) == (3 if n == 2 else 0)
+    for embed in (isomap, lle):
+        found = embed(points, np.zeros(n, dtype=np.int64), dimensions=2)
+        assert found.shape == (n, 2)
+        assert np.isfinite(found).all()
+        assert len(np.unique(found, axis=0)) == n
+
+
+@st.composite
+def places(draw: st.DrawFn) -> FloatArray:
+    """Distinct points with whole coordinates."""
+    greatest = draw(st.sampled_from([3, 100]))
+    place = st.tuples(*[st.integers(0, greatest)] * draw(st.integers(1, 3)))
+    return np.array(sorted(draw(st.sets(place, min_size=2, max_size=20))), dtype=np.float64)
+
+
+@settings(max_examples=40, deadline=None)
+@given(places(), st.integers(1, 6))
+def test_geodesics_are_the_shortest_paths_of_a_graph_of_nearest_points(
+    points: FloatArray, neighbours: int
+) -> None:
+    m = len(points)
+    k = min(neighbours, m - 1)
+    away = cdist(points, points)
+    near, graph = neighbour_graph(points, neighbours)
+    least = np.sort(away + np.where(np.eye(m), np.inf, 0), axis=1)[:, :k]
+    assert np.allclose(np.take_along_axis(away, near, axis=1), least)
+    edges = {(i, j) for i in range(m) for j in near[i].tolist()}
+    assert {(int(i), int(j)) for i, j in zip(*graph.nonzero(), strict=True)} == {
+        *edges,
+        *((j, i) for i, j in edges),
+    }
+    for i, j in bridges(points, graph).tolist():
+        edges.add((i, j))
+    slow = np.full((m, m), np.inf)
+    np.fill_diagonal(slow, 0)
+    for i, j in edges:
+        slow[i, j] = slow[j, i] = away[i, j]
+    for middle in range(m):
+        slow = np.minimum(slow, slow[:, [middle]] + slow[[middle]])
+    found = geodesics(points, neighbours=neighbours)
+    assert np.isfinite(found).all()
+    assert np.allclose(found, slow)
+
+
+@settings(max_examples=40, deadline=None)
+@given(places())
+def test_bridges_are_as_short_as_parts_can_be_joined(points: FloatArray) -> None:
+    """Prim's way over the parts, one bridge at a time, has the same summed length."""
+    _, graph = neighbour_graph(points, 1)
+    pairs = bridges(points, graph)
+    away = cdist(points, points)
+    edges = list(zip(*graph.nonzero(), strict=True))
+    reached = {0}
+    total, number = 0.0, 0
+    while True:
+        while more := {int(j) for i, j in edges if i in reached} - reached:
+            reached |= more
+        rest = [j for j in range(len(points)) if j not in reached]
+        if not rest:
+            break
+        length, end = min((float(away[i, j]), j) for i in reached for j in rest)
+        total += length
+        number += 1
+        reached.add(end)
+    assert len(pairs) == number
+    assert sum(away[i, j] for i, j in pairs.tolist()) == pytest.approx(total)
+
+
+def test_isomap_of_a_line_keeps_its_order_however_it_is_rolled_up() -> None:
+    along = np.linspace(1, 4 * np.pi, 80)
+    spiral = np.column_stack([along * np.cos(along), along * np.sin(along)])
+    shuffled = np.random.default_rng(1).permutation(80)
+    found = isomap(spiral[shuffled], np.zeros(80, dtype=np.int64), dimensions=1, neighbours=3)[:, 0]
+    order = np.argsort(found)
+    ranks = shuffled[order]
+    assert ranks.tolist() in ([*range(80)], [*range(79, -1, -1)])
+    # Distances are those along the spiral.
+    steps = [np.linalg.norm(b - a) for a, b in pairwise(spiral)]
+    assert np.ptp(found) == pytest.approx(sum(steps), rel=0.02)
+
+
+def rolled(n: int) -> FloatArray:
+    draw = np.random.default_rng(n)
+    along, across = draw.uniform(1, 4, n), draw.uniform(0, 2, n)
+    return np.column_stack([along * np.cos(along), across, along * np.sin(along)])
+
+
+@pytest.mark.parametrize("n", [120, 450], ids=["dense", "sparse"])
+def test_embeddings_of_distinct_points_are_scikit_learns(n: int) -> None:
+    points, whole = rolled(n), np.zeros(n, dtype=np.int64)
+    ours = isomap(points, whole, dimensions=2)
+    theirs = Isomap(n_neighbors=10, n_components=2).fit_transform(points)
+    assert np.allclose(np.abs(ours), np.abs(theirs), atol=1e-8)
+    ours = lle(points, whole, dimensions=2)
+    theirs = LocallyLinearEmbedding(
+        n_neighbors=10, n_components=2, eigen_solver="dense", neighbors_algorithm="kd_tree"
+    ).fit_transform(points)
+    assert np.allclose(np.abs(ours), np.abs(theirs), atol=1e-6)
+
+
+def test_isomap_weighs_a_place_by_its_records() -> None:
+    # Many records at one end pull the mean, which is the origin, towards them.
+    points = np.array([0.0] * 8 + [1.0, 2.0])[:, None]
+    found = isomap(points, np.zeros(10, dtype=np.int64), dimensions=1)[:, 0]
+    assert found.mean() == pytest.approx(0, abs=1e-12)
+    assert np.abs(found - found[0])[[7, 8, 9]] == pytest.approx([0, 1, 2])
+
+
+@pytest.mark.parametrize("embed", [isomap, lle])
+def test_equal_points_have_equal_coordinates_and_blocks_are_embedded_alone(embed: Embed) -> None:
+    points = np.repeat(rolled(60), 2, axis=0)
+    blocks = np.where(np.arange(120) < 80, 4, 1)
+    blocks[[3, 100]] = -1
+    found = embed(points, blocks, dimensions=3)
+    assert not found[blocks == -1].any()
+    assert np.array_equal(found[4:80:2], found[5:80:2])
+    alone = embed(points[blocks == 1], np.zeros((blocks == 1).sum(), dtype=np.int64), dimensions=3)
+    assert np.array_equal(found[blocks == 1], alone)
+
+
+@pytest.mark.parametrize("embed", [isomap, lle])
+def test_far_parts_are_told_apart(embed: Embed) -> None:
+    draw = np.random.default_rng(5)
+    points = np.concatenate([draw.normal(size=(30, 4)), draw.normal(size=(30, 4)) + 50])
+    found = embed(points, np.zeros(60, dtype=np.int64), dimensions=2, neighbours=5)
+    assert np.isfinite(found).all()
+    first, second = found[:30, 0], found[30:, 0]
+    assert first.max() < second.min() or second.max() < first.min()
+
+
+@settings(max_examples=30, deadline=None)
+@given(places(), st.integers(1, 5), st.integers(1, 6))
+def test_any_points_have_an_embedding(points: FloatArray, dimensions: int, neighbours: int) -> None:
+    whole = np.zeros(len(points), dtype=np.int64)
+    for embed in (isomap, lle):
+        found = embed(points, whole, dimensions=dimensions, neighbours=neighbours)
+        assert found.shape == (len(points), dimensions)
+        assert np.isfinite(found).all()
+
+
+@settings(max_examples=30, deadline=None)
+@given(places(), st.integers(1, 5))
+def test_isomap_of_flat_points_that_all_know_each_other_keeps_every_distance(
+    points: FloatArray, extra: int
+) -> None:
+    assume(len(points) > 1)
+    found = isomap(
+        points, np.zeros(len(points), dtype=np.int64), dimensions=3, neighbours=len(points) + extra
+    )
+    assert np.allclose(cdist(found, found), cdist(points, points), atol=1e-6 * (1 + points.max()))
+
+
+@pytest.mark.parametrize("embed", [isomap, lle])
+def test_the_number_of_threads_changes_no_bit(embed: Embed) -> None:
+    points, whole = rolled(450), np.zeros(450, dtype=np.int64)
+    found = []
+    for threads in (1, 2, 4):
+        with threadpool_limits(threads):
+            found.append(embed(points, whole, seed=3).tobytes())
+    assert found[0] == found[1] == found[2]
+
+
+def test_distinct_points_are_counted() -> None:
+    found = distinct(np.array([[2.0, 1.0], [0.0, 5.0], [2.0, 1.0], [2.0, 0.0]]))
+    assert found.points.tolist() == [[0, 5], [2, 0], [2, 1]]
+    assert found.place.tolist() == [2, 0, 2, 1]
+    assert found.weight.tolist() == [1, 1, 2]
