@@ -15,7 +15,17 @@ from tasks.aggregation.parts import AGGREGATIONS
 from tasks.methods.base import BoundMethod, Method
 from tasks.methods.presets import PRESETS
 from tasks.partitioning.parts import PARTITIONS
-from tasks.parts import CommonParameters, Cut, Group, Parameters, Part, Recode, Represent, Setting
+from tasks.parts import (
+    CommonParameters,
+    Cut,
+    Group,
+    Parameters,
+    Part,
+    Recode,
+    Represent,
+    Setting,
+    SizeParameters,
+)
 from tasks.recoding.parts import RECODINGS
 from tasks.representation.parts import REPRESENTATIONS
 
@@ -74,7 +84,15 @@ def bound_method(policy: ReleasePolicy, where: str = "policy") -> BoundMethod:
             mend="Classes have at least k records: give at least 2k - 1.",
         )
     represent, cut, group, recode = chosen
-    setting = Setting(policy.roles, policy.privacy, policy.seed, max_group_size, grouped=group.name != "none")
+    k = policy.privacy.k
+    setting = Setting(
+        policy.roles,
+        policy.privacy,
+        policy.seed,
+        max_group_size,
+        _group_size(parameters, k),
+        grouped=group.name != "none",
+    )
     return BoundMethod(
         name,
         (represent.name, cut.name, group.name, recode.name),
@@ -142,6 +160,10 @@ def _check_recoding(policy: ReleasePolicy, method: Method, where: str) -> None:
         where=f"{where}: method.recoding",
         mend=f"Say `recoding: {method.recoding}` if that is meant, or `recoding: sets`.",
     )
+
+
+def _group_size(parameters: Parameters, k: int) -> int:
+    return parameters.size(k) if isinstance(parameters, SizeParameters) else k
 
 
 def _part(part: str | Part[F], known: Mapping[str, Part[F]]) -> Part[F]:

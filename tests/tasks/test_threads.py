@@ -30,7 +30,7 @@ rows = [
 found = {}
 for method in PRESETS:
     chosen = {"name": method.name, "recoding": method.recoding}
-    if method.name == "ae-lrhma":
+    if method.representation == "autoencoder":
         chosen["parameters"] = {"epochs": 3}
     if method.name == "vq":
         chosen["parameters"] = {"epsilon": 0.6, "outliers": "noise"}
@@ -66,5 +66,4 @@ def digests(threads: int, hash_seed: str) -> dict[str, str]:
 def test_every_method_gives_the_same_bytes_on_any_number_of_threads() -> None:
     one = digests(1, "0")
     assert digests(4, "1") == one
-    assert len(one) == 11
-    assert len(set(one.values())) >= 9  # two that differ in the model alone may agree where it is easy
+    assert len(set(one.values())) >= 11  # two that differ in the model alone may agree where it is easy
