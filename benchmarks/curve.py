@@ -248,9 +248,12 @@ def main(arguments: Sequence[str] | None = None) -> str:
     chosen = parser.parse_args(arguments)
     points = {**PRESETS, **{label: SWEEP[label] for label in chosen.points}}
     shared = points, chosen.seeds, chosen.sweep_seeds, chosen.rows, chosen.epochs
-    with ProcessPoolExecutor(max_workers=len(chosen.samples)) as pool:
-        runs = [pool.submit(measured, name, *shared) for name in chosen.samples]
-        found = {name: run.result() for name, run in zip(chosen.samples, runs, strict=True)}
+    if len(chosen.samples) == 1:
+        found = {chosen.samples[0]: measured(chosen.samples[0], *shared)}
+    else:
+        with ProcessPoolExecutor(max_workers=len(chosen.samples)) as pool:
+            runs = [pool.submit(measured, name, *shared) for name in chosen.samples]
+            found = {name: run.result() for name, run in zip(chosen.samples, runs, strict=True)}
     sections = []
     for name, figures_of in found.items():
         sections.append(
