@@ -25,7 +25,7 @@ class Cells:
 
 
 class GroupCells:
-    """G groups of m records, at least two each: their cells, kept while records are swapped.
+    """G groups of m records: their cells, kept while records are swapped.
 
     `group_of` (m,). Memory O(G w + m G) for w different values of the categorical attributes.
     """
@@ -43,7 +43,7 @@ class GroupCells:
         self.group_of = group_of.copy()
         n_groups = int(group_of.max()) + 1
         self.size = np.bincount(group_of, minlength=n_groups)
-        self.members = np.full((n_groups, int(self.size.max())), -1)
+        self.members = np.full((n_groups, max(int(self.size.max()), 2)), -1)
         order = np.argsort(group_of, kind="stable")
         self._place = np.empty(len(group_of), dtype=np.int64)
         self._place[order] = np.arange(len(order)) - np.repeat(np.cumsum(self.size) - self.size, self.size)

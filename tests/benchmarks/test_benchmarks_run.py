@@ -176,13 +176,14 @@ def test_a_goal_is_met_by_the_mean_and_not_by_classes_that_break_the_model() -> 
 
 @pytest.mark.data
 def test_the_curve_benchmark_measures_presets_and_points(capsys: pytest.CaptureFixture[str]) -> None:
-    small = ["--rows", "600", "--seeds", "2", "--epochs", "1"]
+    small = ["--rows", "400", "--seeds", "2", "--sweep-seeds", "1", "--epochs", "1"]
     text = curve.main(["--samples", "bank", "--points", "score paper, no polish", *small])
     assert "## Bank sample" in capsys.readouterr().out
     reached, points = tables_in(text)
     assert len(reached) == 1 + 2 * 4
     names = [row[0] for row in points[1:]]
-    assert names[:4] == ["plain Mondrian, k 8", "plain Mondrian, k 16", "score paper, no polish", "narrow"]
+    assert names[:3] == ["plain Mondrian, k 8", "plain Mondrian, k 16", "narrow"]
+    assert "score paper, no polish" in names
     assert sum(name.startswith("its program") for name in names) == 3
     assert all(row[7].startswith("0, 0, 0") for row in points[1:-3])
     assert "±" in points[3][2]

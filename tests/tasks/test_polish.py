@@ -103,6 +103,12 @@ def test_groups_are_not_given_the_cells_of_another() -> None:
     assert len(cells) == 3
 
 
+def test_groups_of_one_record_have_nobody_to_swap() -> None:
+    made = attributes([[0.0, 1, 7, 2]], [[0, 1, 0, 1]])
+    labels = np.arange(4)
+    assert sorted(polish(labels, made, limits_of([0] * 4, k=1), PolishRule())) == [0, 1, 2, 3]
+
+
 def test_without_rounds_or_a_second_group_nothing_changes() -> None:
     made = attributes([[0.0, 1, 7, 2, 8, 9]], [])
     labels = np.array([0, 0, 0, 1, 1, 1])

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small import groups_of, limits_of
 
-from tasks.partitioning.attributes import Attributes
+from tasks.partitioning.attributes import WIDE, Attributes
 from tasks.partitioning.constraints import Constraints, SensitiveColumn
 from tasks.partitioning.cuts import Buckets, cut_positions
 from tasks.partitioning.mondrian import SplitRule, partition
@@ -100,6 +100,21 @@ def test_a_set_of_one_value_and_a_constant_cost_nothing_and_missing_numbers_all(
     )
     assert not made.interval_cost(1, np.array([3.0, np.inf]), np.array([3.0, -np.inf])).any()
     assert made.set_cost(0, np.array([0, 1, 2])) == pytest.approx([0, 0, 1 / 3])
+
+
+def test_points_lie_as_far_apart_as_the_cells_of_two_records_are_wide() -> None:
+    made = attributes([[0.0, 4.0, np.nan, 8.0]], [[0, 0, 1, 3]], [1.0, 3.0])
+    points = made.points()
+    # Ages 4 of 8 apart: (1/2)^2 at weight 1/4. Another city of four values: (2/4)^2 at weight 3/4.
+    assert ((points[0] - points[1]) ** 2).sum() == pytest.approx(0.25 / 4)
+    # The missing age lies at the median, 4.
+    assert ((points[1] - points[2]) ** 2).sum() == pytest.approx(0.75 / 4)
+
+
+def test_a_category_of_very_many_values_is_one_column() -> None:
+    made = attributes([], [list(range(WIDE + 1))])
+    assert made.points().shape == (WIDE + 1, 1)
+    assert attributes([], [list(range(WIDE))]).points().shape == (WIDE, WIDE)
 
 
 # The slow reference: one node, one cut, one attribute after another.
