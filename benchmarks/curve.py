@@ -221,8 +221,9 @@ planned size; a polish that swaps records between groups. Mean and standard devi
 without one is of seed 0), which the training and the polish draw from; attackers know a tenth of the source
 (five draws). Every figure is read from the published rows, in which groups of equal cells are one class.
 
-`narrow` and `overlapping` are the methods `ae-narrow` and `ae-overlapping`. Any other point differs by what its name says from: cuts in
-both spaces, score blend, leaves of 2,000, metric ncp, groups of 16, two sweeps of polish, overlap 0.
+`narrow` and `overlapping` are the methods `ae-narrow` and `ae-overlapping`. Any other point
+differs by what its name says from: cuts in both spaces, score blend, leaves of 2,000, metric ncp, groups
+of 16, two sweeps of polish, overlap 0.
 
 - **front**: no other point is as good in NCP, ERR and UMR and better in one.
 - **candidate classes**: the mean over all people of the classes whose cells contain them.
