@@ -34,12 +34,14 @@ RIVALS = ("mondrian", "mdav")
 KS = (5, 20, 50, 200)
 QUICK_ROWS, QUICK_KS = 400, (5,)
 
-DATA_WORDS = """The paper's table C (Careplans) is not at hand; Synthea's patients stand in for it, their expenses in four
-equal parts where the paper has a ratio of 2.01. The paper does not list its quasi-identifiers; ours stand, with
-the reasons, in `papers/policies/s2_*.yaml`: five for Adult and Diabetes, six for Synthea. The paper's six
-other schemes are programs that we do not have; here `mondrian` and `mdav`, with cells closed up to the same
-hierarchies, stand beside `curriculum` under the same policies. The model is k alone, as in the paper (p_max 1,
-e 1). Where something is drawn (the noise) the figures are the mean ± standard deviation over seeds 0 to 4."""
+DATA_WORDS = """The paper's table C (Careplans) is not at hand; Synthea's patients stand in for it, their
+expenses in four equal parts where the paper has a ratio of 2.01. The paper does not list its
+quasi-identifiers; ours stand, with the reasons, in `papers/policies/s2_*.yaml`: five for Adult
+and Diabetes, six for Synthea. The paper's six other schemes are programs that we do not have;
+here `mondrian` and `mdav`, with cells closed up to the same hierarchies, stand beside
+`curriculum` under the same policies. The model is k alone, as in the paper (p_max 1, e 1).
+Where something is drawn (the noise) the figures are the mean ± standard deviation over seeds 0
+to 4."""
 
 
 @dataclass(frozen=True)

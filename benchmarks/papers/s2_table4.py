@@ -23,31 +23,37 @@ PRINTED = {
 
 WORDS = f"""# SADR and Pr(DR) under five attackers, beside the curriculum scheme's paper (2025, table 4)
 
-{s2.DATA_WORDS} At most {MOST_ROWS:,} records of each table, drawn with seed 0. The paper's seven values of
-k from 5 to 200 are not listed; here k is 5, 20, 50 and 200.
+{s2.DATA_WORDS} At most {MOST_ROWS:,} records of each table, drawn with seed 0. The paper's
+seven values of k from 5 to 200 are not listed; here k is 5, 20, 50 and 200.
 
-The attackers know: (i) half of the quasi-identifiers, every half in turn; (ii) all; (iii) the sensitive value; (iv)
-half and the sensitive value; (v) all, with a tenth of the cells wrong. Each attacks 5% of the source, drawn five
-times. R(x) are the published rows that fit; where numbers are noised, the nearest ones.
+The attackers know: (i) half of the quasi-identifiers, every half in turn; (ii) all; (iii) the
+sensitive value; (iv) half and the sensitive value; (v) all, with a tenth of the cells wrong.
+Each attacks 5% of the source, drawn five times. R(x) are the published rows that fit; where
+numbers are noised, the nearest ones.
 
-- *SADR*: the largest share of one sensitive value in R(x), mean of (i), (ii) and (v), who do not know it (eq. 11).
-- *right*: how often that most frequent value is the person's own. *majority* is the share of the table's most frequent
-  value: who always says that is right so often without any release.
-- *Pr(DR), row*: 1/|R(x)| where the release does not exclude that a row of R(x) is the person's own, mean of all five.
-  Of a nearest row among noised ones nothing is excluded, so there it is an upper bound. *Pr(DR), cells*: the chance to
-  draw all unknown quasi-identifiers from the rows of R(x) whose cells hold them, mean of (i), (iii), (iv).
+- *SADR*: the largest share of one sensitive value in R(x), mean of (i), (ii) and (v), who do
+  not know it (eq. 11).
+- *right*: how often that most frequent value is the person's own. *majority* is the share of
+  the table's most frequent value: who always says that is right so often without any release.
+- *Pr(DR), row*: 1/|R(x)| where the release does not exclude that a row of R(x) is the person's
+  own, mean of all five. Of a nearest row among noised ones nothing is excluded, so there it is
+  an upper bound. *Pr(DR), cells*: the chance to draw all unknown quasi-identifiers from the
+  rows of R(x) whose cells hold them, mean of (i), (iii), (iv).
 
-Why the columns do not compare one to one. The paper prints one number a table, the mean over attackers and k of SADR
-and Pr(DR) taken together, and says neither how it weighs them nor how a noised number is linked. The largest of two
-shares is never under 0.5, and over a whole table it is the majority: 0.76 for Adult. A mean of 0.55 therefore holds
-terms that are no such shares. In ours they stay apart.
+Why the columns do not compare one to one. The paper prints one number a table, the mean over
+attackers and k of SADR and Pr(DR) taken together, and says neither how it weighs them nor how
+a noised number is linked. The largest of two shares is never under 0.5, and over a whole table
+it is the majority: 0.76 for Adult. A mean of 0.55 therefore holds terms that are no such
+shares. In ours they stay apart.
 
-What is seen. With the paper's own noise on every record, the nearest rows to a person are mostly a single one, and one
-row has one value: SADR of `curriculum` is near 1 for Adult and Diabetes, over that of the rivals for every table, and
-rises where the paper's is least. But that is sureness, not success. By *right* the paper's order does hold: the
-attacker who trusts the nearest noised row is right less often than with either rival for most k, and for Adult and
-Diabetes less often than one who always says the majority. So does it by cells, since a noised number seldom is the true
-one. The fall with k that the paper finds in its figures is there for SADR of `mdav` and in Synthea, and small elsewhere."""
+What is seen. With the paper's own noise on every record, the nearest rows to a person are
+mostly a single one, and one row has one value: SADR of `curriculum` is near 1 for Adult and
+Diabetes, over that of the rivals for every table. But that is sureness, not success. By
+*right* the paper's order does hold: the attacker who trusts the nearest noised row is right
+less often than with either rival for most k, and for Adult and Diabetes less often than one
+who always says the majority. So does it by cells, since a noised number seldom is the true
+one. The fall with k that the paper finds in its figures is there for SADR of `mdav` and in
+Synthea, and small elsewhere."""
 
 
 def rows(key: str, *, quick: bool) -> str:

@@ -26,35 +26,44 @@ PRINTED = {
 
 WORDS = f"""# QA, ILoss and lookups, beside the curriculum scheme's paper (2025, table 6, figures 9 and 12)
 
-{s2.DATA_WORDS} At most {MOST_ROWS:,} records of each table, drawn with seed 0 (Adult and Synthea
-whole). The paper's seven values of k from 5 to 200 are not listed; here k is 5, 20, 50 and 200.
+{s2.DATA_WORDS} At most {MOST_ROWS:,} records of each table, drawn with seed 0 (Adult and
+Synthea whole). The paper's seven values of k from 5 to 200 are not listed; here k is 5, 20, 50
+and 200.
 
-- *QA* (eq. 14): the share of classes that answer an aggregate query correctly, percent. The paper says neither which
-  queries nor when an answer is correct; ours are 300 random ones, and correct is at most half a person off. *touched*
-  counts only classes that a query touches: the others answer 0 rightly.
-- *ILoss* (eq. 12, 13): level over levels, summed over cells with weights of 1, and its *mean* over cells. A noised
-  number is as far up as the narrowest width that holds it and the true one (section 5.7). *categories* is the mean over
-  the cells of categories alone, which no noise touches.
-- *lookups*: cells above level 0 by record (section 5.6.1), and their share. Noised numbers are not looked up.
+- *QA* (eq. 14): the share of classes that answer an aggregate query correctly, percent. The
+  paper says neither which queries nor when an answer is correct; ours are 300 random ones, and
+  correct is at most half a person off. *touched* counts only classes that a query touches: the
+  others answer 0 rightly.
+- *ILoss* (eq. 12, 13): level over levels, summed over cells with weights of 1, and its *mean*
+  over cells. A noised number is as far up as the narrowest width that holds it and the true
+  one (section 5.7). *categories* is the mean over the cells of categories alone, which no
+  noise touches.
+- *lookups*: cells above level 0 by record (section 5.6.1), and their share. Noised numbers are
+  not looked up.
 
-Figures 9 and 12 are only plotted, so that there is nothing to print beside ours but directions: ILoss rises with k and
-is least for the scheme; lookups fall with k and are a half or a third of those of methods that raise every cell
-(share 1). Where ILoss is printed (table 9, by epsilon: 9,413 and 11,913 for Adult, 4,683 and 6,095 for Careplans,
-7,007 and 9,936 for Diabetes, numbers alone), its weights are not.
+Figures 9 and 12 are only plotted, so that there is nothing to print beside ours but
+directions: ILoss rises with k and is least for the scheme; lookups fall with k and are a half
+or a third of those of methods that raise every cell (share 1). Where ILoss is printed (table
+9, by epsilon: 9,413 and 11,913 for Adult, 4,683 and 6,095 for Careplans, 7,007 and 9,936 for
+Diabetes, numbers alone), its weights are not.
 
 What is seen, and why it differs.
 
-- The paper's order does not hold here: by QA and by ILoss both rivals are better than `curriculum` for small k. The
-  noise decides: with the paper's epsilons of 0.3 and 0.5 and the sensitivity of the declared bounds, an age of 17 to
-  90 gets Laplace noise with a scale of 146 to 243 years, and is cut off at the bounds; so most noised numbers meet their
-  true ones at the root. The paper prints sensitivity as a scale and gives it no value; its errors of a year or two
-  (section 3.4) need one of about 1.
-- All members of a cluster here have one cell, the set of their values. The paper leaves members' categories different
-  from each other in clusters that it does not generalize, which costs it no level and is not k-anonymous.
-- Mondrian and MDAV do not raise every cell, as the paper supposes of its rivals: groups of near records often have one
-  value in common, and that cell stays. So their lookups grow with k, and do not fall. Counted by class, as the paper's
-  remark on fewer clusters would have it, they fall.
-- The direction of ILoss over k (up) is the same for all three methods, where the noise leaves room."""
+- The paper's order does not hold here: by QA and by ILoss both rivals are better than
+  `curriculum` for small k. The noise decides: with the paper's epsilons of 0.3 and 0.5 and the
+  sensitivity of the declared bounds, an age of 17 to 90 gets Laplace noise with a scale of 146
+  to 243 years, and is cut off at the bounds; so most noised numbers meet their true ones at
+  the root. The paper prints sensitivity as a scale and gives it no value; its errors of a year
+  or two (section 3.4) need one of about 1.
+- All members of a cluster here have one cell, the set of their values. The paper leaves
+  members' categories different from each other in clusters that it does not generalize, which
+  costs it no level and is not k-anonymous.
+- Mondrian and MDAV do not raise every cell, as the paper supposes of its rivals: groups of
+  near records often have one value in common, and that cell stays. So their lookups grow with
+  k, and do not fall. Counted by class, as the paper's remark on fewer clusters would have it,
+  they fall.
+- The direction of ILoss over k (up) is the same for all three methods, where the noise leaves
+  room."""
 
 
 def worth(made: Trial) -> Figures:

@@ -45,44 +45,52 @@ MODELS = (LHD, L_DIVERSITY, LKC)
 
 WORDS = """# lHD-Diversity beside l-Diversity and LKC-Privacy (Riyana, 2025, experiments 1 to 6)
 
-The paper's table: Adult without the records that have an unknown value or a capital loss of 0. That leaves 1,427 here;
-the paper says 1,428. Six quasi-identifiers, four sensitive attributes, ARX's hierarchies for Adult and widths of 5, 10
-and 20 years for ages: the paper does not print its hierarchies, nor its program.
+The paper's table: Adult without the records that have an unknown value or a capital loss of 0.
+That leaves 1,427 here; the paper says 1,428. Six quasi-identifiers, four sensitive attributes,
+ARX's hierarchies for Adult and widths of 5, 10 and 20 years for ages: the paper does not print
+its hierarchies, nor its program.
 
-- *lhd*: the preset `lhd` with k = e = l. *l-diversity*: `mondrian` with k = e = l, so that each class has l distinct
-  values of every sensitive attribute. *LKC*: `mondrian` with k = l and p_max = 1/l. With L the number of all
-  quasi-identifiers, as in the paper, LKC-Privacy is just that: who knows fewer of them sees unions of classes, in which no
-  value has a greater share. All three with `recoding: hierarchy`.
-- *PREC* (eq. 1 to 3; less is better) and its *mean level* over cells; *DM* (eq. 4) and DM a record; records *left out*;
-  *CPU s*. *undone* is the share of classes that fail beside an earlier release of the same method, of 80% of the people
-  drawn with seeds 0 to 4, by the gates `pairwise` and `whole_history` at l: mean ± standard deviation.
-- "impossible": a value's share of the whole table is over 1/l, so no release can hold the model.
+- *lhd*: the preset `lhd` with k = e = l. *l-diversity*: `mondrian` with k = e = l, so that
+  each class has l distinct values of every sensitive attribute. *LKC*: `mondrian` with k = l
+  and p_max = 1/l. With L the number of all quasi-identifiers, as in the paper, LKC-Privacy is
+  just that: who knows fewer of them sees unions of classes, in which no value has a greater
+  share. All three with `recoding: hierarchy`.
+- *PREC* (eq. 1 to 3; less is better) and its *mean level* over cells; *DM* (eq. 4) and DM a
+  record; records *left out*; *CPU s*. *undone* is the share of classes that fail beside an
+  earlier release of the same method, of 80% of the people drawn with seeds 0 to 4, by the
+  gates `pairwise` and `whole_history` at l: mean ± standard deviation.
+- "impossible": a value's share of the whole table is over 1/l, so no release can hold the
+  model.
 
-All figures of the paper (5 to 17) are only plotted; the text gives directions and no numbers. So directions are compared.
-The paper says that every table "had been released twice", and neither what the first release held nor what differs in
-the second. Without that, its cost of the comparison cannot be repeated; the section *Released twice* measures it for two
-first releases."""
+All figures of the paper (5 to 17) are only plotted; the text gives directions and no numbers.
+So directions are compared. The paper says that every table "had been released twice", and
+neither what the first release held nor what differs in the second. Without that, its cost of
+the comparison cannot be repeated; the section *Released twice* measures it for two first
+releases."""
 
 SEEN = {
-    1: """The paper: PREC and DM rise with the number of quasi-identifiers; l-Diversity and LKC are alike, and a little
-better than lHD. Here PREC rises too, since it is a sum over quasi-identifiers; DM falls: with more of them there
-are more different places to cut, so classes get smaller. LKC is no l-Diversity: a share of at most 1/l is a stricter demand
-than l distinct values. The greedy method alone is better than Mondrian in both, once there are several quasi-identifiers; what
-the paper counts against it is the comparison.""",
-    2: """The paper: both costs rise with the number of sensitive attributes, a little more for lHD; LKC is left out, since it
-"cannot address" several. Here both rise too. LKC can be asked of each attribute, but more than half of these people are
-husbands: at 1/2 no table holds it.""",
-    3: """The paper: both costs rise with l, for all three. So they do here. LKC ends where the most frequent capital loss has a
-share over 1/l.""",
-    4: """The paper: with at most five quasi-identifiers to be released, lHD is better, since the other models are made to
-generalize all six. This is a comparison of tables with fewer columns against tables with more. The same limit can be
-given to any method: the rows "alike" do, and are experiment 1's.""",
-    5: """The same with sensitive attributes: lHD with the first ones beside l-Diversity with all four; the rows "alike" are
-experiment 2's.""",
-    6: """The paper: errors fall with the number of conditions joined by OR, rise with those joined by AND, and fall with the
-width of a range. It asks for the average capital loss in 15 queries of each form; ours are 600 of each form, the same for
-all three, and the figures are relative errors of the number of rows and of the average (eq. 6 and 5). Capital loss is a
-number here (e is its least range: 1, which is two different values, as l = 2 asks). Widths are in years; 0 is
+    1: """The paper: PREC and DM rise with the number of quasi-identifiers; l-Diversity and LKC are
+alike, and a little better than lHD. Here PREC rises too, since it is a sum over
+quasi-identifiers; DM falls: with more of them there are more different places to cut, so
+classes get smaller. LKC is no l-Diversity: a share of at most 1/l is a stricter demand than l
+distinct values. The greedy method alone is better than Mondrian in both, once there are
+several quasi-identifiers; what the paper counts against it is the comparison.""",
+    2: """The paper: both costs rise with the number of sensitive attributes, a little more for lHD; LKC
+is left out, since it "cannot address" several. Here both rise too. LKC can be asked of each
+attribute, but more than half of these people are husbands: at 1/2 no table holds it.""",
+    3: """The paper: both costs rise with l, for all three. So they do here. LKC ends where the most
+frequent capital loss has a share over 1/l.""",
+    4: """The paper: with at most five quasi-identifiers to be released, lHD is better, since the other
+models are made to generalize all six. This is a comparison of tables with fewer columns
+against tables with more. The same limit can be given to any method: the rows "alike" do, and
+are experiment 1's.""",
+    5: """The same with sensitive attributes: lHD with the first ones beside l-Diversity with all four;
+the rows "alike" are experiment 2's.""",
+    6: """The paper: errors fall with the number of conditions joined by OR, rise with those joined by
+AND, and fall with the width of a range. It asks for the average capital loss in 15 queries of
+each form; ours are 600 of each form, the same for all three, and the figures are relative
+errors of the number of rows and of the average (eq. 6 and 5). Capital loss is a number here (e
+is its least range: 1, which is two different values, as l = 2 asks). Widths are in years; 0 is
 one age.""",
 }
 
@@ -236,13 +244,14 @@ def chosen(queries: Queries, which: np.ndarray) -> Queries:
 def groups(kind: str) -> dict[str, Callable[[Queries], np.ndarray]]:
     """Return by which property the queries of a kind are told apart."""
     if kind == "range":
-        ends = (0, 1, 10, 20, 30, 40)
-        return {
-            "range, 0 years"
-            if low == 0
-            else f"range, {low} to {high - 1} years": lambda q, low=low, high=high: in_width(q, low, high)
-            for low, high in zip(ends[:-1], ends[1:], strict=True)
+        widths = {
+            "0": (0, 1),
+            "1 to 9": (1, 10),
+            "10 to 19": (10, 20),
+            "20 to 29": (20, 30),
+            "30 to 39": (30, 40),
         }
+        return {f"range, {said} years": lambda q, w=w: in_width(q, *w) for said, w in widths.items()}
     return {
         f"{kind.upper()}, {n} conditions": lambda q, n=n: np.flatnonzero(q.asked.sum(axis=1) == n)
         for n in range(1, 7)
@@ -276,13 +285,15 @@ def query_table(bench: Bench) -> str:
     return f"## Experiment 6: queries\n\n{SEEN[6]}\n\n{report.table(header, list(found.values()))}"
 
 
-TWICE = """Six quasi-identifiers, capital loss, l = 2. *again*: the first release was of the same table by the same method. *80%*:
-of four fifths of the people, drawn with seeds 0 to 4. *blind* is the release as it is, *repaired* the one that
-`history_aware: true` publishes; PREC and DM count a record that was left out n times, as the paper's eq. 2 does.
+TWICE = """Six quasi-identifiers, capital loss, l = 2. *again*: the first release was of the same table by
+the same method. *80%*: of four fifths of the people, drawn with seeds 0 to 4. *blind* is the
+release as it is, *repaired* the one that `history_aware: true` publishes; PREC and DM count a
+record that was left out n times, as the paper's eq. 2 does.
 
-The paper calls the cost of the comparison a slight one. With classes of two and three people it is not: beside a first
-release of other classes most have one value in common with some compatible class, and merging widens them until few are
-left to be published. The same table twice costs little only where classes do not overlap."""
+The paper calls the cost of the comparison a slight one. With classes of two and three people
+it is not: beside a first release of other classes most have one value in common with some
+compatible class, and merging widens them until few are left to be published. The same table
+twice costs little only where classes do not overlap."""
 
 
 def twice(bench: Bench) -> str:

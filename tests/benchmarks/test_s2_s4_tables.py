@@ -1,4 +1,4 @@
-"""The tables of two papers run on few records, with the rows that they promise, and their arithmetic is right."""
+"""The tables of two papers run on few records with the rows that they promise, and add up."""
 
 from __future__ import annotations
 
@@ -96,6 +96,7 @@ def test_five_attackers_are_averaged_over_those_who_have_the_figure() -> None:
 
 
 @pytest.mark.data
+@pytest.mark.slow
 def test_the_experiments_of_lhd_have_every_row() -> None:
     text = s4_experiments.main(["--quick"])
     assert all(f"## Experiment {number}:" in text for number in range(1, 7))
