@@ -8,8 +8,8 @@ from pathlib import Path
 from benchmarks.meter import Meter
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
+from tasks.composition import groups_of, leaves_of
 from tasks.methods.registry import bound_method
-from tasks.partitioning.constraints import constraints_of
 from tasks.preprocessing.prepare import prepare
 from tasks.risk.published import read_classes
 from tasks.staging.stage import stage
@@ -33,12 +33,10 @@ def make(source: SourceTable, policy: ReleasePolicy, folder: Path, meter: Meter)
     """Run the stages from preprocessing to the reading back of the staged rows; `folder` must not exist."""
     method = bound_method(policy)
     table = meter.run("preprocessing", prepare, source, policy)
-    limits = constraints_of(table, policy.privacy)
     where = meter.run("representation", method.represent, table, no_progress)
-    leaves = meter.run("partitioning", method.partition, table, where, limits, no_progress)
-    labels = meter.run("aggregation", method.aggregate, table, where, leaves.labels, limits, no_progress)
-    groups = Partition(labels)
-    rows = meter.run("recoding", method.recode, table, where, labels, policy, method.seed)
+    leaves = meter.run("partitioning", leaves_of, table, where, method, policy, no_progress)
+    groups = meter.run("aggregation", groups_of, table, where, leaves, method, policy, no_progress)
+    rows = meter.run("recoding", method.recode, table, where, groups.labels, policy, method.seed)
     candidate = meter.run(
         "staging",
         stage,
