@@ -61,7 +61,7 @@ def quantized(
     records = np.flatnonzero(labels >= 0)
     group = labels[records]
     outside = outlying(table, policy.roles, policy.privacy.k, rule=rule.balls, seed=rule.balls_seed)[records]
-    core = _core(group, outside)
+    core = core_of(group, outside)
     cells: dict[str, np.ndarray] = {}
     n_moved: dict[str, int] = {}
     n_imputed: dict[str, int] = {}
@@ -94,7 +94,7 @@ def quantized(
     return rows_of(table, policy, records, cells, sensitive=mixed, notes=notes)
 
 
-def _core(group: IntArray, outside: BoolArray) -> IntArray:
+def core_of(group: IntArray, outside: BoolArray) -> IntArray:
     """Return the labels of the members that make up each group, -1 for its outliers.
 
     In a group of outliers alone all are members.

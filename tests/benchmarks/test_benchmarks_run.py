@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -11,8 +10,6 @@ import pytest
 
 from benchmarks import curve, curve_points, gate, report, scale
 from benchmarks.meter import Meter, peak_memory
-from benchmarks.papers import s0_table2
-from benchmarks.papers.s0_printed import DATASETS, MEASURED, PRINTED, PRINTED_LINKS
 
 
 def cells(table: str) -> list[list[str]]:
@@ -54,48 +51,6 @@ def test_the_slope_of_a_quadratic_stage_is_two() -> None:
     rising = scale.slope(runs, "linkage")
     assert rising == pytest.approx(2.0)
     assert scale.slope(runs, "pairwise") is None
-
-
-@pytest.mark.parametrize("name", sorted(DATASETS))
-def test_the_printed_rows_are_whole(name: str) -> None:
-    assert (
-        [row.method for row in PRINTED[name]][:3]
-        == list(PRINTED_LINKS[name])
-        == ["MDAV", "APMCA", "AE-LRHMA"]
-    )
-    assert len(MEASURED[name]) == 3
-    # MDAV and APMCA are printed in bits: in nats no entropy could be above that of 14 or 12 equal values.
-    assert {row.method: row.base for row in PRINTED[name][:3]} == {"MDAV": "2", "APMCA": "2", "AE-LRHMA": "e"}
-
-
-def test_a_method_that_draws_is_shown_at_seed_42_and_over_all_seeds() -> None:
-    run = s0_table2.Measured(
-        9, 8.0, 9, 0.5, 1.0, 1.4, 1.0, 1.0, 0.1, (0.1,) * 3, (0.2,) * 3, 0.4, (0, 1, 2, 3)
-    )
-    drawn, fixed = s0_table2.VARIANTS[0], s0_table2.VARIANTS[-1]
-    rows = s0_table2.rows_of([(drawn, [run, replace(run, ncp=0.3)]), (fixed, [run])])
-    assert [label for label, _ in rows] == ["ae-lrhma, seed 42", "ae-lrhma, 2 seeds", "mondrian"]
-    table = cells(s0_table2.table_2("bank", [(drawn, [run, replace(run, ncp=0.3)]), (fixed, [run])]))
-    assert [row[-1] for row in table[-3:]] == ["0.1000", "0.2000 ± 0.1414", "0.1000"]
-    broken = cells(s0_table2.table_of_broken([(drawn, [run, run])]))
-    assert broken[1][1:] == ["2", "18", "0", "2", "4", "6"]
-
-
-@pytest.mark.data
-def test_the_paper_benchmark_has_every_row_and_keeps_the_model(capsys: pytest.CaptureFixture[str]) -> None:
-    text = s0_table2.main(["--datasets", "bank", "--seeds", "1", "--epochs", "1"])
-    assert "## Bank sample" in capsys.readouterr().out
-    table_2, table_4, broken = tables_in(text)
-    ours = len(s0_table2.VARIANTS)
-    assert [len(table_2), len(table_4)] == [1 + 5 + 3 + ours, 1 + 3 + 3 + ours]
-    assert {len(row) for row in table_2} == {10}
-    assert {len(row) for row in table_4} == {5}
-    assert [row[0] for row in broken[1:]] == [v.name for v in s0_table2.VARIANTS]
-    for row in broken[1:]:
-        assert row[3] == "0", "a class under k"
-        if "without diversity" not in row[0]:
-            assert row[4:6] == ["0", "0"], "a class that breaks e or p_max"
-    assert all(0 < float(row[-1]) < 1 for row in table_2[-ours:])
 
 
 @pytest.mark.data
