@@ -38,7 +38,6 @@ SETTINGS: dict[str, Any] = {
 # Okabe and Ito (2008), which people who see few colours can tell apart, and greys.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F", "#8C6D31")
 SIGNS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "h", "*")
-LINES = ("-", "--", "-.", ":")
 
 
 def figures_of(document: Document, runs: Sequence[Run]) -> Iterator[tuple[str, Figure]]:
@@ -127,13 +126,14 @@ def risk(document: Document) -> Figure | None:
                 capsize=2,
                 **sign,
             )
-        _name_points(axes, [f"k={one['k']}" for one in shown], points)
+        if len(document["k"]) > 1:
+            _name_points(axes, [f"k={one['k']}" for one in shown], points)
         axes.set_xlabel("information loss, NCP (0 to 1)")
         axes.set_ylabel(f"{words} (0 to 1)")
         axes.margins(0.12)
     figure.suptitle(
         f"Loss against linkage by an attacker who holds {ext_frac:.0%} of the source; "
-        "less is better on both axes"
+        "less is better on both axes" + (f"; k={document['k'][0]}" if len(document["k"]) == 1 else "")
     )
     ring = Line2D(
         [],
@@ -143,7 +143,7 @@ def risk(document: Document) -> Figure | None:
         marker="o",
         markersize=11,
         markerfacecolor="none",
-        label="front: nothing else is better in both",
+        label="Pareto front: no other is as good in both",
     )
     _legend(figure, document, list(dict.fromkeys(one["method"] for one in shown)), [ring])
     return figure
@@ -199,7 +199,7 @@ def sizes(document: Document) -> Figure | None:
         axes.plot([s[0], s[-1]], [y, y], linestyle="none", marker="|", markersize=9, color="black")
         axes.plot([k, k], [y - 0.42, y + 0.42], color="#D55E00", linewidth=1.6, linestyle=":")
     axes.set_xscale("log")
-    _plain_numbers(axes, "x")
+    _plain_numbers(axes)
     axes.set_xlabel("records a class (logarithmic)")
     axes.set_title(
         "Class sizes: quarter to three quarters (box), median, 5% to 95% (whiskers),\n"
@@ -210,10 +210,11 @@ def sizes(document: Document) -> Figure | None:
     return figure
 
 
-def _plain_numbers(axes: Axes, which: str) -> None:
+def _plain_numbers(axes: Axes) -> None:
+    """Write the numbers of a logarithmic axis as they are."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis = axes.xaxis
     low, high = axis.get_view_interval()
     few = np.log10(max(high, 1e-12) / max(low, 1e-12)) < 2.2
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,)))
@@ -262,34 +263,35 @@ def ncp_by_attribute(document: Document) -> Figure | None:
 
 
 def times(document: Document) -> Figure | None:
-    """Draw the seconds of each method over k: mean, and standard deviation over seeds."""
+    """Draw the seconds of each method and k: mean, and standard deviation over seeds."""
     shown = _succeeded(document)
     if not shown:
         return None
-    figure = Figure(figsize=(7, 4.6), layout="constrained")
+    figure = Figure(figsize=(8, 1.4 + 0.3 * len(shown)), layout="constrained")
     axes = figure.subplots()
-    methods = list(dict.fromkeys(one["method"] for one in shown))
-    for method in methods:
-        mine = sorted((one for one in shown if one["method"] == method), key=lambda one: one["k"])
-        line = LINES[document["methods"].index(method) % len(LINES)]
+    place = np.arange(len(shown), 0, -1)
+    for y, one in zip(place, shown, strict=True):
+        mean, deviation = one["mean"]["cpu_seconds"], one["sd"]["cpu_seconds"]
         axes.errorbar(
-            [one["k"] for one in mine],
-            [one["mean"]["cpu_seconds"] for one in mine],
-            yerr=[one["sd"]["cpu_seconds"] or 0.0 for one in mine],
-            linestyle=line,
+            mean,
+            y,
+            xerr=deviation,
+            linestyle="none",
             capsize=2,
             markersize=7,
-            **_sign(document, method),
+            **_sign(document, one["method"]),
         )
-    axes.set_yscale("log")
-    low, high = axes.get_ylim()
-    axes.set_ylim(low / 1.3, high * 1.3)
-    _plain_numbers(axes, "y")
-    axes.set_xticks(sorted(document["k"]))
-    axes.set_xlabel("k (least records a class)")
-    axes.set_ylabel("CPU seconds on one thread (logarithmic)")
-    axes.set_title(f"Time from table to published rows, {document['rows']:,} rows", fontsize=10, loc="left")
-    _legend(figure, document, methods)
+        axes.annotate(f"{mean:.3g} s", (mean, y), (10, 5), textcoords="offset points", fontsize=8)
+    axes.set_xscale("log")
+    low, high = axes.get_xlim()
+    axes.set_xlim(low / 1.2, high * 1.6)
+    _plain_numbers(axes)
+    axes.set_yticks(place, [f"{one['method']}  k={one['k']}" for one in shown])
+    axes.set_ylim(0.4, len(shown) + 0.8)
+    axes.set_xlabel("CPU seconds on one thread (logarithmic)")
+    axes.set_title(
+        f"Time from prepared table to published rows, {document['rows']:,} rows", fontsize=10, loc="left"
+    )
     return figure
 
 

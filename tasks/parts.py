@@ -44,6 +44,19 @@ class NeighbourParameters(Parameters):
     )
 
 
+class SizeParameters(Parameters):
+    """How many records a group is grown to."""
+
+    group_size: Annotated[int | None, Field(ge=2)] = Field(
+        None, description="records that a group is grown to; none: `group_factor` times k; never under k"
+    )
+    group_factor: Annotated[float, Field(ge=1, le=100)] = Field(1.0, description="see `group_size`")
+
+    def size(self, k: int) -> int:
+        """Return the size for a least size of k."""
+        return max(k, round(self.group_factor * k) if self.group_size is None else self.group_size)
+
+
 class BlockParameters(Parameters):
     """Tables of more than `whole_up_to` records are cut into blocks of at most `block_size`, since the
     method's cost grows with the square of their size.
@@ -109,13 +122,14 @@ F = TypeVar("F")
 @dataclass(frozen=True)
 class Setting:
     """What a part is bound to beside its own parameters: the policy's roles, model and seed, the largest
-    group, and whether an aggregation follows, which makes groups of leaves.
+    group, the size that groups are grown to, and whether an aggregation follows.
     """
 
     roles: Roles
     privacy: Privacy
     seed: int
     max_group_size: int
+    group_size: int
     grouped: bool
 
 

@@ -2,16 +2,18 @@
 
 Domingo-Ferrer and Mateo-Sanz's MDAV (fixed size k, groups grown in turn from both ends) with the condition
 on sensitive values of Zhang et al. (2007), as Hu et al. (2026, section 4.3) combine them. A group is
-the nearest k records to its seed *that satisfy the constraints together*. O(m^2 / k) for a leaf of m.
+the nearest k records to its seed; where these break the constraints, members are swapped for the
+nearest records that mend it. O(m^2 / k) for a leaf of m.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tasks.partitioning.constraints import Constraints, SensitiveColumn, number_range
+from tasks.aggregation.swaps import mended, shortfall
+from tasks.partitioning.constraints import Constraints, SensitiveColumn
 from tasks.types import FloatArray, IntArray, Progress, no_progress
 
 
@@ -23,11 +25,46 @@ class LocalRule:
     the distance between sensitive distributions for records that are left over, in units of the leaf's
     mean distance. `max_sensitive_spread` is the greatest range (numeric) or number of distinct values
     (categorical) that a group is grown to, the reading of the paper's text for e; None: no such bound.
+    `group_size` is the size that groups are grown to, at least k; a leaf is then dealt out evenly to as many
+    groups as have that size, or to as many as `max_group_size` asks for. None: groups of k, the last of up
+    to 2k - 1, as MDAV's.
     """
 
     max_group_size: int
     sensitive_weight: float = 0.1
     max_sensitive_spread: float | None = None
+    group_size: int | None = None
+
+
+def planned_sizes(n_records: int, k: int, rule: LocalRule) -> list[int]:
+    """Return the sizes of the groups of a leaf, largest first: 16 and 15 for 31 of at most 24 records.
+
+    With a `group_size` the sizes differ by at most 1. They are at most `max_group_size` if groups of at
+    least k can be, and at least `group_size` if that leaves none too large.
+    """
+    if rule.group_size is None:
+        n_groups = max(n_records // k, 1)
+        return [n_records - k * (n_groups - 1), *[k] * (n_groups - 1)]
+    n_groups = max(n_records // max(rule.group_size, k), -(-n_records // rule.max_group_size), 1)
+    n_groups = max(min(n_groups, n_records // k), 1)
+    small, larger = divmod(n_records, n_groups)
+    return [small + 1] * larger + [small] * (n_groups - larger)
+
+
+def room_for_groups(constraints: Constraints, group_size: int, least_side: int) -> Constraints:
+    """Return what a partition has to keep so that groups of `group_size` fit into its leaves.
+
+    A side of a cut has at least `least_side` records. Of 16 records with p_max 0.8 at most 12 can be alike:
+    the sides keep 12 / 16, if all records together do.
+    """
+    tight = replace(
+        constraints,
+        k=max(constraints.k, least_side),
+        p_max=int(constraints.p_max * group_size + 1e-9) / group_size,
+    )
+    everyone = np.arange(len(constraints.columns[0].codes)) if constraints.columns else np.arange(0)
+    holds = replace(tight, k=1).group_holds(everyone) if len(everyone) else True
+    return tight if holds else replace(tight, p_max=constraints.p_max)
 
 
 def aggregate(
@@ -78,91 +115,66 @@ class _Leaf:
 
     def groups(self) -> list[IntArray]:
         """Return the groups as arrays of record numbers."""
-        m, k = len(self.records), self.limits.k
+        m = len(self.records)
         everyone = np.arange(m)
-        if m < 2 * k or not np.ptp(self.points, axis=0).any() or not self.local.group_holds(everyone):
+        sizes = planned_sizes(m, self.limits.k, self.rule)
+        alike = not np.ptp(self.points, axis=0).any() and self.rule.group_size is None
+        if len(sizes) < 2 or alike or not self.local.group_holds(everyone):
             return [self.records]
-        grown, rest = self._grow(everyone)
+        grown, rest = self._grow(everyone, sizes)
         if not grown:
             return [self.records]
         return [self.records[group] for group in self._place(grown, rest)]
 
-    def _grow(self, rest: IntArray) -> tuple[list[IntArray], IntArray]:
-        """Grow groups from both ends until under 2k records are left or no valid group can be grown."""
-        k = self.limits.k
+    def _grow(self, rest: IntArray, sizes: list[int]) -> tuple[list[IntArray], IntArray]:
+        """Grow groups from both ends; the last size is left, or more where no valid group can be grown."""
         grown: list[IntArray] = []
         seed: int | None = None
-        while len(rest) >= 2 * k:
+        for size in sizes[:0:-1]:
             if seed is None:
                 start = _farthest(self.points, rest, self.points[rest].mean(axis=0))
             else:
                 start, seed = seed, None
-            group = self._nearest_valid(start, rest)
+            group = self._nearest_valid(start, rest, size)
+            if group is None and self.rule.group_size is not None:
+                group = self._with_the_others_help(self._nearest(start, rest)[:size], grown)
             if group is None:
                 break
-            grown.append(group)
             taken = np.zeros(len(self.records), dtype=bool)
-            taken[group] = True
-            rest = rest[~taken[rest]]
-            if len(grown) % 2 == 1 and len(rest) >= 2 * k:
+            for each in (group, *grown):
+                taken[each] = True
+            grown.append(group)
+            rest = np.flatnonzero(~taken)
+            if len(grown) % 2 == 1:
                 seed = _farthest(self.points, rest, self.points[start])
         return grown, rest
 
-    def _nearest_valid(self, start: int, rest: IntArray) -> IntArray | None:
-        """Return the k records of `rest` nearest to `start`, itself first, that make a valid group."""
-        k = self.limits.k
+    def _nearest_valid(self, start: int, rest: IntArray, size: int) -> IntArray | None:
+        """Return the records of `rest` nearest to `start`, itself first, that make a valid group."""
+        ordered = self._nearest(start, rest)
+        if self._valid(ordered[:size]):
+            return ordered[:size]
+        found = mended(ordered[:size], ordered[size:], self.local, self.rule.max_sensitive_spread)
+        return found[0] if found is not None and self._valid(found[0]) else None
+
+    def _nearest(self, start: int, rest: IntArray) -> IntArray:
         distance = _squared(self.points, rest, self.points[start])
         distance[rest == start] = -1.0
-        if len(rest) > 4 * k:
-            near = np.argpartition(distance, k)[:k]
-            group = rest[near[np.argsort(distance[near], kind="stable")]]
-            if self._valid(group):
-                return group
-        ordered = rest[np.argsort(distance, kind="stable")]
-        if self._valid(ordered[:k]):
-            return ordered[:k]
-        scanned = self._scan(ordered)
-        return scanned if scanned is not None and self._valid(scanned) else None
+        return rest[np.argsort(distance, kind="stable")]
 
     def _valid(self, group: IntArray) -> bool:
-        if not self.local.group_holds(group):
-            return False
         bound = self.rule.max_sensitive_spread
-        return bound is None or all(_spread(column, group) <= bound for column in self.columns)
-
-    def _scan(self, ordered: IntArray) -> IntArray | None:
-        """Take records by distance, passing over those with which the group could not become valid."""
-        k, limits = self.limits.k, self.limits
-        most = int(limits.p_max * k + 1e-9)
-        bound = self.rule.max_sensitive_spread
-        counts: list[dict[int, int]] = [{} for _ in self.columns]
-        chosen: list[int] = []
-        for record in ordered.tolist():
-            left = k - len(chosen) - 1
-            for column, seen in zip(self.columns, counts, strict=True):
-                value = int(column.codes[record])
-                if seen.get(value, 0) + 1 > most:
-                    break
-                distinct = len(seen) + (value not in seen)
-                if column.numbers is None:
-                    if limits.e - distinct > left or (bound is not None and distinct > bound):
-                        break
-                elif chosen and (
-                    (left == 0 and _spread(column, np.array([*chosen, record])) < limits.e)
-                    or (bound is not None and _spread(column, np.array([*chosen, record])) > bound)
-                ):
-                    break
-            else:
-                chosen.append(record)
-                for column, seen in zip(self.columns, counts, strict=True):
-                    value = int(column.codes[record])
-                    seen[value] = seen.get(value, 0) + 1
-                if len(chosen) == k:
-                    return np.array(chosen)
-        return None
+        return self.local.group_holds(group) and (
+            bound is None or float(shortfall(group, self.local, bound)) <= 0
+        )
 
     def _place(self, grown: list[IntArray], rest: IntArray) -> list[IntArray]:
         """Make what is left over a group of its own, or add each record to the nearest group it fits."""
+        if self.rule.group_size is not None:
+            centre = self.points[rest].mean(axis=0)
+            inner = rest[np.argsort(_squared(self.points, rest, centre), kind="stable")]
+            mended_rest = self._with_the_others_help(inner, grown)
+            rest = rest if mended_rest is None else mended_rest
         if self._valid(rest) and len(rest) <= max(self.rule.max_group_size, 2 * self.limits.k - 1):
             return [*grown, rest]
         groups = [group.tolist() for group in grown]
@@ -190,6 +202,48 @@ class _Leaf:
                 stuck.append(record)
         arrays = [np.array(group) for group in groups]
         return self._absorb(arrays, np.array(stuck, dtype=np.int64)) if stuck else arrays
+
+    def _with_the_others_help(self, group: IntArray, grown: list[IntArray]) -> IntArray | None:
+        """Mend a group by swaps with the groups there are, nearest records first, while these stay valid.
+
+        The groups in `grown` are changed; None, and nothing is changed, where that does not mend it.
+        """
+        if self._valid(group):
+            return group
+        if len(group) < self.limits.k or not grown:
+            return None
+        changed = list(grown)
+        number_of = np.full(len(self.records), -1)
+        for number, members in enumerate(grown):
+            number_of[members] = number
+        others = np.flatnonzero(number_of >= 0)
+        near = others[np.argsort(_squared(self.points, others, self.points[group[0]]), kind="stable")]
+
+        refused: set[tuple[object, ...]] = set()
+
+        def stays_valid(member: int, record: int) -> bool:
+            number = number_of[record]
+            # Two swaps of equal sensitive values do the same to a group.
+            kind = (int(number), self._values(member), self._values(record))
+            if number < 0 or kind in refused:
+                return False
+            swapped = np.where(changed[number] == record, member, changed[number])
+            if not self._valid(swapped):
+                refused.add(kind)
+                return False
+            changed[number] = swapped
+            number_of[record], number_of[member] = -1, number
+            refused.clear()
+            return True
+
+        found = mended(group, near, self.local, self.rule.max_sensitive_spread, stays_valid)
+        if found is None or not self._valid(found[0]):
+            return None
+        grown[:] = changed
+        return found[0]
+
+    def _values(self, record: int) -> tuple[float, ...]:
+        return tuple(float((c.codes if c.numbers is None else c.numbers)[record]) for c in self.columns)
 
     def _unlikeness(self, record: int, counts: list[IntArray], size: IntArray) -> FloatArray:
         """Total variation distance between a record's sensitive values and each group's, summed.
@@ -222,10 +276,3 @@ def _squared(points: FloatArray, records: IntArray, centre: FloatArray) -> Float
 
 def _farthest(points: FloatArray, records: IntArray, centre: FloatArray) -> int:
     return int(records[np.argmax(_squared(points, records, centre))])
-
-
-def _spread(column: SensitiveColumn, group: IntArray) -> float:
-    if column.numbers is None:
-        return float(len(np.unique(column.codes[group])))
-    low, high = number_range(column, group)
-    return float(high - low) if low is not None and high is not None else 0.0

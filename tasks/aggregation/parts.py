@@ -6,14 +6,17 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from policy.model import Roles
 from tasks.aggregation import manifold_mdav, mdav
 from tasks.aggregation.ke_mdav import LocalRule, aggregate
+from tasks.aggregation.polish import PolishRule, polish
+from tasks.partitioning.attributes import attributes_of, weights_of
 from tasks.partitioning.constraints import Constraints
-from tasks.parts import Group, NeighbourParameters, Parameters, Part, Setting, named
+from tasks.parts import Group, NeighbourParameters, Parameters, Part, Setting, SizeParameters, named
 from tasks.representation.features import ranks, z_scored
 from tasks.types import FloatArray, IntArray, PreparedTable, Progress, Representation
 
-Metric = Literal["latent", "features", "rank"]
+Metric = Literal["latent", "features", "rank", "ncp"]
 
 
 class MetricParameters(Parameters):
@@ -21,12 +24,12 @@ class MetricParameters(Parameters):
 
     local_metric: Metric = Field(
         "latent",
-        description="distances in a leaf: `latent`, `features`, or `rank` (ranks, half-weighted categories)",
+        description="distances: `latent`, `features`, `rank` (ranks, half-weighted categories) or `ncp`",
     )
 
 
-class KeMdavParameters(MetricParameters):
-    """Hu et al., 2026, section 4.3; `local_metric` is ours."""
+class KeMdavParameters(MetricParameters, SizeParameters):
+    """Hu et al., 2026, section 4.3; metric, planned sizes and polish are ours."""
 
     sensitive_weight: Annotated[float, Field(ge=0)] = Field(
         0.1, description="weight of the sensitive values when a left-over record chooses its group"
@@ -34,17 +37,27 @@ class KeMdavParameters(MetricParameters):
     max_sensitive_spread: Annotated[float | None, Field(gt=0)] = Field(
         None, description="no group of the local step is grown over so many distinct values, or such a range"
     )
+    sweeps: Annotated[int, Field(ge=0, le=100)] = Field(
+        0, description="times that records are swapped between neighbouring groups at the end, for less NCP"
+    )
+    overlap_weight: Annotated[float, Field(ge=0)] = Field(
+        0.0, description="what one person in a single class costs there, in units of one record's NCP"
+    )
 
 
-def local_points(table: PreparedTable, where: Representation, metric: Metric) -> FloatArray:
+def local_points(table: PreparedTable, where: Representation, metric: Metric, roles: Roles) -> FloatArray:
     """Return the points (n, d) that a metric is the distance of."""
     if metric == "features":
         return z_scored(table)
+    if metric == "ncp":
+        return attributes_of(table, weights_of(roles)).points()
     return ranks(table) if metric == "rank" else where.latent
 
 
 def _ke_mdav(chosen: KeMdavParameters, setting: Setting) -> Group:
-    rule = LocalRule(setting.max_group_size, chosen.sensitive_weight, chosen.max_sensitive_spread)
+    planned = None if chosen.group_size is None and chosen.group_factor == 1 else setting.group_size
+    rule = LocalRule(setting.max_group_size, chosen.sensitive_weight, chosen.max_sensitive_spread, planned)
+    polishing = PolishRule(overlap_weight=chosen.overlap_weight, sweeps=chosen.sweeps, seed=setting.seed)
 
     def group(
         table: PreparedTable,
@@ -53,18 +66,15 @@ def _ke_mdav(chosen: KeMdavParameters, setting: Setting) -> Group:
         constraints: Constraints,
         progress: Progress,
     ) -> IntArray:
-        points = local_points(table, where, chosen.local_metric)
-        return aggregate(points, labels, constraints, rule, progress)
+        points = local_points(table, where, chosen.local_metric, setting.roles)
+        groups = aggregate(points, labels, constraints, rule, progress)
+        if not chosen.sweeps:
+            return groups
+        return polish(
+            groups, attributes_of(table, weights_of(setting.roles)), constraints, polishing, progress
+        )
 
     return group
-
-
-class SizeParameters(Parameters):
-    """How many records a group is grown to."""
-
-    group_size: Annotated[int | None, Field(ge=2)] = Field(
-        None, description="records that a group is grown to; none, or under it: k"
-    )
 
 
 class MdavParameters(MetricParameters, SizeParameters):
@@ -75,7 +85,7 @@ class ManifoldMdavParameters(NeighbourParameters, SizeParameters):
     """The graph, and the fixed size."""
 
 
-def _mdav(chosen: MdavParameters, _setting: Setting) -> Group:
+def _mdav(chosen: MdavParameters, setting: Setting) -> Group:
     def group(
         table: PreparedTable,
         where: Representation,
@@ -83,14 +93,14 @@ def _mdav(chosen: MdavParameters, _setting: Setting) -> Group:
         constraints: Constraints,
         progress: Progress,
     ) -> IntArray:
-        points = local_points(table, where, chosen.local_metric)
-        size = max(chosen.group_size or 0, constraints.k)
+        points = local_points(table, where, chosen.local_metric, setting.roles)
+        size = max(setting.group_size, constraints.k)
         return mdav.aggregate(points, labels, size, progress=progress)
 
     return group
 
 
-def _manifold_mdav(chosen: ManifoldMdavParameters, _setting: Setting) -> Group:
+def _manifold_mdav(chosen: ManifoldMdavParameters, setting: Setting) -> Group:
     def group(
         _table: PreparedTable,
         where: Representation,
@@ -98,7 +108,7 @@ def _manifold_mdav(chosen: ManifoldMdavParameters, _setting: Setting) -> Group:
         constraints: Constraints,
         progress: Progress,
     ) -> IntArray:
-        size = max(chosen.group_size or 0, constraints.k)
+        size = max(setting.group_size, constraints.k)
         return manifold_mdav.aggregate(
             where.latent, labels, size, neighbours=chosen.neighbours, progress=progress
         )

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
-from pydantic import ValidationError, create_model
+from pydantic import Field, ValidationError, create_model
 
 from policy.errors import PolicyError, did_you_mean
 from policy.model import ReleasePolicy
@@ -15,7 +15,17 @@ from tasks.aggregation.parts import AGGREGATIONS
 from tasks.methods.base import BoundMethod, Method
 from tasks.methods.presets import PRESETS
 from tasks.partitioning.parts import PARTITIONS
-from tasks.parts import CommonParameters, Cut, Group, Parameters, Part, Recode, Represent, Setting
+from tasks.parts import (
+    CommonParameters,
+    Cut,
+    Group,
+    Parameters,
+    Part,
+    Recode,
+    Represent,
+    Setting,
+    SizeParameters,
+)
 from tasks.recoding.parts import RECODINGS
 from tasks.representation.parts import REPRESENTATIONS
 
@@ -74,7 +84,15 @@ def bound_method(policy: ReleasePolicy, where: str = "policy") -> BoundMethod:
             mend="Classes have at least k records: give at least 2k - 1.",
         )
     represent, cut, group, recode = chosen
-    setting = Setting(policy.roles, policy.privacy, policy.seed, max_group_size, grouped=group.name != "none")
+    k = policy.privacy.k
+    setting = Setting(
+        policy.roles,
+        policy.privacy,
+        policy.seed,
+        max_group_size,
+        _group_size(parameters, k),
+        grouped=group.name != "none",
+    )
     return BoundMethod(
         name,
         (represent.name, cut.name, group.name, recode.name),
@@ -111,9 +129,9 @@ def parameters_of(method: Method, chosen: Chosen | None = None) -> type[Paramete
     make: Any = create_model  # pydantic's plugin for mypy takes a model made at run time for no type
     joined = make("Parameters", __base__=bases)
     fields: dict[str, Any] = {
-        name: (joined.model_fields[name].rebuild_annotation(), default)
-        for name, default in method.defaults.items()
-        if name in joined.model_fields
+        name: (info.rebuild_annotation(), Field(method.defaults[name], description=info.description))
+        for name, info in joined.model_fields.items()
+        if name in method.defaults
     }
     made: type[Parameters] = make(f"{method.name} parameters", __base__=joined, **fields)
     return made
@@ -142,6 +160,10 @@ def _check_recoding(policy: ReleasePolicy, method: Method, where: str) -> None:
         where=f"{where}: method.recoding",
         mend=f"Say `recoding: {method.recoding}` if that is meant, or `recoding: sets`.",
     )
+
+
+def _group_size(parameters: Parameters, k: int) -> int:
+    return parameters.size(k) if isinstance(parameters, SizeParameters) else k
 
 
 def _part(part: str | Part[F], known: Mapping[str, Part[F]]) -> Part[F]:

@@ -36,7 +36,7 @@ def blocks(
     if n <= max(whole_up_to, most):
         return np.zeros(n, dtype=np.int64), {"blocks": 1, "largest_block": n}
     only_k = Constraints(constraints.k, p_max=1.0, h_min=0.0, e=1, columns=())
-    rule = SplitRule(most, "eq7" if score == "span" else "widest", (0.5,), alpha=1.0)
+    rule = SplitRule(most, "paper" if score == "span" else "widest", (0.5,), alpha=1.0)
     leaves = partition(points, only_k, rule, progress)
     labels = _cut_by_number(leaves, most)
     sizes = np.bincount(labels)

@@ -217,7 +217,7 @@ class _Growth:
         return labels
 
     def _accepting(self, record: int, labels: IntArray, added: FloatArray) -> int | None:
-        """Return the class that takes a record at the least of the penalties `added` (n_classes,), or None."""
+        """Return the class that takes a record at the least penalty `added` (n_classes,), or None."""
         if self.accept is None:
             place = int(added.argmin())
             return place if np.isfinite(added[place]) else None

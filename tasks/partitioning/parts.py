@@ -7,12 +7,15 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from tasks.aggregation.ke_mdav import room_for_groups
 from tasks.partitioning import curriculum, epsilon_ball, lhd
+from tasks.partitioning.attributes import attributes_of, weights_of
 from tasks.partitioning.blocks import blocks
 from tasks.partitioning.constraints import Constraints
 from tasks.partitioning.epsilon_ball import BallRule
 from tasks.partitioning.kmeans import apmca, sized
 from tasks.partitioning.mondrian import SplitRule, partition
+from tasks.partitioning.scores import Score
 from tasks.parts import BlockParameters, Cut, Parameters, Part, Setting, named
 from tasks.representation.features import unit_ranges
 from tasks.types import FloatArray, IntArray, Partition, PreparedTable, Progress, Representation
@@ -21,37 +24,61 @@ LEAF_FACTOR = 24
 
 
 class MondrianParameters(Parameters):
-    """Hu et al., 2026, eq. 7 and Table 1; `alpha` and the threshold of the score have no value there."""
+    """Hu et al., 2026, eq. 7 and Table 1; `alpha` and the threshold of the score have no value there. The
+    scores by NCP and cuts in the original attributes are ours.
+    """
 
-    score: Literal["paper", "widest"] = "paper"
-    alpha: Annotated[float, Field(ge=0, le=1)] = 0.7
-    quantiles: Annotated[tuple[Annotated[float, Field(gt=0, lt=1)], ...], Field(min_length=1)] = (
-        0.25,
-        0.375,
-        0.5,
-        0.625,
-        0.75,
+    score: Score = Field(
+        "paper",
+        description="of a cut: `paper` (eq. 7), `ncp` of the sides, `blend` of both, or `widest` dimension",
     )
-    min_score: float | None = None
-    variance_threshold: Annotated[float, Field(ge=0)] = 0.05
-    leaf_size: Annotated[int, Field(ge=2)] | None = None
+    cuts: Literal["representation", "both"] = Field(
+        "representation", description="where cuts are tried: there alone, or in the original attributes too"
+    )
+    alpha: Annotated[float, Field(ge=0, le=1)] = Field(0.7, description="weight of the span in eq. 7")
+    weight_span: Annotated[float, Field(ge=0)] = Field(0.35, description="of the span in `blend`")
+    weight_entropy: Annotated[float, Field(ge=0)] = Field(0.15, description="of the entropy in `blend`")
+    weight_ncp: Annotated[float, Field(ge=0)] = Field(0.5, description="of the NCP in `blend`")
+    quantiles: Annotated[tuple[Annotated[float, Field(gt=0, lt=1)], ...], Field(min_length=1)] = Field(
+        (0.25, 0.375, 0.5, 0.625, 0.75), description="where cuts are tried in a dimension"
+    )
+    min_score: float | None = Field(None, description="a cut must score more; none: any feasible cut will do")
+    variance_threshold: Annotated[float, Field(ge=0)] = Field(
+        0.05, description="under it in every dimension, a node is not cut (Table 1)"
+    )
+    leaf_size: Annotated[int | None, Field(ge=2)] = Field(
+        None, description="nodes up to this size are leaves; none: 24 k, without an aggregation 2 k - 1"
+    )
 
 
 def _mondrian(chosen: MondrianParameters, setting: Setting) -> Cut:
     k = setting.privacy.k
-    rule = SplitRule(
-        stop_size=chosen.leaf_size or (LEAF_FACTOR * k if setting.grouped else 2 * k - 1),
-        score="eq7" if chosen.score == "paper" else "widest",
-        alpha=chosen.alpha,
-        quantiles=chosen.quantiles,
-        min_score=float("-inf") if chosen.min_score is None else chosen.min_score,
-        variance_threshold=chosen.variance_threshold,
-    )
+    stop = chosen.leaf_size or (LEAF_FACTOR * k if setting.grouped else 2 * k - 1)
 
     def cut(
-        _table: PreparedTable, where: Representation, constraints: Constraints, progress: Progress
+        table: PreparedTable, where: Representation, constraints: Constraints, progress: Progress
     ) -> Partition:
-        return Partition(partition(where.latent, constraints, rule, progress))
+        points, attributes = where.latent, None
+        if chosen.cuts == "both":
+            points = np.column_stack([where.latent, unit_ranges(table)])
+        if chosen.score in ("ncp", "blend"):
+            attributes = attributes_of(table, weights_of(setting.roles))
+        rule = SplitRule(
+            stop_size=stop,
+            score=chosen.score,
+            alpha=chosen.alpha,
+            quantiles=chosen.quantiles,
+            min_score=float("-inf") if chosen.min_score is None else chosen.min_score,
+            variance_threshold=chosen.variance_threshold,
+            weight_span=chosen.weight_span,
+            weight_entropy=chosen.weight_entropy,
+            weight_ncp=chosen.weight_ncp,
+            span_dimensions=where.latent.shape[1],
+        )
+        kept = constraints
+        if setting.group_size > k:
+            kept = room_for_groups(constraints, setting.group_size, max(stop // 4, 1))
+        return Partition(partition(points, kept, rule, progress, attributes))
 
     return cut
 

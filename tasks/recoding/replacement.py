@@ -49,7 +49,9 @@ def medians(
     kept = np.flatnonzero(labels >= 0)
     group = labels[kept]
     n_groups = int(group.max(initial=-1)) + 1
-    if where.blocks is None:
+    if not n_groups:
+        chosen = np.empty(0, dtype=np.int64)
+    elif where.blocks is None:
         chosen = medoids(where.latent, labels)
     else:
         chosen = geodesic_medoids(where.latent, labels, where.blocks, neighbours=neighbours)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 import numpy as np
 import pytest
 
-from benchmarks import gate, report, scale
+from benchmarks import curve, curve_points, gate, report, scale
 from benchmarks.meter import Meter, peak_memory
 
 
@@ -99,3 +100,54 @@ def test_the_people_of_the_gate_benchmark_are_all_different_and_in_their_classes
     assert len(np.unique(rows, axis=0)) == 2000
     size = gate.release(crowd, "disjoint", 50).size
     assert (len(size), size.sum()) == (50, 2000)
+
+
+def run_of(ncp: float, err: float, umr: float, broken: int = 0) -> curve.Figures:
+    return curve.Figures(9, ncp, err, umr, 2.0, (0, 0, broken, 0), 1.0)
+
+
+def test_the_front_holds_what_no_other_point_beats() -> None:
+    found = {
+        "low ncp": [run_of(0.1, 0.05, 0.9)],
+        "low umr": [run_of(0.2, 0.05, 0.1), run_of(0.3, 0.05, 0.1)],
+        "beaten": [run_of(0.25, 0.05, 0.2)],
+        "other reading, value sets": [run_of(0, 0, 0)],
+    }
+    assert curve.front(found) == {"low ncp", "low umr"}
+
+
+def test_a_goal_is_met_by_the_mean_and_not_by_classes_that_break_the_model() -> None:
+    met = run_of(0.13, 0.061, 0.04)
+    found = {label: [met, replace(met, ncp=0.131)] for label in curve_points.GOALS}
+    said = {row[0]: row[-1] for row in cells(curve.goals("adult", found))[1:]}
+    assert [said["narrow: NCP"], said["overlapping: NCP"], said["overlapping: UMR"]] == [
+        "met",
+        "not met",
+        "met",
+    ]
+    assert said["narrow: classes that break the model"] == "met"
+    said = {row[0]: row[-1] for row in cells(curve.goals("bank", {**found, "narrow": [run_of(0, 0, 0, 1)]}))}
+    assert said["narrow: classes that break the model"] == "not met"
+
+
+@pytest.mark.data
+def test_the_curve_benchmark_measures_presets_and_points(capsys: pytest.CaptureFixture[str]) -> None:
+    small = ["--rows", "400", "--seeds", "2", "--sweep-seeds", "1", "--epochs", "1"]
+    text = curve.main(["--samples", "bank", "--points", "score paper, no polish", *small])
+    assert "## Bank sample" in capsys.readouterr().out
+    reached, points = tables_in(text)
+    assert len(reached) == 1 + 2 * 4
+    names = [row[0] for row in points[1:]]
+    assert names[:3] == ["plain Mondrian, k 8", "plain Mondrian, k 16", "narrow"]
+    assert "score paper, no polish" in names
+    assert sum(name.startswith("its program") for name in names) == 3
+    assert all(row[7].startswith("0, 0, 0") for row in points[1:-3])
+    assert "±" in points[3][2]
+
+
+@pytest.mark.data
+def test_value_sets_are_in_the_order_of_their_numbers() -> None:
+    sample = curve_points.sample_of("bank", 300, sets=True)
+    assert sample.table.numeric_names == ()
+    ages = [float(value) for value in sample.table.domains["age"]]
+    assert ages == sorted(ages)

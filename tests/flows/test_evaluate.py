@@ -21,9 +21,11 @@ from flows.__main__ import main
 from flows.evaluate import DIED, carried_out, of_run
 from flows.evaluate_figures import figures_of
 from flows.evaluate_run import Job, Made, Run
+from flows.evaluate_tables import show_evaluation
 from policy.load import load_policy
 from tasks.types import SourceTable
 from tasks.utility.latent_view import latent_view
+from tasks.validation.check import ExpectationResult
 
 N_ROWS = 160
 HOME = 739_164_000  # seven digits that no other number here begins with
@@ -94,18 +96,19 @@ def written(folder: Path, name: str, *words: str) -> Written:
     with pytest.MonkeyPatch.context() as patch:
         told: list[str] = []
         patch.setattr("sys.stdout.write", lambda text: told.append(text) or len(text))
+        patch.setattr("flows.evaluate.validate", lambda *_: [])  # great_expectations takes seconds to import
         assert evaluate(folder, "--out", str(folder / name), *words) == 0
     return Written(folder / name, "".join(told))
 
 
 @pytest.fixture(scope="module")
 def one_process(folder: Path) -> Written:
-    return written(folder, "one", *ASKED, "--jobs", "1")
+    return written(folder, "one", *ASKED, "--jobs", "1", "--json")
 
 
 @pytest.fixture(scope="module")
 def two_processes(folder: Path) -> Written:
-    return written(folder, "two", *ASKED, "--jobs", "2", "--json")
+    return written(folder, "two", *ASKED, "--jobs", "2")
 
 
 def test_every_run_has_its_row_in_the_order_that_was_asked(one_process: Written) -> None:
@@ -160,6 +163,7 @@ def test_the_document_has_means_over_the_seeds(one_process: Written) -> None:
     assert document["seeds"] == [42, 43]
 
 
+@pytest.mark.slow
 def test_the_same_comes_out_however_many_processes_there_are(
     one_process: Written, two_processes: Written
 ) -> None:
@@ -182,20 +186,22 @@ def test_every_figure_is_there_as_svg_and_png(one_process: Written) -> None:
         assert b"<dc:date>" not in path.read_bytes()
 
 
-def test_no_value_of_a_person_is_in_any_file_or_word(one_process: Written, two_processes: Written) -> None:
+def test_no_value_of_a_person_is_in_any_file_or_word(one_process: Written) -> None:
     assert CANARIES.search((one_process.out.parent / "people.csv").read_bytes())
-    for each in (one_process, two_processes):
-        assert not CANARIES.search(each.words.encode())
-        for path in each.out.iterdir():
-            assert not CANARIES.search(path.read_bytes()), path.name
+    assert not CANARIES.search(one_process.words.encode())
+    for path in one_process.out.iterdir():
+        assert not CANARIES.search(path.read_bytes()), path.name
 
 
-def test_json_writes_the_document(two_processes: Written) -> None:
-    assert json.loads(two_processes.words) == two_processes.document
+def test_json_writes_the_document(one_process: Written) -> None:
+    assert json.loads(one_process.words) == one_process.document
 
 
-def test_the_table_tells_each_method_and_k(one_process: Written) -> None:
-    lines = one_process.words.splitlines()
+def test_the_table_tells_each_method_and_k(one_process: Written, capsys: pytest.CaptureFixture[str]) -> None:
+    document = one_process.document
+    document["runs"][0]["finding"] = "broke"
+    show_evaluation(document, [one_process.out / "results.csv"])
+    lines = capsys.readouterr().out.splitlines()
     assert [line.split()[:2] for line in lines[1:5]] == [
         ["mondrian", "4"],
         ["mondrian", "9"],
@@ -203,7 +209,10 @@ def test_the_table_tells_each_method_and_k(one_process: Written) -> None:
         ["mondrian:centroid", "9"],
     ]
     assert "✓ none" in lines[1]
-    assert "wrote 14 files" in lines[-1]
+    assert "*" in lines[1]  # the least NCP
+    assert lines[3].split()[2] == "-"
+    assert lines[-2] == "✗ mondrian k=4 seed=42: broke"
+    assert lines[-1].startswith("wrote 1 files to ")
 
 
 @pytest.mark.parametrize(
@@ -242,6 +251,29 @@ def test_a_k_that_the_table_cannot_have_is_told_before_any_run(
     assert "people.csv: has 160 rows, fewer than k 161" in told
     assert "evaluation" not in told
     assert not any(tmp_path.iterdir())
+
+
+def test_a_table_that_does_not_meet_the_policy_s_expectations_is_refused(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed = ExpectationResult(
+        "unique", "person", False, 2, N_ROWS, "2 of 160 rows in 'person' are not unique"
+    )
+    monkeypatch.setattr("flows.evaluate.validate", lambda *_: [failed])
+    assert evaluate(folder, "--methods", "mondrian", "--out", str(tmp_path / "out")) == 3
+    told = capsys.readouterr().err
+    assert "people.csv: 2 of 160 rows in 'person' are not unique" in told
+    assert "evaluation" not in told
+
+
+def test_a_table_that_cannot_hold_the_model_is_refused(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flows.evaluate.validate", lambda *_: [])
+    (tmp_path / "four.yaml").write_text(yaml.safe_dump({**POLICY, "privacy": {"k": 5, "e": 4}}))
+    words = ["--input", str(folder / "people.csv"), "--methods", "mondrian", "--out", str(tmp_path / "out")]
+    assert main(["evaluate", str(tmp_path / "four.yaml"), *words]) == 3
+    assert "'disease' has 3 distinct values, fewer than privacy.e (4)" in capsys.readouterr().err
 
 
 def test_a_folder_that_holds_anything_is_not_written_into(

@@ -428,7 +428,7 @@ def test_an_unknown_parameter_brings_the_nearest_and_all_others() -> None:
         (
             {"local_metric": "cosine"},
             "local_metric",
-            "should be 'latent', 'features' or 'rank', found 'cosine'",
+            "should be 'latent', 'features', 'rank' or 'ncp', found 'cosine'",
         ),
     ],
 )

@@ -82,11 +82,12 @@ def test_an_attribute_with_one_value_has_no_diversity() -> None:
 
 
 def test_a_pattern_is_general_if_it_dominates_the_cluster_and_the_table() -> None:
-    # The table's first value is value 0, seven times.
-    counts = np.array([[3, 1, 0], [2, 2, 0], [1, 3, 0], [1, 1, 1], [0, 0, 3]])
-    assert general(counts, 0.5).tolist() == [True, True, False, False, False]
-    assert general(counts, 0.6).tolist() == [True, False, False, False, False]
-    assert general(counts, 0.3).tolist() == [True, True, False, True, False]
+    # The table's first value is value 0, eleven times.
+    counts = np.array([[3, 1, 0], [2, 2, 0], [1, 3, 0], [1, 1, 1], [0, 0, 3], [4, 0, 5]])
+    assert general(counts, 0.5).tolist() == [True, True, False, False, False, False]
+    assert general(counts, 0.6).tolist() == [True, False, False, False, False, False]
+    # In the last cluster it has a share of 4/9, but another has more.
+    assert general(counts, 0.3).tolist() == [True, True, False, True, False, False]
 
 
 def test_categories_are_kept_or_raised_and_the_same_in_a_cluster() -> None:

@@ -92,6 +92,15 @@ def test_a_record_of_a_small_part_is_joined_to_the_nearest_of_the_clusters() -> 
     assert [1, 3] in found
 
 
+def test_a_full_cluster_takes_nobody_while_another_has_room() -> None:
+    roles = {"age": {"type": "integer", "bounds": [0, 120]}, "sex": {"type": "categorical"}}
+    people = [*((age, "F") for age in (10, 11, 12, 13, 14)), (90, "M"), (91, "M"), (10, "X")]
+    table = prepared(small_policy(roles, ILLNESS), [(*person, "flu") for person in people])
+    # E by age: 10, 11, 12 | 13, 14. The one in C is nearest to the first, which has its 2k - 1 = 3 records.
+    labels = partition(table, table.numeric, limits_of([0] * 8, k=2), cluster=halves)
+    assert groups_of(labels) == [[0, 1, 2], [3, 4, 7], [5, 6]]
+
+
 def test_where_no_part_has_k_records_all_are_clustered_together() -> None:
     rows = [(i, s, c, "flu") for i, (s, c) in enumerate(["FA", "FA", "MB", "MA", "XC", "YD"])]
     table = prepared(small_policy(SEX_AND_CITY, ILLNESS), rows)
@@ -111,7 +120,7 @@ def test_a_table_without_categories_is_all_easy() -> None:
     assert groups_of(labels) == [[0, 2], [1, 3, 4]]
 
 
-@settings(max_examples=120)
+@settings(max_examples=50)
 @given(mixed_rows(n_max=40), st.integers(2, 6))
 def test_every_cluster_has_k_records_if_the_table_has(rows: list[Any], k: int) -> None:
     table = prepared(small_policy(MIXED, TWO_SENSITIVE), rows)

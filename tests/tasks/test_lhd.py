@@ -125,6 +125,13 @@ def test_k_p_max_and_e_hold_too() -> None:
     assert grown(policy, prepared(policy, rows)) == [[0, 1, 4], [2, 3, 5]]
 
 
+def test_a_class_leaves_room_for_what_p_max_asks_of_it() -> None:
+    policy = small_policy(AGE, privacy={"k": 4, "p_max": 0.5})
+    rows = [(age, "flu") for age in (1, 2, 3, 4)] + [(age, "hiv") for age in (50, 51, 52, 53)]
+    # Two of four are the half: 1 takes 2 and, passing over 3 and 4, two with hiv.
+    assert grown(policy, prepared(policy, rows)) == [[0, 1, 4, 5], [2, 3, 6, 7]]
+
+
 def test_what_cannot_be_placed_is_suppressed() -> None:
     policy = small_policy(AGE, privacy={"k": 2, "p_max": 0.5})
     table = prepared(policy, [(1, "flu"), (2, "hiv"), (3, "flu"), (4, "flu")])

@@ -32,6 +32,11 @@ from tasks.risk.gate import GATES, assess
 QUICK = {
     "mondrian": {"name": "mondrian"},
     "original": {"name": "ae-lrhma", "representation": "original"},
+    "by NCP": {
+        "name": "ae-overlapping",
+        "representation": "original",
+        "parameters": {"leaf_size": 9, "sweeps": 1},
+    },
     "mdav": {"name": "mdav"},
     "ke-mdav": {"name": "ke-mdav"},
     "apmca": {"name": "apmca"},

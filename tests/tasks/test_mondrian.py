@@ -161,7 +161,7 @@ def cases(draw: st.DrawFn) -> tuple[FloatArray, Constraints, SplitRule]:
     )
     rule = SplitRule(
         draw(st.integers(2, 8)),
-        draw(st.sampled_from(["eq7", "widest"])),
+        draw(st.sampled_from(["paper", "widest"])),
         draw(st.sampled_from([(0.5,), (0.25, 0.5, 0.75)])),
         alpha=draw(st.sampled_from([0.0, 0.7, 1.0])),
     )

@@ -16,6 +16,8 @@ from policy.errors import PolicyError
 from release_store.records import Verdict
 from tasks.aggregation.centres import medoids
 from tasks.methods.registry import bound_method
+from tasks.recoding.cells import read_set
+from tasks.recoding.draws import seed_of
 from tasks.recoding.replacement import centroids, medians
 from tasks.risk.cells import written_cells
 from tasks.risk.gate import GATES, assess
@@ -168,6 +170,60 @@ def test_a_method_that_replaces_values_must_be_allowed_to(monkeypatch: pytest.Mo
     assert "recoding: median" in str(caught.value)
     assert bound_method(small_policy(method={"name": "mondrian", "recoding": "sets"})).parts[3] == "sets"
     assert bound_method(small_policy(method={"name": "mondrian", "recoding": "median"})).parts[3] == "median"
+
+
+def test_with_noise_the_nearest_row_of_a_class_that_fits_is_linked() -> None:
+    """Every row is a unit of its own: who fits its class in the categories, and is nearest in the numbers."""
+    chosen = {"name": "curriculum", "recoding": "adaptive"}
+    policy = small_policy(MIXED, TWO_SENSITIVE, method=chosen)
+
+    @settings(max_examples=15, deadline=None)
+    @given(mixed_rows(4, 14))
+    def alike(rows: list[Any]) -> None:
+        table = prepared(policy, rows)
+        labels = np.arange(len(rows)) % 2
+        with tempfile.TemporaryDirectory() as name:
+            made = published(policy, table, labels.tolist(), Path(name) / "c")
+            links = made.evidence().links
+        frame, classes = made.rows.frame, made.classes
+        assert classes.size.sum() == len(rows)
+        spans = [float(np.nanmax(v) - np.nanmin(v)) or 1.0 for v in table.numeric.T]
+        for person in range(len(rows)):
+            far: dict[tuple[Any, ...], float] = {}
+            count: dict[tuple[Any, ...], int] = {}
+            for row in frame[["age", "income", "city", "job"]].itertuples(index=False):
+                cells = [read_set(text) for text in (row.city, row.job)]
+                own = [
+                    table.domains[q][code]
+                    for q, code in zip(("city", "job"), table.codes[person], strict=True)
+                ]
+                if any(
+                    cell is not None and value not in cell for cell, value in zip(cells, own, strict=True)
+                ):
+                    continue
+                gaps = [
+                    0.0 if np.isnan(x) else ((x - published_number) / span) ** 2
+                    for x, published_number, span in zip(
+                        table.numeric[person], (row.age, row.income), spans, strict=True
+                    )
+                ]
+                far[tuple(row)] = sum(gaps)
+                count[tuple(row)] = count.get(tuple(row), 0) + 1
+            near = [key for key, value in far.items() if value <= min(far.values()) + 1e-9]
+            assert links.candidates[person] == len(near)
+            assert links.smallest[person] == min((count[key] for key in near), default=0)
+
+    alike()
+
+
+def test_what_a_recoding_draws_depends_on_the_whole_input_and_the_seed() -> None:
+    policy = small_policy(MIXED, TWO_SENSITIVE)
+    rows = [(1, 0.5, "a", "b", "flu", 3.0), (2, 0.5, "a", "b", "flu", 3.0)]
+    table = prepared(policy, rows)
+    assert seed_of(table, 1) == seed_of(prepared(policy, rows), 1) != seed_of(table, 2)
+    for column, value in enumerate((9, 0.25, "c", "c", "hiv", 4.0)):
+        other = [rows[0], (*rows[1][:column], value, *rows[1][column + 1 :])]
+        assert seed_of(prepared(policy, other), 1) != seed_of(table, 1), column
 
 
 def test_how_far_numbers_moved_is_the_area_between_their_distributions() -> None:

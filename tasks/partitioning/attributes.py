@@ -1,0 +1,85 @@
+"""What published cells are made of, and what they cost: NCP on arrays, before anything is published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from policy.model import Roles
+from tasks.types import FloatArray, IntArray, PreparedTable
+
+WIDE = 256
+
+
+@dataclass(frozen=True)
+class Attributes:
+    """The quasi-identifiers as they are published: `numeric` (n, p) with NaN for missing, `codes` (n, q).
+
+    `span` (p,) and `n_values` (q,) are the table's, which cells are measured against; `weight` (p + q,)
+    are the weights of the NCP, numbers first, with a sum of 1.
+    """
+
+    numeric: FloatArray
+    codes: IntArray
+    span: FloatArray
+    n_values: IntArray
+    weight: FloatArray
+
+    def interval_cost(self, column: int, low: FloatArray, high: FloatArray) -> FloatArray:
+        """Return the weighted cost of intervals [low, high]; without a known number (low > high): whole."""
+        if self.span[column] <= 0:
+            return np.zeros(np.shape(low))
+        known = low <= high
+        width = np.where(known, high, 0.0) - np.where(known, low, 0.0)
+        return np.asarray(self.weight[column] * np.where(known, width / self.span[column], 1.0))
+
+    def set_cost(self, column: int, distinct: IntArray) -> FloatArray:
+        """Return the weighted cost of sets of `distinct` values; a single value costs nothing."""
+        share = distinct / max(int(self.n_values[column]), 1)
+        return np.asarray(self.weight[self.numeric.shape[1] + column] * np.where(distinct > 1, share, 0.0))
+
+    def points(self) -> FloatArray:
+        """Return (n, d) points whose squared distances grow with the NCP that two records together have.
+
+        A number is its share of the span (missing: the median), a category one-hot, so that two values are
+        2 / |domain| apart, each by the square root of its weight. A category of more than `WIDE` values,
+        where that is next to nothing, is one column, its place in the domain.
+        """
+        blocks = []
+        for p, values in enumerate(self.numeric.T):
+            missing = np.isnan(values)
+            known = np.where(missing, np.median(values[~missing]), values) if missing.any() else values
+            blocks.append(self.weight[p] ** 0.5 * known[:, None] / (self.span[p] or 1.0))
+        for q, codes in enumerate(self.codes.T):
+            apart = (2 * self.weight[self.numeric.shape[1] + q]) ** 0.5 / max(int(self.n_values[q]), 1)
+            n_values = int(self.n_values[q])
+            if n_values > WIDE:
+                blocks.append(apart * codes[:, None] / n_values)
+            else:
+                blocks.append(apart * (codes[:, None] == np.arange(n_values)))
+        return np.concatenate(blocks, axis=1)
+
+    def take(self, records: IntArray) -> Attributes:
+        """Return the attributes of some records, measured against the same table."""
+        return Attributes(self.numeric[records], self.codes[records], self.span, self.n_values, self.weight)
+
+
+def weights_of(roles: Roles) -> dict[str, float]:
+    """Return the weight of each quasi-identifier in NCP."""
+    return {name: qi.weight for name, qi in roles.quasi_identifiers.items()}
+
+
+def attributes_of(table: PreparedTable, weight: Mapping[str, float] | None = None) -> Attributes:
+    """Return a table's quasi-identifiers beside the spans and domains of its values; None: equal weights."""
+    names = [*table.numeric_names, *table.categorical_names]
+    weights = np.array([1.0 if weight is None else weight[name] for name in names])
+    span = [float(np.nanmax(values) - np.nanmin(values)) for values in table.numeric.T]
+    return Attributes(
+        table.numeric,
+        table.codes.astype(np.int64),
+        np.array(span),
+        np.array([len(table.domains[name]) for name in table.categorical_names], dtype=np.int64),
+        weights / weights.sum(),
+    )
