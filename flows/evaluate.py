@@ -154,6 +154,7 @@ def _whole_numbers(text: str) -> tuple[int, ...]:
     names = listed("--k", text)
     if not all(name.isascii() and name.isdigit() and int(name) >= 2 for name in names):
         raise UsageError("is no list of whole numbers from 2 on", where="--k", mend="Give such as 5,8,16.")
+    listed("--k", ",".join(str(int(name)) for name in names))
     return tuple(int(name) for name in names)
 
 

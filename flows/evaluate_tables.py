@@ -44,6 +44,8 @@ def show_evaluation(document: Document, files: Sequence[Path]) -> None:
     n_seeds = len(document["seeds"])
     spread = f"means over {n_seeds} seeds ± their standard deviation; " if n_seeds > 1 else ""
     out.print(f"\n{spread}* nothing else is better in NCP and ERR; -: has no meaning there")
+    if any(_is_noised(one["method"]) for one in document["summary"]):
+        out.print("classes are told without noised numbers, which differ from row to row: ERR counts them")
     for run in document["runs"]:
         if run["finding"]:
             name = f"{run['method']} k={run['k']} seed={run['seed']}"
@@ -55,6 +57,13 @@ def show_evaluation(document: Document, files: Sequence[Path]) -> None:
 def _on_the_front(summary: Sequence[Document], risk: str) -> set[int]:
     shown = [i for i, one in enumerate(summary) if None not in (one["mean"]["ncp"], one["mean"][risk])]
     return {shown[i] for i in front([(summary[i]["mean"]["ncp"], summary[i]["mean"][risk]) for i in shown])}
+
+
+def _is_noised(label: str) -> bool:
+    from tasks.methods.registry import methods
+
+    method, _, recoding = label.partition(":")
+    return (recoding or methods()[method].recoding) == "adaptive"
 
 
 def _number(mean: float | None, sd: float | None, digits: int = DIGITS) -> str:

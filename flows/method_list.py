@@ -12,8 +12,6 @@ from policy.errors import UsageError, did_you_mean
 if TYPE_CHECKING:
     from tasks.parts import Part
 
-PLACES = ("representation", "partition", "aggregation", "recoding")
-
 
 def methods_document(name: str | None) -> Document:
     """Return the methods, or one, as JSON values. Raises UsageError for an unknown one."""
@@ -54,6 +52,8 @@ def _type_name(annotation: object) -> str:
 
 
 def _parts(chosen: Sequence[Part[Any]]) -> Document:
+    from tasks.methods.base import PLACES
+
     return {
         place: {"name": part.name, "summary": part.summary}
         for place, part in zip(PLACES, chosen, strict=True)

@@ -26,7 +26,7 @@ from release_store.records import Release, Revision
 from release_store.store import ReleaseStore
 from tasks.aggregation.task import aggregation
 from tasks.intake.task import intake
-from tasks.methods.base import BoundMethod
+from tasks.methods.base import PLACES, BoundMethod
 from tasks.methods.registry import bound_method
 from tasks.partitioning.task import partitioning
 from tasks.preprocessing.task import preprocessing
@@ -131,7 +131,7 @@ class _Run(Judging):
                 "repair", repairing, source, table, groups, method, policy, store, self.period
             )
             rows = self.timed("recoding", recoding, table, where, groups, method, policy)
-            notes = {**groups.notes, **rows.notes}
+            notes = {"parts": dict(zip(PLACES, method.parts, strict=True)), **groups.notes, **rows.notes}
             candidate = self.timed(
                 "staging",
                 staging,

@@ -295,6 +295,18 @@ class ReleasePolicy(Section):
         return self
 
     @model_validator(mode="after")
+    def _missing_is_no_node(self) -> Self:
+        # Cells of earlier releases are read by the hierarchies of today: a node stands for its leaves there.
+        for name, qi in self.roles.categorical.items():
+            above = {node for path in qi.hierarchy.paths for node in path[1:]} if qi.hierarchy else set()
+            if self.source.missing_label in above:
+                raise ValueError(
+                    f"source.missing_label '{self.source.missing_label}' is a node of "
+                    f"roles.quasi_identifiers.{name}.hierarchy: choose another"
+                )
+        return self
+
+    @model_validator(mode="after")
     def _published_names_differ(self) -> Self:
         # Names that differ in case alone are one name to the database that reads the files again.
         published = [name.casefold() for name in self.published_columns()]

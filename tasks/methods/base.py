@@ -9,6 +9,8 @@ from typing import Any
 from policy.recoding import Recoding
 from tasks.parts import Cut, Group, Parameters, Part, Recode, Represent
 
+PLACES = ("representation", "partition", "aggregation", "recoding")
+
 
 @dataclass(frozen=True)
 class Method:

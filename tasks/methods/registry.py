@@ -77,11 +77,11 @@ def bound_method(policy: ReleasePolicy, where: str = "policy") -> BoundMethod:
         raise _parameter_error(error, method, parameters_of(method, chosen), where) from None
     assert isinstance(parameters, CommonParameters)  # noqa: S101 -- made so
     max_group_size = parameters.max_group_size or 3 * policy.privacy.k
-    if max_group_size < policy.privacy.k:
+    if max_group_size < 2 * policy.privacy.k - 1:
         raise PolicyError(
-            f"{max_group_size} is under privacy.k ({policy.privacy.k})",
+            f"{max_group_size} is under 2k - 1 for privacy.k {policy.privacy.k}",
             where=f"{where}: method.parameters.max_group_size",
-            mend="Classes have at least k records: give at least 2k - 1.",
+            mend="Fewer than 2k records cannot be two classes: give at least 2k - 1.",
         )
     represent, cut, group, recode = chosen
     k = policy.privacy.k

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from policy.errors import PolicyError, did_you_mean
 from tasks.aggregation.ke_mdav import room_for_groups
 from tasks.partitioning import curriculum, epsilon_ball, lhd
 from tasks.partitioning.attributes import attributes_of, weights_of
@@ -163,6 +164,15 @@ class BallParameters(Parameters):
 
 
 def _balls(chosen: BallParameters, setting: Setting) -> Cut:
+    for name in chosen.epsilons:
+        if name not in setting.roles.quasi_identifiers:
+            raise PolicyError(
+                f"names '{name}', which is no quasi-identifier"
+                f"{did_you_mean(name, setting.roles.quasi_identifiers)}",
+                where="method.parameters.epsilons",
+                mend="Name quasi-identifiers of roles.",
+            )
+
     def cut(
         table: PreparedTable, _where: Representation, constraints: Constraints, progress: Progress
     ) -> Partition:

@@ -183,12 +183,18 @@ def _noised(
     """Return numbers (m,) with Laplace noise, by clusters' `epsilon` (n_clusters,)."""
     width = qi.bounds[1] - qi.bounds[0]
     if noise_on == "record":
-        return values + laplace_noise(width / epsilon[cluster], draw)
+        return values + laplace_noise(_scale(width, epsilon)[cluster], draw)
     size = np.bincount(cluster, minlength=len(epsilon))
     mean = np.bincount(cluster, weights=values, minlength=len(epsilon)) / size
-    return np.asarray((mean + laplace_noise(width / size / epsilon, draw))[cluster])
+    return np.asarray((mean + laplace_noise(_scale(width / size, epsilon), draw))[cluster])
+
+
+def _scale(width: FloatArray | float, epsilon: FloatArray) -> FloatArray:
+    with np.errstate(over="ignore"):
+        return np.asarray(np.minimum(width / epsilon, np.finfo(np.float64).max))
 
 
 def laplace_noise(scale: FloatArray, draw: np.random.Generator) -> FloatArray:
     """Return one draw from the Laplace distribution around 0 for each scale, (m,) (eq. 3)."""
-    return np.asarray(draw.laplace(0.0, 1.0, len(scale)) * scale)
+    with np.errstate(over="ignore"):  # a tiny epsilon: the result is clipped to the bounds all the same
+        return np.asarray(draw.laplace(0.0, 1.0, len(scale)) * scale)

@@ -56,10 +56,10 @@ class AdaptiveParameters(Parameters):
     dominance: Annotated[float, Field(gt=0, le=1)] = Field(
         0.5, description="share of a cluster from which a value is its pattern"
     )
-    epsilon_kept: Annotated[float, Field(gt=0)] = Field(
-        0.5, description="of a number's noise, in clusters whose categories are kept"
+    epsilon_kept: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.5, description="of a number's noise, in clusters whose categories are kept; over 1 it hides little"
     )
-    epsilon_raised: Annotated[float, Field(gt=0)] = Field(0.3, description="the same in all others")
+    epsilon_raised: Annotated[float, Field(gt=0, le=1)] = Field(0.3, description="the same in all others")
     noise_on: Literal["record", "cluster"] = Field(
         "record", description="noise on every record's number, or on the cluster's mean"
     )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from policy.model import ReleasePolicy
+from policy.recoding import Form
 from release_store.records import GateResult, Verdict
 from tasks.risk.comparison import Comparison, pairwise, whole_history
 from tasks.risk.evidence import Evidence
@@ -181,6 +182,11 @@ def _blind(found: Sequence[Comparison], evidence: Evidence) -> dict[str, list[st
         why = unlike(evidence.classes, classes, evidence.policy)
         foreign = evidence.beside.foreign.get(name, ())
         why += [f"{qi} has labels that the hierarchy does not know" for qi in foreign]
+        why += [
+            f"{qi} is noised again, and noise on the same people adds up over releases"
+            for qi in evidence.policy.cell_columns(Form.NOISED)
+            if qi not in classes.intervals
+        ]
         if name in untouched and not why:
             why = ["none of its classes is compatible with one of the candidate's"]
         if why:

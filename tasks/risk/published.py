@@ -121,13 +121,18 @@ def _read_rows(
                 "its columns are not those that the policy publishes", where=str(file), mend="Stage it again."
             )
         listed = ", ".join(identifier(c) for c in keys)
+        # Where every quasi-identifier is noised, all rows are one class.
+        grouped = f"GROUP BY {listed}" if keys else "HAVING count(*) > 0"
         con.execute(
-            f"CREATE TABLE classes AS SELECT row_number() OVER (ORDER BY {listed}) - 1 AS class_number, * "
-            f"FROM (SELECT {listed}, count(*) AS size FROM read_parquet(?) GROUP BY {listed})",
+            f"CREATE TABLE classes AS SELECT row_number() OVER (ORDER BY {listed or '1'}) - 1 "
+            f"AS class_number, * FROM (SELECT {listed + ',' if keys else ''} count(*) AS size "
+            f"FROM read_parquet(?) {grouped})",
             [str(file)],
         )
         cells = con.execute("SELECT * FROM classes ORDER BY class_number").df()
-        same = " AND ".join(f"c.{identifier(k)} IS NOT DISTINCT FROM d.{identifier(k)}" for k in keys)
+        same = (
+            " AND ".join(f"c.{identifier(k)} IS NOT DISTINCT FROM d.{identifier(k)}" for k in keys) or "true"
+        )
         counts: dict[str, IntArray] = {}
         values: dict[str, tuple[str, ...]] = {}
         for name in policy.roles.sensitive:

@@ -19,7 +19,7 @@ PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
 RECODED = {
     Form.CONTAINS: "set of the equivalence class's values joined by '|'; '*' is the whole domain",
     Form.REPLACED: "one value in place of those of all in the equivalence class: it need not be anybody's",
-    Form.NOISED: "changed by noise: it is nobody's",
+    Form.NOISED: "changed by noise: it need not be anybody's",
 }
 MEDIA = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 

@@ -441,7 +441,9 @@ def test_a_parameter_out_of_range_is_told(parameters: dict[str, Any], field: str
 
 def test_groups_smaller_than_k_cannot_be_asked_for() -> None:
     told = _bound_error({"name": "mondrian", "parameters": {"max_group_size": 4}})
-    assert told.startswith("clinic.yaml: method.parameters.max_group_size: 4 is under privacy.k (8)\n")
+    assert told.startswith(
+        "clinic.yaml: method.parameters.max_group_size: 4 is under 2k - 1 for privacy.k 8\n"
+    )
     assert len(told.splitlines()) == 2
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from small import MIXED, TWO_SENSITIVE, mixed_rows, prepared, privacies, small_policy, source_of
 
-from policy.errors import ValidationFailed
+from policy.errors import PolicyError, ValidationFailed
 from policy.load import parse_policy, policy_document
 from policy.model import Privacy
 from tasks.partitioning.constraints import constraints_of
@@ -93,3 +93,14 @@ def test_it_stands_in_the_one_line_that_is_told(tmp_path: Path) -> None:
         "t.csv: the table of 2 rows has fewer than privacy.k (3) (the hierarchy cities.csv lacks 'Leads')",
         "  Give more rows, or lower privacy.k.",
     ]
+
+
+def test_the_label_of_missing_values_is_no_node_of_a_hierarchy(tmp_path: Path) -> None:
+    (tmp_path / "cities.csv").write_text("Leeds;unknown\nYork;unknown\nBath;South\n")
+    text = (
+        "series: small\nsource: {missing_label: unknown}\nroles:\n  quasi_identifiers:\n"
+        "    city: {type: categorical, hierarchy: cities.csv}\n"
+        "  sensitive: {illness: {stability: stable}}\n"
+    )
+    with pytest.raises(PolicyError, match=r"source.missing_label 'unknown' is a node of .*city.hierarchy"):
+        parse_policy(text, tmp_path / "policy.yaml")

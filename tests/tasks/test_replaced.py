@@ -273,3 +273,37 @@ def test_policy_columns_carry_their_own_name_where_they_are_replaced() -> None:
     assert list(policy.published_columns()) == ["age", "income", "city", "job", "illness", "wage"]
     noised = small_policy(MIXED, TWO_SENSITIVE, method={"name": "mondrian", "recoding": "adaptive"})
     assert [str(noised.form(name)) for name in MIXED] == ["noised", "noised", "contains", "contains"]
+
+
+def test_where_every_quasi_identifier_is_noised_all_rows_are_one_class(tmp_path: Path) -> None:
+    chosen = {"name": "curriculum", "recoding": "adaptive"}
+    policy = small_policy({"age": {"type": "integer", "bounds": [0, 99]}}, method=chosen)
+    rows = [(age, "ab"[age % 2]) for age in range(12)]
+    made = published(policy, prepared(policy, rows), [0] * 6 + [1] * 6, tmp_path / "c")
+    assert made.classes.size.tolist() == [12]
+    found = {r.gate: r for r in assess(made.evidence()).results}
+    assert found["k"].verdict is Verdict.PASS
+    assert "which tell nothing of age: noised row by row" in found["k"].detail
+
+
+def test_noise_on_the_same_people_again_is_not_judged(tmp_path: Path) -> None:
+    chosen = {"name": "curriculum", "recoding": "adaptive"}
+    policy = small_policy(method=chosen)
+    rows = [(20, "a", "flu"), (21, "a", "hiv"), (50, "b", "flu"), (60, "b", "hiv")]
+    first = published(policy, prepared(policy, rows), [0, 0, 1, 1], tmp_path / "first")
+    again = published(policy, prepared(policy, rows), [0, 0, 1, 1], tmp_path / "again")
+    verdicts = {r.gate: r.verdict for r in assess(again.evidence(first)).results}
+    assert verdicts["pairwise"] is verdicts["whole_history"] is Verdict.UNKNOWN
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, 1.01, 1e12])
+def test_noise_of_no_epsilon_and_noise_that_hides_nothing_are_refused(epsilon: float) -> None:
+    method = {"name": "curriculum", "recoding": "adaptive", "parameters": {"epsilon_kept": epsilon}}
+    with pytest.raises(PolicyError, match=r"epsilon_kept: should be (greater|less) than"):
+        bound_method(small_policy(method=method))
+
+
+def test_an_epsilon_for_an_unknown_quasi_identifier_is_refused() -> None:
+    method = {"name": "vq", "recoding": "quantized", "parameters": {"epsilons": {"agee": 0.1}}}
+    with pytest.raises(PolicyError, match=r"'agee', which is no quasi-identifier \(did you mean 'age'\?\)"):
+        bound_method(small_policy(method=method))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from policy.model import ReleasePolicy
+from policy.recoding import Form
 from release_store.records import EquivalenceClasses, GateResult
 from tasks.partitioning.constraints import entropy
 from tasks.risk.evidence import Evidence
@@ -41,7 +42,9 @@ def spreads(classes: EquivalenceClasses, attribute: str, policy: ReleasePolicy) 
 def k_gate(evidence: Evidence) -> GateResult:
     """Every class has at least k records (Sweeney, 2002)."""
     size = evidence.classes.size
-    return at_least("k", {"": size}, evidence.policy.privacy.k, f"smallest of {len(size)} classes")
+    noised = list(evidence.policy.cell_columns(Form.NOISED))
+    beside = f", which tell nothing of {', '.join(noised)}: noised row by row" if noised else ""
+    return at_least("k", {"": size}, evidence.policy.privacy.k, f"smallest of {len(size)} classes{beside}")
 
 
 def p_max_gate(evidence: Evidence) -> GateResult:
