@@ -41,8 +41,8 @@ the rows differ:
   does not measure.
 - **Without diversity** the means hardly change, in the paper and in ours: p_max rises by 0.0006 to 0.008,
   H falls by 0.003 to 0.027 nats, and NCP by at most 4%. The means hide what the constraints are for: the
-  second table of each sample counts the classes under three values or over 80%, some on Adult and one in
-  ten or more on Bank, where the whole model has none.
+  second table of each sample counts the classes under three values or over 80%, one or two in a hundred
+  on Adult and about one in thirteen on Bank, where the whole model has none.
 - In the paper h_min is 0 in the full model too, so that its variant takes away p_max alone; ours takes
   away p_max and e.
 - **Sizes.** The paper's full model fills classes up to 24 from its remainder, ours has classes near k.

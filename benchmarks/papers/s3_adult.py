@@ -85,7 +85,7 @@ What they show:
   expects of it ("too close"). Noise stays over the bound in some because a category has no noise and gets
   the centroid, and so does a number for which no draw kept the bound; numbers are rounded after it.
 - Flattening keeps k: its groups are its classes, and only UMR refuses it. It breaks eq. 10's bound
-  everywhere by its nature, and moves the marginals up to three times as far as a shuffle.
+  everywhere by its nature, and moves the marginals up to three times as far in the mean as a shuffle.
 - Shuffling keeps the shape and the marginals, and publishes thousands of rows that are unlike any other:
   the gates on k, ERR and UMR refuse it. The paper claims no k; that a person's row cannot be found after
   a shuffle is not what the nearest link shows (ERR 0.2 and 0.5): rows near a person's values stay,
