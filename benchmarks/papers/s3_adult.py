@@ -75,7 +75,21 @@ quantile of the distances of all pairs. Seeds 0 to 4: mean ± standard deviation
 - **refused by** are the gates that do not pass: k, and limits of 0.15 on ERR, 0.20 on UMR and 0.35 on
   loss.
 
-WHAT
+What they show:
+
+- At epsilon 0.25 two in five records are outliers and 8% of all values are moved; at 0.5 one in eleven,
+  and 2%. The ± is of the pairs that are drawn for the quantiles: on Adult's many equal values a quantile
+  jumps.
+- The ways to move differ in the shape of the groups, not in the marginals. Noise and a member's value
+  keep KL within 0.1 in about nine of ten groups and attributes, the centroid in fewer, as the paper
+  expects of it ("too close"). Noise stays over the bound in some because a category has no noise and gets
+  the centroid, and so does a number for which no draw kept the bound; numbers are rounded after it.
+- Flattening keeps k: its groups are its classes, and only UMR refuses it. It breaks eq. 10's bound
+  everywhere by its nature, and moves the marginals up to three times as far in the mean as a shuffle.
+- Shuffling keeps the shape and the marginals, and publishes thousands of rows that are unlike any other:
+  the gates on k, ERR and UMR refuse it. The paper claims no k; that a person's row cannot be found after
+  a shuffle is not what the nearest link shows (ERR 0.2 and 0.5): rows near a person's values stay,
+  whoever's they are.
 """
 
 
@@ -186,7 +200,7 @@ def table_of_rows(rows: Sequence[tuple[Variant, list[Figures]]]) -> str:
             spread([f.changed for f in found], 3),
             spread([float((f.divergence <= BOUND).mean()) for f in found], 3),
             spread([float(np.isinf(f.divergence).mean()) for f in found], 3),
-            spread([float(np.median(f.divergence)) for f in found], 3).replace("inf ± nan", "inf"),
+            _median([float(np.median(f.divergence)) for f in found]),
             spread([f.classes for f in found], 0),
             str(min(f.smallest for f in found)),
             spread([f.err for f in found], 4),
@@ -197,6 +211,10 @@ def table_of_rows(rows: Sequence[tuple[Variant, list[Figures]]]) -> str:
         for variant, found in rows
     ]
     return report.table(header, cells)
+
+
+def _median(values: Sequence[float]) -> str:
+    return spread(values, 3) if np.isfinite(values).all() else "inf"
 
 
 def main(arguments: Sequence[str] | None = None) -> str:
