@@ -18,8 +18,6 @@ from tasks.aggregation.ke_mdav import LocalRule, aggregate
 from tasks.partitioning.attributes import Attributes
 from tasks.partitioning.constraints import Constraints
 from tasks.partitioning.mondrian import SplitRule, partition
-from tasks.risk.candidates import find
-from tasks.risk.cells import true_cells
 from tasks.types import FloatArray, IntArray, Progress, no_progress
 
 LEAST_GAIN = 1e-9
@@ -107,6 +105,9 @@ def _blocks(
 
 def _containing(labels: IntArray, attributes: Attributes) -> IntArray:
     """Return how many of these groups' cells contain each record, (n,). O(n groups / 64)."""
+    from tasks.risk.candidates import find  # here: they are slow to import
+    from tasks.risk.cells import true_cells
+
     order = np.argsort(labels, kind="stable")
     starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
     numbers = attributes.numeric

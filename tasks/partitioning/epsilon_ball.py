@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from policy.model import Roles
 from tasks.partitioning.constraints import Constraints
@@ -172,6 +171,8 @@ def _near(
 ) -> IntArray:
     """Return for each record of `outside` the groups nearest in unit-scaled values, (m, nearest), sorted."""
     columns = [_unit(each.values, centroid) for each, centroid in zip(attributes, centroids, strict=True)]
+    from scipy.spatial import cKDTree  # here: it is slow to import
+
     tree = cKDTree(np.column_stack([centroid for _, centroid in columns]))
     records = np.column_stack([values[outside] for values, _ in columns])
     return np.sort(tree.query(records, k=nearest, p=1, workers=1)[1], axis=1).astype(np.int64)

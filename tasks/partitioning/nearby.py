@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from tasks.partitioning.precision import Precision
 from tasks.types import BoolArray, FloatArray, IntArray
@@ -35,6 +34,8 @@ class Nearby:
         self._numbers = precision.numbers[:, self._left]
         self._tree = None
         if self._places is not None and len(self._left) > RANKED_AT_MOST:
+            from scipy.spatial import cKDTree  # here: it is slow to import
+
             self._tree = cKDTree(self._places[self._left])
 
     def to(self, record: int, count: int, unlike: Sequence[IntArray] = ()) -> tuple[IntArray, bool]:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from policy.model import ReleasePolicy
 from tasks.recoding.cells import WHOLE, write_set
@@ -27,6 +26,8 @@ def rows_of(
     `cells[column]` (m,) are the published columns of the quasi-identifiers, numbers or texts. `sensitive`
     (m,) says for an attribute which record's value stands in each row; left out, the row's own.
     """
+    import pandas as pd
+
     columns: dict[str, Any] = {}
     for column in policy.cell_columns():
         values = cells[column]

@@ -98,7 +98,7 @@ STAGES = (
     "tasks.staging.task.write_candidate",
     "tasks.risk.task.assess",
     "tasks.publication.task.publish",
-    "tasks.risk.measured.loss",
+    "tasks.staging.people.row_classes",
 )
 CRASH = "tasks.publication.task.publish"  # with everything in memory, and the candidate approved
 

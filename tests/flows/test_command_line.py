@@ -144,6 +144,7 @@ def test_the_methods_are_listed_with_what_they_guarantee(capsys: Capture) -> Non
     assert main(["methods"]) == 0
     shown = capsys.readouterr().out
     assert re.findall(r"^(\S+)  ", shown, re.M) == list(methods())
+    shown = " ".join(shown.split())
     assert "parts: unit, mondrian, none, sets" in shown
     for method in methods().values():
         assert f"parameters: {', '.join(parameters_of(method).model_fields)}" in shown

@@ -251,7 +251,10 @@ def test_a_table_against_its_expectations_is_refused_before_any_training(
     table = desk.table(disease=["CANARY"] * 3 + ["flu"] * 397)
     assert desk.run(desk.policy(), table) == 3
     assert complaint(capsys) == [
-        "releasegate: people.csv: 3 of 400 rows in 'disease' hold a value that the policy does not allow",
+        (
+            "releasegate: people.csv: 3 of 400 rows in 'disease' hold a value that the policy does not allow; "
+            "the most frequent value of 'disease' is 99.2% of the rows, over privacy.p_max"
+        ),
         "  Mend the input, or roles.sensitive.disease.",
     ]
     assert desk.store.candidates() == []
@@ -315,7 +318,7 @@ def test_the_period_follows_from_the_policy_where_it_is_not_given(desk: Desk) ->
 STAGES = {
     "tasks.preprocessing.task.prepare": "the stage 'preprocessing: columns become arrays'",
     "tasks.risk.task.read_classes": "the stage 'risk gate: judge the staged files'",
-    "flows.judging.ncp": "the release flow",
+    "flows.judging.replace": "the release flow",
 }
 
 

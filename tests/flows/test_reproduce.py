@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +68,8 @@ def test_what_does_not_come_out_is_told(
     composed = flows.reproduce.composed
 
     def shuffled(*given: Any) -> Any:
-        frame, *more = composed(*given)
-        return frame.sample(frac=1, random_state=1), *more
+        rows, *more = composed(*given)
+        return replace(rows, frame=rows.frame.sample(frac=1, random_state=1)), *more
 
     monkeypatch.setattr(flows.reproduce, "composed", shuffled)
     versions = flows.reproduce.software_versions()
