@@ -47,8 +47,8 @@ Why the columns do not compare one to one:
   model, k and max_group_size being the row's own. "k alone" classes may break e and p_max. The largest
   size is kept where it can be: Mondrian never cuts equal records apart, groups of equal cells are one
   class, and a group that breaks e or p_max is merged whatever the size.
-- **Seconds** are of different machines (the paper: one desktop with 6 cores). Ours shared two cores with
-  much other work, so read the CPU seconds, and even those with care: waiting threads count.
+- **Seconds** are of different machines (the paper: one desktop with 6 cores). Ours ran beside much other
+  work, so read the CPU seconds, and even those with care: waiting threads count.
 """
 
 

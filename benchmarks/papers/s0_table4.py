@@ -36,6 +36,8 @@ Where and why they differ:
 - The paper concludes that AE-LRHMA has the best NCP at a moderate risk and MDAV neither. On these data
   the order is another: mdav has the lowest NCP of all rows and the highest ERR, ae-lrhma trades NCP for
   UMR.
+- **Without the autoencoder** (the last row, which the paper has in table 3 only) NCP falls by a quarter
+  and UMR rises from 0.15 to 0.44: what the latent space buys is classes that overlap.
 """
 
 

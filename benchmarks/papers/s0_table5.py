@@ -34,6 +34,8 @@ Where and why they differ:
 - **APMCA.** Printed as if its classes were disjoint (UMR 1.00, ERR 914 / 10,001 = 0.091); the reading
   built here overlaps somewhat, since clusters do not follow the axes.
 - `contact` is constant in this sample, so that five quasi-identifiers do the work of six.
+- **Without the autoencoder** (the last row, which the paper has in table 3 only) NCP falls by two thirds
+  and UMR rises from 0.06 to 0.56: what the latent space buys is classes that overlap.
 """
 
 

@@ -62,7 +62,7 @@ def test_a_written_result_has_the_words_of_its_command(table: ModuleType) -> Non
 @pytest.mark.parametrize("dataset", sorted(DATASETS))
 def test_every_variant_is_a_policy(dataset: str) -> None:
     policy = load_policy(runs.POLICIES / f"s0_{dataset}.yaml")
-    for variant in {v.name: v for v in (*s0.COMPARED, *s0_table3.VARIANTS)}.values():
+    for variant in {v.name: v for v in (*s0.LINKED, *s0_table3.VARIANTS)}.values():
         asked = variant.of(policy, 3)
         method = bound_method(asked)
         assert method.seed == 3
@@ -144,7 +144,7 @@ def test_a_quick_table_of_classes_has_every_row_and_keeps_the_model(
 @pytest.mark.parametrize("table", [s0_table4, s0_table5], ids=["4", "5"])
 def test_a_quick_table_of_links_has_every_row(table: ModuleType) -> None:
     (links,) = tables_in(table.main(["--quick"]))
-    assert len(links) == 1 + 3 + 3 + len(s0.COMPARED)
+    assert len(links) == 1 + 3 + 3 + len(s0.LINKED)
     assert {len(row) for row in links} == {5}
     found = {
         row[0]: [[float(x.split(" ")[0]) for x in c.split(" / ")] for c in row[1:4]] for row in links[-8:]
