@@ -252,8 +252,8 @@ def test_a_table_against_its_expectations_is_refused_before_any_training(
     assert desk.run(desk.policy(), table) == 3
     assert complaint(capsys) == [
         (
-            "releasegate: people.csv: 3 of 400 rows in 'disease' hold a value that the policy does not allow; "
-            "the most frequent value of 'disease' is 99.2% of the rows, over privacy.p_max"
+            "releasegate: people.csv: 3 of 400 rows in 'disease' hold a value that the policy does not "
+            "allow; the most frequent value of 'disease' is 99.2% of the rows, over privacy.p_max"
         ),
         "  Mend the input, or roles.sensitive.disease.",
     ]
