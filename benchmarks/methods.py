@@ -48,6 +48,10 @@ def source_of(name: str, rows: int | None) -> tuple[ReleasePolicy, SourceTable]:
 
 def measure(method: str, name: str, rows: int | None) -> dict[str, Any]:
     """Return the CPU seconds of each stage of one method in this process, and the peak memory in MiB."""
+    import sklearn.cluster
+    import sklearn.neighbors  # noqa: F401 -- imports are not counted
+    import torch  # noqa: F401
+
     policy, source = source_of(name, rows)
     chosen = Method(name=method, recoding=methods()[method].recoding)
     policy = policy.model_copy(update={"method": chosen})
@@ -127,7 +131,8 @@ WORDS = """# What the methods cost
 
 The stages from the prepared table to the published rows, k 8, each method with its defaults and its own
 recoding, each run in a process of its own; medians. The aggregation counts the merging of groups that break
-the model. Training of the autoencoder is the representation of the methods that have one.
+the model. Training of the autoencoder is the representation of the methods that have one. Imports (PyTorch
+takes seconds) are not counted.
 
 The exponent is the growth between the last two sizes: 1 is linear, n log n is about 1.1 there, 2 quadratic.
 `mdav`, `ke-mdav` and the manifold methods grow with the square of a block: tables of over 20,000 records
