@@ -114,7 +114,7 @@ def measure(policy: ReleasePolicy, limits: Privacy, dataset: str, rows: int | No
 def measure_all(dataset: str, variants: Iterable[Variant], *, seeds: int, quick: bool) -> Rows:
     """Return each variant with its runs; a quick one has few rows and one epoch."""
     import sklearn.cluster  # noqa: F401 -- imports are no part of any run
-    import torch  # noqa: F401
+    import torch  # noqa: F401 -- as above
 
     policy = load_policy(POLICIES / f"s0_{dataset}.yaml")
     rows = QUICK_ROWS if quick else None

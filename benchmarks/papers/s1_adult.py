@@ -164,7 +164,7 @@ def table_of(found: Sequence[tuple[Variant, int, list[Figures]]]) -> str:
 def main(arguments: Sequence[str] | None = None) -> str:
     chosen = runs.parser_of(NAME, __doc__).parse_args(arguments)
     import sklearn.ensemble
-    import sklearn.manifold  # noqa: F401
+    import sklearn.manifold  # noqa: F401 -- imports are no part of any run
 
     policy = load_policy(POLICIES / "s1_adult.yaml")
     file = report.datasets() / "adult/adult_train.csv"

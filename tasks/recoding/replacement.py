@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from policy.model import ReleasePolicy
-from tasks.aggregation.centres import geodesic_medoids, medoids
+from tasks.aggregation.centres import geodesic_medoids, medoids, squared_error
 from tasks.recoding.base import as_published, rows_of, set_texts
 from tasks.recoding.generalize import counted
 from tasks.types import FloatArray, IntArray, PreparedTable, Recoded, Representation
@@ -44,7 +44,8 @@ def medians(
     """Put the values of the group's median record, in the representation, in place of all.
 
     Distances go along the graph of `neighbours` where the representation has blocks, else straight. A number
-    that this record lacks is the mean of the group's known ones.
+    that this record lacks is the mean of the group's known ones. The notes tell the objective, the sum of
+    squared distances to the medians.
     """
     kept = np.flatnonzero(labels >= 0)
     group = labels[kept]
@@ -62,7 +63,8 @@ def medians(
         cells[name] = as_published(np.where(np.isnan(own), mean, own), policy, name)[group]
     for column, name in enumerate(table.categorical_names):
         cells[name] = _single(table.domains[name])[table.codes[chosen, column]][group]
-    return rows_of(table, policy, kept, cells)
+    error = squared_error(where.latent, labels, where.latent[chosen])
+    return rows_of(table, policy, kept, cells, notes={"squared_error_to_medians": error})
 
 
 def _means(values: FloatArray, group: IntArray, n_groups: int, default: float) -> FloatArray:

@@ -65,6 +65,7 @@ def test_the_median_is_the_record_with_the_least_summed_distance() -> None:
     table = prepared(policy, ROWS)
     made = medians(table, Representation(table.numeric), LABELS, policy)
     assert made.frame[["age", "city"]].drop_duplicates().to_numpy().tolist() == [[21, "a"], [50, "b"]]
+    assert made.notes == {"squared_error_to_medians": 1 + 25 + 100}
 
 
 def test_who_is_nearest_is_linked_and_ties_are_counted(tmp_path: Path) -> None:
