@@ -65,6 +65,6 @@ class _Geodesic:
         return np.asarray(self._distance[self._place[record]][self._left])
 
     def remove(self, places: IntArray) -> None:
-        self._sums -= self._distance[self._left[places]].sum(axis=0)
+        self._sums -= self._distance[:, self._left[places]].sum(axis=1)
         self._left = without(self._left, places)
         self.records = without(self.records, places)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 CHUNK_CELLS = 4_000_000
 DENSE_UP_TO = 400
+GRID_BITS = 38
 LEAST = float(np.finfo(np.float64).tiny)
 REGULARIZATION = 1e-3
 
@@ -46,14 +47,20 @@ def geodesics(points: FloatArray, *, neighbours: int = 10) -> FloatArray:
 
     The shortest paths over the graph that joins each point with its `neighbours` nearest (Tenenbaum, de
     Silva and Langford, 2000), both ways. Where that is not connected, the parts are joined by edges between
-    their nearest pairs, shortest first, until it is.
+    their nearest pairs, shortest first, until it is. They are multiples of a power of two, about 1e-11 of the
+    greatest, so that sums of up to 30,000 of them are exact and equal ones do not differ by rounding.
     """
     from scipy.sparse.csgraph import dijkstra
 
     if len(points) < 2:
         return np.zeros((len(points), len(points)))
     _, graph = neighbour_graph(points, neighbours)
-    return np.asarray(dijkstra(joined(graph, bridges(points, graph), points), directed=True))
+    found = np.asarray(dijkstra(joined(graph, bridges(points, graph), points), directed=True))
+    unit = np.exp2(np.ceil(np.log2(found.max())) - GRID_BITS)
+    found /= unit
+    np.rint(found, out=found)
+    found *= unit
+    return found
 
 
 def isomap(
