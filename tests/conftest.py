@@ -11,8 +11,8 @@ from hypothesis import settings
 ROOT = Path(__file__).resolve().parents[1]
 DATASETS = Path(os.environ.get("RELEASEGATE_DATASETS", ROOT.parent / "shared" / "datasets"))
 
-# How long an example takes says more of the machine's other work than of ours. `.ci/run` judges every change by
-# the same examples; any other run looks for new ones.
+# How long an example takes says more of the machine's other work than of ours. `.ci/run` judges every change
+# by the same examples; any other run looks for new ones.
 settings.register_profile("search", deadline=None)
 settings.register_profile("same", deadline=None, derandomize=True)
 settings.load_profile(os.environ.get("RELEASEGATE_EXAMPLES", "search"))
