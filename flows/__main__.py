@@ -67,6 +67,9 @@ def parser() -> argparse.ArgumentParser:
     )
     _json(command)
 
+    command = commands.add_parser("notify", help="send the notices that are due")
+    _json(command)
+
     _reading(commands)
     return top
 

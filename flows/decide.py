@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flows.decided import observed_decision
 from flows.outcome import Outcome
 from policy.load import policy_from_document
 from policy.model import ReleasePolicy
@@ -14,6 +15,7 @@ from release_store.store import ReleaseStore
 from tasks.risk.published import read_classes
 
 
+@observed_decision
 def decide(store: ReleaseStore, candidate_id: str, decision: str, *, by: str, reason: str) -> Outcome:
     """Take one person's decision, bound to what the candidate is now.
 

@@ -48,6 +48,7 @@ def outcome_document(outcome: Outcome) -> Document:
         "repaired": outcome.repaired,
         "over_max_group_size": outcome.over_max_group_size,
         "seconds": {name: round(value, 3) for name, value in outcome.seconds.items()},
+        "stages": [figures.document() for figures in outcome.stages],
         "gates": [gate_document(result) for result in outcome.gates],
     }
 

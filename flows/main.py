@@ -97,6 +97,7 @@ def _decide(chosen: argparse.Namespace, decision: str) -> int:
 
 def withdraw(chosen: argparse.Namespace) -> int:
     """Take a release out of the public place; a tombstone stays."""
+    from flows.notices import telling
     from release_store.public_files import kept_folder, tombstone_file
     from release_store.publication import recover
     from release_store.store import ReleaseStore
@@ -104,7 +105,8 @@ def withdraw(chosen: argparse.Namespace) -> int:
 
     store = ReleaseStore.open(chosen.store)
     recover(store)
-    release = withdrawn(store, chosen.release, by=chosen.by, reason=chosen.reason)
+    with telling(store.root):
+        release = withdrawn(store, chosen.release, by=chosen.by, reason=chosen.reason)
     tombstone = tombstone_file(store.root, release.series, release.release_id)
     kept = kept_folder(store.root, release)
     if chosen.json:
@@ -114,6 +116,33 @@ def withdraw(chosen: argparse.Namespace) -> int:
         print(f"{release.release_id} is withdrawn; {tombstone} stands in its place")
         print(f"its files are kept in {kept}/")
     return 0
+
+
+def notify(chosen: argparse.Namespace) -> int:
+    """End candidates whose time has passed, and deliver the notices that are due."""
+    from flows.actor import system_user
+    from flows.notice_channels import channels
+    from flows.notices import begin, due, send_due, tell_problems
+    from release_store.expiry import end_expired
+    from release_store.store import ReleaseStore
+
+    store = ReleaseStore.open(chosen.store)
+    begin(store)
+    ended = end_expired(store, actor=system_user())
+    sent = send_due(store, patience=float("inf"))
+    left = due(store)
+    if chosen.json:
+        facts = {"expired": ended, "channels": sorted(channels()), "delivered": sent.delivered}
+        _write_json({"ok": not sent.problems, **facts, "due": left, "problems": sent.problems})
+    else:
+        for name in ended:
+            print(f"{name} has expired")
+        for name, number in sent.delivered.items():
+            print(f"{name}: {number} delivered, {left.get(name, 0)} due")
+        if not channels():
+            print("no channel is set: docs/observability.md says how")
+        tell_problems(sent)
+    return 1 if sent.problems else 0
 
 
 def history(chosen: argparse.Namespace) -> int:
@@ -314,6 +343,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "approve": approve,
     "reject": reject,
     "withdraw": withdraw,
+    "notify": notify,
     "history": history,
     "show": show,
     "diff": diff,

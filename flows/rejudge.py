@@ -9,6 +9,7 @@ from prefect import flow
 
 from flows.actor import system_user
 from flows.judging import Judging
+from flows.notices import telling
 from policy.errors import Blocked, UsageError
 from policy.load import policy_from_document
 from release_store.canonical import file_digest
@@ -43,7 +44,8 @@ def rejudge(
         store: folder of the release store.
         actor: who asks for it; left out, the system's user. The maker stays who made the files.
     """
-    return shielded(_rejudge, "the rejudge flow")(candidate, input_path, store, actor)
+    with telling(Path(store)):
+        return shielded(_rejudge, "the rejudge flow")(candidate, input_path, store, actor)
 
 
 def _rejudge(candidate_id: str, input_path: str | None, store_path: str, actor: str | None) -> Any:
@@ -56,7 +58,7 @@ def _rejudge(candidate_id: str, input_path: str | None, store_path: str, actor: 
     policy = policy_from_document(store.policy(record.policy_digest))
     load_key(store.root)
     run = _Again(policy, store, record.period, by)
-    return run.carry_out(record, Path(input_path) if input_path else None)
+    return run.watched(run.carry_out, record, Path(input_path) if input_path else None)
 
 
 def check_may_be_judged_again(store: ReleaseStore, record: CandidateRecord) -> None:
@@ -87,6 +89,8 @@ def _check_digest(origin: str, digest: str, record: CandidateRecord) -> None:
 
 class _Again(Judging):
     """One run of the flow."""
+
+    flow = "rejudge"
 
     def carry_out(self, record: CandidateRecord, input_path: Path | None) -> Any:
         """Read the source again, and judge the candidate's files beside the history as it is now."""

@@ -11,6 +11,7 @@ from prefect.states import Completed
 
 from flows.actor import system_user
 from flows.judging import Judging
+from flows.notices import telling
 from flows.outcome import Outcome
 from flows.revision import asked_of
 from policy.errors import Blocked
@@ -63,7 +64,8 @@ def release(
         actor: who is named as the one who made the candidate; left out, the system's user.
         revise: why a period that has a release gets another; left out, such a period is left alone.
     """
-    return shielded(_release, "the release flow")(policy, period, input_path, store, actor, revise)
+    with telling(Path(store)):
+        return shielded(_release, "the release flow")(policy, period, input_path, store, actor, revise)
 
 
 def _release(
@@ -88,7 +90,8 @@ def _release(
     person_key(store.root)  # one that is of no use is told at once
     load_key(store.root)  # without it nothing could be published: better said before the work than after
     run = _Run(policy, method, store, chosen, maker, asked)
-    return run.carry_out(Path(input_path) if input_path else None, Path(policy_path).resolve().parent)
+    base = Path(policy_path).resolve().parent
+    return run.watched(run.carry_out, Path(input_path) if input_path else None, base)
 
 
 class _Run(Judging):

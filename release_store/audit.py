@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from json.encoder import encode_basestring
 from operator import itemgetter
@@ -100,6 +100,21 @@ def read_events_about(
         "WHERE number IN (SELECT unnest(?::BIGINT[])) OR object IN (SELECT unnest(?::VARCHAR[]))"
         f"{holds} ORDER BY number",
         [list(numbers), list(objects), *texts],
+    ).fetchall()
+    return [
+        AuditEvent(number, at, actor, action, subject, reason, _payload(payload), previous, own)
+        for number, at, actor, action, subject, reason, payload, previous, own in rows
+    ]
+
+
+def read_events_of(
+    con: duckdb.DuckDBPyConnection, actions: Collection[str], after: int = 0
+) -> list[AuditEvent]:
+    """Return the events of those actions whose number is greater than `after`, in order."""
+    rows = con.execute(
+        f"SELECT {_COLUMNS} FROM event WHERE number > ? AND action IN (SELECT unnest(?::VARCHAR[])) "
+        "ORDER BY number",
+        [after, list(actions)],
     ).fetchall()
     return [
         AuditEvent(number, at, actor, action, subject, reason, _payload(payload), previous, own)

@@ -242,6 +242,12 @@ class ReleaseStore:
             yield
 
     @contextmanager
+    def notices_lock(self, timeout: float = 60.0) -> Iterator[None]:
+        """Hold the right to tell people what happened: each notice goes out in its turn."""
+        with self._file_lock(".notices", timeout, "has been sending notices"):
+            yield
+
+    @contextmanager
     def _file_lock(self, name: str, timeout: float, doing: str) -> Iterator[None]:
         path = self.root / "locks" / name
         path.parent.mkdir(exist_ok=True, mode=0o700)
@@ -428,3 +434,8 @@ class ReleaseStore:
         """Return the audit log from the event that follows number `after`."""
         with connect(self.root) as con:
             return audit.read_events(con, after)
+
+    def events_of(self, actions: Collection[str], after: int = 0) -> list[AuditEvent]:
+        """Return the events of those actions that follow number `after`, in order."""
+        with connect(self.root) as con:
+            return audit.read_events_of(con, actions, after)
