@@ -11,8 +11,7 @@ import logging
 import os
 import sys
 from datetime import UTC, datetime
-from logging.handlers import WatchedFileHandler
-from typing import Any, TextIO
+from typing import Any
 
 VARIABLE = "RELEASEGATE_LOG"
 FIELDS: dict[str, type | tuple[type, ...]] = {
@@ -56,20 +55,28 @@ class JsonLines(logging.Formatter):
         return json.dumps(line, ensure_ascii=True)
 
 
-class _OwnFile(WatchedFileHandler):
-    """Opens to its owner only, and tells in one line that it cannot be written: no run fails for its log."""
+class _Lines(logging.Handler):
+    """Add each line by one write: processes share a file, and one that is turned over is begun anew."""
 
-    def _open(self) -> Any:
-        descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        return os.fdopen(descriptor, "a", encoding="utf-8")
+    def __init__(self, target: str) -> None:
+        super().__init__()
+        self.target = target
 
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: ARG002, N802 -- logging's own name
-        _complain(sys.exc_info()[0])
-
-
-class _OwnStream(logging.StreamHandler[TextIO]):
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 -- logging's own name
-        pass  # there is nowhere left to tell it
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the line; what cannot be written is told once, and fails no run."""
+        line = f"{self.format(record)}\n"
+        try:
+            if self.target == "-":
+                sys.stderr.write(line)
+                sys.stderr.flush()
+                return
+            file = os.open(self.target, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                os.write(file, line.encode())
+            finally:
+                os.close(file)
+        except (OSError, ValueError) as error:
+            _complain(self.target, type(error))
 
 
 def log_event(event: str, *, level: str = "info", **fields: Any) -> None:
@@ -81,31 +88,26 @@ def log_event(event: str, *, level: str = "info", **fields: Any) -> None:
 
 
 def _handler() -> logging.Handler | None:
-    """Return the handler for what the environment asks now; None where no log is asked for or can be."""
+    """Return the handler for what the environment asks now; None where no log is asked for."""
     wanted = os.environ.get(VARIABLE, "")
     for handler in list(_LOGGER.handlers):
-        if handler.name == wanted and wanted not in ("", "-"):
+        if isinstance(handler, _Lines) and handler.target == wanted:
             return handler
         _LOGGER.removeHandler(handler)
-        handler.close()
     if not wanted:
         return None
-    try:
-        made: logging.Handler = _OwnStream(sys.stderr) if wanted == "-" else _OwnFile(wanted, delay=False)
-    except OSError as error:
-        _complain(type(error))
-        return None
-    made.set_name(wanted)
+    made = _Lines(wanted)
     made.setFormatter(JsonLines())
     _LOGGER.addHandler(made)
     return made
 
 
-def _complain(kind: type[BaseException] | None) -> None:
-    if _told.get(os.environ.get(VARIABLE, "")) is not kind:
-        _told[os.environ.get(VARIABLE, "")] = kind
-        name = kind.__name__ if kind else "unknown"
-        print(f"releasegate: the log of {VARIABLE} cannot be written ({name})", file=sys.stderr, flush=True)
+def _complain(target: str, kind: type[Exception]) -> None:
+    if target in _told or target == "-":
+        return
+    _told.add(target)
+    told = f"releasegate: the log of {VARIABLE} cannot be written ({kind.__name__})"
+    print(told, file=sys.stderr, flush=True)
 
 
-_told: dict[str, type[BaseException] | None] = {}
+_told: set[str] = set()

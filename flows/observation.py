@@ -14,7 +14,7 @@ from prefect.artifacts import create_table_artifact
 from flows.lineage import Lineage, Parent
 from flows.lineage_datasets import candidate_dataset, release_dataset, source_dataset
 from flows.logs import log_event
-from flows.notice_channels import channels
+from flows.notice_channels import channels, prefect_api
 from flows.notices import RunLink, begin, send_due, tell_problems
 from flows.outcome import Outcome
 from flows.stages import StageFigures, artifact_row, figures_of
@@ -86,7 +86,7 @@ class Observation:
             log_event("run.ended", **self._names(), **told, **names, state=outcome.state)
             self._end_lineage(outcome)
         self._show_stages()
-        page = str(runtime.flow_run.ui_url or "") if self._run_id else ""
+        page = str(runtime.flow_run.ui_url) if self._run_id and prefect_api() else ""
         link = RunLink(self._run_id, page, self.policy.series, self.period, self._since)
         tell_problems(send_due(self.store, run=link if self._run_id else None))
 
@@ -113,6 +113,7 @@ class Observation:
 
     def _end_lineage(self, outcome: Outcome) -> None:
         if outcome.state == "blocked":
+            self._lineage.outputs.clear()
             failing = ", ".join(result.gate for result in outcome.gates if str(result.verdict) != "pass")
             self._lineage.end("FAIL", f"blocked by the gates {failing}")
             return

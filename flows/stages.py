@@ -70,8 +70,10 @@ def _sizes(result: Any) -> dict[str, int]:
     """Return the sizes of what a stage gave; the columns of a table are those that it has in memory."""
     found: dict[str, int] = {}
     match result:
-        case SourceTable() | PreparedTable() | Recoded():
+        case SourceTable() | Recoded():
             found = {"rows": len(result.frame), "columns": result.frame.shape[1]}
+        case PreparedTable():
+            found = {"rows": result.n_records}
         case Representation():
             found = {"rows": len(result.latent), "columns": result.latent.shape[1]}
         case Partition():
