@@ -11,6 +11,7 @@ from pydantic import Field
 
 from flows.decide import decide
 from policy.errors import VerificationFailed
+from release_store.credentials import SignedText
 from release_store.store import ReleaseStore
 from tasks.shielded import shielded
 
@@ -38,11 +39,11 @@ def decide_release(
 
     Args:
         candidate: the candidate, such as clinic-2026Q1-c1.
-        candidate_digest: its SHA-256 as `releasegate show` tells it; another candidate is not decided on.
+        candidate_digest: its digest, as releasegate show tells it; where it is another now, nothing is decided.
         decision: what is decided. An override needs two admins, and is told for ever.
         by: who decides, as in people.yaml.
         reason: why; kept in the audit log.
-        signature: the line that `releasegate sign` printed. Never a token: what stands here is kept.
+        signature: the line that releasegate sign printed. Never a token: what stands here is kept.
         store: folder of the release store.
     """
     return shielded(_decide_release, "the decision")(
@@ -60,5 +61,5 @@ def _decide_release(
             where=candidate,
             mend=f"Look at it again: `releasegate show {candidate}`.",
         )
-    outcome = decide(store, candidate, decision, by=by, reason=reason)
+    outcome = decide(store, candidate, decision, by=by, reason=reason, credential=SignedText(signature))
     return Completed(message=outcome.message, data=outcome)

@@ -9,6 +9,7 @@ from prefect import flow
 from prefect.states import Completed
 
 from flows.decision import Text
+from release_store.credentials import SignedText
 from release_store.publication import recover
 from release_store.store import ReleaseStore
 from release_store.withdrawal import withdraw
@@ -29,7 +30,7 @@ def withdraw_release(release: Text, by: Text, reason: Text, signature: Text, sto
         release: the release, such as clinic-2026Q1-r1.
         by: who withdraws it, as in people.yaml.
         reason: why; kept in the audit log, and public.
-        signature: the line that `releasegate sign withdraw` printed. Never a token: what stands here is kept.
+        signature: the line that releasegate sign withdraw printed. Never a token: what stands here is kept.
         store: folder of the release store.
     """
     return shielded(_withdraw_release, "the withdrawal")(release, by, reason, signature, store)
@@ -38,5 +39,5 @@ def withdraw_release(release: Text, by: Text, reason: Text, signature: Text, sto
 def _withdraw_release(release_id: str, by: str, reason: str, signature: str, store_path: str) -> Any:
     store = ReleaseStore.open(Path(store_path))
     recover(store)
-    release = withdraw(store, release_id, by=by, reason=reason)
+    release = withdraw(store, release_id, by=by, reason=reason, credential=SignedText(signature))
     return Completed(message=f"{release.release_id} is withdrawn; a tombstone stands in its place")

@@ -19,6 +19,8 @@ from selenium.webdriver.support.wait import WebDriverWait
 CHROMIUM, DRIVER = "chromium", "chromedriver"
 WIDTH, HEIGHT = 1200, 1180
 PATIENCE = 60
+TRIES = 5
+BUSY = "Unknown error while creating flow run"
 OPTIONS = (
     "--headless=new",
     "--no-sandbox",
@@ -39,18 +41,21 @@ def lacking() -> list[str]:
 
 
 @contextmanager
-def browser(address: str, password: str) -> Iterator[Browser]:
-    """Open Chromium in a new folder of its own, log in at `address`, and close it afterwards."""
+def browser(address: str, password: str, pictures: Path) -> Iterator[Browser]:
+    """Open Chromium in a new folder of its own, and log in; what it shows at a failure goes to `pictures`."""
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which(CHROMIUM) or CHROMIUM
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         for option in (*OPTIONS, f"--user-data-dir={folder}"):
             options.add_argument(option)
         driver = webdriver.Chrome(options=options, service=Service(shutil.which(DRIVER)))
+        made = Browser(driver, address)
         try:
-            made = Browser(driver, address)
             made.log_in(password)
             yield made
+        except BaseException:
+            made.picture(pictures / "failed.png")
+            raise
         finally:
             driver.quit()
 
@@ -88,15 +93,24 @@ class Browser:
             self.wait.until(expected_conditions.element_to_be_clickable(option)).click()
 
     def submit(self) -> None:
-        """Send the form; it goes away where the server made a run of it."""
-        self.driver.find_element(By.XPATH, "//button[.='Submit']").click()
-        self.wait.until(lambda driver: not driver.current_url.endswith("/run"))
+        """Send the form; it goes away when the server has made a run of it.
+
+        Where the server was busy, the page says so and makes none; a person sends the form again.
+        """
+        for _ in range(TRIES):
+            self.driver.find_element(By.XPATH, "//button[.='Submit']").click()
+            if self.wait.until(lambda driver: self._is_sent() or self._busy()) is True:
+                return
+            self.wait.until_not(lambda driver: self._busy())
+        raise AssertionError(f"the form was not taken in {TRIES} tries")
 
     def complaints(self) -> list[str]:
         """Send the form, and return what it says of fields that may not stay as they are."""
         self.driver.find_element(By.XPATH, "//button[.='Submit']").click()
         told = (By.CSS_SELECTOR, "p.text-destructive, [data-slot=form-message]")
-        return [one.text for one in self.wait.until(expected_conditions.presence_of_all_elements_located(told))]
+        return [
+            one.text for one in self.wait.until(expected_conditions.presence_of_all_elements_located(told))
+        ]
 
     def open_run(self, run_id: str) -> None:
         """Open the page of a run."""
@@ -106,11 +120,20 @@ class Browser:
         """Write what is seen to a PNG."""
         self.driver.save_screenshot(str(path))
 
+    def _is_sent(self) -> bool:
+        return not self.driver.current_url.endswith("/run")
+
+    def _busy(self) -> list[WebElement]:
+        return self.driver.find_elements(By.XPATH, f"//*[contains(text(), '{BUSY}')]")
+
     def _field(self, name: str) -> WebElement:
         """Return the field under a label; a list's field is its button."""
         label = self.wait.until(
             expected_conditions.presence_of_element_located(
-                (By.XPATH, f"//label[normalize-space(.)='{name}' or starts-with(normalize-space(.), '{name} ')]")
+                (
+                    By.XPATH,
+                    f"//label[normalize-space(.)='{name}' or starts-with(normalize-space(.), '{name} ')]",
+                )
             )
         )
         return self.driver.find_element(By.ID, str(label.get_attribute("for")))

@@ -1,7 +1,7 @@
-"""A place where releases run as an agency would run them: a project, a Prefect server with a password, a worker.
+"""A place where releases run as an agency runs them: a project, a Prefect server with a password, a worker.
 
-The commands are those of docs/operations.md, as text, in bash. Whatever is started is a process group of its own,
-and can be killed with SIGKILL with everything that it has started.
+The commands are those of docs/operations.md, as text, in bash. Whatever is started is a process group of its
+own, and can be killed with SIGKILL with everything that it has started.
 """
 
 from __future__ import annotations
@@ -41,11 +41,9 @@ class Site:
         self.folder = folder
         self.project = folder / "project"
         for name in PACKAGES:
-            shutil.copytree(
-                ROOT / name, self.project / name, ignore=shutil.ignore_patterns("__pycache__")
-            )
+            shutil.copytree(ROOT / name, self.project / name, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(ROOT / "prefect.yaml", self.project)
-        for name in ("bin", "home", "logs", "tmp"):
+        for name in ("bin", "home", "keys", "logs", "tmp"):
             (folder / name).mkdir()
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -62,9 +60,7 @@ class Site:
             # Only so that the tests wait less.
             "PREFECT_WORKER_QUERY_SECONDS": "1",
             "PREFECT_SERVER_DEPLOYMENTS_CONCURRENCY_SLOT_WAIT_SECONDS": "2",
-            # A low level: whatever could be logged is searched for canaries.
-            "PREFECT_LOGGING_LEVEL": "DEBUG",
-            "PREFECT_SERVER_LOGGING_LEVEL": "INFO",
+            "PREFECT_LOGGING_LEVEL": "INFO",  # so that there are logs to search for canaries
         }
         for name, module in (("releasegate", "-m flows"), ("prefect", "-m prefect"), ("python", "")):
             script = folder / "bin" / name
@@ -109,27 +105,29 @@ class Site:
                 start_new_session=True,
             )
 
-    def kill(self, *names: str) -> None:
-        """Kill with SIGKILL what was started under a name, and all that it has started."""
-        for name in names:
-            process = self._kept.pop(name)
-            groups = {process.pid}
-            with contextlib.suppress(psutil.Error):
-                for child in psutil.Process(process.pid).children(recursive=True):
-                    with contextlib.suppress(ProcessLookupError):
-                        groups.add(os.getpgid(child.pid))
-            for group in groups - {os.getpgid(0)}:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(group, signal.SIGKILL)
-            process.wait()
+    def kill(self, name: str) -> int:
+        """Kill with SIGKILL what was started under a name, and all that it has started; return how many."""
+        process = self._kept.pop(name)
+        if process.poll() is not None:
+            return 0
+        family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
+        for one in family:  # a run is in a group of its own
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(os.getpgid(one.pid), signal.SIGKILL)
+        process.wait()
+        return len(family)
 
-    def runs_now(self, name: str) -> bool:
-        """Tell whether what was started under a name is still there."""
-        return name in self._kept and self._kept[name].poll() is None
+    def listens(self, name: str) -> set[str]:
+        """Return the addresses at which what was started under a name, or a child of it, listens."""
+        family = [psutil.Process(self._kept[name].pid)]
+        family += family[0].children(recursive=True)
+        found = (connection for one in family for connection in one.net_connections("inet"))
+        return {connection.laddr.ip for connection in found if connection.status == psutil.CONN_LISTEN}
 
     def close(self) -> None:
         """Kill everything."""
-        self.kill(*self._kept)
+        for name in list(self._kept):
+            self.kill(name)
 
     def _here(self, line: str) -> str:
         return line.replace(f"127.0.0.1:{PORT}", f"127.0.0.1:{self.port}").replace(

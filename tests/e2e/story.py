@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,11 @@ import yaml
 
 from examples.register.generate import generate, write
 from policy.period import period_at
-from release_store.records import CandidateRecord, CandidateState
+from release_store.canonical import utc_now
+from release_store.credentials import make_private_key, read_private_key, signed_text
+from release_store.identification import statement_of
+from release_store.keys import public_hex
+from release_store.records import CandidateRecord, CandidateState, Decision
 from tests.docs import docs_pages
 from tests.e2e.browser import browser, lacking
 from tests.e2e.site import Site
@@ -34,7 +39,7 @@ SERIES = "regional-health-register"
 MISSED = "missed"
 ROWS = 1500
 EVERY_MINUTE = "* * * * *"
-# What identifies a person, and what is refused or dropped: nowhere. A remark of few: in published cells alone.
+# What identifies a person, and what is refused: nowhere. The remark of a few: in published cells alone.
 SECRET = {
     "key": (b"cnrykey",),
     "name": (b"cnryname",),
@@ -43,6 +48,8 @@ SECRET = {
     "not allowed": (b"cnrybad",),
 }
 PUBLIC = {"remark": (b"cnryremark",)}
+REASON = "looked at the gates"
+APPROVERS = ("Bob Baker", "Eve Archer")
 REMARKS = ("quiet", "tired", "well", "in pain")
 
 
@@ -51,16 +58,21 @@ def page_commands() -> list[str]:
     title = "From nothing to a running schedule"
     text = docs_pages.section(PAGE, title)
     return [
-        line for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) for line in block.splitlines() if line
+        line
+        for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
+        for line in block.splitlines()
+        if line
     ]
 
 
 def past_quarters(n: int, now: datetime | None = None) -> list[tuple[str, datetime]]:
-    """Return the last `n` complete quarters, and for each a time of day at which its schedule should have fired."""
+    """Return the last `n` complete quarters, and for each a moment for which its run was scheduled."""
     day = now or datetime.now(UTC)
     found = []
     for _ in range(n):
-        start = day.replace(month=3 * ((day.month - 1) // 3) + 1, day=1, hour=6, minute=0, second=0, microsecond=0)
+        start = day.replace(
+            month=3 * ((day.month - 1) // 3) + 1, day=1, hour=6, minute=0, second=0, microsecond=0
+        )
         found.append((period_at("quarterly", start.date()), start))
         day = start - timedelta(days=1)
     return found[::-1]
@@ -93,6 +105,8 @@ class Facts:
     missed: list[tuple[str, Document]] = field(default_factory=list)
     queued: set[str] = field(default_factory=set)  # ids of runs that waited for another
     candidate: str = ""
+    listens: set[str] = field(default_factory=set)  # the addresses
+    killed: dict[str, int] = field(default_factory=dict)  # how many processes of each
     after_the_kill: str = ""
     by_form: str = ""  # the id of the run that a form made
     bad_decision: int = 0  # the server's answers, as HTTP numbers
@@ -129,7 +143,7 @@ class Story:
         return self.facts
 
     def set_up(self) -> None:
-        """Carry out the page's commands; the tables, the method and the schedule's minute are the tests' own."""
+        """Carry out the page's commands; tables, method and the schedule's minute are the tests' own."""
         self._policies()
         self._schedule()
         for line in self.facts.commands:
@@ -141,6 +155,8 @@ class Story:
                 self.site.shell(line)
             if "examples.register.generate" in line:
                 self._tables()
+            elif line == "releasegate init":
+                self._people()
         self.facts.deployments = self.site.deployments()
         self.facts.no_password = _refusal(lambda: self.site.ask("/deployments/filter", {}, password=False))
 
@@ -161,7 +177,8 @@ class Story:
 
     def die(self) -> None:
         """Server, worker and all that they have started are killed."""
-        self.site.kill("worker", "server")
+        self.facts.listens = self.site.listens("server")
+        self.facts.killed = {name: self.site.kill(name) for name in ("worker", "server")}
         self.facts.after_the_kill = str(self._record().state)
 
     def return_and_catch_up(self) -> None:
@@ -176,14 +193,16 @@ class Story:
     def decide(self) -> None:
         """Two people approve: one in Prefect's form where there is a browser, one from a shell."""
         site = self.site
-        body = {"parameters": {**self._decision("bob"), "decision": "perhaps"}}
+        body = {"parameters": {**self._decision(APPROVERS[0]), "decision": "perhaps"}}
         known = self.facts.deployments["decide-release"]["id"]
         self.facts.bad_decision = _refusal(lambda: site.ask(f"/deployments/{known}/create_flow_run", body))
-        first = self._decided_in_a_form("bob") if not lacking() else self._decided_in_a_shell("bob")
+        first = (
+            self._decided_in_a_form(APPROVERS[0]) if not lacking() else self._decided_in_a_shell(APPROVERS[0])
+        )
         self.facts.runs["one"] = site.until("the first decision", partial(site.ended, first))
-        again = self._decided_in_a_shell("bob")
+        again = self._decided_in_a_shell(APPROVERS[0])
         self.facts.runs["again"] = site.until("the second decision of one", partial(site.ended, again))
-        second = self._decided_in_a_shell("eve")
+        second = self._decided_in_a_shell(APPROVERS[1])
         self.facts.runs["two"] = site.until("the last decision", partial(site.ended, second))
 
     def review(self) -> None:
@@ -271,9 +290,39 @@ class Story:
             "candidate_digest": record.candidate_digest,
             "decision": "approve",
             "by": by,
-            "reason": "looked at the gates",
-            "signature": "none yet",
+            "reason": REASON,
+            "signature": self._signature(by),
         }
+
+    def _people(self) -> None:
+        """Two people who may approve, each with a key."""
+        for name in APPROVERS:
+            make_private_key(self._key(name))
+        document = {
+            "people": [
+                {
+                    "name": name,
+                    "roles": ["approver"],
+                    "public_key": public_hex(read_private_key(self._key(name)).key),
+                }
+                for name in APPROVERS
+            ]
+        }
+        path = self.site.project / "people.yaml"
+        path.write_text(yaml.safe_dump(document))
+        path.chmod(0o644)
+
+    def _key(self, name: str) -> Path:
+        return self.site.folder / "keys" / f"{name.partition(' ')[0].lower()}.pem"
+
+    def _signature(self, by: str) -> str:
+        """Return the line that a person makes elsewhere, with a key that the server never sees."""
+        record = self._record()
+        bound = (record.candidate_digest, record.policy_digest, record.history_head)
+        decision = Decision(record.candidate_id, "approve", by, REASON, utc_now(), *bound)
+        return signed_text(
+            statement_of(decision, self.site.store.store_id), read_private_key(self._key(by)).key
+        )
 
     def _decided_in_a_shell(self, by: str) -> str:
         return self._by_shell("decide-release/decide-release", self._decision(by))
@@ -290,7 +339,9 @@ class Story:
         site, texts = self.site, self._decision(by)
         choices = {"decision": texts.pop("decision")}
         before = {run["id"] for run in site.runs("decide-release")}
-        with browser(site.address, site.environment["PREFECT_API_AUTH_STRING"]) as page:
+        with browser(
+            site.address, site.environment["PREFECT_API_AUTH_STRING"], self.site.folder / "logs"
+        ) as page:
             page.open_form(self.facts.deployments["decide-release"]["id"])
             page.fill_in(texts, choices)
             page.submit()
