@@ -145,7 +145,7 @@ def _expired(record: CandidateRecord, when: str) -> Blocked:
 
 def _stale(record: CandidateRecord) -> Blocked:
     return Blocked(
-        "stale: the series has another release since the gates judged it",
+        "stale: the series has another release, or the period another candidate, since the gates judged it",
         where=record.candidate_id,
         mend=f"`releasegate rejudge {record.candidate_id}` judges it again; decide on that candidate.",
     )

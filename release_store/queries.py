@@ -12,6 +12,7 @@ from typing import Any
 import duckdb
 
 from policy.errors import StoreError, UsageError
+from policy.period import spellings
 from release_store.audit import canonical_payload
 from release_store.canonical import digest_of, iso, tree_digest
 from release_store.records import (
@@ -94,6 +95,13 @@ def candidates_in(con: Connection, series: str, states: Iterable[CandidateState]
         [series, [state.value for state in states]],
     ).fetchall()
     return [_candidate(row) for row in rows]
+
+
+def waiting_for(con: Connection, series: str, period: str) -> list[CandidateRecord]:
+    """Return the candidates of one period that wait for approval or for publication, oldest first."""
+    states = (CandidateState.AWAITING_APPROVAL, CandidateState.APPROVED)
+    names = spellings(period)
+    return [one for one in candidates_in(con, series, states) if one.period in names]
 
 
 def candidates_of(con: Connection, candidate_ids: Sequence[str]) -> list[CandidateRecord]:
@@ -321,9 +329,10 @@ def releases(con: Connection, series: str | None = None) -> list[Release]:
 
 
 def last_release_of(con: Connection, series: str, period: str) -> Release | None:
-    """Return the last release of one period, in whatever state it is, if there is one."""
+    """Return the last release of one period, however it was spelt, in whatever state, if there is one."""
     found = con.execute(
-        f"{_RELEASE} WHERE series = ? AND period = ? ORDER BY number DESC LIMIT 1", [series, period]
+        f"{_RELEASE} WHERE series = ? AND period IN (SELECT unnest(?)) ORDER BY number DESC LIMIT 1",
+        [series, list(spellings(period))],
     ).fetchone()
     return _releases(con, [found])[0] if found else None
 

@@ -180,7 +180,7 @@ class ReleaseStore:
 
         Raises StoreError unless `to` is blocked, or every result is a pass, there is at least one, and one of
         each gate that was `asked` or has a limit in the policy (and, for approved, the policy asks for
-        nobody's approval).
+        nobody's approval). One that passes takes the place of those of its period that wait: they are ended.
         """
         with transaction(self.root) as con:
             changes.record_gates(con, candidate_id, results, to=to, actor=actor, asked=asked)
@@ -295,6 +295,11 @@ class ReleaseStore:
         """Return the candidates of one series or of all, oldest first."""
         with connect(self.root) as con:
             return queries.candidates(con, series)
+
+    def waiting_for(self, series: str, period: str) -> list[CandidateRecord]:
+        """Return the candidates of one period that wait for approval or for publication, oldest first."""
+        with connect(self.root) as con:
+            return queries.waiting_for(con, series, period)
 
     def gates(self, candidate_id: str) -> list[GateResult]:
         """Return a candidate's gate results in the order in which they were taken."""
