@@ -39,7 +39,7 @@ def decide_release(
 
     Args:
         candidate: the candidate, such as clinic-2026Q1-c1.
-        candidate_digest: its digest, as releasegate show tells it; where it is another now, nothing is decided.
+        candidate_digest: its digest, as releasegate show tells it; if it is another now, nothing is decided.
         decision: what is decided. An override needs two admins, and is told for ever.
         by: who decides, as in people.yaml.
         reason: why; kept in the audit log.
