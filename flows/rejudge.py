@@ -62,11 +62,18 @@ def _rejudge(candidate_id: str, input_path: str | None, store_path: str, actor: 
 
 
 def check_may_be_judged_again(store: ReleaseStore, record: CandidateRecord) -> None:
-    """Raise UsageError unless a candidate is stale or expired, and its period has had no release since."""
+    """Raise UsageError unless a candidate is stale or expired, and nothing has come of its period since."""
     name = record.candidate_id
     if not may(Act.REJUDGE, record.state):
         raise UsageError(
             f"is {record.state}, and only a stale or an expired candidate is judged again", where=name
+        )
+    waiting = [one.candidate_id for one in store.waiting_for(record.series, record.period)]
+    if waiting:
+        raise UsageError(
+            f"{waiting[-1]} waits for the same period",
+            where=name,
+            mend=f"Decide on that one; rejected, it makes room for {name}.",
         )
     last = store.last_release_of(record.series, record.period)
     revised = record.revision.of if record.revision else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,12 @@ from flows.actor import system_user
 from flows.judging import Judging
 from flows.notices import telling
 from flows.outcome import Outcome
+from flows.repetition import left_waiting, same_work
 from flows.revision import asked_of
 from policy.errors import Blocked
 from policy.load import load_policy
 from policy.model import ReleasePolicy
-from policy.period import period_at
+from policy.period import day_at, period_at, read_period
 from release_store.keys import load_key
 from release_store.names import check_period
 from release_store.permission import Act, Person, check_permission
@@ -80,7 +81,10 @@ def _release(
     method = bound_method(policy, policy_path)
     store = ReleaseStore.open(Path(store_path))
     recover(store)
-    chosen = period_at(policy.period, _scheduled_day()) if period is None else period
+    if period is None:
+        chosen = period_at(policy.period, day_at(_scheduled_time(), policy.timezone))
+    else:
+        chosen = read_period(period, policy.period)
     check_period(chosen)
     asked = asked_of(store, policy.series, chosen, by=actor, revise=revise)
     if isinstance(asked, Release):
@@ -113,6 +117,11 @@ class _Run(Judging):
         """Run all stages and return the state that Prefect keeps."""
         policy, store, method = self.policy, self.store, self.method
         source = self.timed("intake", intake, policy, input_path, self.period, base)
+        if same_work(store, policy, self.period, source.digest):
+            with self.undisturbed():
+                waiting = same_work(store, policy, self.period, source.digest)
+                if waiting is not None:
+                    return left_waiting(self, waiting)
         self.timed("validation", validation, source, policy, store, self.period, self.actor)
         control = self.control(source, base)
         table = self.timed("preprocessing", preprocessing, source, policy)
@@ -130,6 +139,9 @@ class _Run(Judging):
                     where=f"{policy.series} {self.period}",
                     mend="Look at its new release, and revise that if it must be.",
                 )
+            waiting = same_work(store, policy, self.period, source.digest)
+            if waiting is not None:  # another run made it meanwhile
+                return left_waiting(self, waiting)
             groups = self.timed(
                 "repair", repairing, source, table, groups, method, policy, store, self.period
             )
@@ -166,7 +178,11 @@ def _left_alone(found: Release) -> Any:
     return Completed(message=message, data=outcome)
 
 
-def _scheduled_day() -> date:
-    """Return the day for which the run was scheduled, or today's; UTC."""
+def _scheduled_time() -> datetime:
+    """Return when the run was first due, or the time now.
+
+    Prefect keeps the first time of a run that is late, or that waited for a place among the deployment's
+    runs, or for a retry: `expected_start_time`, set with its first state and never again.
+    """
     moment: datetime | None = runtime.flow_run.scheduled_start_time
-    return (moment or datetime.now(UTC)).date()
+    return moment or datetime.now(UTC)

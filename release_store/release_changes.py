@@ -102,7 +102,7 @@ def _check_revision(con: Connection, record: CandidateRecord) -> None:
 def _check_admitted(con: Connection, candidate_id: str, state: CandidateState) -> None:
     if state is CandidateState.STALE:
         raise Blocked(
-            "stale: the series has another release since the gates judged it",
+            "stale: the series has another release, or the period another candidate, since then",
             where=candidate_id,
             mend=f"`releasegate rejudge {candidate_id}` judges it again.",
         )

@@ -98,8 +98,8 @@ def _places(view: View) -> list[Finding]:
     """Candidates, gate results and decisions stand in the order of the log, numbered without a gap."""
     findings = [
         Finding(name, f"the places of its rows in {table} are not those that they were given")
-        for table in ("gate_result", "decision")
-        for name in queries.misplaced(view.con, table)
+        for table, rows in (("gate_result", "gate_result"), ("decision", queries.DECISIONS))
+        for name in queries.misplaced(view.con, rows)
     ]
     logged = list(view.log.candidates)
     for name, place in queries.places(view.con).items():

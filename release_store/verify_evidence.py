@@ -27,6 +27,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 FORMAT = 1
+STATEMENT = "releasegate decision 1"
 README, SCRIPT, EVIDENCE = "README.txt", "verify_evidence.py", "evidence.json"
 CHECKPOINT, NEWEST = "checkpoint.json", "newest-checkpoint.json"
 PUBLIC_KEY, POLICY = "public-key.pem", "policy.json"
@@ -536,6 +537,32 @@ def signature_holds(checkpoint: dict[str, Any], public_key: str) -> bool:
         key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
         key.verify(bytes.fromhex(str(checkpoint["signature"])), canonical(signed))
     except (InvalidSignature, KeyError, ValueError):
+        return False
+    return True
+
+
+def statement(
+    *, act: str, store_id: str, subject: str, bound: dict[str, str], by: str, reason: str, at: str
+) -> dict[str, Any]:
+    """Return what a person signs: an act to an object of a store, as it was by the digests in `bound`."""
+    return {
+        "statement": STATEMENT,
+        "act": act,
+        "store_id": store_id,
+        "object": subject,
+        "bound": bound,
+        "by": by,
+        "reason": reason,
+        "at": at,
+    }
+
+
+def signed_by(document: dict[str, Any], public_key: str, signature: str) -> bool:
+    """Tell whether a statement was signed by a key (both hexadecimal)."""
+    try:
+        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
+        key.verify(bytes.fromhex(signature), canonical(document))
+    except (InvalidSignature, TypeError, ValueError):
         return False
     return True
 
