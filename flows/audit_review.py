@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,10 @@ from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.states import Completed, Failed
 
 from flows.actor import system_user
+from flows.notices import tell_problems, telling, verify_failed
 from flows.store_review import review_markdown, review_rows, review_store, summary_line
+from policy.errors import ReleaseGateError
+from release_store.expiry import end_expired
 from release_store.store import ReleaseStore
 from tasks.shielded import shielded, stage
 
@@ -35,6 +39,8 @@ def audit_review(store: str = "store", series: str | None = None) -> Any:
 def reviewing(store_path: Path, series: str | None, by: str) -> tuple[bool, str]:
     """Review the store, tell it in a page and a table, and return whether all is well, and it in one line."""
     found = review_store(ReleaseStore.open(store_path), by=by, series=series)
+    if found.findings:
+        tell_problems(verify_failed(ReleaseStore.open(store_path), len(found.findings)))
     create_markdown_artifact(
         key="audit-review", markdown=review_markdown(found), description=summary_line(found)
     )
@@ -45,5 +51,9 @@ def reviewing(store_path: Path, series: str | None, by: str) -> tuple[bool, str]
 
 
 def _audit_review(store_path: str, series: str | None) -> Any:
-    ok, line = reviewing(Path(store_path), series, system_user())
+    root, by = Path(store_path), system_user()
+    with telling(root):
+        with contextlib.suppress(ReleaseGateError):  # a store that is damaged or only read is told below
+            end_expired(ReleaseStore.open(root), actor=by)
+        ok, line = reviewing(root, series, by)
     return Completed(message=line) if ok else Failed(message=line)

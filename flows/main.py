@@ -274,12 +274,13 @@ def reproduce(chosen: argparse.Namespace) -> int:
 
 
 def doctor(chosen: argparse.Namespace) -> int:
-    """Look whether the store is fit for work, and settle what interrupted runs left; one line a check."""
+    """Look whether store and set-up are fit for work, settle what was interrupted; one line a check."""
     from flows.layout import shown
+    from flows.setup_checks import set_up
     from policy.errors import VerificationFailed
     from release_store.checkup import Condition, checkup
 
-    checks = checkup(chosen.store)
+    checks = checkup(chosen.store) + set_up(chosen.store)
     wrong = any(check.condition is Condition.WRONG for check in checks)
     if chosen.json:
         told = [{"check": c.name, "condition": c.condition, "found": c.found, "mend": c.mend} for c in checks]
