@@ -1,4 +1,4 @@
-"""docs/operations.md names the deployments of prefect.yaml; its commands are carried out by `make test-e2e`."""
+"""docs/operations.md names the deployments of prefect.yaml; `make test-e2e` carries out its commands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ def test_every_deployment_is_described_and_no_other() -> None:
 
 def test_ten_commands_lead_to_a_running_schedule() -> None:
     shown = docs_pages.section(PAGE, TITLE)
-    lines = [line for block in docs_pages.blocks(PAGE) if block.text in shown for line in block.text.splitlines()]
+    lines = [
+        line for block in docs_pages.blocks(PAGE) if block.text in shown for line in block.text.splitlines()
+    ]
     assert len(lines) == 10
     assert sum(line.endswith("&") for line in lines) == 2
 

@@ -90,6 +90,8 @@ def test_systemd_understands_every_line(path: Path, tmp_path: Path) -> None:
     copy = tmp_path / path.name
     copy.write_text(text.replace(program, "/bin/true"))  # what is not there cannot be started
     said = subprocess.run(
-        ["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", copy], capture_output=True, text=True
+        ["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", copy],
+        capture_output=True,
+        text=True,
     )
     assert (said.returncode, said.stderr) == (0, "")
