@@ -172,6 +172,8 @@ def record_gates(
         _insert_gate(con, candidate_id, position, result)
     payload = {"gates": [gate_document(result) for result in results], "asked": demanded}
     set_state(con, candidate_id, CandidateState.ASSESSED, actor=actor, payload=payload)
+    if any(result.verdict not in (Verdict.PASS, Verdict.FAIL, Verdict.UNKNOWN) for result in results):
+        delete_people(con, candidate_id)  # nobody can override a gate that broke
     failed = ", ".join(result.gate for result in results if result.verdict is not Verdict.PASS)
     set_state(
         con, candidate_id, to, actor=actor, reason=f"gates that did not pass: {failed}" if failed else ""
