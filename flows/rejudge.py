@@ -7,7 +7,7 @@ from typing import Any
 
 from prefect import flow
 
-from flows.actor import system_user
+from flows.actor import runner
 from flows.judging import Judging
 from flows.notices import telling
 from policy.errors import Blocked, UsageError
@@ -42,7 +42,7 @@ def rejudge(
         candidate: a candidate that became stale or expired.
         input_path: the table that it was made of, where the policy names no query.
         store: folder of the release store.
-        actor: who asks for it; left out, the system's user. The maker stays who made the files.
+        actor: who asks for it; left out, the system's account. The maker stays who made the files.
     """
     with telling(Path(store)):
         return shielded(_rejudge, "the rejudge flow")(candidate, input_path, store, actor)
@@ -53,7 +53,7 @@ def _rejudge(candidate_id: str, input_path: str | None, store_path: str, actor: 
     recover(store)
     record = store.candidate(candidate_id)
     check_may_be_judged_again(store, record)
-    by = actor or system_user()
+    by = runner(store, Act.REJUDGE, actor).name
     check_permission(Act.REJUDGE, Person(by, made_by=record.made_by), candidate_id)
     policy = policy_from_document(store.policy(record.policy_digest))
     load_key(store.root)

@@ -9,7 +9,7 @@ from typing import Any
 from prefect import flow, runtime
 from prefect.states import Completed
 
-from flows.actor import system_user
+from flows.actor import runner
 from flows.judging import Judging
 from flows.notices import telling
 from flows.outcome import Outcome
@@ -62,7 +62,8 @@ def release(
         period: the period, such as 2026Q1; left out, it follows from the policy and the scheduled time.
         input_path: the table, where it is not the policy's own source.
         store: folder of the release store.
-        actor: who is named as the one who made the candidate; left out, the system's user.
+        actor: who is named as the one who made the candidate; left out, the system's account. Where the
+            store knows its people, a name is of use only where `releasegate run` had it proven.
         revise: why a period that has a release gets another; left out, such a period is left alone.
     """
     with telling(Path(store)):
@@ -86,14 +87,14 @@ def _release(
     else:
         chosen = read_period(period, policy.period)
     check_period(chosen)
-    asked = asked_of(store, policy.series, chosen, by=actor, revise=revise)
+    who = runner(store, Act.REVISE if revise else Act.PREPARE, actor)
+    asked = asked_of(store, policy.series, chosen, by=who.name if who.person else None, revise=revise)
     if isinstance(asked, Release):
         return _left_alone(asked)
-    maker = actor or system_user()
-    check_permission(Act.PREPARE, Person(maker), f"{policy.series} {chosen}")
+    check_permission(Act.PREPARE, Person(who.name), f"{policy.series} {chosen}")
     person_key(store.root)  # one that is of no use is told at once
     load_key(store.root)  # without it nothing could be published: better said before the work than after
-    run = _Run(policy, method, store, chosen, maker, asked)
+    run = _Run(policy, method, store, chosen, who.name, asked)
     base = Path(policy_path).resolve().parent
     return run.watched(run.carry_out, Path(input_path) if input_path else None, base)
 

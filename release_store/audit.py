@@ -123,6 +123,12 @@ def read_events(con: duckdb.DuckDBPyConnection, after: int = 0) -> list[AuditEve
     ]
 
 
+def read_numbers(con: duckdb.DuckDBPyConnection, action: str) -> list[int]:
+    """Return the numbers of the events of one action, in order."""
+    rows = con.execute("SELECT number FROM event WHERE action = ? ORDER BY number", [action]).fetchall()
+    return [number for (number,) in rows]
+
+
 def read_hashes(con: duckdb.DuckDBPyConnection) -> list[str]:
     """Return the hashes of all events, in order."""
     return [row[0] for row in con.execute("SELECT hash FROM event ORDER BY number").fetchall()]

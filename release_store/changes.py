@@ -174,6 +174,8 @@ def record_gates(
     set_state(con, candidate_id, CandidateState.ASSESSED, actor=actor, payload=payload)
     if opens:
         _take_place(con, record, actor)
+    if any(result.verdict not in (Verdict.PASS, Verdict.FAIL, Verdict.UNKNOWN) for result in results):
+        delete_people(con, candidate_id)  # nobody can override a gate that broke
     failed = ", ".join(result.gate for result in results if result.verdict is not Verdict.PASS)
     set_state(
         con, candidate_id, to, actor=actor, reason=f"gates that did not pass: {failed}" if failed else ""

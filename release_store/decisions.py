@@ -241,6 +241,17 @@ def overridden_gates(verdicts: Iterable[tuple[str, str]]) -> list[str]:
     return [gate for gate, verdict in verdicts if verdict != Verdict.PASS]
 
 
+def is_overridden(verdicts: Sequence[tuple[str, str]], words: Sequence[str]) -> bool:
+    """Tell whether administrators let out what these gates held back: enough words, no gate that broke."""
+    told = {verdict for _, verdict in verdicts}
+    return (
+        words.count(Act.OVERRIDE.value) >= OVERRIDES_NEEDED
+        and Act.REJECT.value not in words
+        and not told.isdisjoint(OVERRIDABLE)
+        and told <= {Verdict.PASS, *OVERRIDABLE}
+    )
+
+
 def _keep(con: Connection, decision: Decision, position: int, told: Mapping[str, Any]) -> None:
     document = decision_document(decision)
     con.execute(

@@ -110,10 +110,10 @@ def same_person(one: str, other: str) -> bool:
 
     Letters of different scripts that look alike are different letters: names are not identities.
     """
-    return _comparable(one) == _comparable(other)
+    return comparable(one) == comparable(other)
 
 
-def _comparable(name: str) -> str:
+def comparable(name: str) -> str:
     """Return a person's name without its case, spaces, signs and forms of the same letters.
 
     Marks stay, since they can be letters, as vowels of Indian scripts are; what nobody sees does not. Of a

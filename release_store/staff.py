@@ -12,7 +12,7 @@ import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -37,7 +37,7 @@ class Member(_Strict):
     """One person who works with the store."""
 
     name: str = Field(min_length=1, max_length=200)
-    roles: list[Role] = Field(min_length=1, strict=False)
+    roles: list[Annotated[Role, Field(strict=False)]] = Field(min_length=1)
     public_key: str | None = Field(None, pattern=_HEXADECIMAL)  # Ed25519, hexadecimal
     token_hash: str | None = Field(None, pattern=TOKEN_HASH)
     account: str | None = Field(None, min_length=1)  # the system's login whose runs are this person's

@@ -37,6 +37,7 @@ from release_store.records import (
     Validation,
 )
 from release_store.staff import needed_staff
+from release_store.verify_evidence import PROVEN
 
 _FOLDERS = ("candidates", "releases", "locks")
 _BY_HAND = frozenset(
@@ -91,7 +92,12 @@ class ReleaseStore:
                 "store.created",
                 store_id,
                 "",
-                {"store_id": store_id, "public_key": keys.public_hex(key), "created_at": created_at},
+                {
+                    "store_id": store_id,
+                    "public_key": keys.public_hex(key),
+                    "created_at": created_at,
+                    "decisions": PROVEN,
+                },
             )
             begun = sign(con, key, [store_id])
         keep(kept_file(root, store_id), begun)

@@ -1,4 +1,4 @@
-"""docs/operations.md names the deployments of prefect.yaml; its commands are carried out by `make test-e2e`."""
+"""docs/operations.md names the deployments of prefect.yaml; `make test-e2e` carries out its commands."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from selenium import webdriver
+from selenium.webdriver import ActionChains
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -101,6 +102,8 @@ class Browser:
             self.driver.find_element(By.XPATH, "//button[.='Submit']").click()
             if self.wait.until(lambda driver: self._is_sent() or self._busy()) is True:
                 return
+            # What it says goes away by itself, unless the pointer is on it.
+            ActionChains(self.driver).move_to_element(self.driver.find_element(By.TAG_NAME, "h2")).perform()
             self.wait.until_not(lambda driver: self._busy())
         raise AssertionError(f"the form was not taken in {TRIES} tries")
 
@@ -115,6 +118,10 @@ class Browser:
     def open_run(self, run_id: str) -> None:
         """Open the page of a run."""
         self.driver.get(f"{self.address}/v2/runs/flow-run/{run_id}")
+
+    def open_artifact(self, artifact_id: str) -> None:
+        """Open the page of an artifact, such as a table."""
+        self.driver.get(f"{self.address}/v2/artifacts/artifact/{artifact_id}")
 
     def picture(self, path: Path) -> None:
         """Write what is seen to a PNG."""
