@@ -21,7 +21,7 @@ from release_store.expiry import end_expired
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
 from release_store.verification import verify
-from release_store.withdrawal import withdraw
+from tests.at_work import withdraw
 from tests.release_store.hand_made import K_FAILS, K_PASSES, approved, publish_one, stage
 
 Capture = pytest.CaptureFixture[str]

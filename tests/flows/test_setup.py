@@ -22,7 +22,8 @@ from flows.setup_checks import set_up
 from flows.setup_server import listens_openly, server
 from flows.setup_versions import TRAPS, requirements, versions
 from release_store.checkup import Check, Condition
-from release_store.staff import PEOPLE_VARIABLE
+from release_store.staff import PEOPLE_VARIABLE, people_path
+from tests.at_work import member, write_people
 from tests.release_store.hand_made import awaiting
 
 VARIABLES = (
@@ -268,20 +269,17 @@ def test_settings_that_would_keep_data_are_told(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_people_are_asked_for_as_many_as_a_policy_asks_for(desk: Desk) -> None:
+    people_path(desk.root).unlink()
     (people,) = setup_checks._people(desk.root)
     assert people.condition is Condition.FINE
     awaiting(desk.store, approvers=2)
     assert wrong(setup_checks._people(desk.root)) == {
         "people": "there is no people.yaml, so nobody can decide on a candidate"
     }
-    member = {"name": "Ada Archer", "roles": ["approver"], "public_key": "0" * 64}
-    file = desk.folder / "people.yaml"
-    file.write_text(json.dumps({"people": [member]}))
-    file.chmod(0o600)
+    write_people(desk.root, member("ann", ["operator"]), member("bob", ["approver"]))
     found = wrong(setup_checks._people(desk.root))["people"]
     assert found == "a policy asks for 2 approvals, and people.yaml has 1 who may approve"
-    other = {"name": "Ben Boxer", "roles": ["approver", "admin"], "public_key": "1" * 64}
-    file.write_text(json.dumps({"people": [member, other]}))
+    file = write_people(desk.root, member("ann", ["approver"]), member("bob", ["approver", "admin"]))
     assert wrong(setup_checks._people(desk.root)) == {}
     file.chmod(0o666)
     assert "people" in wrong(set_up(desk.root))
