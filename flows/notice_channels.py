@@ -71,8 +71,7 @@ def prefect_event(notice: Notice) -> dict[str, Any]:
     subject = notice.candidate or f"{notice.series}/{notice.period}" if notice.series else notice.candidate
     kind = "candidate" if notice.candidate else "period" if notice.series else "store"
     resource = {"prefect.resource.id": f"releasegate.{kind}.{subject or notice.id[:16]}"}
-    if subject:
-        resource["prefect.resource.name"] = subject
+    resource["prefect.resource.name"] = subject or "the store"
     for name, value in (("series", notice.series), ("period", notice.period)):
         if value:
             resource[f"releasegate.{name}"] = value

@@ -11,7 +11,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -110,15 +110,14 @@ def telling(root: Path) -> Iterator[None]:
     """
     store = None
     if channels():
-        try:
+        with suppress(ReleaseGateError, OSError):  # whoever works in it says what is wrong
             store = ReleaseStore.open(root)
+            _tried.pop(root.resolve(), None)
             begin(store)
-        except (ReleaseGateError, OSError):
-            store = None  # whoever works in it says what is wrong
     try:
         yield
     finally:
-        if store is not None:
+        if store is not None and _tried.get(root.resolve(), -1) != _head(store):
             tell_problems(send_due(store))
 
 
@@ -156,6 +155,7 @@ def _send(store: ReleaseStore, found: dict[str, Channel], run: RunLink | None, p
     delivered, problems = dict.fromkeys(found, 0), []
     with store.notices_lock():
         head = store.n_events()
+        _tried[store.root.resolve()] = head
         cursors = {**dict.fromkeys(found, head), **read_cursors(store.root)}
         events = store.events_of(KINDS, min(cursors[name] for name in found))
         for name, deliver in found.items():
@@ -174,6 +174,17 @@ def _send(store: ReleaseStore, found: dict[str, Channel], run: RunLink | None, p
         if read_cursors(store.root) != cursors:
             _keep(store, cursors)
     return Sent(delivered, problems)
+
+
+_tried: dict[Path, int] = {}
+"""How long the log of a store was when this process last tried to tell what happened."""
+
+
+def _head(store: ReleaseStore) -> int | None:
+    try:
+        return store.n_events()
+    except (ReleaseGateError, OSError):
+        return None  # then it is tried, and said why it cannot be told
 
 
 def _problem(name: str, deliver: Channel, notice: Notice) -> str:

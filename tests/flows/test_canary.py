@@ -186,7 +186,8 @@ def aftermath(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name).mkdir()
     (folder / "keep.py").write_text(KEEPER)
     environment = {
-        **{"RELEASEGATE_LOG": "log.jsonl", "RELEASEGATE_OPENLINEAGE": "lineage.jsonl"},
+        "RELEASEGATE_LOG": "log.jsonl",
+        "RELEASEGATE_OPENLINEAGE": "lineage.jsonl",
         "RELEASEGATE_NOTICE_COMMAND": f"{sys.executable} keep.py told.jsonl",
         "PATH": os.environ["PATH"],
         "PYTHONPATH": str(ROOT),

@@ -348,8 +348,11 @@ def test_what_happened_in_a_run_leads_to_its_page_and_other_things_do_not(desk: 
     assert [one["links"].get("run") for one in told(kept)] == [None, "http://here/abc", None]
 
 
-def test_a_broken_file_of_places_is_told_with_its_mend(desk: Desk, kept: Path) -> None:
+def test_a_broken_file_of_places_is_told_with_its_mend(desk: Desk, kept: Path, capsys: Capture) -> None:
     (desk.root / CURSORS).write_text("[1")
+    with telling(desk.root):
+        blocked(desk.store)
+    assert capsys.readouterr().err == "releasegate: notices wait: cannot be understood\n"
     with pytest.raises(StoreError, match="cannot be understood"):
         read_cursors(desk.root)
     assert send_due(desk.store).problems == ["notices wait: cannot be understood"]
