@@ -38,7 +38,10 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("policy", type=Path, metavar="POLICY", help="the policy's YAML file")
     command.add_argument("--period", help="such as 2026Q1; left out, it follows from the policy and the date")
     command.add_argument("--input", type=Path, help="the table, where it is not the policy's own source")
-    command.add_argument("--by", metavar="NAME", help="who makes the candidate (default: the system's user)")
+    command.add_argument(
+        "--by", metavar="NAME", help="who makes the candidate (default: the system's account)"
+    )
+    _secrets(command)
     command.add_argument(
         "--revise",
         metavar="REASON",
@@ -49,14 +52,20 @@ def parser() -> argparse.ArgumentParser:
     command = commands.add_parser("rejudge", help="judge a stale candidate again beside the history as it is")
     command.add_argument("candidate", metavar="CANDIDATE")
     command.add_argument("--input", type=Path, help="the table that it was made of")
-    command.add_argument("--by", metavar="NAME", help="who asks for it (default: the system's user)")
+    command.add_argument("--by", metavar="NAME", help="who asks for it (default: the system's account)")
+    _secrets(command)
     _json(command)
 
-    for word, what in (("approve", "agree to"), ("reject", "refuse")):
-        command = commands.add_parser(word, help=f"{what} a candidate that waits for approval")
+    for word, what in (
+        ("approve", "agree to a candidate that waits for approval"),
+        ("reject", "refuse a candidate that waits for approval"),
+        ("override", "publish what gates held back, on the word of two administrators"),
+    ):
+        command = commands.add_parser(word, help=what)
         command.add_argument("candidate", metavar="CANDIDATE")
         command.add_argument("--by", metavar="NAME", required=True, help="who decides")
         command.add_argument("--reason", metavar="TEXT", required=True, help="why; kept in the audit log")
+        _proof(command)
         _json(command)
 
     command = commands.add_parser("withdraw", help="take a release out of the public place")
@@ -65,10 +74,67 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--reason", metavar="TEXT", required=True, help="why; kept in the audit log, and public"
     )
+    _proof(command)
     _json(command)
 
+    command = commands.add_parser("notify", help="send the notices that are due")
+    _json(command)
+
+    _staff(commands)
     _reading(commands)
     return top
+
+
+def _staff(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the commands about the people who work with the store."""
+    command = commands.add_parser("sign", help="sign a decision, to be given where the store is")
+    command.add_argument("act", choices=("approve", "reject", "override", "withdraw"), metavar="ACT")
+    command.add_argument("id", metavar="ID", help="the candidate, or the release to withdraw")
+    command.add_argument("--by", metavar="NAME", required=True, help="who signs")
+    command.add_argument("--reason", metavar="TEXT", required=True, help="why; kept in the audit log")
+    command.add_argument(
+        "--key", type=Path, metavar="FILE", help="the person's private key (default: RELEASEGATE_KEY)"
+    )
+    command.add_argument(
+        "--from",
+        dest="told",
+        type=Path,
+        metavar="FILE",
+        help="what `show ID --json` wrote, where the store is not at hand",
+    )
+
+    command = commands.add_parser("people", help="list the people who work with the store, or add one")
+    _json(command)
+    inner = command.add_subparsers(dest="people_command", metavar="add")
+    add = inner.add_parser("add", help="add a person to the file of people")
+    add.add_argument("name", metavar="NAME")
+    add.add_argument(
+        "--role",
+        action="append",
+        required=True,
+        choices=("operator", "approver", "auditor", "admin"),
+        metavar="ROLE",
+        help="operator, approver, auditor or admin; may be given again",
+    )
+    add.add_argument("--public-key", metavar="HEX|FILE", help="of the person's own Ed25519 key")
+    add.add_argument("--make-key", type=Path, metavar="FILE", help="make a private key for the person there")
+    add.add_argument("--make-token", type=Path, metavar="FILE", help="make a token for the person there")
+    add.add_argument("--account", metavar="LOGIN", help="the system's login whose runs are the person's")
+    _json(add)
+
+
+def _secrets(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--key", type=Path, metavar="FILE", help="the person's private key (default: RELEASEGATE_KEY)"
+    )
+    command.add_argument(
+        "--token-file", type=Path, metavar="FILE", help="the person's token (default: RELEASEGATE_TOKEN)"
+    )
+
+
+def _proof(command: argparse.ArgumentParser) -> None:
+    _secrets(command)
+    command.add_argument("--signed", metavar="TEXT", help="what `sign` printed, in place of key and token")
 
 
 def _reading(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

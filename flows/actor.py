@@ -1,11 +1,107 @@
-"""Who acts, where the command does not say."""
+"""Who runs a flow: a person who proved it, or the system's account: a person's or a service's."""
 
 from __future__ import annotations
 
-import getpass
 import os
+import pwd
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from policy.errors import UsageError
+from release_store.canonical import utc_now
+from release_store.credentials import Credential, Statement, prove
+from release_store.permission import ROLES, Act
+from release_store.staff import Member, Staff, load_staff, roster
+from release_store.store import ReleaseStore
+
+ACTOR_VARIABLE = "RELEASEGATE_ACTOR"
+_proven: list[tuple[str, str]] = []  # the store's id and the name, of this process
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Who is named as the one who ran a flow; `person` tells whether it is one by name, and no service."""
+
+    name: str
+    person: bool
+
+
+def system_account() -> str:
+    """Return the login of the account that this process runs under, whatever the environment says."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"uid {os.getuid()}"
 
 
 def system_user() -> str:
-    """Return who RELEASEGATE_ACTOR names, else the system's user."""
-    return os.environ.get("RELEASEGATE_ACTOR") or getpass.getuser()
+    """Return the service that RELEASEGATE_ACTOR names, else the system's account."""
+    return os.environ.get(ACTOR_VARIABLE) or system_account()
+
+
+@contextmanager
+def acting(store: ReleaseStore, act: Act, by: str | None, credential: Credential | None) -> Iterator[None]:
+    """Let flows of this process run in the name of `by` while the block runs, who proves to be that person.
+
+    Nothing is to be proven where nobody is named, or nobody is known. Raises UsageError if the person is
+    unknown, has no role for `act`, or gives no proof.
+    """
+    staff = None if by is None else load_staff(store.root)
+    if by is None or staff is None:
+        yield
+        return
+    member = staff.member(by)
+    if member is None:
+        raise staff.unknown(by)
+    said = Statement(act.value, store.store_id, f"{act} in {store.root.name}", {}, by, "", utc_now())
+    prove(member, credential, said, str(roster(staff.members)["digest"]))
+    _check_role(member, act)
+    mark = (store.store_id, by)
+    _proven.append(mark)
+    try:
+        yield
+    finally:
+        _proven.remove(mark)
+
+
+def runner(store: ReleaseStore, act: Act, by: str | None) -> Runner:
+    """Return who runs a flow that does `act`, `by` being the name that it was given.
+
+    Where people are known, a name alone is nobody's: it must have been proven in this process (`acting`). A
+    run that names nobody is its account's: the person's whose `account` it is, else a service's, which
+    RELEASEGATE_ACTOR may name otherwise, but not as a person. Raises UsageError where this does not hold.
+    """
+    staff = load_staff(store.root)
+    if by is not None:
+        if staff is not None and (store.store_id, by) not in _proven:
+            raise UsageError(
+                f"{by} is a name, and a name proves nothing",
+                mend="Use `releasegate` with --by and --key, or name nobody: the run is then its account's.",
+            )
+        return Runner(by, person=True)
+    if staff is None:
+        return Runner(system_user(), person=False)
+    member = staff.of_account(system_account())
+    if member is not None:
+        _check_role(member, act)
+        return Runner(member.name, person=True)
+    return Runner(_service(staff), person=False)
+
+
+def _service(staff: Staff) -> str:
+    name = os.environ.get(ACTOR_VARIABLE)
+    if name and staff.member(name) is not None:
+        raise UsageError(
+            f"{ACTOR_VARIABLE} names a person, and nobody is known by a name alone",
+            mend="Name the service there, or use --by and --key.",
+        )
+    return name or system_account()
+
+
+def _check_role(member: Member, act: Act) -> None:
+    if not member.may(act):
+        raise UsageError(
+            f"{member.name} has no role for this: it takes {' or '.join(sorted(ROLES[act]))}",
+            mend="Ask somebody who has it, or an administrator to give it.",
+        )

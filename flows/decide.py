@@ -1,12 +1,15 @@
-"""A person decides on a candidate that waits; the last approval that it needs publishes it."""
+"""A person decides on a candidate; the last word that it needs publishes it."""
 
 from __future__ import annotations
 
+from flows.decided import observed_decision
 from flows.outcome import Outcome
 from policy.load import policy_from_document
 from policy.model import ReleasePolicy
 from release_store.canonical import utc_now
-from release_store.permission import Act, Person, check_permission
+from release_store.credentials import Credential
+from release_store.identification import as_signed
+from release_store.permission import OVERRIDES_NEEDED, Act
 from release_store.public_files import candidate_folder
 from release_store.publication import check_staged_files, publish, recover
 from release_store.records import CandidateRecord, CandidateState, Decision
@@ -14,40 +17,56 @@ from release_store.store import ReleaseStore
 from tasks.risk.published import read_classes
 
 
-def decide(store: ReleaseStore, candidate_id: str, decision: str, *, by: str, reason: str) -> Outcome:
-    """Take one person's decision, bound to what the candidate is now.
+@observed_decision
+def decide(
+    store: ReleaseStore,
+    candidate_id: str,
+    decision: str,
+    *,
+    by: str,
+    reason: str,
+    credential: Credential | None = None,
+) -> Outcome:
+    """Take one person's decision (approve, reject or override), bound to what the candidate is now.
 
-    Raises Blocked for a candidate that is stale or expired, UsageError where the person may not decide or the
-    candidate does not wait, VerificationFailed for an approval of files that changed; in each nothing is
-    published. A rejection needs no policy and no files: what is damaged can always be refused.
+    `credential` proves that it is that person's. A signed text is bound to what its signer saw, and when.
+    Raises Blocked for a candidate that is stale or expired, UsageError where the person may not decide or
+    gives no proof, or the candidate does not wait, VerificationFailed for an approval of files that changed;
+    in each nothing is published, and the refusal is in the log. A rejection needs no policy and no files:
+    what is damaged can always be refused.
     """
     recover(store)
     record = store.candidate(candidate_id)
     policy = None if decision == Act.REJECT else policy_from_document(store.policy(record.policy_digest))
     with store.series_lock(record.series):
         record = store.candidate(candidate_id)  # as it is now that nobody else is at work on it
-        if policy is not None and record.state is CandidateState.APPROVED:
-            # Approved before, and its publication was interrupted and undone: only that is left to do.
-            check_permission(Act.PUBLISH, Person(by, reason, record.made_by), candidate_id)
-            return _published(store, record, policy, by, reason)
-        word = Decision(
-            candidate_id,
-            decision,
-            by,
-            reason,
-            utc_now(),
-            record.candidate_digest,
-            record.policy_digest,
-            record.history_head,
+        # Approved before, and its publication was interrupted and undone: only that is left to do.
+        left = policy is not None and record.state is CandidateState.APPROVED and decision == Act.APPROVE
+        word = as_signed(
+            Decision(
+                candidate_id,
+                Act.PUBLISH.value if left else decision,
+                by,
+                reason,
+                utc_now(),
+                record.candidate_digest,
+                record.policy_digest,
+                record.history_head,
+            ),
+            credential,
         )
+        if left and policy is not None:
+            store.allow_publication(word, credential=credential)
+            return _published(store, record, policy, by, reason)
         needed = 0 if policy is None else policy.approval.approvers
-        state = store.decide(word, approvers_needed=needed)
+        state = store.decide(word, approvers_needed=needed, credential=credential)
         if policy is not None and state is CandidateState.APPROVED:
             return _published(store, record, policy, by)
-    given = sum(1 for one in store.decisions(candidate_id) if one.decision == "approve")
+    given = sum(1 for one in store.decisions(candidate_id) if one.decision == decision)
     told = {
         CandidateState.REJECTED: f"{candidate_id} is rejected",
         CandidateState.AWAITING_APPROVAL: f"{candidate_id} has {given} of {needed} approvals",
+        CandidateState.BLOCKED: f"{candidate_id} has {given} of {OVERRIDES_NEEDED} overrides",
     }
     return Outcome(record.series, record.period, str(state), candidate_id, message=told[state])
 

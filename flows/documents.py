@@ -7,6 +7,7 @@ from typing import Any
 
 from flows.outcome import Outcome
 from flows.people import people_document
+from flows.signing import to_sign
 from policy.errors import UsageError, did_you_mean
 from release_store.public_files import candidate_folder, kept_folder
 from release_store.queries import GateSummary
@@ -48,6 +49,7 @@ def outcome_document(outcome: Outcome) -> Document:
         "repaired": outcome.repaired,
         "over_max_group_size": outcome.over_max_group_size,
         "seconds": {name: round(value, 3) for name, value in outcome.seconds.items()},
+        "stages": [figures.document() for figures in outcome.stages],
         "gates": [gate_document(result) for result in outcome.gates],
     }
 
@@ -65,6 +67,7 @@ def history_document(store: ReleaseStore, series: str | None) -> Document:
                 "period": release.period,
                 "number": release.number,
                 "state": str(release.state),
+                "override": release.overridden,
                 "published_at": release.published_at.isoformat(),
                 "method": release.summary.get("method"),
                 "rows": release.summary.get("n_source"),
@@ -130,6 +133,7 @@ def record_document(store: ReleaseStore, identifier: str) -> Document:
     )
     return {
         "release": release.release_id if release else None,
+        "override": release.overridden if release else False,
         "candidate": candidate.candidate_id,
         "series": candidate.series,
         "period": candidate.period,
@@ -146,9 +150,16 @@ def record_document(store: ReleaseStore, identifier: str) -> Document:
         "folder": str(folder),
         "people": people_document(store, candidate.candidate_id),
         "gates": [gate_document(result) for result in store.gates(candidate.candidate_id)],
+        "to_sign": to_sign(store.store_id, candidate, release),
         "afterwards": _afterwards(store, release.release_id) if release else [],
         "decisions": [
-            {"decision": d.decision, "by": d.by, "reason": d.reason, "at": d.at.isoformat()}
+            {
+                "decision": d.decision,
+                "by": d.by,
+                "reason": d.reason,
+                "at": d.at.isoformat(),
+                "proof": d.proof.method if d.proof else None,
+            }
             for d in store.decisions(candidate.candidate_id)
         ],
     }

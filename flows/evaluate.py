@@ -16,7 +16,7 @@ from flows.evaluate_run import Job, Run, begin, run
 from policy.errors import InputError, ReleaseGateError, UsageError, did_you_mean
 from policy.load import load_policy
 from policy.model import Method, ReleasePolicy
-from policy.period import period_at
+from policy.period import day_at, period_at, read_period
 from tasks.intake.read import read_table
 from tasks.methods.registry import bound_method
 from tasks.methods.registry import methods as methods_by_name
@@ -90,7 +90,10 @@ def evaluate(
     for job in plan[::seeds]:
         bound_method(job.policy, str(policy_path))
     tell(0.0, "intake")
-    when = period or period_at(policy.period, datetime.now(UTC).date())
+    if period is None:
+        when = period_at(policy.period, day_at(datetime.now(UTC), policy.timezone))
+    else:
+        when = read_period(period, policy.period)
     source = read_table(policy, input_path=input_path, period=when, base=policy_path.parent)
     if max(sizes) > len(source.frame):
         raise InputError(

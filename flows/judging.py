@@ -11,6 +11,7 @@ from typing import Any
 
 from prefect.states import Completed, Failed
 
+from flows.observation import Observation
 from flows.outcome import Outcome, over_max_group_size
 from policy.errors import ReleaseGateError
 from policy.model import ReleasePolicy
@@ -26,10 +27,18 @@ from tasks.types import Candidate, PreparedTable, SourceTable
 class Judging:
     """One run of a flow that ends with a judged candidate, published where nobody's approval is asked for."""
 
+    flow = "release"
+
     def __init__(self, policy: ReleasePolicy, store: ReleaseStore, period: str, actor: str) -> None:
         self.policy, self.store = policy, store
         self.period, self.actor = period, actor
         self.seconds: dict[str, float] = {}
+        self.seen = Observation(self.flow, policy, store, period)
+
+    def watched(self, carry_out: Callable[..., Any], *args: Any) -> Any:
+        """Carry out the whole run, and let the log, lineage and people know what came of it."""
+        with self.seen:
+            return self.seen.ended(carry_out(*args))
 
     def control(self, source: SourceTable, base: Path) -> PreparedTable | None:
         """Read the people who are not in the table, where the policy names a file of them."""
@@ -77,7 +86,7 @@ class Judging:
         """Run one stage, and keep how long it took."""
         tell_watchers(0.0, name)
         start = perf_counter()
-        result = stage(*args, **kwargs)
+        result = self.seen.stage(name, stage, *args, **kwargs)
         self.seconds[name] = perf_counter() - start
         return result
 

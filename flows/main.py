@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from flows.outcome import Outcome
+
+if TYPE_CHECKING:
+    from release_store.audit import Finding
 
 
 def init(chosen: argparse.Namespace) -> int:
@@ -34,6 +38,7 @@ def draft(chosen: argparse.Namespace) -> int:
 def run(chosen: argparse.Namespace) -> int:
     """Run the release flow here, with Prefect's server where one is configured and its own otherwise."""
     from flows.running import run_release
+    from release_store.credentials import given_credential
 
     return _told(
         chosen,
@@ -44,6 +49,7 @@ def run(chosen: argparse.Namespace) -> int:
             input_path=chosen.input,
             actor=chosen.by,
             revise=chosen.revise,
+            credential=given_credential(chosen.key, chosen.token_file),
         ),
     )
 
@@ -51,10 +57,17 @@ def run(chosen: argparse.Namespace) -> int:
 def rejudge(chosen: argparse.Namespace) -> int:
     """Judge a stale candidate again, and publish it where every gate passes and nobody is to be asked."""
     from flows.running import run_rejudge
+    from release_store.credentials import given_credential
 
     return _told(
         chosen,
-        run_rejudge(chosen.candidate, store=chosen.store, input_path=chosen.input, actor=chosen.by),
+        run_rejudge(
+            chosen.candidate,
+            store=chosen.store,
+            input_path=chosen.input,
+            actor=chosen.by,
+            credential=given_credential(chosen.key, chosen.token_file),
+        ),
     )
 
 
@@ -79,24 +92,38 @@ def reject(chosen: argparse.Namespace) -> int:
     return _decide(chosen, "reject")
 
 
+def override(chosen: argparse.Namespace) -> int:
+    """Publish what gates held back, on the word of two administrators."""
+    return _decide(chosen, "override")
+
+
 def _decide(chosen: argparse.Namespace, decision: str) -> int:
     from flows.decide import decide
     from flows.documents import outcome_document
     from flows.layout import shown
+    from release_store.credentials import given_credential
     from release_store.store import ReleaseStore
 
     outcome = decide(
-        ReleaseStore.open(chosen.store), chosen.candidate, decision, by=chosen.by, reason=chosen.reason
+        ReleaseStore.open(chosen.store),
+        chosen.candidate,
+        decision,
+        by=chosen.by,
+        reason=chosen.reason,
+        credential=given_credential(chosen.key, chosen.token_file, chosen.signed),
     )
     if chosen.json:
         _write_json(outcome_document(outcome))
     else:
         print(shown(outcome.message))
-    return 0 if outcome.state == "rejected" else _exit_code(outcome)
+    waits = decision == "override" and outcome.state == "blocked"  # for another administrator
+    return {"rejected": 0}.get(outcome.state, 5 if waits else _exit_code(outcome))
 
 
 def withdraw(chosen: argparse.Namespace) -> int:
     """Take a release out of the public place; a tombstone stays."""
+    from flows.notices import telling
+    from release_store.credentials import given_credential
     from release_store.public_files import kept_folder, tombstone_file
     from release_store.publication import recover
     from release_store.store import ReleaseStore
@@ -104,7 +131,9 @@ def withdraw(chosen: argparse.Namespace) -> int:
 
     store = ReleaseStore.open(chosen.store)
     recover(store)
-    release = withdrawn(store, chosen.release, by=chosen.by, reason=chosen.reason)
+    credential = given_credential(chosen.key, chosen.token_file, chosen.signed)
+    with telling(store.root):
+        release = withdrawn(store, chosen.release, by=chosen.by, reason=chosen.reason, credential=credential)
     tombstone = tombstone_file(store.root, release.series, release.release_id)
     kept = kept_folder(store.root, release)
     if chosen.json:
@@ -113,6 +142,77 @@ def withdraw(chosen: argparse.Namespace) -> int:
     else:
         print(f"{release.release_id} is withdrawn; {tombstone} stands in its place")
         print(f"its files are kept in {kept}/")
+    return 0
+
+
+def notify(chosen: argparse.Namespace) -> int:
+    """End candidates whose time has passed, and deliver the notices that are due."""
+    from flows.actor import system_user
+    from flows.notice_channels import channels
+    from flows.notices import begin, due, send_due, tell_problems
+    from release_store.expiry import end_expired
+    from release_store.store import ReleaseStore
+
+    store = ReleaseStore.open(chosen.store)
+    begin(store)
+    ended = end_expired(store, actor=system_user())
+    sent = send_due(store, patience=float("inf"))
+    left = due(store)
+    if chosen.json:
+        facts = {"expired": ended, "channels": sorted(channels()), "delivered": sent.delivered}
+        _write_json({"ok": not sent.problems, **facts, "due": left, "problems": sent.problems})
+    else:
+        for name in ended:
+            print(f"{name} has expired")
+        for name, number in sent.delivered.items():
+            print(f"{name}: {number} delivered, {left.get(name, 0)} due")
+        if not channels():
+            print("no channel is set: docs/observability.md says how")
+        tell_problems(sent)
+    return 1 if sent.problems else 0
+
+
+def sign(chosen: argparse.Namespace) -> int:
+    """Print a signed decision in one line."""
+    from flows.documents import record_document
+    from flows.signing import read_to_sign, signed
+    from policy.errors import UsageError
+    from release_store.credentials import PrivateKey, given_credential
+    from release_store.store import ReleaseStore
+
+    key = given_credential(chosen.key)
+    if not isinstance(key, PrivateKey):
+        raise UsageError("nothing to sign with", mend="Give --key FILE, or name it in RELEASEGATE_KEY.")
+    if chosen.told is not None:
+        document = read_to_sign(chosen.told, chosen.id)
+    else:
+        document = record_document(ReleaseStore.open(chosen.store), chosen.id)["to_sign"]
+    print(signed(document, chosen.act, by=chosen.by, reason=chosen.reason, key=key))
+    return 0
+
+
+def people(chosen: argparse.Namespace) -> int:
+    """List the people who work with the store, or add one."""
+    from flows.staff import add_person, people_document, show_people
+    from release_store.staff import needed_staff
+
+    if chosen.people_command == "add":
+        staff = add_person(
+            chosen.store,
+            chosen.name,
+            chosen.role,
+            public_key=chosen.public_key,
+            make_key=chosen.make_key,
+            make_token_file=chosen.make_token,
+            account=chosen.account,
+        )
+    else:
+        staff = needed_staff(chosen.store)
+    document = people_document(staff)
+    if chosen.json:
+        _write_json(document)
+    else:
+        show_people(document)
     return 0
 
 
@@ -202,21 +302,29 @@ def verify(chosen: argparse.Namespace) -> int:
     from flows.layout import shown
     from policy.errors import VerificationFailed
     from release_store.store import ReleaseStore
+    from release_store.verification import notes
     from release_store.verification import verify as verified
 
     if chosen.bundle is not None:
         return _verify_bundle(chosen)
     store = ReleaseStore.open(chosen.store)
     findings = verified(store, checkpoint=chosen.checkpoint, public_key=chosen.public_key)
+    told = [] if findings else notes(store)
     if chosen.json:
-        _write_json({"ok": not findings, "findings": [{"where": f.where, "what": f.what} for f in findings]})
+        _write_json({"ok": not findings, "findings": _listed(findings), "notes": _listed(told)})
     else:
         for finding in findings:
             print(shown(f"{finding.where}: {finding.what}"))
         if not findings:
+            for note in told:
+                print(shown(f"note: {note.where}: {note.what}"))
             n_releases = len(store.releases())
             print(f"{n_releases} releases and {store.n_events()} events: nothing has been touched")
     return VerificationFailed.exit_code if findings else 0
+
+
+def _listed(findings: Sequence[Finding]) -> list[dict[str, str]]:
+    return [{"where": one.where, "what": one.what} for one in findings]
 
 
 def _verify_bundle(chosen: argparse.Namespace) -> int:
@@ -245,12 +353,13 @@ def reproduce(chosen: argparse.Namespace) -> int:
 
 
 def doctor(chosen: argparse.Namespace) -> int:
-    """Look whether the store is fit for work, and settle what interrupted runs left; one line a check."""
+    """Look whether store and set-up are fit for work, settle what was interrupted; one line a check."""
     from flows.layout import shown
+    from flows.setup_checks import set_up
     from policy.errors import VerificationFailed
     from release_store.checkup import Condition, checkup
 
-    checks = checkup(chosen.store)
+    checks = checkup(chosen.store) + set_up(chosen.store)
     wrong = any(check.condition is Condition.WRONG for check in checks)
     if chosen.json:
         told = [{"check": c.name, "condition": c.condition, "found": c.found, "mend": c.mend} for c in checks]
@@ -313,7 +422,11 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "rejudge": rejudge,
     "approve": approve,
     "reject": reject,
+    "override": override,
     "withdraw": withdraw,
+    "notify": notify,
+    "sign": sign,
+    "people": people,
     "history": history,
     "show": show,
     "diff": diff,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from flows.stages import StageFigures
 from release_store.records import GateResult
 
 
@@ -24,6 +25,7 @@ class Outcome:
     ncp: float | None = None
     gates: tuple[GateResult, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
+    stages: tuple[StageFigures, ...] = ()
     message: str = ""
     repaired: dict[str, int] = field(default_factory=dict)
     over_max_group_size: int = 0

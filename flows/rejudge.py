@@ -7,8 +7,9 @@ from typing import Any
 
 from prefect import flow
 
-from flows.actor import system_user
+from flows.actor import runner
 from flows.judging import Judging
+from flows.notices import telling
 from policy.errors import Blocked, UsageError
 from policy.load import policy_from_document
 from release_store.canonical import file_digest
@@ -41,9 +42,10 @@ def rejudge(
         candidate: a candidate that became stale or expired.
         input_path: the table that it was made of, where the policy names no query.
         store: folder of the release store.
-        actor: who asks for it; left out, the system's user. The maker stays who made the files.
+        actor: who asks for it; left out, the system's account. The maker stays who made the files.
     """
-    return shielded(_rejudge, "the rejudge flow")(candidate, input_path, store, actor)
+    with telling(Path(store)):
+        return shielded(_rejudge, "the rejudge flow")(candidate, input_path, store, actor)
 
 
 def _rejudge(candidate_id: str, input_path: str | None, store_path: str, actor: str | None) -> Any:
@@ -51,20 +53,27 @@ def _rejudge(candidate_id: str, input_path: str | None, store_path: str, actor: 
     recover(store)
     record = store.candidate(candidate_id)
     check_may_be_judged_again(store, record)
-    by = actor or system_user()
+    by = runner(store, Act.REJUDGE, actor).name
     check_permission(Act.REJUDGE, Person(by, made_by=record.made_by), candidate_id)
     policy = policy_from_document(store.policy(record.policy_digest))
     load_key(store.root)
     run = _Again(policy, store, record.period, by)
-    return run.carry_out(record, Path(input_path) if input_path else None)
+    return run.watched(run.carry_out, record, Path(input_path) if input_path else None)
 
 
 def check_may_be_judged_again(store: ReleaseStore, record: CandidateRecord) -> None:
-    """Raise UsageError unless a candidate is stale or expired, and its period has had no release since."""
+    """Raise UsageError unless a candidate is stale or expired, and nothing has come of its period since."""
     name = record.candidate_id
     if not may(Act.REJUDGE, record.state):
         raise UsageError(
             f"is {record.state}, and only a stale or an expired candidate is judged again", where=name
+        )
+    waiting = [one.candidate_id for one in store.waiting_for(record.series, record.period)]
+    if waiting:
+        raise UsageError(
+            f"{waiting[-1]} waits for the same period",
+            where=name,
+            mend=f"Decide on that one; rejected, it makes room for {name}.",
         )
     last = store.last_release_of(record.series, record.period)
     revised = record.revision.of if record.revision else None
@@ -87,6 +96,8 @@ def _check_digest(origin: str, digest: str, record: CandidateRecord) -> None:
 
 class _Again(Judging):
     """One run of the flow."""
+
+    flow = "rejudge"
 
     def carry_out(self, record: CandidateRecord, input_path: Path | None) -> Any:
         """Read the source again, and judge the candidate's files beside the history as it is now."""

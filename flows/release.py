@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from prefect import flow, runtime
 from prefect.states import Completed
 
-from flows.actor import system_user
+from flows.actor import runner
 from flows.judging import Judging
+from flows.notices import telling
 from flows.outcome import Outcome
+from flows.repetition import left_waiting, same_work
 from flows.revision import asked_of
 from policy.errors import Blocked
 from policy.load import load_policy
 from policy.model import ReleasePolicy
-from policy.period import period_at
+from policy.period import day_at, period_at, read_period
 from release_store.keys import load_key
 from release_store.names import check_period
 from release_store.permission import Act, Person, check_permission
@@ -60,10 +62,12 @@ def release(
         period: the period, such as 2026Q1; left out, it follows from the policy and the scheduled time.
         input_path: the table, where it is not the policy's own source.
         store: folder of the release store.
-        actor: who is named as the one who made the candidate; left out, the system's user.
+        actor: who is named as the one who made the candidate; left out, the system's account. Where the
+            store knows its people, a name is of use only where `releasegate run` had it proven.
         revise: why a period that has a release gets another; left out, such a period is left alone.
     """
-    return shielded(_release, "the release flow")(policy, period, input_path, store, actor, revise)
+    with telling(Path(store)):
+        return shielded(_release, "the release flow")(policy, period, input_path, store, actor, revise)
 
 
 def _release(
@@ -78,17 +82,21 @@ def _release(
     method = bound_method(policy, policy_path)
     store = ReleaseStore.open(Path(store_path))
     recover(store)
-    chosen = period_at(policy.period, _scheduled_day()) if period is None else period
+    if period is None:
+        chosen = period_at(policy.period, day_at(_scheduled_time(), policy.timezone))
+    else:
+        chosen = read_period(period, policy.period)
     check_period(chosen)
-    asked = asked_of(store, policy.series, chosen, by=actor, revise=revise)
+    who = runner(store, Act.REVISE if revise else Act.PREPARE, actor)
+    asked = asked_of(store, policy.series, chosen, by=who.name if who.person else None, revise=revise)
     if isinstance(asked, Release):
         return _left_alone(asked)
-    maker = actor or system_user()
-    check_permission(Act.PREPARE, Person(maker), f"{policy.series} {chosen}")
+    check_permission(Act.PREPARE, Person(who.name), f"{policy.series} {chosen}")
     person_key(store.root)  # one that is of no use is told at once
     load_key(store.root)  # without it nothing could be published: better said before the work than after
-    run = _Run(policy, method, store, chosen, maker, asked)
-    return run.carry_out(Path(input_path) if input_path else None, Path(policy_path).resolve().parent)
+    run = _Run(policy, method, store, chosen, who.name, asked)
+    base = Path(policy_path).resolve().parent
+    return run.watched(run.carry_out, Path(input_path) if input_path else None, base)
 
 
 class _Run(Judging):
@@ -110,6 +118,11 @@ class _Run(Judging):
         """Run all stages and return the state that Prefect keeps."""
         policy, store, method = self.policy, self.store, self.method
         source = self.timed("intake", intake, policy, input_path, self.period, base)
+        if same_work(store, policy, self.period, source.digest):
+            with self.undisturbed():
+                waiting = same_work(store, policy, self.period, source.digest)
+                if waiting is not None:
+                    return left_waiting(self, waiting)
         self.timed("validation", validation, source, policy, store, self.period, self.actor)
         control = self.control(source, base)
         table = self.timed("preprocessing", preprocessing, source, policy)
@@ -127,6 +140,9 @@ class _Run(Judging):
                     where=f"{policy.series} {self.period}",
                     mend="Look at its new release, and revise that if it must be.",
                 )
+            waiting = same_work(store, policy, self.period, source.digest)
+            if waiting is not None:  # another run made it meanwhile
+                return left_waiting(self, waiting)
             groups = self.timed(
                 "repair", repairing, source, table, groups, method, policy, store, self.period
             )
@@ -163,7 +179,11 @@ def _left_alone(found: Release) -> Any:
     return Completed(message=message, data=outcome)
 
 
-def _scheduled_day() -> date:
-    """Return the day for which the run was scheduled, or today's; UTC."""
+def _scheduled_time() -> datetime:
+    """Return when the run was first due, or the time now.
+
+    Prefect keeps the first time of a run that is late, or that waited for a place among the deployment's
+    runs, or for a retry: `expected_start_time`, set with its first state and never again.
+    """
     moment: datetime | None = runtime.flow_run.scheduled_start_time
-    return (moment or datetime.now(UTC)).date()
+    return moment or datetime.now(UTC)

@@ -13,6 +13,8 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 from flows.outcome import Outcome
 from policy.errors import ReleaseGateError
+from release_store.credentials import Credential
+from release_store.permission import Act
 
 
 def run_release(
@@ -23,8 +25,13 @@ def run_release(
     input_path: Path | None = None,
     actor: str | None = None,
     revise: str | None = None,
+    credential: Credential | None = None,
 ) -> Outcome:
-    """Run the flow and return its outcome; raise the error that ended it."""
+    """Run the flow and return its outcome; raise the error that ended it.
+
+    `credential` proves that `actor` is who runs it, where the store knows its people; no flow is told it.
+    """
+    from flows.actor import acting
     from policy.load import load_policy
     from release_store.store import ReleaseStore
 
@@ -33,7 +40,7 @@ def run_release(
     from tasks.methods.registry import bound_method
 
     bound_method(loaded, str(policy))
-    ReleaseStore.open(store)
+    opened = ReleaseStore.open(store)
 
     def begin() -> Any:
         from flows.release import release
@@ -48,14 +55,24 @@ def run_release(
             return_state=True,
         )
 
-    return _outcome_of(begin)
+    with acting(opened, Act.REVISE if revise else Act.PREPARE, actor, credential):
+        return _outcome_of(begin)
 
 
-def run_rejudge(candidate: str, *, store: Path, input_path: Path | None, actor: str | None) -> Outcome:
-    """Run the flow that judges a candidate again, and return its outcome; raise the error that ended it."""
+def run_rejudge(
+    candidate: str,
+    *,
+    store: Path,
+    input_path: Path | None,
+    actor: str | None,
+    credential: Credential | None = None,
+) -> Outcome:
+    """Run the flow that judges a candidate again, as `run_release` does the other."""
+    from flows.actor import acting
     from release_store.store import ReleaseStore
 
-    ReleaseStore.open(store).candidate(candidate)
+    opened = ReleaseStore.open(store)
+    opened.candidate(candidate)
 
     def begin() -> Any:
         from flows.rejudge import rejudge
@@ -68,7 +85,8 @@ def run_rejudge(candidate: str, *, store: Path, input_path: Path | None, actor: 
             return_state=True,
         )
 
-    return _outcome_of(begin)
+    with acting(opened, Act.REJUDGE, actor, credential):
+        return _outcome_of(begin)
 
 
 def _outcome_of(begin: Callable[[], Any]) -> Outcome:

@@ -18,6 +18,8 @@ REQUIRED = {
     "GX_ANALYTICS_ENABLED": "false",
     "DO_NOT_TRACK": "1",
 }
+_SAME = {"false": ("false", "0", "off", "no", "f", "n"), "true": ("true", "1", "on", "yes", "t", "y")}
+_SAME["1"] = _SAME["true"]
 DEFAULTS = {
     # Errors come home as one or two lines; Prefect would log each of them with a traceback.
     "PREFECT_LOGGING_LEVEL": "CRITICAL",
@@ -27,8 +29,15 @@ DEFAULTS = {
 }
 
 
+contradicted: list[str] = []
+"""The settings that keep data out, and that the environment had otherwise."""
+
+
 def apply() -> None:
     """Set what must be, and what the user left open."""
+    contradicted[:] = [
+        name for name, value in REQUIRED.items() if os.environ.get(name, value).lower() not in _SAME[value]
+    ]
     os.environ.update(REQUIRED)
     for name, value in DEFAULTS.items():
         os.environ.setdefault(name, value)

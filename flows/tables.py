@@ -39,7 +39,10 @@ def show_outcome(outcome: Outcome, store: Path) -> None:
     if outcome.state == "published":
         out.print(f"published: {store / 'releases' / outcome.series / outcome.release_id}/", soft_wrap=True)
     elif outcome.state == "awaiting_approval":
-        out.print(f"next: releasegate approve {outcome.candidate_id} --by NAME --reason TEXT", soft_wrap=True)
+        out.print(
+            f"next: releasegate approve {outcome.candidate_id} --by NAME --reason TEXT --key FILE",
+            soft_wrap=True,
+        )
     elif outcome.state == "blocked":
         out.print(f"nothing was published; releasegate show {outcome.candidate_id}", soft_wrap=True)
 
@@ -64,7 +67,7 @@ def show_history(store: ReleaseStore, series: str | None) -> None:
                 (
                     row["release"],
                     row["period"],
-                    row["state"],
+                    f"{row['state']} by override" if row["override"] else row["state"],
                     minute(row["published_at"]),
                     row["method"] or "",
                     str(row["published_rows"]),
@@ -113,6 +116,11 @@ def show_record(document: Document) -> None:
     """Show one release or candidate."""
     out = console()
     out.print(f"[bold]{document['release'] or document['candidate']}[/]  {document['state']}")
+    if document["override"]:
+        held_back = ", ".join(g["gate"] for g in document["gates"] if g["verdict"] != Verdict.PASS)
+        out.print(
+            f"[bold]PUBLISHED BY OVERRIDE[/] of the gates that held it back: {held_back}", soft_wrap=True
+        )
     summary = document["summary"]
     facts = {
         "series": document["series"],

@@ -19,11 +19,11 @@ from policy.model import ReleasePolicy, Source
 _ORDERED_ROLES = ("quasi_identifiers", "sensitive")
 
 
-class _StrictLoader(yaml.SafeLoader):
+class StrictLoader(yaml.SafeLoader):
     """YAML that refuses a field written twice."""
 
 
-def _mapping(loader: _StrictLoader, node: yaml.MappingNode) -> dict[Any, Any]:
+def _mapping(loader: StrictLoader, node: yaml.MappingNode) -> dict[Any, Any]:
     loader.flatten_mapping(node)
     found: dict[Any, Any] = {}
     for key_node, value_node in node.value:
@@ -40,7 +40,7 @@ def _mapping(loader: _StrictLoader, node: yaml.MappingNode) -> dict[Any, Any]:
     return found
 
 
-_StrictLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
+StrictLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
 
 
 def load_policy(path: Path) -> ReleasePolicy:
@@ -63,9 +63,9 @@ def load_policy(path: Path) -> ReleasePolicy:
 def parse_policy(text: str, path: Path) -> ReleasePolicy:
     """Build the policy written in `text`; `path` is named in errors and found hierarchies beside."""
     try:
-        document = yaml.load(text, Loader=_StrictLoader)  # noqa: S506 -- derived from SafeLoader
+        document = yaml.load(text, Loader=StrictLoader)  # noqa: S506 -- derived from SafeLoader
     except yaml.YAMLError as error:
-        raise PolicyError(_yaml_finding(error), where=str(path), mend="Mend the YAML there.") from None
+        raise PolicyError(yaml_finding(error), where=str(path), mend="Mend the YAML there.") from None
     except ValueError:  # YAML's own reader of dates gives no place
         raise PolicyError(
             "holds a date that is in no calendar", where=str(path), mend="Put it in quotes if it is a text."
@@ -168,7 +168,8 @@ def _hierarchy(written: object, path: Path, field: str) -> Hierarchy:
         ) from None
 
 
-def _yaml_finding(error: yaml.YAMLError) -> str:
+def yaml_finding(error: yaml.YAMLError) -> str:
+    """Tell where YAML stops being so, in one line."""
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or "not YAML"
     return f"line {mark.line + 1}: {problem}" if mark else str(problem)

@@ -5,15 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
+from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import Field, field_validator, model_validator
 
+from policy.errors import did_you_mean
 from policy.hierarchy import Hierarchy
 from policy.privacy_models import Models
 from policy.recoding import Form, Recoding, form_of
 from policy.section import Section, Share
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
+
+
+class Wait(Section):
+    """How long after its time a run waits for a file that is late, and how often it looks.
+
+    A file that has changed within `settled_seconds` may still be growing, and is late too.
+    """
+
+    hours: Annotated[float, Field(gt=0, le=8_784)] = 48
+    every_minutes: Annotated[float, Field(gt=0, le=10_080)] = 30
+    settled_seconds: Annotated[float, Field(ge=0, le=86_400)] = 60
 
 
 class Source(Section):
@@ -26,6 +39,7 @@ class Source(Section):
     encoding: Literal["utf-8", "latin-1"] = "utf-8"
     missing: tuple[str, ...] = ("",)
     missing_label: Annotated[str, Field(min_length=1)] = "missing"
+    wait: Wait | None = None
 
 
 class NumericQuasiIdentifier(Section):
@@ -274,6 +288,7 @@ class ReleasePolicy(Section):
 
     series: Name
     period: Literal["given", "daily", "weekly", "monthly", "quarterly"] = "given"
+    timezone: str = "UTC"
     population: Literal["cumulative", "overlapping", "independent"] = "overlapping"
     source: Source = Source()
     roles: Roles
@@ -285,6 +300,18 @@ class ReleasePolicy(Section):
     approval: Approval = Approval()
     publication: Publication = Publication()
     seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = 42
+
+    @field_validator("timezone")
+    @classmethod
+    def _known_timezone(cls, timezone: str) -> str:
+        try:
+            if timezone != "localtime":  # the machine's own: another machine would make another period of it
+                ZoneInfo(timezone)
+                return timezone
+        except (KeyError, ValueError, OSError):
+            pass
+        near = did_you_mean(timezone, available_timezones())
+        raise ValueError(f"'{timezone}' is no IANA time zone{near}")
 
     @model_validator(mode="after")
     def _known_columns(self) -> Self:

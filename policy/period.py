@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from policy.errors import UsageError
 
 _Reader = Callable[[str], int | None]
 
@@ -24,6 +27,42 @@ def period_at(kind: str, day: date) -> str:
         year, week, _ = (day - timedelta(days=day.isoweekday())).isocalendar()
         return f"{year}W{week:02d}"
     return (day - timedelta(days=1) if kind == "daily" else day).isoformat()
+
+
+def day_at(moment: datetime, timezone: str) -> date:
+    """Return the day that an aware `moment` is on in `timezone`, an IANA name."""
+    return moment.astimezone(ZoneInfo(timezone)).date()
+
+
+def read_period(text: str, kind: str) -> str:
+    """Return a period that was given by its one spelling: 2026Q1 for 2026-Q1 or 2026q1, 2026W13 for 2026-W13.
+
+    Raises UsageError for what is no period of `kind`, where that is of the calendar: a quarter that is
+    written as a month would be another period, and have a release of its own.
+    """
+    period = _joined(text)
+    form, example = _FORM_OF.get(kind, ("", ""))
+    if form and _FORMS[form](period) is None:
+        raise UsageError(
+            f"the period {text!r} is no {form}, and the policy's period is {kind}",
+            where="--period",
+            mend=f"Write it like {example}.",
+        )
+    return period
+
+
+def spellings(period: str) -> tuple[str, ...]:
+    """Return every way to write a period that names the same one, as stores may hold them; its own first."""
+    own = _joined(period)
+    if own == period and not _LETTERED.fullmatch(period):
+        return (period,)
+    year, rest = own[:4], own[4:]
+    written = (period, own, f"{year}-{rest}", f"{year}{rest.lower()}", f"{year}-{rest.lower()}")
+    return tuple(dict.fromkeys(written))
+
+
+def _joined(text: str) -> str:
+    return text.replace("-", "").upper() if _LETTERED.fullmatch(text) else text
 
 
 def periods_apart(earlier: Sequence[str], period: str, kind: str) -> list[tuple[int, int]]:
@@ -77,3 +116,10 @@ def _day(text: str) -> int | None:
 
 
 _FORMS: dict[str, _Reader] = {"year": _year, "quarter": _quarter, "month": _month, "week": _week, "day": _day}
+_LETTERED = re.compile(r"\d{4}-?(?:[Qq][1-4]|[Ww]\d\d)")
+_FORM_OF = {
+    "daily": ("day", "2026-03-31"),
+    "weekly": ("week", "2026W13"),
+    "monthly": ("month", "2026-03"),
+    "quarterly": ("quarter", "2026Q1"),
+}

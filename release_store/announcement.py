@@ -169,6 +169,7 @@ def catalog(releases: Sequence[Release]) -> dict[str, Any]:
                 "published_at": release.published_at,
                 "path": f"{release.series}/{_public_name(release)}",
                 "manifest_sha256": release.files.get(MANIFEST),
+                **({"override": True} if release.overridden else {}),
             }
         )
     return {"series": by_series}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from json.encoder import encode_basestring
 from operator import itemgetter
 from typing import Any
@@ -17,6 +18,7 @@ from release_store.canonical import canonical_json, digest_of, iso, plain, sha25
 from release_store.records import AuditEvent
 
 GENESIS = "0" * 64
+CLOCK_TOLERANCE = 60.0  # seconds by which an event may be before the last: clocks are set by a little
 _BATCH = 20_000
 _COLUMNS = "number, at_utc, actor, action, object, reason, payload, previous, hash"
 
@@ -40,11 +42,23 @@ def append(
     reason: str = "",
     payload: Mapping[str, Any] | None = None,
 ) -> AuditEvent:
-    """Add one event inside the caller's transaction, and return it."""
-    size, head = log_head(con)
+    """Add one event inside the caller's transaction, and return it.
+
+    Raises StoreError where the clock stands before the last event by more than `CLOCK_TOLERANCE` seconds.
+    """
+    size, head, last = _last(con)
+    now = utc_now()
+    behind = _seconds_behind(last, now)
+    if behind > CLOCK_TOLERANCE:
+        raise StoreError(
+            f"the clock of this machine says {now:%Y-%m-%d %H:%M} UTC, and the last event of the store is "
+            f"{_span(behind)} later",
+            where="audit log",
+            mend="Set the clock, and try again; nothing was changed.",
+        )
     fields: dict[str, Any] = {
         "number": size + 1,
-        "at": iso(utc_now()),
+        "at": iso(now),
         "actor": actor,
         "action": action,
         "object": object,
@@ -72,8 +86,32 @@ def append(
 
 def log_head(con: duckdb.DuckDBPyConnection) -> tuple[int, str]:
     """Return how many events there are, and the hash of the last (64 zeros for none)."""
-    found = con.execute("SELECT number, hash FROM event ORDER BY number DESC LIMIT 1").fetchone()
-    return (int(found[0]), str(found[1])) if found else (0, GENESIS)
+    return _last(con)[:2]
+
+
+def seconds_behind(con: duckdb.DuckDBPyConnection, now: datetime) -> float:
+    """Return by how many seconds `now` is before the last event; 0 or less where it is not."""
+    return _seconds_behind(_last(con)[2], now)
+
+
+def _seconds_behind(at: str, now: datetime) -> float:
+    try:
+        return (datetime.fromisoformat(at) - now).total_seconds() if at else 0.0
+    except (ValueError, TypeError):
+        return 0.0  # no time at all: that is for `verify` to tell
+
+
+def _last(con: duckdb.DuckDBPyConnection) -> tuple[int, str, str]:
+    """Return the last event's number, hash and time."""
+    found = con.execute("SELECT number, hash, at_utc FROM event ORDER BY number DESC LIMIT 1").fetchone()
+    return (int(found[0]), str(found[1]), str(found[2])) if found else (0, GENESIS, "")
+
+
+def _span(seconds: float) -> str:
+    for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} seconds"
 
 
 def read_events(con: duckdb.DuckDBPyConnection, after: int = 0) -> list[AuditEvent]:
@@ -83,6 +121,12 @@ def read_events(con: duckdb.DuckDBPyConnection, after: int = 0) -> list[AuditEve
         for rows in read_rows(con, after)
         for number, at, actor, action, subject, reason, payload, previous, own in rows
     ]
+
+
+def read_numbers(con: duckdb.DuckDBPyConnection, action: str) -> list[int]:
+    """Return the numbers of the events of one action, in order."""
+    rows = con.execute("SELECT number FROM event WHERE action = ? ORDER BY number", [action]).fetchall()
+    return [number for (number,) in rows]
 
 
 def read_hashes(con: duckdb.DuckDBPyConnection) -> list[str]:
@@ -100,6 +144,21 @@ def read_events_about(
         "WHERE number IN (SELECT unnest(?::BIGINT[])) OR object IN (SELECT unnest(?::VARCHAR[]))"
         f"{holds} ORDER BY number",
         [list(numbers), list(objects), *texts],
+    ).fetchall()
+    return [
+        AuditEvent(number, at, actor, action, subject, reason, _payload(payload), previous, own)
+        for number, at, actor, action, subject, reason, payload, previous, own in rows
+    ]
+
+
+def read_events_of(
+    con: duckdb.DuckDBPyConnection, actions: Collection[str], after: int = 0
+) -> list[AuditEvent]:
+    """Return the events of those actions whose number is greater than `after`, in order."""
+    rows = con.execute(
+        f"SELECT {_COLUMNS} FROM event WHERE number > ? AND action IN (SELECT unnest(?::VARCHAR[])) "
+        "ORDER BY number",
+        [after, list(actions)],
     ).fetchall()
     return [
         AuditEvent(number, at, actor, action, subject, reason, _payload(payload), previous, own)

@@ -172,10 +172,34 @@ def record_gates(
         _insert_gate(con, candidate_id, position, result)
     payload = {"gates": [gate_document(result) for result in results], "asked": demanded}
     set_state(con, candidate_id, CandidateState.ASSESSED, actor=actor, payload=payload)
+    if opens:
+        _take_place(con, record, actor)
+    if any(result.verdict not in (Verdict.PASS, Verdict.FAIL, Verdict.UNKNOWN) for result in results):
+        delete_people(con, candidate_id)  # nobody can override a gate that broke
     failed = ", ".join(result.gate for result in results if result.verdict is not Verdict.PASS)
     set_state(
         con, candidate_id, to, actor=actor, reason=f"gates that did not pass: {failed}" if failed else ""
     )
+
+
+def _take_place(con: Connection, record: CandidateRecord, actor: str) -> None:
+    """End the candidates of the same period that wait: of two that wait, both could be approved."""
+    now = utc_now()
+    for other in queries.waiting_for(con, record.series, record.period):
+        what = [
+            word
+            for word, own, of in (
+                ("input", record.input_digest, other.input_digest),
+                ("policy", record.policy_digest, other.policy_digest),
+                ("history", record.history_head, other.history_head),
+            )
+            if own != of
+        ]
+        made = f"made of another {' and another '.join(what)}" if what else "made since"
+        too_old = other.expires_at is not None and now >= other.expires_at
+        to = CandidateState.EXPIRED if too_old else CandidateState.STALE
+        reason = f"{record.candidate_id} takes its place, {made}"
+        set_state(con, other.candidate_id, to, actor=actor, reason=reason)
 
 
 def record_review(

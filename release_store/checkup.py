@@ -16,6 +16,8 @@ from pathlib import Path
 from policy.errors import ReleaseGateError, UsageError
 from release_store import keys, queries
 from release_store.announcement import lost_checkpoints
+from release_store.audit import CLOCK_TOLERANCE, seconds_behind
+from release_store.canonical import utc_now
 from release_store.checkpoints import check_can_keep
 from release_store.connection import DATABASE, connect, is_read_only, schema_number, wrong_triggers
 from release_store.leftovers import foreign_folders
@@ -59,6 +61,7 @@ def checkup(root: Path) -> list[Check]:
     checks = [database]
     if database.condition is not Condition.WRONG:
         checks += _guarded("triggers", _triggers, root)
+        checks += _guarded("clock", _clock, root)
     checks += _guarded("signing key", _signing_key, root)
     checks += _guarded("key of people", _person_key, root)
     checks += _guarded("locks", _locks, root)
@@ -114,6 +117,15 @@ def _triggers(root: Path) -> list[Check]:
         return [Check("triggers", Condition.FINE, "all there")]
     found = f"dropped or altered: {', '.join(wrong)}"
     return [Check("triggers", Condition.WRONG, found, "Run `releasegate verify`, and ask who did it.")]
+
+
+def _clock(root: Path) -> list[Check]:
+    with connect(root) as con:
+        behind = seconds_behind(con, utc_now())
+    if behind <= CLOCK_TOLERANCE:
+        return [Check("clock", Condition.FINE, "not before the last event")]
+    found = f"stands {behind:,.0f} s before the last event, and nothing can be written to the log"
+    return [Check("clock", Condition.WRONG, found, "Set the clock.")]
 
 
 def _signing_key(root: Path) -> list[Check]:

@@ -93,6 +93,7 @@ def migrations() -> dict[int, tuple[str, str]]:
 
 
 _MIGRATIONS = migrations()
+_ADDED_COLUMN = re.compile(r"ALTER TABLE (\w+) ADD COLUMN (\w+) (\w+)")
 
 
 def schema_number(con: duckdb.DuckDBPyConnection) -> int:
@@ -114,7 +115,7 @@ def is_read_only(con: duckdb.DuckDBPyConnection) -> bool:
 
 def wrong_triggers(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
     """Return what is wrong with the triggers, by name: dropped, altered, or not of the migrations."""
-    wanted, present = _made_triggers(), _triggers(con)
+    wanted, present = _made_triggers(schema_number(con)), _triggers(con)
     wrong = dict.fromkeys(wanted.keys() - present.keys(), "the trigger was dropped")
     for name, found in present.items():
         if name not in wanted:
@@ -125,11 +126,12 @@ def wrong_triggers(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
 
 
 @cache
-def _made_triggers() -> dict[str, tuple[str, str]]:
-    """Return the triggers that the migrations make, as this DuckDB writes them."""
+def _made_triggers(newest: int) -> dict[str, tuple[str, str]]:
+    """Return the triggers that the migrations make up to that number, as this DuckDB writes them."""
     with duckdb.connect(config=_SETTINGS) as con:
-        for _, sql in _MIGRATIONS.values():
-            con.execute(sql)
+        for number, (_, sql) in _MIGRATIONS.items():
+            if number <= newest:
+                con.execute(sql)
         return _triggers(con)
 
 
@@ -222,6 +224,28 @@ def _migrate(con: duckdb.DuckDBPyConnection, path: Path) -> None:
 
 
 def _stand_in(con: duckdb.DuckDBPyConnection, present: int, newest: int) -> None:
-    """Let the tables that an older store lacks stand empty beside it, where it cannot be written."""
+    """Let the tables that an older store lacks stand empty beside it, where it cannot be written.
+
+    Without their triggers, as nobody writes to them; a column that one of its tables lacks is NULL.
+    """
     for number in range(present + 1, newest + 1):
-        con.execute(_MIGRATIONS[number][1].replace("CREATE TABLE", "CREATE TEMP TABLE"))
+        for statement in duckdb.extract_statements(_MIGRATIONS[number][1]):
+            sql = statement.query.strip()
+            if "CREATE TRIGGER" in sql:
+                continue
+            added = _ADDED_COLUMN.search(sql)
+            if added and not _is_temporary(con, added[1]):
+                table, column, kind = added.groups()
+                (kept,) = con.execute("SELECT current_database()").fetchone() or ("",)
+                sql = (
+                    f"CREATE TEMP VIEW {table} AS "
+                    f'SELECT *, NULL::{kind} AS {column} FROM "{kept}".main.{table}'
+                )
+            con.execute(sql.replace("CREATE TABLE", "CREATE TEMP TABLE"))
+
+
+def _is_temporary(con: duckdb.DuckDBPyConnection, table: str) -> bool:
+    found = con.execute(
+        "SELECT count(*) FROM duckdb_tables() WHERE table_name = ? AND temporary", [table]
+    ).fetchone()
+    return bool(found and found[0])

@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import duckdb
 
-from policy.errors import Blocked, ReleaseGateError, UsageError, VerificationFailed
+from policy.errors import Blocked, ReleaseGateError, StoreError, UsageError, VerificationFailed
 from release_store import audit, queries
-from release_store.canonical import iso, utc_now
+from release_store.canonical import canonical_json, iso, utc_now
 from release_store.changes import approvers_demanded, set_state
-from release_store.permission import Act, Person, refusal
-from release_store.records import CandidateRecord, CandidateState, Decision
+from release_store.credentials import Credential, check_moment
+from release_store.identification import identified, refuse, statement_of
+from release_store.permission import OVERRIDES_NEEDED, Act, Person, refusal
+from release_store.records import CandidateRecord, CandidateState, Decision, GateResult, Verdict
+from release_store.staff import Staff
 from release_store.states import may
 
 Connection = duckdb.DuckDBPyConnection
+MEND_BLOCKED = "Prepare the period again."
 MEND_ALTERED = "Restore the files, or reject the candidate and prepare the period again."
 
 
+ACTS = (Act.APPROVE, Act.REJECT, Act.OVERRIDE)
+OVERRIDABLE = frozenset({Verdict.FAIL, Verdict.UNKNOWN})  # a gate that broke or was not run says nothing
+
+
 def decide(
-    con: Connection, decision: Decision, *, approvers_needed: int, altered: Sequence[str] = ()
+    con: Connection,
+    store_id: str,
+    decision: Decision,
+    staff: Staff,
+    credential: Credential | None,
+    *,
+    approvers_needed: int,
+    altered: Sequence[str] = (),
 ) -> CandidateState | ReleaseGateError:
     """Take one person's decision, and return the candidate's new state.
 
@@ -30,69 +46,160 @@ def decide(
     otherwise. A rejection does not ask the policy, which may be damaged.
     """
     record = queries.candidate(con, decision.candidate_id)
-    demanded = 0 if decision.decision == Act.REJECT else approvers_demanded(con, record.candidate_id)
-    needed = max(approvers_needed, demanded, 1)
-    refused = _ended(con, record, decision) or _refusal(con, record, decision) or _changed(decision, altered)
-    if refused is not None:
-        audit.append(
-            con,
-            decision.by,
-            "decision.refused",
-            record.candidate_id,
-            refused.finding,
-            decision_document(decision),
+    said = statement_of(decision, store_id)
+    if decision.decision not in ACTS:
+        refused: ReleaseGateError | None = UsageError(
+            "a decision is approve, reject or override", where=record.candidate_id
         )
+    else:
+        proven = _proven(con, record, decision, staff, credential, store_id)
+        if isinstance(proven, Decision):
+            decision = proven
+            refused = _ended(con, record, decision) or _refusal(con, record, decision)
+            refused = refused or _changed(decision, altered)
+        else:
+            refused = proven
+    if refused is not None:
+        refuse(con, decision.decision, said, refused)
         return refused
-    return _accept(con, record, decision, needed)
+    if decision.decision == Act.OVERRIDE:
+        return _override(con, record, decision)
+    demanded = 0 if decision.decision == Act.REJECT else approvers_demanded(con, record.candidate_id)
+    return _accept(con, record, decision, max(approvers_needed, demanded, 1))
+
+
+def allow_publication(
+    con: Connection, store_id: str, decision: Decision, staff: Staff, credential: Credential | None
+) -> ReleaseGateError | None:
+    """Keep that a person publishes an approved candidate whose publication was interrupted and undone.
+
+    A refusal is logged and returned, as by `decide`.
+    """
+    record = queries.candidate(con, decision.candidate_id)
+    proven = _proven(con, record, decision, staff, credential, store_id)
+    refused = _other(record, proven) if isinstance(proven, Decision) else proven
+    if refused is not None or not isinstance(proven, Decision):
+        error = refused or StoreError("nobody publishes it", where=record.candidate_id)
+        refuse(con, decision.decision, statement_of(decision, store_id), error)
+        return error
+    audit.append(
+        con,
+        decision.by,
+        f"decision.{decision.decision}",
+        record.candidate_id,
+        decision.reason,
+        decision_document(proven),
+    )
+    return None
+
+
+def _proven(
+    con: Connection,
+    record: CandidateRecord,
+    decision: Decision,
+    staff: Staff,
+    credential: Credential | None,
+    store_id: str,
+) -> Decision | ReleaseGateError:
+    """Return a decision with its proof, or the error that tells why it has none."""
+    said = statement_of(decision, store_id)
+    proof = identified(con, staff, Act(decision.decision), said, credential)
+    if isinstance(proof, ReleaseGateError):
+        return proof
+    try:
+        check_moment(said, utc_now(), record.made_at)
+    except UsageError as error:
+        return error
+    return replace(decision, proof=proof)
 
 
 def _ended(con: Connection, record: CandidateRecord, decision: Decision) -> ReleaseGateError | None:
-    """End a candidate that is too old or was judged against a history that has moved on."""
+    """End a candidate that is too old or was judged against a history that has moved on.
+
+    One that gates held back has ended already, and stays as it is.
+    """
     if record.state is CandidateState.STALE:
         return _stale(record)
-    if record.state is not CandidateState.AWAITING_APPROVAL:
+    blocked = record.state is CandidateState.BLOCKED and decision.decision == Act.OVERRIDE
+    if record.state is not CandidateState.AWAITING_APPROVAL and not blocked:
         return None
     if record.expires_at is not None and utc_now() >= record.expires_at:
-        finding = f"expired on {record.expires_at:%Y-%m-%d %H:%M} UTC"
-        set_state(con, record.candidate_id, CandidateState.EXPIRED, actor=decision.by, reason=finding)
-        return Blocked(
-            finding,
-            where=record.candidate_id,
-            mend=f"`releasegate rejudge {record.candidate_id}` judges it again.",
-        )
-    if queries.history_head(con, record.series) != record.history_head:
-        refusal = _stale(record)
-        set_state(con, record.candidate_id, CandidateState.STALE, actor=decision.by, reason=refusal.finding)
-        return refusal
-    return None
+        to, found = CandidateState.EXPIRED, _expired(record, f"{record.expires_at:%Y-%m-%d %H:%M}")
+    elif queries.history_head(con, record.series) != record.history_head:
+        to, found = CandidateState.STALE, _stale(record)
+    else:
+        return None
+    if blocked:
+        return Blocked(found.finding, where=found.where, mend=MEND_BLOCKED)
+    set_state(con, record.candidate_id, to, actor=decision.by, reason=found.finding)
+    return found
+
+
+def _expired(record: CandidateRecord, when: str) -> Blocked:
+    return Blocked(
+        f"expired on {when} UTC",
+        where=record.candidate_id,
+        mend=f"`releasegate rejudge {record.candidate_id}` judges it again.",
+    )
 
 
 def _stale(record: CandidateRecord) -> Blocked:
     return Blocked(
-        "stale: the series has another release since the gates judged it",
+        "stale: the series has another release, or the period another candidate, since the gates judged it",
         where=record.candidate_id,
         mend=f"`releasegate rejudge {record.candidate_id}` judges it again; decide on that candidate.",
     )
 
 
 def _refusal(con: Connection, record: CandidateRecord, decision: Decision) -> ReleaseGateError | None:
-    where = record.candidate_id
-    if decision.decision not in (Act.APPROVE, Act.REJECT):
-        return UsageError("a decision is either approve or reject", where=where)
-    act = Act(decision.decision)
+    where, act = record.candidate_id, Act(decision.decision)
     if not may(act, record.state):
-        return UsageError(
-            f"is {record.state}, and only a candidate that awaits approval is decided on", where=where
+        only = (
+            "only what gates held back is overridden"
+            if act is Act.OVERRIDE
+            else "only a candidate that awaits approval is decided on"
         )
+        return UsageError(f"is {record.state}, and {only}", where=where)
+    if act is Act.OVERRIDE and (error := _not_overridable(where, queries.gates(con, where))):
+        return error
+    other = _other(record, decision)
+    if other is not None:
+        return other
+    earlier = queries.decisions(con, where)
+    decided = [one.by for one in earlier]
+    if any(_one_proof(one, decision) for one in earlier):
+        decided.append(decision.by)  # another name now, and the same key
+    return refusal(act, Person(decision.by, decision.reason, record.made_by, decided), where)
+
+
+def _one_proof(one: Decision, other: Decision) -> bool:
+    if one.proof is None or other.proof is None:
+        return False
+    return any(
+        getattr(one.proof, name) and getattr(one.proof, name) == getattr(other.proof, name)
+        for name in ("public_key", "token")
+    )
+
+
+def _other(record: CandidateRecord, decision: Decision) -> Blocked | None:
     seen = (decision.candidate_digest, decision.policy_digest, decision.history_head)
-    if seen != (record.candidate_digest, record.policy_digest, record.history_head):
-        return Blocked(
-            "the decision is about other files, another policy or another history than the candidate's",
-            where=where,
-            mend="Look at the candidate again, and decide on what stands there now.",
+    if seen == (record.candidate_digest, record.policy_digest, record.history_head):
+        return None
+    return Blocked(
+        "the decision is about other files, another policy or another history than the candidate's",
+        where=record.candidate_id,
+        mend="Look at the candidate again, and decide on what stands there now.",
+    )
+
+
+def _not_overridable(where: str, results: Sequence[GateResult]) -> UsageError | None:
+    wrong = [one for one in results if one.verdict not in (Verdict.PASS, *OVERRIDABLE)]
+    if wrong or not results:
+        told = ", ".join(f"{one.gate} says {one.verdict}" for one in wrong) or "there is none"
+        return UsageError(
+            f"a gate that broke or was not run cannot be overridden: {told}", where=where, mend=MEND_BLOCKED
         )
-    earlier = [one.by for one in queries.decisions(con, where)]
-    return refusal(act, Person(decision.by, decision.reason, record.made_by, earlier), where)
+    return None
 
 
 def _changed(decision: Decision, altered: Sequence[str]) -> ReleaseGateError | None:
@@ -104,28 +211,7 @@ def _changed(decision: Decision, altered: Sequence[str]) -> ReleaseGateError | N
 
 def _accept(con: Connection, record: CandidateRecord, decision: Decision, needed: int) -> CandidateState:
     earlier = queries.decisions(con, record.candidate_id)
-    con.execute(
-        "INSERT INTO decision VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            record.candidate_id,
-            len(earlier),
-            decision.decision,
-            decision.by,
-            decision.reason,
-            iso(decision.at),
-            decision.candidate_digest,
-            decision.policy_digest,
-            decision.history_head,
-        ],
-    )
-    audit.append(
-        con,
-        decision.by,
-        f"decision.{decision.decision}",
-        record.candidate_id,
-        decision.reason,
-        {**decision_document(decision), "approvers_needed": needed},
-    )
+    _keep(con, decision, len(earlier), {"approvers_needed": needed})
     if decision.decision == "reject":
         set_state(
             con, record.candidate_id, CandidateState.REJECTED, actor=decision.by, reason=decision.reason
@@ -138,8 +224,58 @@ def _accept(con: Connection, record: CandidateRecord, decision: Decision, needed
     return CandidateState.APPROVED
 
 
+def _override(con: Connection, record: CandidateRecord, decision: Decision) -> CandidateState:
+    """Keep one administrator's word to publish what gates held back; the second one opens the way."""
+    earlier = queries.decisions(con, record.candidate_id)
+    gates = overridden_gates(queries.verdicts_of(con, [record.candidate_id]).get(record.candidate_id, []))
+    _keep(con, decision, len(earlier), {"gates": gates})
+    if len(earlier) + 1 < OVERRIDES_NEEDED:
+        return CandidateState.BLOCKED
+    reason = f"{len(earlier) + 1} of {OVERRIDES_NEEDED} overrides of {', '.join(gates)}"
+    set_state(con, record.candidate_id, CandidateState.APPROVED, actor=decision.by, reason=reason)
+    return CandidateState.APPROVED
+
+
+def overridden_gates(verdicts: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the gates that did not pass, which is what an override is about."""
+    return [gate for gate, verdict in verdicts if verdict != Verdict.PASS]
+
+
+def is_overridden(verdicts: Sequence[tuple[str, str]], words: Sequence[str]) -> bool:
+    """Tell whether administrators let out what these gates held back: enough words, no gate that broke."""
+    told = {verdict for _, verdict in verdicts}
+    return (
+        words.count(Act.OVERRIDE.value) >= OVERRIDES_NEEDED
+        and Act.REJECT.value not in words
+        and not told.isdisjoint(OVERRIDABLE)
+        and told <= {Verdict.PASS, *OVERRIDABLE}
+    )
+
+
+def _keep(con: Connection, decision: Decision, position: int, told: Mapping[str, Any]) -> None:
+    document = decision_document(decision)
+    con.execute(
+        "INSERT INTO proven_decision VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            decision.candidate_id,
+            position,
+            decision.decision,
+            decision.by,
+            decision.reason,
+            iso(decision.at),
+            decision.candidate_digest,
+            decision.policy_digest,
+            decision.history_head,
+            canonical_json(document["proof"]).decode(),
+        ],
+    )
+    action = f"decision.{decision.decision}"
+    audit.append(con, decision.by, action, decision.candidate_id, decision.reason, {**document, **told})
+
+
 def decision_document(decision: Decision) -> dict[str, Any]:
-    """Return a decision as plain JSON."""
+    """Return a decision as plain JSON; one of the first stores has no proof."""
+    proof = {} if decision.proof is None else {"proof": decision.proof.document()}
     return {
         "decision": decision.decision,
         "by": decision.by,
@@ -148,4 +284,5 @@ def decision_document(decision: Decision) -> dict[str, Any]:
         "candidate_digest": decision.candidate_digest,
         "policy_digest": decision.policy_digest,
         "history_head": decision.history_head,
+        **proof,
     }

@@ -17,6 +17,7 @@ from release_store import audit, keys, merkle, queries
 from release_store import verify_evidence as bundle
 from release_store.canonical import canonical_json, pretty_json
 from release_store.connection import connect
+from release_store.identification import CHANGED
 from release_store.public_files import checkpoint_file, kept_folder
 from release_store.records import AuditEvent, CandidateRecord, Release
 from release_store.store import ReleaseStore
@@ -42,7 +43,8 @@ release/                 the files as they were published, and manifest.json, wh
 policy.json              the policy that the release was made by
 evidence.json            the events of the audit log about the release, its candidate (and those that had its
                          files before and became stale or expired) and its input, each with a proof that it
-                         stands in the log that was signed (Merkle tree of RFC 9162)
+                         stands in the log that was signed (Merkle tree of RFC 9162); and the people whom
+                         the log knew when somebody's word was taken, with their public keys
 checkpoint.json          the signed state of the log when the release was published
 newest-checkpoint.json   the signed state of the log when this bundle was made
 public-key.pem           the key that signed both (Ed25519)
@@ -50,7 +52,8 @@ public-key.pem           the key that signed both (Ed25519)
 Every event in it is proven to be in the log; that there are no others about the release is not. So it cannot
 show that the release was not superseded or withdrawn since, or that nobody's word on it was refused: the
 publisher's catalog says how it stands, and `releasegate verify` sees the whole log. Nor can it show that
-people are who they said, or that the source was what it should have been: only its digest is kept.
+a key was used by the person whose it is, or that the source was what it should have been: only its digest is
+kept. A word that rests on a token is as good as the log that keeps it.
 """
 
 
@@ -156,7 +159,7 @@ def _events_about(
         ],
     )
     period = f"{release.series}/{release.period}"
-    return [
+    about = [
         event
         for event in found
         if event.number in numbers
@@ -164,6 +167,14 @@ def _events_about(
         or any(event.payload.get(field) == name for field, name in names)
         or (event.object == period and event.payload.get("input") == record.input_digest)
     ]
+    known = audit.read_numbers(con, CHANGED)
+    wanted = {
+        max((number for number in known if number < event.number), default=0)
+        for event in about
+        if "proof" in event.payload
+    }
+    people = audit.read_events_about(con, sorted(wanted - {0} - {one.number for one in about}), [], [])
+    return sorted([*about, *people], key=lambda event: event.number)
 
 
 def _candidates(con: duckdb.DuckDBPyConnection, record: CandidateRecord) -> list[str]:

@@ -13,8 +13,10 @@ from release_store.audit import GENESIS, Finding, canonical_payload, flat_shape,
 from release_store.checkpoints import due_name
 
 _DECISION = ("decision", "by", "reason", "at", "candidate_digest", "policy_digest", "history_head")
+_DECIDED = ("decision.approve", "decision.reject", "decision.override")
+_WORDS = (*_DECIDED, "decision.publish", "release.withdrawn")  # what a person says, and proves
 _TOLD_BY = ("state", "release_state")  # fields of the events that move a candidate or a release
-_TOLD_OF = ("candidate", "decision", "publication", "release")  # what their actions begin with
+_TOLD_OF = ("candidate", "decision", "people", "publication", "release")  # what their actions begin with
 
 
 @dataclass
@@ -54,6 +56,19 @@ class LoggedRelease:
         return [json.loads(text) for text in self.published]
 
 
+@dataclass(frozen=True)
+class LoggedWord:
+    """What a person said, as the log has it, and the people whom the log knew then (`Log.people`)."""
+
+    number: int
+    actor: str
+    action: str
+    object: str
+    reason: str
+    payload: dict[str, Any]
+    people: int | None  # the index in `Log.people`, None before the first
+
+
 @dataclass
 class Log:
     """What one pass over the log found."""
@@ -62,6 +77,8 @@ class Log:
     first: tuple[str, dict[str, Any]] | None = None  # action and payload
     candidates: dict[str, LoggedCandidate] = field(default_factory=dict)
     decisions: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    words: list[LoggedWord] = field(default_factory=list)
+    people: list[dict[str, Any]] = field(default_factory=list)  # who was in force, each time it changed
     releases: dict[str, LoggedRelease] = field(default_factory=dict)
     published: set[str] = field(default_factory=set)
     started: set[str] = field(default_factory=set)
@@ -119,7 +136,7 @@ def _broken(row: tuple[Any, ...], number: int, head: str, payload: dict[str, Any
 
 def _note(log: Log, row: tuple[Any, ...], payload: dict[str, Any]) -> None:
     """Keep what an event says of a candidate or a release."""
-    number, _, actor, action, subject, _, text, _, _ = row
+    number, _, actor, action, subject, reason, text, _, _ = row
     if not log.first:
         log.first = (action, payload)
     if "state" in payload and "candidate" in payload:
@@ -127,9 +144,16 @@ def _note(log: Log, row: tuple[Any, ...], payload: dict[str, Any]) -> None:
         known.state = payload["state"]
         if action == "candidate.assessed":
             known.assessed = text
-    if action in ("decision.approve", "decision.reject"):
+    if action in _DECIDED:
         said = {name: payload.get(name) for name in _DECISION}
+        if "proof" in payload:
+            said["proof"] = payload["proof"]
         log.decisions.setdefault(subject, []).append(said)
+    if action in _WORDS:
+        people = len(log.people) - 1 if log.people else None
+        log.words.append(LoggedWord(number, actor, action, subject, reason, payload, people))
+    if action == "people.changed":
+        log.people.append(payload)
     if action == "publication.started":
         log.started.add(str(payload.get("release")))
     if of := due_name(action, subject):

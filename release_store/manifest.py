@@ -13,8 +13,9 @@ from policy.errors import StoreError
 from release_store import audit, queries
 from release_store.canonical import pretty_json
 from release_store.changes import gate_document
-from release_store.decisions import decision_document
-from release_store.records import CandidateRecord
+from release_store.decisions import decision_document, is_overridden
+from release_store.permission import Act
+from release_store.records import CandidateRecord, Verdict
 
 _SOFTWARE = (
     "releasegate",
@@ -60,10 +61,29 @@ def build_manifest(
         "software": software_versions(),
         "log": {"store_id": queries.store_info(con, "store_id"), "size": size, "head": head},
     }
+    overridden = override_of(con, record.candidate_id)
+    if overridden is not None:
+        own["override"] = overridden
     clash = sorted(own.keys() & extra.keys())
     if clash:
         raise StoreError(f"the manifest's own fields are not to be given: {', '.join(clash)}")
     return pretty_json({**own, **extra})
+
+
+def override_of(con: duckdb.DuckDBPyConnection, candidate_id: str) -> dict[str, Any] | None:
+    """Return which gates administrators overrode, who, when and why; None where every gate passed."""
+    verdicts = queries.verdicts_of(con, [candidate_id]).get(candidate_id, [])
+    decisions = queries.decisions(con, candidate_id)
+    if not is_overridden(verdicts, [one.decision for one in decisions]):
+        return None
+    return {
+        "gates": {gate: verdict for gate, verdict in verdicts if verdict != Verdict.PASS},
+        "by": [
+            {"by": one.by, "at": one.at, "reason": one.reason}
+            for one in decisions
+            if one.decision == Act.OVERRIDE
+        ],
+    }
 
 
 def software_versions() -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Keyed hashes of people in and out of the store, and what the log says of them.
 
 They are kept from the staging of a candidate on, since whoever approves it has no source to take them from,
-and are deleted when it ends without being published, unless it can be judged again.
+and are deleted when it ends without being published, unless it can be judged again or overridden.
 """
 
 from __future__ import annotations
@@ -22,13 +22,7 @@ from release_store.records import CandidateState, PeopleInCommon, PersonHashes
 Connection = duckdb.DuckDBPyConnection
 Statement = dict[str, Any]
 
-WITHOUT_PEOPLE = frozenset(
-    {
-        CandidateState.BLOCKED,
-        CandidateState.REJECTED,
-        CandidateState.FAILED,
-    }
-)
+WITHOUT_PEOPLE = frozenset({CandidateState.REJECTED, CandidateState.FAILED})
 _NOT_STAGED = "its keyed hashes of people are not those that it was staged with"
 _NOBODY = sha256_hex(b"")
 # What is signed of a row; of one that was kept before classes were, what was signed then.
@@ -153,7 +147,8 @@ def check_people(con: Connection, log: Log) -> list[Finding]:
         logged = log.candidates.get(name)
         if logged is not None and state not in WITHOUT_PEOPLE:
             said = logged.staged().get("people") if '"people"' in logged.first else None
-            if said != kept.get(name):
+            gone = state == CandidateState.BLOCKED and name not in kept  # nobody can override it any more
+            if said != kept.get(name) and not gone:
                 findings.append(Finding(name, _NOT_STAGED))
     for release_id, candidate_id in releases:
         texts = log.releases.get(release_id, LoggedRelease()).published

@@ -23,6 +23,16 @@ class Act(StrEnum):
     REJUDGE = "judge again"
     REVISE = "revise"  # release a period again, in place of its last release
     WITHDRAW = "withdraw"
+    OVERRIDE = "override"  # publish what gates held back: break glass
+
+
+class Role(StrEnum):
+    """What a person is to a store, by `people.yaml`."""
+
+    OPERATOR = "operator"
+    APPROVER = "approver"
+    AUDITOR = "auditor"  # reads; no act asks for it
+    ADMIN = "admin"
 
 
 class Rule(StrEnum):
@@ -42,7 +52,23 @@ WHO: dict[Act, tuple[Rule, ...]] = {
     Act.REJUDGE: (Rule.NAME,),
     Act.REVISE: (Rule.NAME, Rule.REASON),
     Act.WITHDRAW: (Rule.NAME, Rule.REASON),
+    Act.OVERRIDE: (Rule.NAME, Rule.REASON, Rule.NOT_THE_MAKER, Rule.FIRST_WORD),
 }
+
+# One of these roles, and a proof that it is the person: a key's signature or a token.
+ROLES: dict[Act, frozenset[Role]] = {
+    Act.PREPARE: frozenset({Role.OPERATOR}),
+    Act.APPROVE: frozenset({Role.APPROVER}),
+    Act.REJECT: frozenset({Role.APPROVER}),
+    Act.PUBLISH: frozenset({Role.APPROVER}),
+    Act.REJUDGE: frozenset({Role.OPERATOR}),
+    Act.REVISE: frozenset({Role.OPERATOR}),
+    Act.WITHDRAW: frozenset({Role.APPROVER, Role.ADMIN}),
+    Act.OVERRIDE: frozenset({Role.ADMIN}),
+}
+# These the system's own account may do as well, which is a service's and no person's.
+BY_A_SERVICE = frozenset({Act.PREPARE, Act.REJUDGE, Act.REVISE})
+OVERRIDES_NEEDED = 2
 
 _CALLED: dict[Act, tuple[str, str]] = {  # what the act is called, and how its missing name is mended
     Act.PREPARE: ("a candidate", "Say who makes it."),
@@ -52,6 +78,7 @@ _CALLED: dict[Act, tuple[str, str]] = {  # what the act is called, and how its m
     Act.REJUDGE: ("a second judgement", "Say who asks for it."),
     Act.REVISE: ("a revision", "Say who revises it."),
     Act.WITHDRAW: ("a withdrawal", "Say who withdraws it."),
+    Act.OVERRIDE: ("an override", "Say who overrides the gates."),
 }
 
 
@@ -83,10 +110,10 @@ def same_person(one: str, other: str) -> bool:
 
     Letters of different scripts that look alike are different letters: names are not identities.
     """
-    return _comparable(one) == _comparable(other)
+    return comparable(one) == comparable(other)
 
 
-def _comparable(name: str) -> str:
+def comparable(name: str) -> str:
     """Return a person's name without its case, spaces, signs and forms of the same letters.
 
     Marks stay, since they can be letters, as vowels of Indian scripts are; what nobody sees does not. Of a

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import duckdb
 
 from policy.errors import StoreError, UsageError
+from policy.period import spellings
 from release_store.audit import canonical_payload
 from release_store.canonical import digest_of, iso, tree_digest
 from release_store.records import (
@@ -18,6 +20,7 @@ from release_store.records import (
     CandidateState,
     Decision,
     GateResult,
+    Proof,
     Release,
     ReleaseState,
     Validation,
@@ -32,8 +35,11 @@ _CANDIDATE = (
     "candidate_digest, history_head, expires_at, summary FROM candidate"
 )
 _RELEASE = (
-    "SELECT release_id, series, period, number, candidate_id, state, published_at, summary FROM release"
+    "SELECT release_id, series, period, number, candidate_id, state, published_at, summary, candidate_id IN "
+    "(SELECT candidate_id FROM proven_decision WHERE decision = 'override') FROM release"
 )
+# Those of the first stores, which have no proof, and the others.
+DECISIONS = "(SELECT *, NULL AS proof FROM decision UNION ALL SELECT * FROM proven_decision)"
 
 
 @dataclass(frozen=True)
@@ -89,6 +95,13 @@ def candidates_in(con: Connection, series: str, states: Iterable[CandidateState]
         [series, [state.value for state in states]],
     ).fetchall()
     return [_candidate(row) for row in rows]
+
+
+def waiting_for(con: Connection, series: str, period: str) -> list[CandidateRecord]:
+    """Return the candidates of one period that wait for approval or for publication, oldest first."""
+    states = (CandidateState.AWAITING_APPROVAL, CandidateState.APPROVED)
+    names = spellings(period)
+    return [one for one in candidates_in(con, series, states) if one.period in names]
 
 
 def candidates_of(con: Connection, candidate_ids: Sequence[str]) -> list[CandidateRecord]:
@@ -166,7 +179,7 @@ def words_of(con: Connection, candidate_ids: Sequence[str]) -> dict[str, list[st
     """Return what was decided on several candidates, oldest first; one without a decision is left out."""
     found: dict[str, list[str]] = {}
     for name, word in con.execute(
-        "SELECT candidate_id, decision FROM decision "
+        f"SELECT candidate_id, decision FROM {DECISIONS} "
         "WHERE candidate_id IN (SELECT unnest(?)) ORDER BY candidate_id, position",
         [list(candidate_ids)],
     ).fetchall():
@@ -198,15 +211,35 @@ def decisions(con: Connection, candidate_id: str) -> list[Decision]:
 def decisions_of(con: Connection, candidate_ids: Sequence[str]) -> dict[str, list[Decision]]:
     """Return the accepted decisions on several candidates; one that has none is left out."""
     found: dict[str, list[Decision]] = {}
-    for subject, word, person, reason, at, candidate_digest, policy_digest, head in con.execute(
+    for subject, word, person, reason, at, candidate_digest, policy_digest, head, proof in con.execute(
         "SELECT candidate_id, decision, person, reason, at_utc, candidate_digest, policy_digest, "
-        "history_head FROM decision WHERE candidate_id IN (SELECT unnest(?)) ORDER BY candidate_id, position",
+        f"history_head, proof FROM {DECISIONS} WHERE candidate_id IN (SELECT unnest(?)) "
+        "ORDER BY candidate_id, position",
         [list(candidate_ids)],
     ).fetchall():
         found.setdefault(subject, []).append(
-            Decision(subject, word, person, reason, _moment(at), candidate_digest, policy_digest, head)
+            Decision(
+                subject,
+                word,
+                person,
+                reason,
+                _moment(at),
+                candidate_digest,
+                policy_digest,
+                head,
+                None if proof is None else _proof(proof),
+            )
         )
     return found
+
+
+def _proof(text: str) -> Proof:
+    found = _json(text)
+    with suppress(KeyError, TypeError):
+        proof = Proof(**found)
+        if proof.document() == found:
+            return proof
+    raise StoreError("the database holds text where a proof was written")
 
 
 def files(con: Connection, candidate_id: str) -> dict[str, str]:
@@ -296,9 +329,10 @@ def releases(con: Connection, series: str | None = None) -> list[Release]:
 
 
 def last_release_of(con: Connection, series: str, period: str) -> Release | None:
-    """Return the last release of one period, in whatever state it is, if there is one."""
+    """Return the last release of one period, however it was spelt, in whatever state, if there is one."""
     found = con.execute(
-        f"{_RELEASE} WHERE series = ? AND period = ? ORDER BY number DESC LIMIT 1", [series, period]
+        f"{_RELEASE} WHERE series = ? AND period IN (SELECT unnest(?)) ORDER BY number DESC LIMIT 1",
+        [series, list(spellings(period))],
     ).fetchone()
     return _releases(con, [found])[0] if found else None
 
@@ -348,7 +382,7 @@ def _releases(con: Connection, rows: Iterable[tuple[Any, ...]]) -> list[Release]
 
 
 def _release(row: tuple[Any, ...], files: dict[str, str]) -> Release:
-    release_id, series, period, number, candidate_id, state, published_at, summary = row
+    release_id, series, period, number, candidate_id, state, published_at, summary, overridden = row
     return Release(
         release_id,
         series,
@@ -359,6 +393,7 @@ def _release(row: tuple[Any, ...], files: dict[str, str]) -> Release:
         _moment(published_at),
         files,
         _json(summary),
+        bool(overridden),
     )
 
 

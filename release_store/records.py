@@ -155,17 +155,38 @@ class CandidateRecord:
 
 
 @dataclass(frozen=True)
+class Proof:
+    """What proves that a word is a person's: a signature by their public key, or that they gave their token.
+
+    `people` is the digest of the people in force, as the log's last `people.changed` has it; `token` the
+    fingerprint of the token's hash. Keys and signatures are hexadecimal.
+    """
+
+    method: str  # "signature" or "token"
+    people: str
+    public_key: str = ""
+    signature: str = ""
+    token: str = ""
+
+    def document(self) -> dict[str, str]:
+        """Return it as plain JSON."""
+        names = ("public_key", "signature") if self.method == "signature" else ("token",)
+        return {"method": self.method, "people": self.people, **{name: getattr(self, name) for name in names}}
+
+
+@dataclass(frozen=True)
 class Decision:
-    """One person's word on one candidate, bound to what that person saw."""
+    """One person's word on one candidate, bound to what that person saw; the first stores asked no proof."""
 
     candidate_id: str
-    decision: str  # "approve" or "reject"
+    decision: str  # "approve", "reject" or "override"
     by: str
     reason: str
     at: datetime
     candidate_digest: str
     policy_digest: str
     history_head: str
+    proof: Proof | None = None
 
 
 @dataclass(frozen=True)
@@ -181,6 +202,7 @@ class Release:
     published_at: datetime
     files: dict[str, str]  # file name to SHA-256
     summary: dict[str, Any]
+    overridden: bool = False  # published though gates held it back, on the word of administrators
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ from release_store import audit, queries
 from release_store.canonical import canonical_json, iso, sha256_hex, utc_now
 from release_store.changes import approvers_demanded, set_state
 from release_store.classes import classes_digest, delete_classes, write_classes
+from release_store.decisions import is_overridden
 from release_store.manifest import build_manifest
-from release_store.people import Statement, publishable_people
+from release_store.people import Statement, delete_people, publishable_people
 from release_store.permission import Act
 from release_store.public_files import MANIFEST, release_folder
 from release_store.records import (
@@ -102,17 +103,19 @@ def _check_revision(con: Connection, record: CandidateRecord) -> None:
 def _check_admitted(con: Connection, candidate_id: str, state: CandidateState) -> None:
     if state is CandidateState.STALE:
         raise Blocked(
-            "stale: the series has another release since the gates judged it",
+            "stale: the series has another release, or the period another candidate, since then",
             where=candidate_id,
             mend=f"`releasegate rejudge {candidate_id}` judges it again.",
         )
     if not may(Act.PUBLISH, state):
         raise StoreError(f"is {state}, and only an approved candidate is published", where=candidate_id)
-    results = queries.gates(con, candidate_id)
-    if not results or any(result.verdict is not Verdict.PASS for result in results):
-        raise StoreError("not every gate passed it", where=candidate_id)
+    verdicts = queries.verdicts_of(con, [candidate_id]).get(candidate_id, [])
     words = [one.decision for one in queries.decisions(con, candidate_id)]
-    if "reject" in words or len(words) < approvers_demanded(con, candidate_id):
+    if is_overridden(verdicts, words):
+        return
+    if not verdicts or any(verdict != Verdict.PASS for _, verdict in verdicts):
+        raise StoreError("not every gate passed it", where=candidate_id)
+    if "reject" in words or words.count("approve") < approvers_demanded(con, candidate_id):
         raise StoreError("not enough people approved it", where=candidate_id)
 
 
@@ -221,6 +224,9 @@ def _outdate(con: Connection, record: CandidateRecord, started: Started) -> None
             actor=started.actor,
             reason=f"{started.release_id} was published since the gates judged it",
         )
+    # What gates held back cannot be overridden any more: its people are not needed.
+    for other in queries.candidates_in(con, record.series, [CandidateState.BLOCKED]):
+        delete_people(con, other.candidate_id)
 
 
 def undo_publication(con: Connection, started: Started, reason: str) -> None:

@@ -14,7 +14,7 @@ CANDIDATE_TRANSITIONS: dict[C, frozenset[C]] = {
     C.APPROVED: frozenset({C.PUBLISHING, C.REJECTED, C.EXPIRED, C.STALE, C.FAILED}),
     # Back to approved: an interrupted publication of which nothing became public is undone.
     C.PUBLISHING: frozenset({C.PUBLISHED, C.APPROVED, C.FAILED}),
-    C.BLOCKED: frozenset(),
+    C.BLOCKED: frozenset({C.APPROVED}),  # by override only
     C.PUBLISHED: frozenset(),
     C.REJECTED: frozenset(),
     C.EXPIRED: frozenset(),
@@ -37,6 +37,7 @@ WHEN: dict[Act, frozenset[C] | frozenset[R]] = {
     Act.REJUDGE: frozenset({C.STALE, C.EXPIRED}),
     Act.REVISE: frozenset({R.PUBLISHED, R.WITHDRAWN}),
     Act.WITHDRAW: frozenset({R.PUBLISHED, R.SUPERSEDED}),
+    Act.OVERRIDE: frozenset({C.BLOCKED}),
 }
 
 

@@ -16,7 +16,8 @@ from release_store.canonical import iso, utc_now
 from release_store.checkpoints import check_can_keep, keep, kept_file, sign
 from release_store.classes import classes_digest, read_classes
 from release_store.connection import DATABASE, connect, is_read_only, transaction
-from release_store.decisions import decide
+from release_store.credentials import Credential
+from release_store.decisions import allow_publication, decide
 from release_store.locks import called, holder
 from release_store.names import check_series
 from release_store.people import people_in_common, read_people
@@ -35,6 +36,8 @@ from release_store.records import (
     Release,
     Validation,
 )
+from release_store.staff import needed_staff
+from release_store.verify_evidence import PROVEN
 
 _FOLDERS = ("candidates", "releases", "locks")
 _BY_HAND = frozenset(
@@ -89,7 +92,12 @@ class ReleaseStore:
                 "store.created",
                 store_id,
                 "",
-                {"store_id": store_id, "public_key": keys.public_hex(key), "created_at": created_at},
+                {
+                    "store_id": store_id,
+                    "public_key": keys.public_hex(key),
+                    "created_at": created_at,
+                    "decisions": PROVEN,
+                },
             )
             begun = sign(con, key, [store_id])
         keep(kept_file(root, store_id), begun)
@@ -178,25 +186,45 @@ class ReleaseStore:
 
         Raises StoreError unless `to` is blocked, or every result is a pass, there is at least one, and one of
         each gate that was `asked` or has a limit in the policy (and, for approved, the policy asks for
-        nobody's approval).
+        nobody's approval). One that passes takes the place of those of its period that wait: they are ended.
         """
         with transaction(self.root) as con:
             changes.record_gates(con, candidate_id, results, to=to, actor=actor, asked=asked)
 
-    def decide(self, decision: Decision, *, approvers_needed: int) -> CandidateState:
-        """Take one person's decision, and return the candidate's new state.
+    def decide(
+        self, decision: Decision, *, approvers_needed: int, credential: Credential | None = None
+    ) -> CandidateState:
+        """Take one person's decision with what proves that it is theirs; return the candidate's new state.
 
         Raises Blocked if the candidate expired, is stale or is not what the person saw, UsageError if
-        the person may not decide, VerificationFailed for an approval of files that are not those that the
-        gates judged; each refusal is in the log by then.
+        the person may not decide or gives no proof, VerificationFailed for an approval of files that are not
+        those that the gates judged; each refusal is in the log by then. UsageError too, and nothing is
+        logged, where there is no file of people that can be read.
         """
-        name, agreed = decision.candidate_id, decision.decision == Act.APPROVE
+        staff = needed_staff(self.root)
+        name, agreed = decision.candidate_id, decision.decision in (Act.APPROVE, Act.OVERRIDE)
         altered = differing_files(candidate_folder(self.root, name), self.files(name)) if agreed else []
         with transaction(self.root) as con:
-            outcome = decide(con, decision, approvers_needed=approvers_needed, altered=altered)
+            outcome = decide(
+                con,
+                self.store_id,
+                decision,
+                staff,
+                credential,
+                approvers_needed=approvers_needed,
+                altered=altered,
+            )
         if isinstance(outcome, ReleaseGateError):
             raise outcome
         return outcome
+
+    def allow_publication(self, decision: Decision, *, credential: Credential | None = None) -> None:
+        """Keep who publishes an approved candidate whose publication was undone; raises as `decide`."""
+        staff = needed_staff(self.root)
+        with transaction(self.root) as con:
+            refused = allow_publication(con, self.store_id, decision, staff, credential)
+        if refused is not None:
+            raise refused
 
     def move(self, candidate_id: str, to: CandidateState, *, actor: str, reason: str) -> None:
         """End a candidate: rejected, expired, stale or failed. Raises StoreError for any other state."""
@@ -242,6 +270,12 @@ class ReleaseStore:
             yield
 
     @contextmanager
+    def notices_lock(self, timeout: float = 60.0) -> Iterator[None]:
+        """Hold the right to tell people what happened: each notice goes out in its turn."""
+        with self._file_lock(".notices", timeout, "has been sending notices"):
+            yield
+
+    @contextmanager
     def _file_lock(self, name: str, timeout: float, doing: str) -> Iterator[None]:
         path = self.root / "locks" / name
         path.parent.mkdir(exist_ok=True, mode=0o700)
@@ -273,6 +307,11 @@ class ReleaseStore:
         """Return the candidates of one series or of all, oldest first."""
         with connect(self.root) as con:
             return queries.candidates(con, series)
+
+    def waiting_for(self, series: str, period: str) -> list[CandidateRecord]:
+        """Return the candidates of one period that wait for approval or for publication, oldest first."""
+        with connect(self.root) as con:
+            return queries.waiting_for(con, series, period)
 
     def gates(self, candidate_id: str) -> list[GateResult]:
         """Return a candidate's gate results in the order in which they were taken."""
@@ -428,3 +467,8 @@ class ReleaseStore:
         """Return the audit log from the event that follows number `after`."""
         with connect(self.root) as con:
             return audit.read_events(con, after)
+
+    def events_of(self, actions: Collection[str], after: int = 0) -> list[AuditEvent]:
+        """Return the events of those actions that follow number `after`, in order."""
+        with connect(self.root) as con:
+            return audit.read_events_of(con, actions, after)

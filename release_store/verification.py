@@ -9,6 +9,7 @@ from release_store import keys, queries
 from release_store.audit import Finding
 from release_store.connection import connect, wrong_triggers
 from release_store.logged import read_log
+from release_store.manifest import override_of
 from release_store.people import check_people
 from release_store.store import ReleaseStore
 from release_store.tombstones import check_superseded
@@ -24,9 +25,10 @@ from release_store.verification_public import check_folders
 from release_store.verification_releases import check_releases
 from release_store.verification_rows import check_rows
 from release_store.verification_view import View, guarded
+from release_store.verification_words import check_words
 from release_store.withdrawal import check_withdrawals
 
-__all__ = ["Finding", "verify"]
+__all__ = ["Finding", "notes", "verify"]
 
 _MEMORY = "400MB"
 
@@ -50,7 +52,8 @@ def verify(
             log = read_log(con)
             view = View(store.root, con, log, keys.read_public_hex(store.root))
             findings += log.findings
-            for check in (_store, _guards, check_rows, _places, check_candidates, _people, _releases):
+            checks = (_store, _guards, check_rows, _places, check_candidates, check_words, _people, _releases)
+            for check in checks:
                 findings += guarded(store.root.name, check, view)
             if kept_key is not None and kept_key != view.public_key:
                 findings.append(Finding(keys.PUBLIC_KEY_FILE, f"is not the key kept in {public_key}"))
@@ -60,6 +63,19 @@ def verify(
     except ReleaseGateError as error:
         findings.append(Finding(error.where or store.root.name, error.finding))
     return findings
+
+
+def notes(store: ReleaseStore) -> list[Finding]:
+    """Return what is no fault and must be known: the releases that gates held back, and who let them out."""
+    found = []
+    with connect(store.root) as con:
+        for release in queries.releases(con):
+            said = override_of(con, release.candidate_id) if release.overridden else None
+            if said is not None:
+                gates = ", ".join(f"{gate} ({verdict})" for gate, verdict in said["gates"].items())
+                people = " and ".join(one["by"] for one in said["by"])
+                found.append(Finding(release.release_id, f"{people} published it by override of {gates}"))
+    return found
 
 
 def _store(view: View) -> list[Finding]:
@@ -98,8 +114,8 @@ def _places(view: View) -> list[Finding]:
     """Candidates, gate results and decisions stand in the order of the log, numbered without a gap."""
     findings = [
         Finding(name, f"the places of its rows in {table} are not those that they were given")
-        for table in ("gate_result", "decision")
-        for name in queries.misplaced(view.con, table)
+        for table, rows in (("gate_result", "gate_result"), ("decision", queries.DECISIONS))
+        for name in queries.misplaced(view.con, rows)
     ]
     logged = list(view.log.candidates)
     for name, place in queries.places(view.con).items():

@@ -10,9 +10,9 @@ from release_store import queries
 from release_store.audit import Finding, plain_payload, plain_text
 from release_store.canonical import iso, plain
 from release_store.changes import gate_document
-from release_store.decisions import decision_document
+from release_store.decisions import decision_document, is_overridden
 from release_store.permission import Person, Rule, holds
-from release_store.records import CandidateRecord, Verdict
+from release_store.records import CandidateRecord, CandidateState, Verdict
 from release_store.verification_view import Batch, View, batches, guarded, same
 
 _STAGED_LATER = ("series", "period", "made_at", "expires_at")  # not in the events of the first stores
@@ -110,9 +110,23 @@ def _decisions(view: View, batch: Batch, record: CandidateRecord) -> list[Findin
     if not same(view.log.decisions.get(name, []), kept):
         findings.append(Finding(name, "its decisions are not those that were logged"))
     bound = (record.candidate_digest, record.policy_digest, record.history_head)
+    if record.state in (CandidateState.APPROVED, CandidateState.PUBLISHING):
+        findings += _held_back(name, batch)
     for one in kept:
         if (one["candidate_digest"], one["policy_digest"], one["history_head"]) != bound:
             findings.append(Finding(name, "a decision names other digests than the candidate's"))
         if not holds(Rule.NOT_THE_MAKER, Person(one["by"], made_by=record.made_by)):
             findings.append(Finding(name, "a decision was taken by the person who made it"))
     return findings
+
+
+def _held_back(name: str, batch: Batch) -> list[Finding]:
+    """What is about to be published passed every gate, or was overridden."""
+    verdicts = batch.verdicts.get(name, [])
+    if is_overridden(verdicts, batch.words.get(name, [])):
+        return []
+    return [
+        Finding(name, f"was let out, and gate {gate} says {verdict}")
+        for gate, verdict in verdicts
+        if verdict != Verdict.PASS
+    ]

@@ -13,6 +13,7 @@ _OF_CANDIDATES = (
     "class_value",
     "class_set",
     "class_count",
+    "proven_decision",
 )
 
 

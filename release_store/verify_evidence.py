@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import itertools
 import json
 import math
 import sys
@@ -27,6 +28,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 FORMAT = 1
+STATEMENT = "releasegate decision 1"
 README, SCRIPT, EVIDENCE = "README.txt", "verify_evidence.py", "evidence.json"
 CHECKPOINT, NEWEST = "checkpoint.json", "newest-checkpoint.json"
 PUBLIC_KEY, POLICY = "public-key.pem", "policy.json"
@@ -37,8 +39,20 @@ _OWN = frozenset({README, SCRIPT, EVIDENCE, CHECKPOINT, NEWEST, PUBLIC_KEY, POLI
 _EVENT = ("number", "at", "actor", "action", "object", "reason", "payload", "previous")
 _SIGNED = ("store_id", "size", "head", "at", "public_key")
 _DECISION = ("decision", "by", "reason", "at", "candidate_digest", "policy_digest", "history_head")
+_DECIDED = ("decision.approve", "decision.reject", "decision.override")
+_SAID = ("decision.publish", "release.withdrawn")
 _BINDING = ("candidate_digest", "policy_digest", "history_head")
 _STAGED = (*_BINDING, "input_digest", "files", "summary")
+_ROLES = {  # one of them is needed for the act
+    "approve": {"approver"},
+    "reject": {"approver"},
+    "publish": {"approver"},
+    "withdraw": {"admin", "approver"},
+    "override": {"admin"},
+}
+_OVERRIDES_NEEDED = 2
+_OVERRIDABLE = ("fail", "unknown")
+PROVEN = "proven"  # what the first event of a store says of its decisions, unless it is an old one
 _OPTIONAL_GATES = ("err", "umr", "sadr")
 # Letters and marks that nobody sees: fillers, joiners and selectors of variants.
 _INVISIBLE = (
@@ -120,7 +134,24 @@ class Bundle:
 
     def words(self) -> list[dict[str, Any]]:
         """Return the accepted decisions on the candidate, and on those whose files were judged before it."""
-        return [one for one in self.events if one["action"] in ("decision.approve", "decision.reject")]
+        return [one for one in self.events if one["action"] in _DECIDED]
+
+    def said(self) -> list[dict[str, Any]]:
+        """Return every event that keeps a person's word and its proof."""
+        return [one for one in self.events if one["action"] in (*_DECIDED, *_SAID)]
+
+    def overridden(self) -> bool:
+        """Tell whether administrators let out what gates held back: enough words, and no gate that broke."""
+        gates = self.event("candidate.assessed", str(self.manifest["candidate_id"]))["payload"]["gates"]
+        told = {one["verdict"] for one in gates}
+        words = sum(one["action"] == "decision.override" for one in self.decisions())
+        fine = bool(told & set(_OVERRIDABLE)) and told <= {"pass", *_OVERRIDABLE}
+        return fine and words >= _OVERRIDES_NEEDED
+
+    def people_before(self, number: int) -> dict[str, Any] | None:
+        """Return what the last event before that number says of the people in force, None if none does."""
+        found = [one for one in self.events if one["action"] == "people.changed" and one["number"] < number]
+        return found[-1]["payload"] if found else None
 
     def judged_before(self) -> list[str]:
         """Return the candidates whose files this one has, and which became stale or expired: newest first."""
@@ -423,7 +454,14 @@ def _check_manifest(bundle: Bundle) -> Iterator[Finding]:
     logged = {name: staged["payload"][name] for name in _STAGED}
     logged["made_by"] = staged["actor"]
     logged["gates"] = assessed["payload"]["gates"]
-    logged["decisions"] = [{name: one["payload"][name] for name in _DECISION} for one in bundle.decisions()]
+    logged["decisions"] = [
+        {
+            name: one["payload"][name]
+            for name in (*_DECISION, "proof")
+            if name in one["payload"] or name != "proof"
+        }
+        for one in bundle.decisions()
+    ]
     logged["log"] = {
         "store_id": bundle.newest["store_id"],
         "size": started["number"] - 1,
@@ -447,9 +485,14 @@ def _check_gates(bundle: Bundle) -> Iterator[Finding]:
     results = assessed["gates"]
     if not results:
         yield Finding("gates", "none passed the release")
-    for one in results:
-        if one["verdict"] != "pass":
-            yield Finding("gates", f"{one['gate']} says {one['verdict']}")
+    overridden = bundle.overridden()
+    held_back = {one["gate"]: one["verdict"] for one in results if one["verdict"] != "pass"}
+    for gate, verdict in held_back.items():
+        if not overridden:
+            yield Finding("gates", f"{gate} says {verdict}")
+    told = _object(bundle.manifest.get("override") or {}, "the override in the manifest").get("gates")
+    if not same(told, held_back if overridden else None):
+        yield Finding(RELEASE + MANIFEST, "does not say which gates were overridden")
     asked = {one["gate"] for one in results}
     for name in assessed.get("asked", []):  # the first stores did not log it
         if name not in asked:
@@ -466,10 +509,9 @@ def _check_decisions(bundle: Bundle) -> Iterator[Finding]:
     approval = _object(bundle.policy.get("approval") or {}, "approval of the policy")
     needed = _whole(approval.get("approvers", 0))
     approvals = sum(one["action"] == "decision.approve" for one in decisions)
-    if approvals < needed:
+    if approvals < needed and not bundle.overridden():
         yield Finding("decisions", f"{approvals} people approved it, and {needed} were needed")
-    people = [_comparable(one["actor"]) for one in decisions]
-    if len(set(people)) < len(people):
+    if any(one_person(one, other) for one, other in itertools.combinations(decisions, 2)):
         yield Finding("decisions", "one person decided twice")
     maker = _comparable(bundle.event("candidate.staged", str(manifest["candidate_id"]))["actor"])
     candidates = {manifest["candidate_id"], *bundle.judged_before()}
@@ -478,7 +520,7 @@ def _check_decisions(bundle: Bundle) -> Iterator[Finding]:
             yield Finding(f"event {one['number']}", "is a decision about another candidate")
     for one in decisions:
         where, said = f"event {one['number']}", one["payload"]
-        if one["action"] == "decision.reject" or said["decision"] != "approve":
+        if one["action"] == "decision.reject" or one["action"] != f"decision.{said['decision']}":
             yield Finding(where, "is a rejection of what was published")
         if said["by"] != one["actor"]:
             yield Finding(where, "is a decision by somebody else than it says")
@@ -486,6 +528,16 @@ def _check_decisions(bundle: Bundle) -> Iterator[Finding]:
             yield Finding(where, "is a decision by the person who made the release")
         if any(said[name] != manifest[name] for name in _BINDING):
             yield Finding(where, "is a decision about other files, another policy or another history")
+
+
+def _check_proofs(bundle: Bundle) -> Iterator[Finding]:
+    """Every word on the release is proven to be of a person who might say it."""
+    demanded = bundle.events[0]["payload"].get("decisions") == PROVEN
+    for one in bundle.said():
+        people = bundle.people_before(one["number"])
+        wrong = wrong_proof(one, str(bundle.newest["store_id"]), people, demanded)
+        if wrong:
+            yield Finding(f"event {one['number']}", f"the word {wrong}")
 
 
 _CHECKS: tuple[tuple[str, Callable[[Bundle], Iterator[Finding]]], ...] = (
@@ -498,6 +550,7 @@ _CHECKS: tuple[tuple[str, Callable[[Bundle], Iterator[Finding]]], ...] = (
     (POLICY, _check_policy),
     ("gates", _check_gates),
     ("decisions", _check_decisions),
+    ("proofs", _check_proofs),
 )
 
 
@@ -515,6 +568,18 @@ def _tell(bundle: Bundle, report: Report) -> None:
     ]
     if states[-1] != "published":
         report.notes.append(f"{release} was published, and is {states[-1]} now")
+    for event in bundle.said():
+        method = (event["payload"].get("proof") or {}).get("method")
+        told = {
+            None: "carries no proof: it is of the time before people had keys",
+            "token": "rests on a token",
+        }
+        if method in told:
+            report.notes.append(f"event {event['number']}, the word of {event['actor']}, {told[method]}")
+    if bundle.overridden():
+        names = [one["actor"] for one in bundle.decisions() if one["action"] == "decision.override"]
+        gates = ", ".join(sorted(bundle.manifest["override"]["gates"]))
+        report.notes.append(f"{' and '.join(names)} published {release} by override of the gates: {gates}")
     report.summary = (
         f"{release}: {len(bundle.files)} files, {len(bundle.events)} events of a log of {newest}: "
         "nothing in it has been touched"
@@ -538,6 +603,92 @@ def signature_holds(checkpoint: dict[str, Any], public_key: str) -> bool:
     except (InvalidSignature, KeyError, ValueError):
         return False
     return True
+
+
+def statement(
+    *, act: str, store_id: str, subject: str, bound: dict[str, str], by: str, reason: str, at: str
+) -> dict[str, Any]:
+    """Return what a person signs: an act to an object of a store, as it was by the digests in `bound`."""
+    return {
+        "statement": STATEMENT,
+        "act": act,
+        "store_id": store_id,
+        "object": subject,
+        "bound": bound,
+        "by": by,
+        "reason": reason,
+        "at": at,
+    }
+
+
+def signed_by(document: dict[str, Any], public_key: str, signature: str) -> bool:
+    """Tell whether a statement was signed by a key (both hexadecimal)."""
+    try:
+        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
+        key.verify(bytes.fromhex(signature), canonical(document))
+    except (InvalidSignature, TypeError, ValueError):
+        return False
+    return True
+
+
+def word_of(event: dict[str, Any], store_id: str) -> dict[str, Any]:
+    """Return the statement that a person signed or said, by the event that kept it."""
+    said = event["payload"]
+    if event["action"] == "release.withdrawn":
+        act, bound = "withdraw", said["bound"]
+    else:
+        act, bound = said["decision"], {name: said[name] for name in _BINDING}
+    return statement(
+        act=act,
+        store_id=store_id,
+        subject=event["object"],
+        bound=bound,
+        by=event["actor"],
+        reason=event["reason"],
+        at=said["at"],
+    )
+
+
+def wrong_proof(
+    event: dict[str, Any], store_id: str, people: dict[str, Any] | None, demanded: bool
+) -> str | None:
+    """Return what is wrong with the proof of a person's word, None if nothing is.
+
+    `people` is what the log said of who was in force then, None where it had said nothing. Without a proof a
+    word counts only before that, and only in a store that did not demand it from its first event on.
+    """
+    proof = event["payload"].get("proof")
+    if proof is None:
+        return "carries no proof of whose word it is" if demanded or people is not None else None
+    if people is None or proof["people"] != people["digest"] or _sha256(people["people"]) != people["digest"]:
+        return "was taken by people other than those whom the log knew then"
+    said, who = word_of(event, store_id), event["actor"]
+    known = [one for one in people["people"] if _comparable(one["name"]) == _comparable(who)]
+    if event["action"] not in (f"decision.{said['act']}", "release.withdrawn") or said["act"] not in _ROLES:
+        return "is an act of another name than it says"
+    if len(known) != 1:
+        return f"is of {who}, whom the log did not know then"
+    if not _ROLES[said["act"]] & set(known[0]["roles"]):
+        return f"is of {who}, who had no role for it"
+    return None if _is_proven(said, proof, known[0]) else f"is not proven to be of {who}"
+
+
+def _is_proven(said: dict[str, Any], proof: dict[str, Any], person: dict[str, Any]) -> bool:
+    if proof["method"] == "token":
+        return bool(proof["token"]) and bool(proof["token"] == person["token"])
+    return (
+        proof["method"] == "signature"
+        and proof["public_key"] == person["public_key"]
+        and signed_by(said, proof["public_key"], proof["signature"])
+    )
+
+
+def one_person(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Tell whether two events are of one person, by the name or by what proves it."""
+    if _comparable(one["actor"]) == _comparable(other["actor"]):
+        return True
+    mine, theirs = one["payload"].get("proof") or {}, other["payload"].get("proof") or {}
+    return any(mine.get(name) and mine.get(name) == theirs.get(name) for name in ("public_key", "token"))
 
 
 def _comparable(name: str) -> str:

@@ -16,12 +16,15 @@ from pathlib import Path
 
 import duckdb
 
-from policy.errors import StoreError, UsageError, did_you_mean
+from policy.errors import Blocked, ReleaseGateError, StoreError, UsageError, did_you_mean
 from release_store import audit, keys, queries
 from release_store.announcement import LATEST, announce, latest_release
 from release_store.audit import Finding
+from release_store.canonical import tree_digest, utc_now
 from release_store.connection import connect, transaction
-from release_store.permission import Act, Person, check_permission
+from release_store.credentials import Credential, Statement, as_said, check_moment
+from release_store.identification import identified, refuse
+from release_store.permission import Act
 from release_store.public_files import (
     move_folder,
     release_folder,
@@ -32,6 +35,7 @@ from release_store.public_files import (
     withdrawn_folder,
 )
 from release_store.records import AuditEvent, Release, ReleaseState
+from release_store.staff import Staff, needed_staff
 from release_store.states import check_transition, may
 from release_store.store import ReleaseStore
 from release_store.tombstones import says, tombstone
@@ -39,13 +43,17 @@ from release_store.tombstones import says, tombstone
 Connection = duckdb.DuckDBPyConnection
 
 
-def withdraw(store: ReleaseStore, release_id: str, *, by: str, reason: str) -> Release:
-    """Take a release out of the public place, and return it as it then is.
+def withdraw(
+    store: ReleaseStore, release_id: str, *, by: str, reason: str, credential: Credential | None = None
+) -> Release:
+    """Take a release out of the public place on a person's word, and return it as it then is.
 
-    Raises UsageError if there is no such release, if it is withdrawn already, or if the name or the reason
-    is blank; StoreError if it is withdrawn and its folder could not be moved, which the next run does.
+    `credential` proves that it is the person's. Raises UsageError if there is no such release, if it is
+    withdrawn already, or if the person may not withdraw it or gives no proof; Blocked if what was signed is
+    about it as it no longer is; StoreError if it is withdrawn and its folder could not be moved, which the
+    next run does. A refusal is in the log by then.
     """
-    check_permission(Act.WITHDRAW, Person(by, reason), release_id)
+    staff = needed_staff(store.root)
     key = keys.load_key(store.root)
     known = {release.release_id: release.series for release in store.releases()}
     if release_id not in known:
@@ -55,7 +63,11 @@ def withdraw(store: ReleaseStore, release_id: str, *, by: str, reason: str) -> R
         )
     with store.series_lock(known[release_id]):
         with transaction(store.root) as con:
-            _keep_withdrawal(con, queries.release(con, release_id), by, reason)
+            release = queries.release(con, release_id)
+            said = as_said(withdrawal_statement(release, store.store_id, by, reason), credential)
+            refused = _keep_withdrawal(con, release, said, staff, credential)
+        if refused is not None:
+            raise refused
         settle_withdrawals(store, known[release_id])
         try:
             announce(store, key, known[release_id])
@@ -68,16 +80,59 @@ def withdraw(store: ReleaseStore, release_id: str, *, by: str, reason: str) -> R
     return store.release(release_id)
 
 
-def _keep_withdrawal(con: Connection, release: Release, by: str, reason: str) -> None:
-    if not may(Act.WITHDRAW, release.state):
-        raise UsageError(f"is {release.state} already", where=release.release_id)
+def withdrawal_statement(release: Release, store_id: str, by: str, reason: str) -> Statement:
+    """Return what a person says now who withdraws a release: bound to its files and its state."""
+    return Statement(
+        Act.WITHDRAW.value, store_id, release.release_id, bound_of(release), by, reason, utc_now()
+    )
+
+
+def bound_of(release: Release) -> dict[str, str]:
+    """Return what a withdrawal is bound to."""
+    return {"release_digest": tree_digest(release.files), "release_state": release.state.value}
+
+
+def _keep_withdrawal(
+    con: Connection, release: Release, said: Statement, staff: Staff, credential: Credential | None
+) -> ReleaseGateError | None:
+    """Keep that a release is withdrawn; or, in the log, that this was refused, and return why."""
+    proof = identified(con, staff, Act.WITHDRAW, said, credential)
+    refused = proof if isinstance(proof, ReleaseGateError) else _not_now(release, said)
+    if refused is not None or isinstance(proof, ReleaseGateError):
+        error = refused or StoreError("nobody withdraws it", where=release.release_id)
+        refuse(con, said.act, said, error)
+        return error
     check_transition(release.state, ReleaseState.WITHDRAWN)
     con.execute(
         "UPDATE release SET state = ? WHERE release_id = ?",
         [ReleaseState.WITHDRAWN.value, release.release_id],
     )
-    payload = {"release": release.release_id, "release_state": ReleaseState.WITHDRAWN.value}
-    audit.append(con, by, "release.withdrawn", release.release_id, reason, payload)
+    payload = {
+        "release": release.release_id,
+        "release_state": ReleaseState.WITHDRAWN.value,
+        "at": said.at,
+        "bound": dict(said.bound),
+        "proof": proof.document(),
+    }
+    audit.append(con, said.by, "release.withdrawn", release.release_id, said.reason, payload)
+    return None
+
+
+def _not_now(release: Release, said: Statement) -> ReleaseGateError | None:
+    """Return why a release cannot be withdrawn on this word as it stands, or None."""
+    if not may(Act.WITHDRAW, release.state):
+        return UsageError(f"is {release.state} already", where=release.release_id)
+    if dict(said.bound) != bound_of(release):
+        return Blocked(
+            "what was signed is about the release in another state, or about other files",
+            where=release.release_id,
+            mend="Look at the release again, and sign what stands there now.",
+        )
+    try:
+        check_moment(said, utc_now(), release.published_at)
+    except UsageError as error:
+        return error
+    return None
 
 
 def unsettled_withdrawals(store: ReleaseStore, series: str) -> list[Release]:

@@ -18,6 +18,7 @@ PAGE = docs_pages.ROOT / "docs" / "policy.md"
 SECTIONS: dict[str, type[Section]] = {
     "The policy": model.ReleasePolicy,
     "source": model.Source,
+    "wait": model.Wait,
     "roles": model.Roles,
     "numeric quasi-identifier": model.NumericQuasiIdentifier,
     "categorical quasi-identifier": model.CategoricalQuasiIdentifier,

@@ -26,7 +26,6 @@ from typing import Any
 
 import duckdb
 
-from flows.decide import decide
 from policy.errors import VerificationFailed
 from release_store import keys, queries
 from release_store.audit import GENESIS, event_hash
@@ -39,6 +38,7 @@ from release_store.store import ReleaseStore
 from release_store.tombstones import superseded_tombstones, tombstone
 from release_store.verification import verify
 from release_store.withdrawal import withdraw, withdrawal_event
+from tests.at_work import decide, write_people
 from tests.faults.small_work import assessed, people_in, published
 
 # The tables and columns that `docs/store.md` says verify covers, by the columns that it leaves out.
@@ -90,6 +90,7 @@ class NotPossible(Exception):
 def make(folder: Path) -> Kept:
     """Make in `folder` a store of candidates in many states, last a publication, and what is kept of it."""
     store = ReleaseStore.create(folder / "store")
+    write_people(store.root)
     first = people_in("ann", "bea", "cyd")
     published(store, assessed(store, "clinic", "2024", people=first).candidate_id)
     assessed(store, "clinic", "2025", passes=False, people=people_in("ann"))

@@ -28,7 +28,6 @@ from pathlib import Path
 
 import duckdb
 
-from flows.decide import decide
 from policy.errors import ReleaseGateError
 from release_store import keys
 from release_store.audit import check_chain
@@ -39,7 +38,7 @@ from release_store.publication import recover
 from release_store.records import CandidateState, Release, ReleaseState
 from release_store.store import ReleaseStore
 from release_store.verification import verify
-from release_store.withdrawal import withdraw
+from tests.at_work import decide, withdraw, write_people
 from tests.faults.small_work import assessed, published
 
 APPROVED, WAITING, PUBLISHED = "clinic-2025-c1", "ward-2025-c1", "clinic-2024-r1"
@@ -73,6 +72,7 @@ def make(folder: Path) -> None:
     """
     os.environ[keys.KEY_VARIABLE] = str(folder / "signing.key")
     store = ReleaseStore.create(folder / "store")
+    write_people(store.root)
     published(store, assessed(store, "clinic", "2024").candidate_id)
     assert assessed(store, "clinic", "2025").candidate_id == APPROVED
     assert assessed(store, "ward", "2025", approvers=1).candidate_id == WAITING

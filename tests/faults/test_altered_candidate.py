@@ -13,6 +13,8 @@ from release_store.public_files import candidate_folder
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
 from release_store.verification import verify
+from tests.at_work import write_people
+from tests.at_work import key_file, write_people
 from tests.faults.small_work import MAKER, assessed
 
 Capture = pytest.CaptureFixture[str]
@@ -23,11 +25,14 @@ FILES = ("data.csv", "data.parquet", "datapackage.json")
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ReleaseStore:
     monkeypatch.setenv(keys.KEY_VARIABLE, str(tmp_path / "signing.key"))
-    return ReleaseStore.create(tmp_path / "store")
+    made = ReleaseStore.create(tmp_path / "store")
+    write_people(made.root)
+    return made
 
 
 def say(store: ReleaseStore, word: str, by: str) -> int:
-    return main(["--store", str(store.root), word, NAME, "--by", by, "--reason", "seen"])
+    key = str(key_file(store.root.parent, by))
+    return main(["--store", str(store.root), word, NAME, "--by", by, "--reason", "seen", "--key", key])
 
 
 def state(store: ReleaseStore) -> CandidateState:

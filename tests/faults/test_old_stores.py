@@ -10,12 +10,12 @@ import duckdb
 import pytest
 
 from flows.__main__ import main
-from flows.decide import decide
 from release_store import keys
 from release_store.connection import DATABASE, migrations
 from release_store.records import CandidateState, ReleaseState
 from release_store.store import ReleaseStore
 from release_store.verification import verify
+from tests.at_work import decide
 from tests.faults.small_work import assessed, people_in, published
 from tests.fixtures.make_store import BLOCKED, HERE, TEST_KEY, WAITING, make, pack, unpack
 

@@ -11,6 +11,7 @@ from front_desk import Desk
 
 from flows import settings
 from release_store.store import ReleaseStore
+from tests.at_work import write_people
 
 
 @pytest.fixture(scope="session")
@@ -35,6 +36,7 @@ def fresh_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("RELEASEGATE_SIGNING_KEY", raising=False)
         ReleaseStore.create(folder / "store")
+        write_people(folder / "store")
     return folder
 
 

@@ -21,8 +21,8 @@ from release_store.publication import recover
 from release_store.records import GateResult, ReleaseState
 from release_store.verification import verify
 from release_store.verify_evidence import examine
-from release_store.withdrawal import withdraw
 from tasks.risk.gate import GATES
+from tests.at_work import withdraw
 
 Capture = pytest.CaptureFixture[str]
 LIMITS = {"gates": {"err": {"max": 0.5}, "umr": {"max": 1}, "sadr": {"max": 1}}}

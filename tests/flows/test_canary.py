@@ -85,6 +85,7 @@ def control():
 
 control(return_state=True)
 """
+KEEPER = "import sys, pathlib; pathlib.Path(sys.argv[1]).open('a').write(sys.stdin.read())"
 STAGES = (
     "tasks.intake.task.read_table",
     "tasks.validation.task.last_release",
@@ -183,7 +184,11 @@ def aftermath(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "people.key").chmod(0o600)
     for name in ("home", "tmp", "prefect"):
         (folder / name).mkdir()
+    (folder / "keep.py").write_text(KEEPER)
     environment = {
+        "RELEASEGATE_LOG": "log.jsonl",
+        "RELEASEGATE_OPENLINEAGE": "lineage.jsonl",
+        "RELEASEGATE_NOTICE_COMMAND": f"{sys.executable} keep.py told.jsonl",
         "PATH": os.environ["PATH"],
         "PYTHONPATH": str(ROOT),
         "HOME": str(folder / "home"),
@@ -265,6 +270,18 @@ def test_the_search_finds_what_an_unshielded_flow_leaves_behind(aftermath: Path)
     assert "err.txt" in found["logged"]
     assert any(place.startswith("prefect/prefect.db: ") for place in found["logged"])
     assert {"err.txt", "prefect/prefect.db: flow_run_state"} <= found["raised"]
+
+
+@pytest.mark.prefect
+def test_logs_lineage_and_notices_were_among_what_was_searched(aftermath: Path) -> None:
+    log, lineage, told = (
+        [json.loads(line) for line in (aftermath / name).read_text().splitlines()]
+        for name in ("log.jsonl", "lineage.jsonl", "told.jsonl")
+    )
+    assert {line["event"] for line in log} >= {"run.ended", "run.failed", "stage.ended", "stage.failed"}
+    assert {event["eventType"] for event in lineage} == {"START", "COMPLETE", "FAIL"}
+    kinds = {notice["notice"].rpartition(".")[2] for notice in told}
+    assert kinds >= {"published", "blocked", "awaiting", "input-refused", "failed"}
 
 
 @pytest.mark.prefect

@@ -120,7 +120,8 @@ def test_a_release_in_between_makes_the_candidate_stale(waiting: Desk, capsys: C
     assert state(waiting) is CandidateState.STALE
     assert decide(waiting, "approve", "bob") == 4
     assert capsys.readouterr().err.splitlines() == [
-        f"releasegate: {CANDIDATE}: stale: the series has another release since the gates judged it",
+        f"releasegate: {CANDIDATE}: stale: the series has another release, or the period another "
+        "candidate, since the gates judged it",
         f"  `releasegate rejudge {CANDIDATE}` judges it again; decide on that candidate.",
     ]
     assert state(waiting) is CandidateState.STALE

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flows.layout import escaped, shown
-from release_store.withdrawal import withdraw
+from tests.at_work import withdraw
 
 Capture = pytest.CaptureFixture[str]
 EVIL = "eve\nFORGED line\r\x1b[31m\u202egnp\u2028\u2069\x85\udc9b [bold]x[/]"

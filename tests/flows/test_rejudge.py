@@ -12,7 +12,7 @@ from front_desk import Desk, people
 
 from release_store import decisions
 from release_store.records import CandidateState
-from release_store.withdrawal import withdraw
+from tests.at_work import withdraw
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
 Capture = pytest.CaptureFixture[str]

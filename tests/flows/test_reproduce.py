@@ -13,7 +13,7 @@ import pytest
 from front_desk import Desk
 
 import flows.reproduce
-from release_store.withdrawal import withdraw
+from tests.at_work import withdraw
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
 Capture = pytest.CaptureFixture[str]

@@ -10,7 +10,7 @@ from front_desk import Desk
 from flows.revision import asked_of
 from policy.errors import UsageError
 from release_store.records import ReleaseState
-from release_store.withdrawal import withdraw
+from tests.at_work import withdraw
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
 Capture = pytest.CaptureFixture[str]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.period import period_at, periods_apart
+from policy.errors import UsageError
+from policy.period import day_at, period_at, periods_apart, read_period, spellings
 
 DAYS = st.dates(min_value=date(1990, 1, 1), max_value=date(2100, 12, 31))
 
@@ -112,3 +113,69 @@ def test_distances_add_up(days: list[date], day: date, kind: str) -> None:
     assert all(there + back == from_first[-1] for there, back in zip(from_first, to_now, strict=False))
     for one, count in zip(days, to_now, strict=True):
         assert count >= 0 if one <= day else count <= 0
+
+
+@pytest.mark.parametrize(
+    ("zone", "moment", "kind", "period"),
+    [
+        ("Asia/Tokyo", "2025-12-31T15:30:00+00:00", "quarterly", "2025Q4"),  # 00:30 on 1 January there
+        ("UTC", "2025-12-31T15:30:00+00:00", "quarterly", "2025Q3"),
+        ("America/New_York", "2026-01-01T04:30:00+00:00", "monthly", "2025-11"),  # still December there
+        ("America/New_York", "2026-01-01T05:00:00+00:00", "monthly", "2025-12"),
+        ("Pacific/Kiritimati", "2026-04-04T10:00:00+00:00", "weekly", "2026W13"),  # a Sunday there
+        ("Pacific/Kiritimati", "2026-04-05T10:00:00+00:00", "weekly", "2026W14"),  # a Monday there
+        ("Europe/Berlin", "2026-03-29T22:00:00+00:00", "daily", "2026-03-29"),  # the clock went on that night
+    ],
+)
+def test_the_day_is_counted_in_the_policys_time_zone(zone: str, moment: str, kind: str, period: str) -> None:
+    assert period_at(kind, day_at(datetime.fromisoformat(moment), zone)) == period
+
+
+@given(st.integers(0, 4 * 10**9), st.integers(-14, 14))
+def test_one_moment_is_one_day_in_a_zone_however_it_is_written(seconds: int, hours: int) -> None:
+    moment = datetime.fromtimestamp(seconds, UTC)
+    there = moment.astimezone(timezone(timedelta(hours=hours)))
+    assert day_at(there, "Asia/Tokyo") == day_at(moment, "Asia/Tokyo")
+
+
+@pytest.mark.parametrize(
+    ("written", "kind", "period"),
+    [
+        ("2026-Q1", "quarterly", "2026Q1"),
+        ("2026q1", "given", "2026Q1"),
+        ("2026-w07", "weekly", "2026W07"),
+        ("2026-03", "monthly", "2026-03"),
+        ("2026-03-31", "daily", "2026-03-31"),
+        ("spring-Q1", "given", "spring-Q1"),
+        ("2026-Q1b", "given", "2026-Q1b"),
+        ("2026Q9", "given", "2026Q9"),
+    ],
+)
+def test_a_period_has_one_spelling(written: str, kind: str, period: str) -> None:
+    assert read_period(written, kind) == period
+    assert read_period(period, kind) == period
+    assert {written, period} <= set(spellings(written))
+    assert written in spellings(period)
+
+
+@pytest.mark.parametrize(
+    ("written", "kind", "finding"),
+    [
+        ("2026-3", "monthly", "the period '2026-3' is no month"),
+        ("2026Q9", "quarterly", "the period '2026Q9' is no quarter"),
+        ("2026-03", "quarterly", "is no quarter"),
+        ("2026W54", "weekly", "is no week"),
+        ("2026-02-30", "daily", "is no day"),
+        ("", "quarterly", "is no quarter"),
+    ],
+)
+def test_a_series_of_the_calendar_takes_no_other_period(written: str, kind: str, finding: str) -> None:
+    with pytest.raises(UsageError, match=finding):
+        read_period(written, kind)
+
+
+@given(DAYS, st.sampled_from(["daily", "weekly", "monthly", "quarterly"]))
+def test_what_a_schedule_yields_is_spelt_as_it_is_read(day: date, kind: str) -> None:
+    period = period_at(kind, day)
+    assert read_period(period, kind) == period
+    assert all(read_period(one, kind) == period for one in spellings(period))

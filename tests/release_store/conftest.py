@@ -7,6 +7,7 @@ import pytest
 
 from release_store import keys
 from release_store.store import ReleaseStore
+from tests.at_work import write_people
 
 
 @pytest.fixture(scope="session")
@@ -15,6 +16,7 @@ def fresh_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv(keys.KEY_VARIABLE, raising=False)
         ReleaseStore.create(folder / "store")
+        write_people(folder / "store")
     return folder
 
 

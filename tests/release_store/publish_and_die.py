@@ -23,7 +23,7 @@ from release_store import audit
 from release_store.publication import recover
 from release_store.store import ReleaseStore
 from release_store.verification import verify
-from release_store.withdrawal import withdraw
+from tests.at_work import withdraw
 
 STEPS = (
     (os, "fsync"),
@@ -74,7 +74,7 @@ def attempt(template: Path, folder: Path, step: int, withdrawing: bool) -> bool:
     """Publish or withdraw in a copy of the store, dying at `step`; return whether it died."""
     folder.mkdir()
     shutil.copytree(template / "store", folder / "store", symlinks=True)
-    for path in template.glob("store.key*"):
+    for path in (*template.glob("store.key*"), template / "people.yaml"):
         shutil.copy2(path, folder)
     note = folder / "died_at"
 

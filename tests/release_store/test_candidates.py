@@ -11,6 +11,7 @@ from policy.errors import Blocked, StoreError, UsageError
 from release_store.canonical import digest_of
 from release_store.records import CandidateState, GateResult, Verdict
 from release_store.store import ReleaseStore
+from tests.at_work import agreed
 
 
 def actions(store: ReleaseStore) -> list[str]:
@@ -174,23 +175,23 @@ def test_a_move_ends_a_candidate_and_never_lets_it_on(store: ReleaseStore) -> No
 
 def test_enough_different_people_approve_a_candidate(store: ReleaseStore) -> None:
     record = awaiting(store, approvers=2)
-    assert store.decide(word(record, "bob"), approvers_needed=2) is CandidateState.AWAITING_APPROVAL
-    assert store.decide(word(record, "cid"), approvers_needed=2) is CandidateState.APPROVED
+    assert agreed(store, word(record, "bob"), 2) is CandidateState.AWAITING_APPROVAL
+    assert agreed(store, word(record, "cid"), 2) is CandidateState.APPROVED
     assert [one.by for one in store.decisions(record.candidate_id)] == ["bob", "cid"]
     assert actions(store)[-3:] == ["decision.approve", "decision.approve", "candidate.approved"]
 
 
 def test_the_caller_cannot_ask_for_fewer_people_than_the_policy(store: ReleaseStore) -> None:
     record = awaiting(store, approvers=2)
-    assert store.decide(word(record, "bob"), approvers_needed=1) is CandidateState.AWAITING_APPROVAL
+    assert agreed(store, word(record, "bob"), 1) is CandidateState.AWAITING_APPROVAL
 
 
 def test_one_rejection_ends_a_candidate(store: ReleaseStore) -> None:
     record = awaiting(store, approvers=2)
-    store.decide(word(record, "bob"), approvers_needed=2)
-    assert store.decide(word(record, "cid", "reject"), approvers_needed=2) is CandidateState.REJECTED
+    agreed(store, word(record, "bob"), 2)
+    assert agreed(store, word(record, "cid", "reject"), 2) is CandidateState.REJECTED
     with pytest.raises(UsageError, match="is rejected"):
-        store.decide(word(record, "dan"), approvers_needed=2)
+        agreed(store, word(record, "dan"), 2)
 
 
 @pytest.mark.parametrize(
@@ -203,7 +204,7 @@ def test_one_rejection_ends_a_candidate(store: ReleaseStore) -> None:
         ("BOB", {}, UsageError, "decided on it before"),
         ("", {}, UsageError, "has a name"),
         ("cid", {"reason": " \n"}, UsageError, "has a reason"),
-        ("cid", {"decision": "maybe"}, UsageError, "approve or reject"),
+        ("cid", {"decision": "maybe"}, UsageError, "approve, reject or override"),
         ("cid", {"candidate_digest": "0" * 64}, Blocked, "other files"),
         ("cid", {"policy_digest": "0" * 64}, Blocked, "another policy"),
         ("cid", {"history_head": "0" * 64}, Blocked, "another history"),
@@ -213,9 +214,9 @@ def test_a_decision_that_may_not_be_is_refused_and_logged(
     store: ReleaseStore, by: str, changed: dict, error: type[Exception], said: str
 ) -> None:
     record = awaiting(store, approvers=2)
-    store.decide(word(record, "bob"), approvers_needed=2)
+    agreed(store, word(record, "bob"), 2)
     with pytest.raises(error, match=said):
-        store.decide(word(record, by, **changed), approvers_needed=2)
+        agreed(store, word(record, by, **changed), 2)
     assert store.candidate(record.candidate_id).state is CandidateState.AWAITING_APPROVAL
     assert len(store.decisions(record.candidate_id)) == 1
     refused = store.events()[-1]
@@ -226,11 +227,11 @@ def test_a_decision_that_may_not_be_is_refused_and_logged(
 def test_a_candidate_expires(store: ReleaseStore) -> None:
     record = awaiting(store, expires_at=datetime.now(UTC) - timedelta(seconds=1))
     with pytest.raises(Blocked, match="expired"):
-        store.decide(word(record), approvers_needed=1)
+        agreed(store, word(record), 1)
     assert store.candidate(record.candidate_id).state is CandidateState.EXPIRED
     assert actions(store)[-2:] == ["candidate.expired", "decision.refused"]
     later = awaiting(store, expires_at=datetime.now(UTC) + timedelta(hours=1))
-    assert store.decide(word(later), approvers_needed=1) is CandidateState.APPROVED
+    assert agreed(store, word(later), 1) is CandidateState.APPROVED
 
 
 def test_a_candidate_is_stale_once_another_release_landed(store: ReleaseStore) -> None:
@@ -244,10 +245,10 @@ def test_a_candidate_is_stale_once_another_release_landed(store: ReleaseStore) -
             f"{release.release_id} was published since the gates judged it"
         )
     with pytest.raises(Blocked, match="stale"):
-        store.decide(word(waiting), approvers_needed=1)
+        agreed(store, word(waiting), 1)
     with pytest.raises(Blocked, match="stale"):
         publish_one(store, also)
-    assert store.decide(word(elsewhere), approvers_needed=1) is CandidateState.APPROVED
+    assert agreed(store, word(elsewhere), 1) is CandidateState.APPROVED
 
 
 def test_the_history_head_is_the_digest_of_releases_and_their_files(store: ReleaseStore) -> None:
@@ -266,7 +267,7 @@ def test_a_failing_gate_blocks(store: ReleaseStore) -> None:
     record = stage(store)
     store.record_gates(record.candidate_id, [K_FAILS], to=CandidateState.BLOCKED, actor="ann")
     with pytest.raises(UsageError, match="is blocked"):
-        store.decide(word(record), approvers_needed=1)
+        agreed(store, word(record), 1)
 
 
 @pytest.mark.parametrize("read", ["candidate", "release", "policy"])

@@ -30,6 +30,7 @@ from release_store.public_files import checkpoint_file
 from release_store.store import ReleaseStore
 from release_store.verification import verify
 from release_store.verify_evidence import Report, canonical, examine, main, read_json
+from tests.at_work import agreed, write_people
 
 NAME = "clinic-2025-r1"
 Edit = Callable[[Told], object]
@@ -42,10 +43,11 @@ def three_releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv(keys.KEY_VARIABLE, raising=False)
         store = ReleaseStore.create(folder / "store")
+        write_people(store.root)
         publish_one(store, approved(store, period="2024"))
         record = awaiting(store, period="2025", approvers=2)
-        store.decide(word(record), approvers_needed=2)
-        store.decide(word(record, by="cleo"), approvers_needed=2)
+        agreed(store, word(record), 2)
+        agreed(store, word(record, by="cleo"), 2)
         publish_one(store, record.candidate_id)
         publish_one(store, approved(store, period="2025", content="age_min,age_max\n30,39\n"))
         write_evidence(store, NAME, folder / "bundle.zip")
@@ -108,7 +110,7 @@ def test_a_stranger_verifies_a_bundle_with_the_script_inside(
             "note: what was left out of it cannot be seen here: "
             "the publisher's catalog says how the release stands now"
         ),
-        f"{NAME}: 3 files, 10 events of a log of 20: nothing in it has been touched",
+        f"{NAME}: 3 files, 11 events of a log of 21: nothing in it has been touched",
     ]
 
 
@@ -170,6 +172,7 @@ def test_a_bundle_holds_these_members_and_no_others(members: Members, bundle: Pa
         "candidate.staged",
         "candidate.assessed",
         "candidate.awaiting_approval",
+        "people.changed",
         "decision.approve",
         "decision.approve",
         "candidate.approved",
@@ -196,12 +199,12 @@ def test_evidence_of_files_that_were_judged_again_has_what_came_before(
     store: ReleaseStore, tmp_path: Path
 ) -> None:
     first = awaiting(store, approvers=2)
-    store.decide(word(first, "bob"), approvers_needed=2)
+    agreed(store, word(first, "bob"), 2)
     publish_one(store, approved(store, period="2023"))  # and the first is stale
     summary = {**first.summary, "judged_again": {"of": first.candidate_id, "by": "eve"}}
     again = awaiting(store, approvers=2, summary=summary)
     for name in ("bob", "cyd"):
-        store.decide(word(again, name), approvers_needed=2)
+        agreed(store, word(again, name), 2)
     release = publish_one(store, again.candidate_id)
     out = write_evidence(store, release.release_id, tmp_path / "b.zip")
     assert examine(out, keys.read_public_hex(store.root)).findings == []
@@ -291,7 +294,7 @@ def test_a_signed_root_that_is_not_the_log_s_is_found_in_the_store(history: Rele
 
 @pytest.mark.parametrize(
     ("number", "said"),
-    [(3, "does not go on from the newest"), (19, "the log has 19 events, and the last is number 20")],
+    [(3, "does not go on from the newest"), (20, "the log has 20 events, and the last is number 21")],
 )
 def test_a_log_with_a_gap_is_not_signed(history: ReleaseStore, number: int, said: str) -> None:
     """Before or after the newest checkpoint that is left; nothing is kept beside the key."""
@@ -694,7 +697,7 @@ def test_a_kept_checkpoint_must_be_ours_and_no_newer(
     facts = {name: signed[name] for name in ("store_id", "size", "head", "at", "root")}
     kept = tmp_path / "kept.json"
     for changed, found in (
-        ({"size": 21}, "is newer than the bundle"),
+        ({"size": 22}, "is newer than the bundle"),
         ({"store_id": "x"}, "is of another store"),
         ({"root": "00" * 32}, "is not of the log"),
     ):

@@ -28,6 +28,7 @@ from release_store.person_key import (
 from release_store.records import CandidateState, PersonHashes
 from release_store.store import ReleaseStore
 from release_store.verification import verify
+from tests.at_work import agreed
 
 KEY, OTHER_KEY = b"k" * 32, b"o" * 32
 
@@ -145,7 +146,7 @@ def test_a_key_that_protects_nobody_is_refused(
 def test_they_are_kept_from_staging_to_publication_and_every_event_says_so(store: ReleaseStore) -> None:
     record = awaiting(store, people=people("ann", "bob"))
     assert kept(store) == {record.candidate_id: 2}
-    store.decide(word(record), approvers_needed=1)
+    agreed(store, word(record), 1)
     publish_one(store, record.candidate_id)
     assert kept(store) == {record.candidate_id: 2}
     with connect(store.root) as con:
@@ -189,7 +190,7 @@ def test_they_are_deleted_when_a_candidate_ends_without_being_published(
         case "rejected":
             record = awaiting(store, people=own)
             name = record.candidate_id
-            store.decide(word(record, decision="reject"), approvers_needed=1)
+            agreed(store, word(record, decision="reject"), 1)
         case _:
             name = stage(store, people=own).candidate_id
             store.move(name, CandidateState.FAILED, actor="ann", reason="the run broke off")
@@ -207,7 +208,7 @@ def test_they_stay_with_a_candidate_that_can_be_judged_again(store: ReleaseStore
         record = awaiting(store, people=own, expires_at=datetime.now(UTC) - timedelta(seconds=1))
         name = record.candidate_id
         with pytest.raises(Blocked):
-            store.decide(word(record), approvers_needed=1)
+            agreed(store, word(record), 1)
     else:
         name = approved(store, people=own)
         publish_one(store, approved(store, period="2025"))

@@ -19,7 +19,7 @@ from release_store.records import CandidateState, ReleaseState
 from release_store.release_changes import start_publication
 from release_store.states import CANDIDATE_TRANSITIONS, WHEN, may
 from release_store.store import ReleaseStore
-from release_store.withdrawal import withdraw
+from tests.at_work import agreed, withdraw
 
 GOOD = Person("bob", "looked at it", made_by="ann", decided=("cid",))
 BREAKS = {
@@ -104,7 +104,7 @@ def candidate_in(store: ReleaseStore, state: CandidateState) -> str:
 
 
 def decided(store: ReleaseStore, candidate_id: str, decision: str) -> None:
-    store.decide(word(store.candidate(candidate_id), "bob", decision), approvers_needed=1)
+    agreed(store, word(store.candidate(candidate_id), "bob", decision), 1)
 
 
 def published(store: ReleaseStore, candidate_id: str) -> None:

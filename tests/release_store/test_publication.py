@@ -16,6 +16,7 @@ from release_store.publication import publish, recover
 from release_store.records import CandidateState, ReleaseState
 from release_store.store import ReleaseStore
 from release_store.verification import verify
+from tests.at_work import agreed
 
 HERE = Path(__file__).parent
 ENVIRONMENT = {
@@ -40,6 +41,7 @@ LOCK_HOLDER = """
 import sys
 from pathlib import Path
 from release_store.store import ReleaseStore
+
 with ReleaseStore.open(Path(sys.argv[1])).series_lock("clinic", 5):
     print("held", flush=True)
     sys.stdin.read()
@@ -48,7 +50,7 @@ with ReleaseStore.open(Path(sys.argv[1])).series_lock("clinic", 5):
 
 def test_a_release_is_its_staged_files_and_a_manifest(store: ReleaseStore) -> None:
     record = awaiting(store, approvers=1)
-    store.decide(word(record), approvers_needed=1)
+    agreed(store, word(record), 1)
     release = publish_one(store, record.candidate_id)
     folder = store.root / "releases" / "clinic" / "clinic-2024-r1"
     assert {entry.name for entry in folder.iterdir()} == {"data.csv", "datapackage.json", "manifest.json"}
@@ -64,7 +66,7 @@ def test_a_release_is_its_staged_files_and_a_manifest(store: ReleaseStore) -> No
 
 def test_the_manifest_says_what_the_release_was_judged_by(store: ReleaseStore) -> None:
     record = awaiting(store, approvers=1)
-    store.decide(word(record), approvers_needed=1)
+    agreed(store, word(record), 1)
     logged = store.events()
     release = publish_one(store, record.candidate_id)
     text = (store.root / "releases/clinic" / release.release_id / "manifest.json").read_text()

@@ -14,7 +14,7 @@ from release_store.publication import recover
 from release_store.records import ReleaseState
 from release_store.store import ReleaseStore
 from release_store.verification import verify
-from release_store.withdrawal import withdraw
+from tests.at_work import agreed, withdraw
 
 TOMBSTONE = "releases/clinic/clinic-2024-r1.superseded.json"
 
@@ -110,7 +110,7 @@ def test_one_that_is_withdrawn_later_keeps_both_tombstones(revised: ReleaseStore
 
 def test_a_revision_can_be_revised(revised: ReleaseStore) -> None:
     waiting = awaiting(revised, content="third\n", made_by="ann")
-    revised.decide(word(waiting), approvers_needed=1)
+    agreed(revised, word(waiting), 1)
     publish_one(revised, waiting.candidate_id)
     told = json.loads((revised.root / "releases/clinic/clinic-2024-r2.superseded.json").read_text())
     assert (told["superseded_by"], told["successor"]) == ("ann", "clinic-2024-r3")

@@ -14,6 +14,7 @@ from release_store.canonical import pretty_json
 from release_store.connection import DATABASE
 from release_store.store import ReleaseStore
 from release_store.verification import verify
+from tests.at_work import agreed, write_people
 
 RELEASE = Path("releases/clinic/clinic-2025-r1")
 CHECKPOINT = Path("releases/clinic/clinic-2025-r1.checkpoint.json")
@@ -26,9 +27,10 @@ def two_releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv(keys.KEY_VARIABLE, raising=False)
         store = ReleaseStore.create(folder / "store")
+        write_people(store.root)
         publish_one(store, approved(store, period="2024"))
         record = awaiting(store, period="2025")
-        store.decide(word(record), approvers_needed=1)
+        agreed(store, word(record), 1)
         publish_one(store, record.candidate_id)
     assert verify(store) == []
     return folder

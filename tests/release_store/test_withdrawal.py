@@ -18,7 +18,7 @@ from release_store.publication import recover
 from release_store.records import Release, ReleaseState
 from release_store.store import ReleaseStore
 from release_store.verification import verify
-from release_store.withdrawal import withdraw
+from tests.at_work import withdraw
 
 
 @pytest.fixture

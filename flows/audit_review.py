@@ -1,0 +1,59 @@
+"""The flow that looks once a week whether all is what it was, and would pass now."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Any
+
+from prefect import flow
+from prefect.artifacts import create_markdown_artifact, create_table_artifact
+from prefect.states import Completed, Failed
+
+from flows.actor import system_user
+from flows.notices import tell_problems, telling, verify_failed
+from flows.store_review import review_markdown, review_rows, review_store, summary_line
+from policy.errors import ReleaseGateError
+from release_store.expiry import end_expired
+from release_store.store import ReleaseStore
+from tasks.shielded import shielded, stage
+
+
+@flow(
+    name="audit-review",
+    description="Verify the store, and ask today's gates of all that was published.",
+    persist_result=False,
+    retries=0,
+)
+def audit_review(store: str = "store", series: str | None = None) -> Any:
+    """Verify the store, and judge each release by the policy that it was made by; a page and a table tell it.
+
+    Args:
+        store: folder of the release store.
+        series: the one series to judge; left out, all that have a release.
+    """
+    return shielded(_audit_review, "the audit review")(store, series)
+
+
+@stage("audit: verify the store, and judge what it has published")
+def reviewing(store_path: Path, series: str | None, by: str) -> tuple[bool, str]:
+    """Review the store, tell it in a page and a table, and return whether all is well, and it in one line."""
+    found = review_store(ReleaseStore.open(store_path), by=by, series=series)
+    if found.findings:
+        tell_problems(verify_failed(ReleaseStore.open(store_path), len(found.findings)))
+    create_markdown_artifact(
+        key="audit-review", markdown=review_markdown(found), description=summary_line(found)
+    )
+    create_table_artifact(
+        key="audit-review-releases", table=review_rows(found), description=summary_line(found)
+    )
+    return found.ok, summary_line(found)
+
+
+def _audit_review(store_path: str, series: str | None) -> Any:
+    root, by = Path(store_path), system_user()
+    with telling(root):
+        with contextlib.suppress(ReleaseGateError):  # a store that is damaged or only read is told below
+            end_expired(ReleaseStore.open(root), actor=by)
+        ok, line = reviewing(root, series, by)
+    return Completed(message=line) if ok else Failed(message=line)

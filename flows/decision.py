@@ -1,0 +1,65 @@
+"""The flow by which a person decides on a candidate from Prefect's form or from a shell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from prefect import flow
+from prefect.states import Completed
+from pydantic import Field
+
+from flows.decide import decide
+from policy.errors import VerificationFailed
+from release_store.credentials import SignedText
+from release_store.store import ReleaseStore
+from tasks.shielded import shielded
+
+Text = Annotated[str, Field(min_length=1)]
+Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+@flow(
+    name="decide-release",
+    description="Approve, reject or override a candidate; the last approval that it needs publishes it.",
+    flow_run_name="{decision}-{candidate}",
+    persist_result=False,
+    retries=0,
+)
+def decide_release(
+    candidate: Text,
+    candidate_digest: Digest,
+    decision: Literal["approve", "reject", "override"],
+    by: Text,
+    reason: Text,
+    signature: Text,
+    store: str = "store",
+) -> Any:
+    """Take one person's signed decision on a candidate, bound to the very files that the person looked at.
+
+    Args:
+        candidate: the candidate, such as clinic-2026Q1-c1.
+        candidate_digest: its digest, as releasegate show tells it; if it is another now, nothing is decided.
+        decision: what is decided. An override needs two admins, and is told for ever.
+        by: who decides, as in people.yaml.
+        reason: why; kept in the audit log.
+        signature: the line that releasegate sign printed. Never a token: what stands here is kept.
+        store: folder of the release store.
+    """
+    return shielded(_decide_release, "the decision")(
+        candidate, candidate_digest, decision, by, reason, signature, store
+    )
+
+
+def _decide_release(
+    candidate: str, digest: str, decision: str, by: str, reason: str, signature: str, store_path: str
+) -> Any:
+    store = ReleaseStore.open(Path(store_path))
+    if store.candidate(candidate).candidate_digest != digest:
+        raise VerificationFailed(
+            "its digest is not the one that was looked at",
+            where=candidate,
+            mend=f"Look at it again: `releasegate show {candidate}`.",
+        )
+    outcome = decide(store, candidate, decision, by=by, reason=reason, credential=SignedText(signature))
+    return Completed(message=outcome.message, data=outcome)

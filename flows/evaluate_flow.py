@@ -1,0 +1,111 @@
+"""The flow that lays methods side by side on one table; nothing is published."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from prefect import flow
+from prefect.artifacts import create_table_artifact
+from prefect.states import Completed
+
+from flows.decision import Text
+from flows.documents import Document
+from flows.evaluate import evaluate, raise_if_none_succeeded
+from flows.evaluate_files import check_folder, document_of, write
+from tasks.shielded import progress, shielded, stage
+
+
+@flow(
+    name="evaluate-methods",
+    description="Lay methods side by side on one table: risk against utility. Nothing is published.",
+    persist_result=False,
+    retries=0,
+)
+def evaluate_methods(
+    policy: Text,
+    methods: Text,
+    out: Text,
+    k: str | None = None,
+    seeds: int = 5,
+    measures: str | None = None,
+    input_path: str | None = None,
+    period: str | None = None,
+    jobs: int | None = None,
+) -> Any:
+    """Run every method at every k and seed, and write the figures to a new folder.
+
+    Args:
+        policy: path of the policy file.
+        methods: the methods by name, with a comma between them, such as mondrian,ae-lrhma.
+        out: the folder that is made for the figures; it must not be there, or be empty.
+        k: the least class sizes, such as 5,8,16; left out, the policy's k.
+        seeds: runs of each, from the policy's seed on.
+        measures: of utility, by name; left out, all that take no seconds.
+        input_path: the table, where it is not the policy's own source.
+        period: the table's period; left out, it follows from the policy and the date.
+        jobs: worker processes; left out, one a core.
+    """
+    return shielded(_evaluate_methods, "the evaluation")(
+        policy, methods, out, k, seeds, measures, input_path, period, jobs
+    )
+
+
+@stage("evaluation: run the methods, and write the figures")
+def evaluating(out: Path, policy_path: Path, asked: dict[str, Any]) -> Document:
+    """Carry out what was asked, write the files to `out`, and return the figures."""
+    check_folder(out)
+    with progress("evaluation") as tell:
+        evaluation = evaluate(policy_path, **asked, tell=tell)
+        write(evaluation, out)
+    document = document_of(evaluation)
+    create_table_artifact(
+        key="evaluation", table=evaluation_rows(document), description="Means over the seeds"
+    )
+    raise_if_none_succeeded(evaluation)
+    return document
+
+
+def evaluation_rows(document: Document) -> list[dict[str, str]]:
+    """Return one row a method and k: means over the seeds, and how many runs failed."""
+    risk = [f"{what}_{max(document['ext_frac']):g}" for what in ("err", "umr")]
+    shown = {"NCP": "ncp", "ERR": risk[0], "UMR": risk[1], "SADR": "sadr", "classes": "classes"}
+    return [
+        {
+            "method": one["method"],
+            "k": str(one["k"]),
+            **{name: _number(one["mean"][figure]) for name, figure in shown.items()},
+            "runs": str(one["runs"]),
+            "failed": str(one["failed"]),
+        }
+        for one in document["summary"]
+    ]
+
+
+def _number(mean: float | None) -> str:
+    return "-" if mean is None else f"{mean:.4g}"
+
+
+def _evaluate_methods(
+    policy_path: str,
+    methods: str,
+    out: str,
+    k: str | None,
+    seeds: int,
+    measures: str | None,
+    input_path: str | None,
+    period: str | None,
+    jobs: int | None,
+) -> Any:
+    asked = {
+        "methods": methods,
+        "ks": k,
+        "seeds": seeds,
+        "measures": measures,
+        "input_path": Path(input_path) if input_path else None,
+        "period": period,
+        "jobs": jobs,
+    }
+    document = evaluating(Path(out), Path(policy_path), asked)
+    n_failed = sum(one["failed"] for one in document["summary"])
+    return Completed(message=f"{len(document['runs'])} runs, {n_failed} of them failed; figures in {out}/")

@@ -1,0 +1,210 @@
+"""Notices: what the audit log says that people want to know, delivered at least once and in order.
+
+The log is the outbox. For each channel `notices.json` in the store keeps the number of the last event that
+was told; whoever runs, decides or calls `releasegate notify` next tells what came after it. What cannot be
+delivered is told in one line and stays due: it never fails a release.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from flows.layout import shown
+from flows.logs import log_event
+from flows.notice import KINDS, PREFIX, Notice, notice_of
+from flows.notice_channels import Channel, channels
+from policy.errors import ReleaseGateError, StoreError
+from release_store.canonical import indented_json, iso, sha256_hex, utc_now
+from release_store.public_files import replace_file
+from release_store.store import ReleaseStore
+
+CURSORS = "notices.json"
+_PATIENCE = 60.0  # seconds that one call may go on telling, so that a run ends
+
+
+@dataclass(frozen=True)
+class RunLink:
+    """A flow run: its id, its page, and the period that it was for, from the event after `since` on."""
+
+    id: str
+    page: str
+    series: str
+    period: str
+    since: int
+
+
+@dataclass(frozen=True)
+class Sent:
+    """How many notices were delivered, by channel, and a line for each channel that did not take one."""
+
+    delivered: dict[str, int]
+    problems: list[str]
+
+
+def send_due(store: ReleaseStore, *, run: RunLink | None = None, patience: float = _PATIENCE) -> Sent:
+    """Deliver what is due on every channel that is set, and return what came of it; never raise for it.
+
+    A channel that was never used begins with what comes after now.
+    """
+    found = channels()
+    if not found:
+        return Sent({}, [])
+    try:
+        return _send(store, found, run, patience)
+    except Exception as error:  # nothing that a notice stumbles over may fail a release
+        told = error.finding if isinstance(error, ReleaseGateError) else type(error).__name__
+        return Sent({}, [f"notices wait: {told}"])
+
+
+def begin(store: ReleaseStore) -> int:
+    """Let channels that were never used begin here, and return the number of the last event."""
+    head = store.n_events()
+    new = channels().keys() - read_cursors(store.root).keys()
+    if new:
+        with store.notices_lock():
+            _keep(store, {**dict.fromkeys(new, head), **read_cursors(store.root)})
+    return head
+
+
+def due(store: ReleaseStore) -> dict[str, int]:
+    """Return how many notices each channel that was ever used has yet to deliver."""
+    cursors = read_cursors(store.root)
+    if not cursors:
+        return {}
+    numbers = [event.number for event in store.events_of(KINDS, min(cursors.values()))]
+    return {name: sum(number > last for number in numbers) for name, last in sorted(cursors.items())}
+
+
+def verify_failed(store: ReleaseStore, n_findings: int) -> Sent:
+    """Tell at once that the store is not what it was; nothing of it is looked up or written for that."""
+    moment = iso(utc_now())
+    notice = Notice(
+        kind=f"{PREFIX}verify-failed",
+        id=sha256_hex(f"{store.store_id} {moment}".encode()),
+        number=0,
+        at=moment,
+        text=f"The store is not what it was: {n_findings} findings. Run `releasegate verify`.",
+        facts={"findings": n_findings},
+        links={"folder": str(store.root.resolve())},
+    )
+    delivered, problems = {}, []
+    for name, deliver in channels().items():
+        problem = _problem(name, deliver, notice)
+        delivered[name] = int(not problem)
+        problems += [problem] if problem else []
+    return Sent(delivered, problems)
+
+
+@contextmanager
+def telling(root: Path) -> Iterator[None]:
+    """Tell what happens in the store in `root` while the block runs, at its end, however it ends.
+
+    What cannot be told is a line on the standard error.
+    """
+    store = None
+    if channels():
+        with suppress(ReleaseGateError, OSError):  # whoever works in it says what is wrong
+            store = ReleaseStore.open(root)
+            _tried.pop(root.resolve(), None)
+            begin(store)
+    try:
+        yield
+    finally:
+        if store is not None and _tried.get(root.resolve(), -1) != _head(store):
+            tell_problems(send_due(store))
+
+
+def tell_problems(sent: Sent) -> None:
+    """Write a line for each channel that did not take its notices."""
+    for line in sent.problems:
+        print(shown(f"releasegate: {line}"), file=sys.stderr, flush=True)
+
+
+def read_cursors(root: Path) -> dict[str, int]:
+    """Return the number of the last event that each channel told. Raises StoreError for a broken file."""
+    path = root / CURSORS
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    try:
+        found = json.loads(text)
+        return {str(name): int(number) for name, number in found.items()}
+    except (ValueError, AttributeError, TypeError):
+        raise StoreError(
+            "cannot be understood",
+            where=str(path),
+            mend="Remove it: notices then begin with what comes next.",
+        ) from None
+
+
+def _keep(store: ReleaseStore, cursors: dict[str, int]) -> None:
+    replace_file(store.root / CURSORS, (indented_json(dict(sorted(cursors.items()))) + "\n").encode())
+
+
+def _send(store: ReleaseStore, found: dict[str, Channel], run: RunLink | None, patience: float) -> Sent:
+    """Deliver in the order of the log, under the lock; a channel that refuses one waits with all after it."""
+    end = time.monotonic() + patience
+    delivered, problems = dict.fromkeys(found, 0), []
+    with store.notices_lock():
+        head = store.n_events()
+        _tried[store.root.resolve()] = head
+        cursors = {**dict.fromkeys(found, head), **read_cursors(store.root)}
+        events = store.events_of(KINDS, min(cursors[name] for name in found))
+        for name, deliver in found.items():
+            for event in [event for event in events if event.number > cursors[name]]:
+                problem = f"notices by {name} wait: there was no more time"
+                if time.monotonic() < end:
+                    problem = _problem(name, deliver, _linked(notice_of(store, event), run))
+                if problem:
+                    problems.append(problem)
+                    break
+                delivered[name] += 1
+                cursors[name] = event.number
+                _keep(store, cursors)  # at once: what was told is not told again
+            else:
+                cursors[name] = max(head, cursors[name])
+        if read_cursors(store.root) != cursors:
+            _keep(store, cursors)
+    return Sent(delivered, problems)
+
+
+_tried: dict[Path, int] = {}
+"""How long the log of a store was when this process last tried to tell what happened."""
+
+
+def _head(store: ReleaseStore) -> int | None:
+    try:
+        return store.n_events()
+    except (ReleaseGateError, OSError):
+        return None  # then it is tried, and said why it cannot be told
+
+
+def _problem(name: str, deliver: Channel, notice: Notice) -> str:
+    """Deliver one notice; return an empty text, or the line that says why it was not taken."""
+    about = {"notice": notice.kind, "channel": name, "candidate": notice.candidate}
+    try:
+        deliver(notice)
+    except Exception as error:  # a channel must never fail a release
+        told = error.finding if isinstance(error, ReleaseGateError) else f"broke ({type(error).__name__})"
+        log_event("notice.failed", level="error", **about)
+        return f"a notice by {name} waits: {told}"
+    log_event("notice.sent", **about)
+    return ""
+
+
+def _linked(notice: Notice, run: RunLink | None) -> Notice:
+    """Add the page of the run that brought an event about; of an older event another run did."""
+    if run is None or notice.number <= run.since:
+        return notice
+    if (notice.series, notice.period) != (run.series, run.period):
+        return notice
+    links: dict[str, Any] = {**notice.links, "run_id": run.id, **({"run": run.page} if run.page else {})}
+    return replace(notice, links=links)

@@ -1,0 +1,141 @@
+"""Whoever watches a run: the log, the stages' table in Prefect, lineage, and notices. None can fail it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from time import perf_counter
+from types import TracebackType
+from typing import Any, Self
+
+from prefect import runtime
+from prefect.artifacts import create_table_artifact
+
+from flows.lineage import Lineage, Parent
+from flows.lineage_datasets import candidate_dataset, release_dataset, source_dataset
+from flows.logs import log_event
+from flows.notice_channels import channels, prefect_api
+from flows.notices import RunLink, begin, send_due, tell_problems
+from flows.outcome import Outcome
+from flows.stages import StageFigures, artifact_row, figures_of
+from policy.errors import ReleaseGateError
+from policy.model import ReleasePolicy
+from release_store.records import Release
+from release_store.store import ReleaseStore
+from tasks.types import Candidate, SourceTable
+
+
+class Observation:
+    """One run of a flow for one period, watched from its beginning to its end, whatever that is."""
+
+    def __init__(self, flow: str, policy: ReleasePolicy, store: ReleaseStore, period: str) -> None:
+        self.flow, self.policy, self.store, self.period = flow, policy, store, period
+        self.stages: list[StageFigures] = []
+        self.outcome: Outcome | None = None
+        self._run_id = str(runtime.flow_run.id or "")
+        name = runtime.deployment.name or runtime.flow_run.flow_name or flow
+        parent = Parent(self._run_id, str(name)) if self._run_id else None
+        self._lineage = Lineage(f"{policy.series}.{flow}", parent)
+        self._begun, self._since = perf_counter(), 0
+
+    def __enter__(self) -> Self:
+        """Begin: what happens in the store from here on is of this run, if it is of its period."""
+        self._since = _begin(self.store)
+        log_event("run.started", **self._names())
+        self._lineage.start()
+        return self
+
+    def stage(self, name: str, work: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Carry out one stage, and keep how long it took and what came of it."""
+        begun = perf_counter()
+        try:
+            result = work(*args, **kwargs)
+        except BaseException as error:
+            seconds = perf_counter() - begun
+            kind = type(error).__name__
+            log_event("stage.failed", level="error", **self._names(), stage=name, seconds=seconds, error=kind)
+            raise
+        figures = figures_of(name, perf_counter() - begun, result)
+        self.stages.append(figures)
+        log_event("stage.ended", **self._names(), **figures.document())
+        if self._lineage.asked:
+            self._trace(result)
+        return result
+
+    def ended(self, state: Any) -> Any:
+        """Keep the outcome of the run, with the figures of its stages, and return Prefect's state."""
+        if isinstance(state.data, Outcome):
+            self.outcome = replace(state.data, stages=tuple(self.stages))
+            state.data = self.outcome
+        return state
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End: write the last lines, and tell whom it concerns."""
+        outcome = self.outcome
+        told: dict[str, Any] = {"seconds": perf_counter() - self._begun}
+        if kind is not None or outcome is None:
+            name = "nothing" if kind is None else kind.__name__
+            log_event("run.failed", level="error", **self._names(), **told, error=name)
+            stopped = kind is not None and not issubclass(kind, Exception)
+            self._lineage.outputs.clear()
+            self._lineage.end("ABORT" if stopped else "FAIL", f"ended by {name}")
+        else:
+            names = {"candidate": outcome.candidate_id, "release": outcome.release_id}
+            log_event("run.ended", **self._names(), **told, **names, state=outcome.state)
+            self._end_lineage(outcome)
+        self._show_stages()
+        page = str(runtime.flow_run.ui_url) if self._run_id and prefect_api() else ""
+        link = RunLink(self._run_id, page, self.policy.series, self.period, self._since)
+        tell_problems(send_due(self.store, run=link if self._run_id else None))
+
+    def _names(self) -> dict[str, str]:
+        return {
+            "run": self._run_id,
+            "flow": self.flow,
+            "series": self.policy.series,
+            "period": self.period,
+        }
+
+    def _trace(self, result: Any) -> None:
+        """Let lineage know of a table that was read, a candidate that was staged, a release that was made."""
+        lineage = self._lineage
+        try:
+            if isinstance(result, SourceTable):
+                lineage.inputs = [source_dataset(result, self.policy)]
+            elif isinstance(result, Candidate):
+                lineage.outputs = [candidate_dataset(self.store, result.candidate_id)]
+            elif isinstance(result, Release):
+                lineage.outputs = [release_dataset(self.store, result.release_id)]
+        except ReleaseGateError as error:
+            log_event("lineage.failed", level="error", **self._names(), error=type(error).__name__)
+
+    def _end_lineage(self, outcome: Outcome) -> None:
+        if outcome.state == "blocked":
+            self._lineage.outputs.clear()
+            failing = ", ".join(result.gate for result in outcome.gates if str(result.verdict) != "pass")
+            self._lineage.end("FAIL", f"blocked by the gates {failing}")
+            return
+        self._lineage.end("COMPLETE")
+
+    def _show_stages(self) -> None:
+        """Show the stages as a table in Prefect; a server that went away shows none."""
+        if not self._run_id or not self.stages:
+            return
+        try:
+            create_table_artifact(
+                key=f"stages-{self.policy.series.lower().replace('_', '-')}",
+                table=[artifact_row(figures) for figures in self.stages],
+                description=f"Stages of {self.policy.series} {self.period}",
+            )
+        except Exception as error:
+            log_event("stages.not_shown", level="error", **self._names(), error=type(error).__name__)
+
+
+def _begin(store: ReleaseStore) -> int:
+    """Return the number of the last event, from which channels that were never used begin."""
+    try:
+        return begin(store) if channels() else 0
+    except (ReleaseGateError, OSError):
+        return 0  # a store that cannot be read says so to whoever works in it

@@ -1,0 +1,115 @@
+"""Is the set-up fit for work? What stands around the store: versions, server, people, settings, notices."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from flows import lineage, logs, settings
+from flows.notice_channels import channels, check_channels
+from flows.notices import due
+from flows.setup_server import server
+from flows.setup_versions import versions
+from policy.errors import ReleaseGateError
+from release_store.changes import approvers_of
+from release_store.checkup import Check, Condition
+from release_store.permission import Act
+from release_store.staff import load_staff, people_path
+from release_store.store import ReleaseStore
+
+
+def set_up(root: Path) -> list[Check]:
+    """Look at what the store in `root` is run with; never raise, and change nothing."""
+    looks: dict[str, Callable[[], Iterable[Check]]] = {
+        "packages": versions,
+        "people": lambda: _people(root),
+        "settings": _settings,
+        "log": lambda: [_file("log", os.environ.get(logs.VARIABLE, ""))],
+        "lineage": _lineage,
+        "notices": lambda: _notices(root),
+        "server": server,
+    }
+    return [check for name, look in looks.items() for check in _guarded(name, look)]
+
+
+def _guarded(name: str, look: Callable[[], Iterable[Check]]) -> list[Check]:
+    """Carry out a check; what it stumbles over is what it finds."""
+    try:
+        return list(look())
+    except ReleaseGateError as error:
+        where = f"{error.where}: " if error.where else ""
+        return [Check(name, Condition.WRONG, f"{where}{error.finding}", error.mend)]
+    except Exception as error:
+        mend = "Look at the setting and the rights of what it names."
+        return [Check(name, Condition.WRONG, f"cannot be looked at ({type(error).__name__})", mend)]
+
+
+def _people(root: Path) -> list[Check]:
+    """Are there people who can decide, as many as the newest policy of some series asks for?"""
+    staff = load_staff(root)
+    asked = _approvals_asked(root)
+    path = people_path(root)
+    add = "`releasegate people add NAME --role approver --make-key FILE` adds one."
+    if staff is None:
+        condition = Condition.WRONG if asked else Condition.FINE
+        found = f"there is no {path.name}, so nobody can decide on a candidate"
+        return [Check("people", condition, found, add if asked else "")]
+    approvers = [one for one in staff.members if one.may(Act.APPROVE)]
+    if len(approvers) < asked:
+        found = f"a policy asks for {asked} approvals, and {path.name} has {len(approvers)} who may approve"
+        return [Check("people", Condition.WRONG, found, add)]
+    found = f"{path.name} has {len(staff.members)}, {len(approvers)} of whom may approve"
+    return [Check("people", Condition.FINE, found)]
+
+
+def _approvals_asked(root: Path) -> int:
+    """Return the most approvals that the newest candidate of some series asks for."""
+    store = ReleaseStore.open(root)
+    newest = {record.series: record.policy_digest for record in store.candidates()}
+    return max((approvers_of(store.policy(digest)) for digest in set(newest.values())), default=0)
+
+
+def _settings() -> list[Check]:
+    """Does the environment say otherwise than what keeps data out of Prefect? Runs set it themselves."""
+    if not settings.contradicted:
+        return [Check("settings", Condition.FINE, "nothing of the data is kept by Prefect")]
+    return [
+        Check(
+            "settings",
+            Condition.WRONG,
+            f"the environment has {name} otherwise; a server or worker of that environment may keep data",
+            f"Set {name}={settings.REQUIRED[name]}.",
+        )
+        for name in settings.contradicted
+    ]
+
+
+def _lineage() -> list[Check]:
+    wanted = os.environ.get(lineage.VARIABLE, "")
+    if not lineage.is_address(wanted):
+        return [_file("lineage", wanted)]
+    lineage.check_target()
+    return [Check("lineage", Condition.FINE, "goes to a server, which is not asked here")]
+
+
+def _file(name: str, wanted: str) -> Check:
+    """Can the file of a setting be written, or made?"""
+    if wanted in ("", "-"):
+        found = "none is asked for" if not wanted else "goes to the standard error"
+        return Check(name, Condition.FINE, found)
+    path = Path(wanted)
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        found = f"{path} cannot be written"
+        return Check(name, Condition.WRONG, found, "Name another file, or mend the rights of its folder.")
+    return Check(name, Condition.FINE, f"{path} can be written")
+
+
+def _notices(root: Path) -> list[Check]:
+    check_channels()
+    left = {name: number for name, number in due(ReleaseStore.open(root)).items() if number}
+    if left:
+        told = ", ".join(f"{number} by {name}" for name, number in left.items())
+        return [Check("notices", Condition.WRONG, f"due: {told}", "`releasegate notify` delivers them.")]
+    found = f"go by {', '.join(channels())}; none is due" if channels() else "no channel is set"
+    return [Check("notices", Condition.FINE, found)]

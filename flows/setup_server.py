@@ -1,0 +1,172 @@
+"""Is Prefect's server fit for releases? Asked over its API, as far as `PREFECT_API_URL` names one."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Iterator, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from flows.settings import REQUIRED
+from flows.web import Answered, is_loopback, talk
+from policy.errors import TransientFailure
+from release_store.checkup import Check, Condition
+
+TAG = "releasegate"
+_TIMEOUT = 2.0
+_LISTEN = "0A"
+_DEPLOY = "Run `prefect --no-prompt deploy --all`."
+_OPEN = "Start it with `--host 127.0.0.1`, and set PREFECT_SERVER_API_AUTH_STRING."
+
+
+def server() -> list[Check]:
+    """Return what is wrong with the server, its pool, workers and deployments, or that nothing is."""
+    url = os.environ.get("PREFECT_API_URL", "").rstrip("/")
+    if not url:
+        found = "none is named in PREFECT_API_URL: each command starts one of its own while it runs"
+        return [Check("server", Condition.FINE, found)]
+    try:
+        version = str(talk(f"{url}/admin/version", headers=_credential(), timeout=_TIMEOUT))
+    except Answered as error:
+        return [_refused(error)]
+    except TransientFailure as error:
+        mend = "Start it, or mend PREFECT_API_URL: docs/operations.md says how."
+        return [Check("server", Condition.WRONG, f"{urlsplit(url).netloc} {error.finding}", mend)]
+    return [_version(version), _access(url), *_work(url)]
+
+
+def _refused(error: Answered) -> Check:
+    if error.status == 401:
+        set_here = "is not the server's" if os.environ.get("PREFECT_API_AUTH_STRING") else "is not set"
+        found = f"it answers 401: PREFECT_API_AUTH_STRING {set_here}"
+        mend = "Set it to what PREFECT_SERVER_API_AUTH_STRING is where the server runs."
+        return Check("server", Condition.WRONG, found, mend)
+    return Check(
+        "server", Condition.WRONG, f"it {error.finding}", "Is PREFECT_API_URL its address, with /api?"
+    )
+
+
+def _version(version: str) -> Check:
+    here = metadata.version("prefect")
+    if version == here:
+        return Check("server", Condition.FINE, f"answers, Prefect {version} as here")
+    found = f"is Prefect {version}, and {here} is installed here"
+    return Check("server", Condition.WRONG, found, "Install requirements.lock in both places.")
+
+
+def _access(url: str) -> Check:
+    """Tell whether somebody without a credential is let in, and from where."""
+    try:
+        talk(f"{url}/admin/version", timeout=_TIMEOUT)
+    except Answered as error:
+        if error.status in (401, 403):
+            return Check("access", Condition.FINE, "nobody is let in without PREFECT_API_AUTH_STRING")
+        raise
+    parts = urlsplit(url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    if is_loopback(parts.hostname) and not listens_openly(port, _sockets()):
+        return Check("access", Condition.FINE, "asks for no credential, and listens on this machine only")
+    found = "lets everybody in who can reach it, without a credential"
+    return Check("access", Condition.WRONG, found, _OPEN)
+
+
+def _sockets() -> list[str]:
+    """Return Linux's lists of TCP sockets; none elsewhere."""
+    names = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+    return [name.read_text(encoding="ascii") for name in names if name.is_file()]
+
+
+def listens_openly(port: int, sockets: Sequence[str]) -> bool:
+    """Tell whether some process here listens on `port` for other machines, by Linux's lists of sockets."""
+    for text in sockets:
+        for line in text.splitlines()[1:]:
+            fields = line.split()
+            address, _, number = fields[1].partition(":")
+            if fields[3] == _LISTEN and int(number, 16) == port and not _own(address):
+                return True
+    return False
+
+
+def _own(address: str) -> bool:
+    """Tell whether an address, in the kernel's hexadecimal, is this machine's own: 127.x or ::1."""
+    four = address[-8:]
+    mapped = len(address) == 8 or address[:24] == "0000000000000000FFFF0000"
+    return four.endswith("7F") if mapped else address == "0" * 24 + "01000000"
+
+
+def _work(url: str) -> Iterator[Check]:
+    """Look at the deployments, and at the pools, workers and runs of those that are there."""
+    ours = {"deployments": {"tags": {"all_": [TAG]}}}
+    deployments = _post(f"{url}/deployments/filter", ours)
+    if not deployments:
+        yield Check("deployments", Condition.WRONG, f"none has the tag '{TAG}'", _DEPLOY)
+        return
+    yield from _deployments(deployments)
+    for name in sorted({str(one["work_pool_name"]) for one in deployments if one["work_pool_name"]}):
+        yield from _pool(url, name)
+    late = _post(f"{url}/flow_runs/count", {**ours, "flow_runs": {"state": {"name": {"any_": ["Late"]}}}})
+    if late:
+        found = f"{late} wait past their time"
+        yield Check("late runs", Condition.WRONG, found, "Start a worker; each period is released once.")
+    else:
+        yield Check("late runs", Condition.FINE, "none")
+
+
+def _deployments(deployments: Sequence[dict[str, Any]]) -> Iterator[Check]:
+    paused = sorted(str(one["name"]) for one in deployments if one.get("paused"))
+    for name in paused:
+        mend = "Resume it on the server's page of deployments."
+        yield Check("deployments", Condition.WRONG, f"{name} is paused", mend)
+    for one in deployments:
+        environment = (one.get("job_variables") or {}).get("env") or {}
+        keeping = [name for name, value in REQUIRED.items() if str(environment.get(name, value)) != value]
+        for name in keeping:
+            found = f"{one['name']} sets {name} otherwise, and Prefect would keep data"
+            yield Check("deployments", Condition.WRONG, found, f"Mend prefect.yaml. {_DEPLOY}")
+    active = [one for one in deployments if any(s.get("active") for s in one.get("schedules") or [])]
+    if not active:
+        yield Check("deployments", Condition.WRONG, "none has an active schedule", _DEPLOY)
+    elif not paused:
+        found = f"{len(deployments)} are there, {len(active)} with an active schedule"
+        yield Check("deployments", Condition.FINE, found)
+
+
+def _pool(url: str, name: str) -> Iterator[Check]:
+    make = f"Run `prefect work-pool create {name} --type process`."
+    try:
+        pool = talk(f"{url}/work_pools/{name}", headers=_credential(), timeout=_TIMEOUT)
+    except Answered as error:
+        yield Check("work pool", Condition.WRONG, f"{name} {error.finding}", make)
+        return
+    if pool["type"] != "process":
+        yield Check("work pool", Condition.WRONG, f"{name} is of type {pool['type']}, not process", make)
+    elif pool.get("is_paused"):
+        mend = f"Run `prefect work-pool resume {name}`."
+        yield Check("work pool", Condition.WRONG, f"{name} is paused", mend)
+    else:
+        yield Check("work pool", Condition.FINE, f"{name} is there, of type process")
+    workers = _post(f"{url}/work_pools/{name}/workers/filter", {})
+    online = [one for one in workers if one["status"] == "ONLINE"]
+    if online:
+        yield Check("workers", Condition.FINE, f"{len(online)} of {name} answer")
+    else:
+        mend = f"Run `prefect worker start --pool {name}`, or its unit of examples/systemd."
+        yield Check("workers", Condition.WRONG, f"none of {name} answers", mend)
+
+
+def _post(url: str, body: dict[str, Any]) -> Any:
+    return talk(url, body, headers=_credential(), timeout=_TIMEOUT)
+
+
+def _credential() -> dict[str, str]:
+    """Return the headers by which Prefect's own client would be let in."""
+    headers = json.loads(os.environ.get("PREFECT_CLIENT_CUSTOM_HEADERS") or "{}")
+    if word := os.environ.get("PREFECT_API_AUTH_STRING"):
+        headers["Authorization"] = f"Basic {base64.b64encode(word.encode()).decode()}"
+    elif key := os.environ.get("PREFECT_API_KEY"):
+        headers["Authorization"] = f"Bearer {key}"
+    return {str(name): str(value) for name, value in headers.items()}

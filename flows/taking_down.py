@@ -1,0 +1,45 @@
+"""The flow by which a person withdraws a release from Prefect's form or from a shell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from prefect import flow
+from prefect.states import Completed
+
+from flows.decision import Text
+from flows.notices import telling
+from release_store.credentials import SignedText
+from release_store.publication import recover
+from release_store.store import ReleaseStore
+from release_store.withdrawal import withdraw
+from tasks.shielded import shielded
+
+
+@flow(
+    name="withdraw-release",
+    description="Take a release out of the public place; a tombstone stays.",
+    flow_run_name="withdraw-{release}",
+    persist_result=False,
+    retries=0,
+)
+def withdraw_release(release: Text, by: Text, reason: Text, signature: Text, store: str = "store") -> Any:
+    """Take a release out of the public place. Whoever copied it has it, so later ones stay compared with it.
+
+    Args:
+        release: the release, such as clinic-2026Q1-r1.
+        by: who withdraws it, as in people.yaml.
+        reason: why; kept in the audit log, and public.
+        signature: the line that releasegate sign withdraw printed. Never a token: what stands here is kept.
+        store: folder of the release store.
+    """
+    return shielded(_withdraw_release, "the withdrawal")(release, by, reason, signature, store)
+
+
+def _withdraw_release(release_id: str, by: str, reason: str, signature: str, store_path: str) -> Any:
+    store = ReleaseStore.open(Path(store_path))
+    recover(store)
+    with telling(store.root):
+        release = withdraw(store, release_id, by=by, reason=reason, credential=SignedText(signature))
+    return Completed(message=f"{release.release_id} is withdrawn; a tombstone stands in its place")

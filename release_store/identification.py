@@ -1,0 +1,112 @@
+"""Who says something: one of the people, with a role for it and a proof; and what the log keeps of that."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import duckdb
+
+from policy.errors import ReleaseGateError, UsageError
+from release_store import audit
+from release_store.credentials import Credential, SignedText, Statement, as_said, prove
+from release_store.permission import ROLES, Act, Person, refusal
+from release_store.records import Decision, Proof
+from release_store.staff import Staff, roster
+
+Connection = duckdb.DuckDBPyConnection
+CHANGED = "people.changed"
+REFUSED = "decision.refused"
+_OBJECT, _ACTOR = "people", "releasegate"
+
+
+def log_people(con: Connection, staff: Staff) -> str:
+    """Keep in the log who is in force, if that changed since it was last logged; return its digest."""
+    now = roster(staff.members)
+    found = con.execute(
+        "SELECT payload FROM event WHERE action = ? ORDER BY number DESC LIMIT 1", [CHANGED]
+    ).fetchone()
+    payload = audit.canonical_payload(found[0]) if found else None
+    if payload is None or payload.get("digest") != now["digest"]:
+        audit.append(con, _ACTOR, CHANGED, _OBJECT, "", now)
+    return str(now["digest"])
+
+
+def identified(
+    con: Connection, staff: Staff, act: Act, said: Statement, credential: Credential | None
+) -> Proof | ReleaseGateError:
+    """Return the proof that a person with a role for `act` said this, or the error that tells why it is none.
+
+    Who is in force is in the log by then. A signed text counts once: a second time it is refused.
+    """
+    people = log_people(con, staff)
+    nameless = refusal(act, Person(said.by, said.reason), said.object)
+    if nameless is not None:
+        return nameless
+    member = staff.member(said.by)
+    if member is None:
+        error = staff.unknown(said.by)
+        return UsageError(error.finding, where=said.object, mend=error.mend)
+    try:
+        proof = prove(member, credential, said, people)
+    except UsageError as error:
+        return UsageError(error.finding, where=said.object, mend=error.mend)
+    if not member.may(act):
+        roles = " or ".join(sorted(ROLES[act]))
+        return UsageError(
+            f"{member.name} has no role for this: it takes {roles}",
+            where=said.object,
+            mend="Ask somebody who has it, or an administrator to give it.",
+        )
+    if isinstance(credential, SignedText) and _used(con, said.object, proof):
+        return UsageError(
+            "this signed text was used before", where=said.object, mend="Sign what stands there now."
+        )
+    return proof
+
+
+def _used(con: Connection, subject: str, proof: Proof) -> bool:
+    events = audit.read_events_about(con, [], [subject], [])
+    return any(
+        isinstance(kept := event.payload.get("proof"), dict)
+        and event.action != REFUSED
+        and kept.get("signature") == proof.signature
+        for event in events
+    )
+
+
+def refuse(con: Connection, act: str, said: Statement, error: ReleaseGateError) -> None:
+    """Keep in the log that somebody's word was refused, and why."""
+    payload = {"decision": act, "by": said.by, "reason": said.reason, "at": said.at, **said.bound}
+    audit.append(con, said.by, REFUSED, said.object, error.finding, payload)
+
+
+def bound_of(decision: Decision) -> dict[str, str]:
+    """Return what a decision on a candidate is bound to."""
+    return {
+        "candidate_digest": decision.candidate_digest,
+        "policy_digest": decision.policy_digest,
+        "history_head": decision.history_head,
+    }
+
+
+def statement_of(decision: Decision, store_id: str) -> Statement:
+    """Return what the person says who takes a decision on a candidate."""
+    return Statement(
+        decision.decision,
+        store_id,
+        decision.candidate_id,
+        bound_of(decision),
+        decision.by,
+        decision.reason,
+        decision.at,
+    )
+
+
+def as_signed(decision: Decision, credential: Credential | None) -> Decision:
+    """Return a decision bound to what its person saw and when, where a signed text says it."""
+    said = as_said(statement_of(decision, ""), credential)
+    bound: dict[str, Any] = dict(said.bound)
+    if bound.keys() != bound_of(decision).keys():
+        return decision
+    return replace(decision, at=said.at, **bound)

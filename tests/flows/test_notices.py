@@ -1,0 +1,442 @@
+"""Notices: each event that matters is told once, in order, to each channel; what is not taken stays due."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from front_desk import Desk
+from listener import listening
+
+from flows.notice import KINDS
+from flows.notice_channels import COMMAND_VARIABLE, SECRET_VARIABLE, URL_VARIABLE, prefect_event
+from flows.notices import CURSORS, RunLink, begin, due, read_cursors, send_due, telling, verify_failed
+from policy.errors import StoreError
+from release_store.connection import transaction
+from release_store.expiry import end_expired
+from release_store.records import CandidateState
+from release_store.store import ReleaseStore
+from release_store.verification import verify
+from tests.at_work import withdraw
+from tests.release_store.hand_made import K_FAILS, K_PASSES, approved, publish_one, stage
+
+Capture = pytest.CaptureFixture[str]
+KEEPER = "import sys, pathlib; p = pathlib.Path(sys.argv[1]); p.open('a').write(sys.stdin.read())"
+
+
+@pytest.fixture(autouse=True)
+def _no_channel(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (COMMAND_VARIABLE, URL_VARIABLE, SECRET_VARIABLE, "PREFECT_API_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("flows.notice_channels.prefect_api", lambda: None)
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file to which the command channel adds each notice."""
+    file = tmp_path / "told.jsonl"
+    script = tmp_path / "keep.py"
+    script.write_text(KEEPER)
+    monkeypatch.setenv(COMMAND_VARIABLE, f"{sys.executable} '{script}' '{file}'")
+    return file
+
+
+def told(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def blocked(store: ReleaseStore, **fields: Any) -> str:
+    record = stage(store, **fields)
+    store.record_gates(record.candidate_id, [K_FAILS], to=CandidateState.BLOCKED, actor="ann")
+    return record.candidate_id
+
+
+def awaiting(store: ReleaseStore, **fields: Any) -> str:
+    record = stage(store, approvers=2, **fields)
+    to = CandidateState.AWAITING_APPROVAL
+    store.record_gates(record.candidate_id, [K_PASSES], to=to, actor="ann")
+    return record.candidate_id
+
+
+def test_what_happens_is_told_in_order_with_names_counts_and_links(desk: Desk, kept: Path) -> None:
+    store = desk.store
+    begin(store)
+    held = blocked(store)
+    waits = awaiting(store, period="2025", expires_at=datetime(2099, 5, 1, 12, 30, tzinfo=UTC))
+    assert send_due(store).delivered == {"command": 2}
+    first, second = told(kept)
+    assert first["notice"] == "releasegate.candidate.blocked"
+    assert first["text"] == f"{held} is blocked by the gates k: nothing was published."
+    assert (first["failing"], first["gates"], first["published_rows"]) == (["k"], 1, 7)
+    assert first["links"] == {"folder": str(desk.root.resolve() / "candidates" / held)}
+    assert second["notice"] == "releasegate.candidate.awaiting"
+    assert second["text"].startswith(f"{waits} waits for 2 approvals until 2099-05-01 12:30 UTC: every gate ")
+    assert (second["series"], second["period"], second["candidate"]) == ("clinic", "2025", waits)
+    assert first["number"] < second["number"]
+    assert len({first["id"], second["id"]} & {event.hash for event in store.events()}) == 2
+
+
+def test_nothing_is_told_twice(desk: Desk, kept: Path) -> None:
+    begin(desk.store)
+    blocked(desk.store)
+    send_due(desk.store)
+    assert send_due(desk.store).delivered == {"command": 0}
+    assert len(told(kept)) == 1
+
+
+def test_a_channel_that_was_never_used_begins_with_what_comes_next(desk: Desk, kept: Path) -> None:
+    blocked(desk.store)
+    assert send_due(desk.store).delivered == {"command": 0}
+    blocked(desk.store, period="2025")
+    assert send_due(desk.store).delivered == {"command": 1}
+
+
+def test_each_channel_has_its_own_place(desk: Desk, kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin(desk.store)
+    blocked(desk.store)
+    send_due(desk.store)
+    with listening() as listener:
+        monkeypatch.setenv(URL_VARIABLE, f"{listener.url}/hook")
+        begin(desk.store)
+        blocked(desk.store, period="2025")
+        assert send_due(desk.store).delivered == {"command": 1, "url": 1}
+    assert [body["period"] for body in listener.bodies] == ["2025"]
+    assert [one["period"] for one in told(kept)] == ["2024", "2025"]
+
+
+def test_a_delivery_that_fails_waits_with_all_after_it_and_keeps_their_order(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with listening() as listener:
+        monkeypatch.setenv(URL_VARIABLE, f"{listener.url}/hook")
+        begin(desk.store)
+        for period in ("2021", "2022", "2023"):
+            blocked(desk.store, period=period)
+        refused: list[str] = []
+
+        def once(request: Any) -> tuple[int, Any]:
+            if request.body["period"] == "2022" and not refused:
+                refused.append("2022")
+                return 503, {"secret": "nothing of this is told"}
+            return 200, None
+
+        listener.answer = once
+        sent = send_due(desk.store)
+        assert (sent.delivered, sent.problems) == (
+            {"url": 1},
+            ["a notice by url waits: the address answers 503"],
+        )
+        assert due(desk.store) == {"url": 2}
+        assert send_due(desk.store).delivered == {"url": 2}
+        assert due(desk.store) == {"url": 0}
+        assert [body["period"] for body in listener.bodies] == ["2021", "2022", "2022", "2023"]
+        ids = [body["id"] for body in listener.bodies]
+        assert ids[1] == ids[2]
+
+
+@pytest.mark.parametrize(
+    ("command", "finding"),
+    [
+        ("/nowhere/at/all", "the command cannot be run (FileNotFoundError)"),
+        (f"{sys.executable} -c 'raise SystemExit(3)'", "the command ended with exit code 3"),
+        (f"{sys.executable} -c 'import time; time.sleep(60)'", "the command took more than 0.3 s"),
+        ("'", "is no command"),
+    ],
+)
+def test_a_command_that_fails_is_one_line_and_stays_due(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, command: str, finding: str
+) -> None:
+    monkeypatch.setattr("flows.notice_channels.TIMEOUT", 0.3)
+    monkeypatch.setenv(COMMAND_VARIABLE, command)
+    begin(desk.store)
+    blocked(desk.store)
+    assert send_due(desk.store).problems == [f"a notice by command waits: {finding}"]
+    assert due(desk.store) == {"command": 1}
+
+
+def test_a_command_is_not_given_our_secrets(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "environment"
+    code = f"import os, pathlib; pathlib.Path({str(out)!r}).write_text(chr(10).join(os.environ))"
+    monkeypatch.setenv(COMMAND_VARIABLE, f'{sys.executable} -c "{code}"')
+    monkeypatch.setenv("RELEASEGATE_TOKEN", "a token")
+    monkeypatch.setenv("PREFECT_API_AUTH_STRING", "admin:word")
+    monkeypatch.setenv("MAIL_HOST", "mail")
+    begin(desk.store)
+    blocked(desk.store)
+    assert send_due(desk.store).problems == []
+    names = out.read_text().split()
+    assert "MAIL_HOST" in names
+    assert not [name for name in names if name.startswith(("RELEASEGATE_", "PREFECT_"))]
+
+
+@pytest.mark.parametrize(
+    ("url", "finding"),
+    [
+        ("http://chat.example.org/x", "chat.example.org is to be reached by http"),
+        ("file:///etc/hosts", "is no http or https address"),
+        ("https://", "is no http or https address"),
+        ("http://127.0.0.1:none/", "is no http or https address"),
+    ],
+)
+def test_an_address_is_https_or_on_this_machine(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, url: str, finding: str
+) -> None:
+    monkeypatch.setenv(URL_VARIABLE, url)
+    begin(desk.store)
+    blocked(desk.store)
+    (problem,) = send_due(desk.store).problems
+    assert problem == f"a notice by url waits: {finding}"
+    assert url not in problem
+
+
+def test_a_redirect_is_not_followed(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    with listening() as elsewhere, listening() as listener:
+        listener.answer = lambda _request: (302, None)
+        listener.headers = {"Location": f"{elsewhere.url}/taken"}
+        monkeypatch.setenv(URL_VARIABLE, listener.url)
+        begin(desk.store)
+        blocked(desk.store)
+        assert send_due(desk.store).problems == ["a notice by url waits: the address answers 302"]
+        assert elsewhere.requests == []
+
+
+def test_the_secret_comes_from_a_file_that_nobody_else_reads(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("s3cret\n")
+    secret.chmod(0o644)
+    with listening() as listener:
+        monkeypatch.setenv(URL_VARIABLE, listener.url)
+        monkeypatch.setenv(SECRET_VARIABLE, str(secret))
+        begin(desk.store)
+        blocked(desk.store)
+        assert send_due(desk.store).problems == [
+            "a notice by url waits: has mode 0644, and others can read it"
+        ]
+        assert listener.requests == []
+        secret.chmod(0o600)
+        assert send_due(desk.store).problems == []
+        assert [request.headers["authorization"] for request in listener.requests] == ["Bearer s3cret"]
+
+
+def test_a_server_that_is_away_fails_nothing(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    with listening() as listener:
+        url = listener.url
+    monkeypatch.setenv(URL_VARIABLE, url)
+    with telling(desk.root):
+        blocked(desk.store)
+    line = "releasegate: a notice by url waits: the address cannot be reached (ConnectionRefusedError)\n"
+    assert capsys.readouterr().err == line
+    assert due(desk.store) == {"url": 1}
+
+
+def test_what_brought_an_error_about_is_told_too(desk: Desk, kept: Path) -> None:
+    def work() -> None:
+        with telling(desk.root):
+            blocked(desk.store)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        work()
+    assert [one["notice"] for one in told(kept)] == ["releasegate.candidate.blocked"]
+
+
+def test_a_place_that_is_no_store_is_left_to_whoever_works_in_it(tmp_path: Path, kept: Path) -> None:
+    with telling(tmp_path / "nothing"):
+        pass
+    assert told(kept) == []
+
+
+def test_publications_withdrawals_expiry_and_inputs_are_told(desk: Desk, kept: Path) -> None:
+    store = desk.store
+    begin(store)
+    release = publish_one(store, approved(store))
+    withdraw(store, release.release_id, by="dan", reason="cnry a reason may quote anything")
+    waits = awaiting(store, period="2025", expires_at=datetime.now(UTC) - timedelta(days=1))
+    assert end_expired(store, actor="timer") == [waits]
+    assert store.candidate(waits).state is CandidateState.EXPIRED
+    from release_store import audit
+
+    with transaction(store.root) as con:
+        audit.append(con, "ann", "input.missing", "clinic/2026", "late", {})
+    send_due(store)
+    notices_told = told(kept)
+    assert [one["notice"].removeprefix("releasegate.candidate.") for one in notices_told] == [
+        "published",
+        "withdrawn",
+        "awaiting",
+        "expired",
+        "input-missing",
+    ]
+    assert notices_told[0]["release"] == release.release_id
+    assert notices_told[0]["links"]["folder"].endswith(f"/withdrawn/clinic/{release.release_id}")
+    assert notices_told[1]["text"] == (
+        f"{release.release_id} was withdrawn by dan; a tombstone stands in its place."
+    )
+    last = notices_told[-1]
+    assert (last["series"], last["period"], last["candidate"]) == ("clinic", "2026", "")
+    assert last["text"] == "The input of clinic 2026 did not come, and is not waited for any longer."
+    assert "cnry" not in kept.read_text()
+
+
+def test_a_candidate_whose_time_has_not_passed_is_not_ended(desk: Desk) -> None:
+    awaiting(desk.store, expires_at=datetime.now(UTC) + timedelta(days=1))
+    awaiting(desk.store, period="2025")
+    assert end_expired(desk.store, actor="timer") == []
+
+
+def test_a_series_in_use_is_ended_later(desk: Desk) -> None:
+    import threading
+
+    waits = awaiting(desk.store, expires_at=datetime.now(UTC) - timedelta(days=1))
+    inside, leave = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with desk.store.series_lock("clinic"):
+            inside.set()
+            leave.wait(30)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert inside.wait(30)
+    assert end_expired(desk.store, actor="timer") == []
+    leave.set()
+    thread.join()
+    assert end_expired(desk.store, actor="timer") == [waits]
+
+
+def test_the_command_ends_what_expired_and_tells_it(desk: Desk, kept: Path, capsys: Capture) -> None:
+    begin(desk.store)
+    waits = awaiting(desk.store, expires_at=datetime.now(UTC) - timedelta(days=1))
+    assert desk.say("notify", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["expired"] == [waits]
+    assert document["delivered"] == {"command": 2}
+    assert document["due"] == {"command": 0}
+    assert [one["notice"][-8:] for one in told(kept)] == ["awaiting", ".expired"]
+
+
+def test_the_command_says_what_could_not_be_told(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setenv(COMMAND_VARIABLE, "/nowhere/at/all")
+    begin(desk.store)
+    blocked(desk.store)
+    assert desk.say("notify") == 1
+    shown = capsys.readouterr()
+    assert shown.out == "command: 0 delivered, 1 due\n"
+    assert shown.err.startswith("releasegate: a notice by command waits: the command cannot be run")
+
+
+def test_what_happened_in_a_run_leads_to_its_page_and_other_things_do_not(desk: Desk, kept: Path) -> None:
+    store = desk.store
+    begin(store)
+    blocked(store)
+    since = store.n_events()
+    blocked(store)
+    blocked(store, period="2025")
+    send_due(store, run=RunLink("abc", "http://here/abc", "clinic", "2024", since))
+    assert [one["links"].get("run") for one in told(kept)] == [None, "http://here/abc", None]
+
+
+def test_a_broken_file_of_places_is_told_with_its_mend(desk: Desk, kept: Path, capsys: Capture) -> None:
+    (desk.root / CURSORS).write_text("[1")
+    with telling(desk.root):
+        blocked(desk.store)
+    assert capsys.readouterr().err == "releasegate: notices wait: cannot be understood\n"
+    with pytest.raises(StoreError, match="cannot be understood"):
+        read_cursors(desk.root)
+    assert send_due(desk.store).problems == ["notices wait: cannot be understood"]
+
+
+def test_the_store_with_its_places_still_verifies(desk: Desk, kept: Path) -> None:
+    begin(desk.store)
+    publish_one(desk.store, approved(desk.store))
+    send_due(desk.store)
+    assert (desk.root / CURSORS).is_file()
+    assert verify(desk.store) == []
+    assert desk.say("doctor") == 0
+
+
+def test_only_one_process_tells_at_a_time(desk: Desk, kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import threading
+
+    begin(desk.store)
+    for period in ("2021", "2022", "2023"):
+        blocked(desk.store, period=period)
+    threads = [threading.Thread(target=send_due, args=(desk.store,)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [one["period"] for one in told(kept)] == ["2021", "2022", "2023"]
+
+
+def test_a_call_ends_when_its_time_is_up_and_the_rest_stays_due(desk: Desk, kept: Path) -> None:
+    begin(desk.store)
+    blocked(desk.store)
+    assert send_due(desk.store, patience=-1.0).problems == ["notices by command wait: there was no more time"]
+    assert due(desk.store) == {"command": 1}
+
+
+def test_that_verify_failed_is_told_at_once_and_without_the_log(desk: Desk, kept: Path) -> None:
+    n_events = desk.store.n_events()
+    assert verify_failed(desk.store, 3).delivered == {"command": 1}
+    (one,) = told(kept)
+    assert one["notice"] == "releasegate.candidate.verify-failed"
+    assert one["text"] == "The store is not what it was: 3 findings. Run `releasegate verify`."
+    assert desk.store.n_events() == n_events
+
+
+def test_every_kind_is_valid_for_prefect_with_the_same_id_each_time(desk: Desk) -> None:
+    from prefect.events.schemas.events import Event
+
+    from flows.notice import notice_of
+    from release_store import audit
+
+    store = desk.store
+    candidate = blocked(store)
+    release = publish_one(store, approved(store, period="2025"))
+    with transaction(store.root) as con:
+        for action in KINDS:
+            about = release.release_id if action.startswith("release.") else candidate
+            audit.append(con, "ann", action, "clinic/2024" if action.startswith("input.") else about, "", {})
+    for event in store.events_of(KINDS):
+        notice = notice_of(store, event)
+        made = [Event.model_validate(prefect_event(notice)) for _ in range(2)]
+        assert made[0] == made[1]
+        assert made[0].event == notice.kind
+        assert made[0].resource.id.startswith(("releasegate.candidate.", "releasegate.period."))
+    assert {event.action for event in store.events_of(KINDS)} == set(KINDS)
+
+
+def test_an_event_about_a_candidate_that_is_gone_is_still_told(desk: Desk, kept: Path) -> None:
+    from release_store import audit
+
+    begin(desk.store)
+    with transaction(desk.store.root) as con:
+        audit.append(con, "ann", "candidate.blocked", "clinic-1999-c1", "", {})
+    assert send_due(desk.store).problems == []
+    assert told(kept)[0]["text"] == "clinic-1999-c1 is blocked: nothing was published."
+
+
+def test_no_reason_and_no_detail_reaches_a_notice(desk: Desk, kept: Path) -> None:
+    """What people type and what gates say in words may quote anything."""
+    begin(desk.store)
+    record = stage(desk.store)
+    from dataclasses import replace
+
+    fails = replace(K_FAILS, detail="cnrydetail", witness={"cnry": "cnrywitness"})
+    desk.store.record_gates(record.candidate_id, [fails], to=CandidateState.BLOCKED, actor="ann")
+    send_due(desk.store)
+    assert len(told(kept)) == 1
+    assert "cnry" not in kept.read_text()
