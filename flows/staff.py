@@ -70,8 +70,8 @@ def add_person(
     """Add a person to the file of people, made if there is none; what stands there stays, comments too.
 
     `public_key` is hexadecimal or a PEM file; `make_key` and `make_token_file` name new files for secrets
-    that are made. Raises UsageError where the person is there already, nothing proves them, or the file is not
-    as it should be; nothing is written then.
+    that are made. Raises UsageError where the person is there already, nothing proves them, or the file is
+    not as it should be; nothing is written then.
     """
     path = people_path(root)
     before = path.read_text(encoding="utf-8") if load_staff(root) is not None else _HEAD

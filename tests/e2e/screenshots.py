@@ -51,7 +51,7 @@ def _run(page: Browser, story: Story, path: Path) -> None:
 
 
 def _form(page: Browser, story: Story, path: Path) -> None:
-    texts = story.decision(APPROVERS[0])
+    texts = story.signed(APPROVERS[0])
     choice = {"decision": texts.pop("decision")}
     page.open_form(story.facts.deployments["decide-release"]["id"])
     page.fill_in(texts, choice)

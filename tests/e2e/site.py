@@ -43,7 +43,7 @@ class Site:
         for name in PACKAGES:
             shutil.copytree(ROOT / name, self.project / name, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(ROOT / "prefect.yaml", self.project)
-        for name in ("bin", "home", "keys", "logs", "tmp"):
+        for name in ("bin", "home", "logs", "tmp"):
             (folder / name).mkdir()
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -57,9 +57,10 @@ class Site:
             "HOME": str(folder / "home"),
             "TMPDIR": str(folder / "tmp"),
             "PREFECT_HOME": str(folder / "prefect"),
-            # Only so that the tests wait less.
-            "PREFECT_WORKER_QUERY_SECONDS": "1",
-            "PREFECT_SERVER_DEPLOYMENTS_CONCURRENCY_SLOT_WAIT_SECONDS": "2",
+            # Only so that the tests wait less. A run that waits for another must not be looked at before its time.
+            "PREFECT_WORKER_QUERY_SECONDS": "2",
+            "PREFECT_WORKER_PREFETCH_SECONDS": "0",
+            "PREFECT_SERVER_DEPLOYMENTS_CONCURRENCY_SLOT_WAIT_SECONDS": "5",
             "PREFECT_LOGGING_LEVEL": "INFO",  # so that there are logs to search for canaries
         }
         for name, module in (("releasegate", "-m flows"), ("prefect", "-m prefect"), ("python", "")):
