@@ -116,8 +116,10 @@ class Browser:
         ]
 
     def open_run(self, run_id: str) -> None:
-        """Open the page of a run."""
+        """Open the page of a run, and on it the runs of its stages."""
         self.driver.get(f"{self.address}/v2/runs/flow-run/{run_id}")
+        tab = (By.XPATH, "//button[@role='tab'][.='Task Runs']")
+        self.wait.until(expected_conditions.element_to_be_clickable(tab)).click()
 
     def open_artifact(self, artifact_id: str) -> None:
         """Open the page of an artifact, such as a table."""
