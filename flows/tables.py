@@ -129,6 +129,7 @@ def show_record(document: Document) -> None:
         **_came_of(summary),
         "method": f"{summary.get('method')} {summary.get('parameters') or ''}".strip(),
         "rows": f"{summary.get('n_published')} of {summary.get('n_source')}",
+        "digest": document["candidate_digest"],
         "policy": document["policy_digest"],
         "input": document["input_digest"],
         "history": document["history_head"],

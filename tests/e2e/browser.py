@@ -100,11 +100,11 @@ class Browser:
         """
         for _ in range(TRIES):
             self.driver.find_element(By.XPATH, "//button[.='Submit']").click()
-            if self.wait.until(lambda driver: self._is_sent() or self._busy()) is True:
+            if self.wait.until(lambda _: self._is_sent() or self._busy()) is True:
                 return
             # What it says goes away by itself, unless the pointer is on it.
             ActionChains(self.driver).move_to_element(self.driver.find_element(By.TAG_NAME, "h2")).perform()
-            self.wait.until_not(lambda driver: self._busy())
+            self.wait.until_not(lambda _: self._busy())
         raise AssertionError(f"the form was not taken in {TRIES} tries")
 
     def complaints(self) -> list[str]:
@@ -116,8 +116,10 @@ class Browser:
         ]
 
     def open_run(self, run_id: str) -> None:
-        """Open the page of a run."""
+        """Open the page of a run, and on it the runs of its stages."""
         self.driver.get(f"{self.address}/v2/runs/flow-run/{run_id}")
+        tab = (By.XPATH, "//button[@role='tab'][.='Task Runs']")
+        self.wait.until(expected_conditions.element_to_be_clickable(tab)).click()
 
     def open_artifact(self, artifact_id: str) -> None:
         """Open the page of an artifact, such as a table."""

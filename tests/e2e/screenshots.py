@@ -20,11 +20,12 @@ from tests.e2e.site import Site
 from tests.e2e.story import APPROVERS, Story
 
 FOLDER = docs_pages.ROOT / "docs" / "images"
+SETTLED = 10  # seconds until a page moves no more
 COLOURS, WIDEST, LARGEST = 64, 1200, 150_000
 
 
 def main(folder: Path) -> None:
-    """Write `run.png` and `form.png`."""
+    """Write `run.png`, `gates.png` and `form.png`."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place:
         site = Site(Path(place) / "site")
@@ -33,29 +34,33 @@ def main(folder: Path) -> None:
             story.set_up()
             story.wait_for_approval()
             with browser(site.address, site.environment["PREFECT_API_AUTH_STRING"], folder) as page:
-                _run(page, story, folder / "run.png")
+                _run(page, story, folder)
                 _form(page, story, folder / "form.png")
         finally:
             site.close()
 
 
-def _run(page: Browser, story: Story, path: Path) -> None:
+def _run(page: Browser, story: Story, folder: Path) -> None:
+    """The run's page, and its gates in a table."""
     run = story.facts.runs["first"]["id"]
     (gates,) = story.site.ask(
         "/artifacts/filter",
         {"artifacts": {"flow_run_id": {"any_": [run]}, "type": {"any_": ["table"]}}},
     )
+    page.open_run(run)
+    time.sleep(SETTLED)
+    small(page, folder / "run.png")
     page.open_artifact(gates["id"])
-    time.sleep(3)
-    small(page, path)
+    time.sleep(SETTLED)
+    small(page, folder / "gates.png")
 
 
 def _form(page: Browser, story: Story, path: Path) -> None:
-    texts = story.decision(APPROVERS[0])
+    texts = story.signed(APPROVERS[0])
     choice = {"decision": texts.pop("decision")}
     page.open_form(story.facts.deployments["decide-release"]["id"])
     page.fill_in(texts, choice)
-    time.sleep(1)
+    time.sleep(SETTLED)
     small(page, path)
 
 

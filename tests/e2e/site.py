@@ -43,7 +43,7 @@ class Site:
         for name in PACKAGES:
             shutil.copytree(ROOT / name, self.project / name, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(ROOT / "prefect.yaml", self.project)
-        for name in ("bin", "home", "keys", "logs", "tmp"):
+        for name in ("bin", "home", "logs", "tmp"):
             (folder / name).mkdir()
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -57,9 +57,10 @@ class Site:
             "HOME": str(folder / "home"),
             "TMPDIR": str(folder / "tmp"),
             "PREFECT_HOME": str(folder / "prefect"),
-            # Only so that the tests wait less.
-            "PREFECT_WORKER_QUERY_SECONDS": "1",
-            "PREFECT_SERVER_DEPLOYMENTS_CONCURRENCY_SLOT_WAIT_SECONDS": "2",
+            # Only so that the tests wait less. A run that waits must not be looked at before its time.
+            "PREFECT_WORKER_QUERY_SECONDS": "2",
+            "PREFECT_WORKER_PREFETCH_SECONDS": "0",
+            "PREFECT_SERVER_DEPLOYMENTS_CONCURRENCY_SLOT_WAIT_SECONDS": "5",
             "PREFECT_LOGGING_LEVEL": "INFO",  # so that there are logs to search for canaries
         }
         for name, module in (("releasegate", "-m flows"), ("prefect", "-m prefect"), ("python", "")):
@@ -136,18 +137,26 @@ class Site:
 
     # The server ----------------------------------------------------------------------------------
 
-    def ask(self, path: str, body: dict[str, Any] | None = None, *, password: bool = True) -> Any:
-        """Return the server's answer to a GET, or to a POST where there is a body."""
+    def ask(
+        self,
+        path: str,
+        body: dict[str, Any] | None = None,
+        *,
+        password: bool = True,
+        method: str | None = None,
+    ) -> Any:
+        """Return the server's answer to a GET, or where there is a body to a POST or another method."""
         secret = base64.b64encode(self.environment.get("PREFECT_API_AUTH_STRING", "").encode()).decode()
         headers = {"Content-Type": "application/json"} | (
             {"Authorization": f"Basic {secret}"} if password else {}
         )
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"{self.address}/api{path}", data, headers)
+        request = urllib.request.Request(f"{self.address}/api{path}", data, headers, method=method)
         for _ in range(BUSY):
             try:
                 with urllib.request.urlopen(request, timeout=30) as answer:
-                    return json.load(answer)
+                    text = answer.read()
+                    return json.loads(text) if text else None
             except urllib.error.HTTPError as error:
                 if error.code != 503:  # its database is busy: ask again, as Prefect's own client does
                     raise
@@ -176,12 +185,19 @@ class Site:
         known = self.deployments()[deployment]["id"]
         return str(self.ask(f"/deployments/{known}/create_flow_run", body)["id"])
 
+    def pause(self, deployment: str) -> None:
+        """Let the schedules of a deployment fire no more; runs that were asked for otherwise stay."""
+        found = self.deployments()[deployment]
+        for schedule in found["schedules"]:
+            path = f"/deployments/{found['id']}/schedules/{schedule['id']}"
+            self.ask(path, {"active": False}, method="PATCH")
+
     def ended(self, run_id: str) -> dict[str, Any] | None:
         """Return a run if it has ended."""
         found: dict[str, Any] = self.ask(f"/flow_runs/{run_id}")
         return found if found["state_type"] in ENDED else None
 
-    def until(self, what: str, condition: Callable[[], T | None], seconds: float = 180) -> T:
+    def until(self, what: str, condition: Callable[[], T | None], seconds: float = 300) -> T:
         """Return the first true answer of `condition`; fail with the ends of the logs where none comes."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:

@@ -6,14 +6,12 @@ It is told once; the tests look at what it left. Whatever must never leave the t
 from __future__ import annotations
 
 import re
-import shlex
 import time
 import urllib.error
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,11 +20,7 @@ import yaml
 
 from examples.register.generate import generate, write
 from policy.period import period_at
-from release_store.canonical import utc_now
-from release_store.credentials import make_private_key, read_private_key, signed_text
-from release_store.identification import statement_of
-from release_store.keys import public_hex
-from release_store.records import CandidateRecord, CandidateState, Decision
+from release_store.records import CandidateRecord, CandidateState
 from tests.docs import docs_pages
 from tests.e2e.browser import browser, lacking
 from tests.e2e.site import Site
@@ -49,20 +43,15 @@ SECRET = {
 }
 PUBLIC = {"remark": (b"cnryremark",)}
 REASON = "looked at the gates"
-APPROVERS = ("Bob Baker", "Eve Archer")
+APPROVERS = ("Ada Archer", "Bob Baker")
+PAGES_CANDIDATE = "register-2026Q2-c1"
 REMARKS = ("quiet", "tired", "well", "in pain")
 
 
-def page_commands() -> list[str]:
-    """Return the commands of the page that lead from nothing to a running schedule."""
-    title = "From nothing to a running schedule"
-    text = docs_pages.section(PAGE, title)
-    return [
-        line
-        for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
-        for line in block.splitlines()
-        if line
-    ]
+def page_commands(title: str = "From nothing to a running schedule") -> list[str]:
+    """Return the commands under a heading of the page."""
+    shown = re.findall(r"```sh\n(.*?)```", docs_pages.section(PAGE, title), re.DOTALL)
+    return "".join(shown).replace("\\\n", " ").splitlines()
 
 
 def past_quarters(n: int, now: datetime | None = None) -> list[tuple[str, datetime]]:
@@ -157,7 +146,8 @@ class Story:
             if "examples.register.generate" in line:
                 self._tables()
             elif line == "releasegate init":
-                self._people()
+                for one in self._deciding("releasegate people add"):
+                    self.site.shell(one)
         self.facts.deployments = self.site.deployments()
         self.facts.no_password = _refusal(lambda: self.site.ask("/deployments/filter", {}, password=False))
 
@@ -173,6 +163,7 @@ class Story:
         for name, run_id in started.items():
             self.facts.runs[name] = site.until(f"the end of the {name} run", partial(site.ended, run_id))
         self.facts.candidate = site.until("a candidate that waits", self._waiting)
+        self.facts.scheduled = {name: site.runs(name, "SCHEDULED") for name in self.facts.deployments}
         # Between two ticks: what a run that is killed leaves is another test.
         site.until("a moment without a run", lambda: not any(site.ask(*_UNDER_WAY)))
 
@@ -196,7 +187,8 @@ class Story:
     def decide(self) -> None:
         """The first word counts once, and a second person has the last one; that from a shell."""
         site = self.site
-        body = {"parameters": {**self.decision(APPROVERS[0]), "decision": "perhaps"}}
+        site.pause("scheduled-release")  # it has fired often enough; the late runs have their turn
+        body = {"parameters": {**self.signed(APPROVERS[0]), "decision": "perhaps"}}
         known = self.facts.deployments["decide-release"]["id"]
         self.facts.bad_decision = _refusal(lambda: site.ask(f"/deployments/{known}/create_flow_run", body))
         self.facts.runs["one"] = site.until("the first decision", partial(site.ended, self.first))
@@ -212,14 +204,13 @@ class Story:
             (period, site.until(f"the late run of {period}", partial(site.ended, run["id"])))
             for period, run in self.facts.missed
         ]
-        run_id = self._by_shell("audit-review/audit-review", {})
+        run_id = self._by_shell("audit-review/audit-review")
         self.facts.runs["review"] = site.until("the review", partial(site.ended, run_id))
         self.facts.verified = site.shell("releasegate verify")
 
     def look_back(self) -> None:
         """Take down what the server knows, before it is killed."""
         site = self.site
-        self.facts.scheduled = {name: site.runs(name, "SCHEDULED") for name in self.facts.deployments}
         self.facts.artifacts = site.ask("/artifacts/filter", {})
         self.facts.task_runs = site.ask("/task_runs/filter", {})
         for _, run in self.facts.missed:
@@ -283,7 +274,10 @@ class Story:
         found = [one for one in self.site.store.candidates(SERIES) if one.state is waits]
         return found[0].candidate_id if found else None
 
-    def decision(self, by: str) -> dict[str, str]:
+    def signed(self, by: str) -> dict[str, str]:
+        """Return what a person fills in, the signature made by the page's command."""
+        (line,) = (one for one in self._deciding("releasegate sign") if by in one)
+        told = self.site.shell(line.partition(" > ")[0])
         record = self._record()
         return {
             "candidate": record.candidate_id,
@@ -291,52 +285,36 @@ class Story:
             "decision": "approve",
             "by": by,
             "reason": REASON,
-            "signature": self._signature(by),
+            "signature": told.strip(),
         }
 
-    def _people(self) -> None:
-        """Two people who may approve, each with a key."""
-        for name in APPROVERS:
-            make_private_key(self._key(name))
-        document = {
-            "people": [
-                {
-                    "name": name,
-                    "roles": ["approver"],
-                    "public_key": public_hex(read_private_key(self._key(name)).key),
-                }
-                for name in APPROVERS
-            ]
-        }
-        path = self.site.project / "people.yaml"
-        path.write_text(yaml.safe_dump(document))
-        path.chmod(0o644)
-
-    def _key(self, name: str) -> Path:
-        return self.site.folder / "keys" / f"{name.partition(' ')[0].lower()}.pem"
-
-    def _signature(self, by: str) -> str:
-        """Return the line that a person makes elsewhere, with a key that the server never sees."""
-        record = self._record()
-        bound = (record.candidate_digest, record.policy_digest, record.history_head)
-        decision = Decision(record.candidate_id, "approve", by, REASON, utc_now(), *bound)
-        return signed_text(
-            statement_of(decision, self.site.store.store_id), read_private_key(self._key(by)).key
-        )
+    def _deciding(self, words: str) -> list[str]:
+        """Return the page's commands for deciding that begin with `words`, about the candidate that waits."""
+        lines = [line for line in page_commands("Deciding") if line.startswith(words)]
+        assert lines, words
+        if not self.facts.candidate:
+            return lines
+        digest = self._record().candidate_digest
+        return [
+            line.replace(PAGES_CANDIDATE, self.facts.candidate).replace("DIGEST", digest) for line in lines
+        ]
 
     def _decided_in_a_shell(self, by: str) -> str:
-        return self._by_shell("decide-release/decide-release", self.decision(by))
+        """Carry out the page's commands with which the second person signs and decides."""
+        first, second = APPROVERS
+        signing = next(line for line in self._deciding("releasegate sign") if " > " in line)
+        told = ""
+        for line in (signing, *self._deciding("prefect deployment run")):
+            own = line if by == second else line.replace(second, first).replace("bob.", "ada.")
+            told = self.site.shell(own)
+        return _run_id(told)
 
-    def _by_shell(self, deployment: str, parameters: Mapping[str, str]) -> str:
-        words = " ".join(f"-p {shlex.quote(f'{name}={text}')}" for name, text in parameters.items())
-        told = self.site.shell(f"prefect deployment run {deployment} {words}")
-        found = re.search(r"UUID: ([0-9a-f-]{36})", told)
-        assert found, told
-        return found[1]
+    def _by_shell(self, deployment: str) -> str:
+        return _run_id(self.site.shell(f"prefect deployment run {deployment}"))
 
     def _decided_in_a_form(self, by: str) -> str:
         """Fill the form in, in a browser, and return the id of the run that comes of it."""
-        site, texts = self.site, self.decision(by)
+        site, texts = self.site, self.signed(by)
         choices = {"decision": texts.pop("decision")}
         before = {run["id"] for run in site.runs("decide-release")}
         with browser(
@@ -362,3 +340,10 @@ def _refusal(act: Callable[[], object]) -> int:
     except urllib.error.HTTPError as error:
         return error.code
     return 200
+
+
+def _run_id(told: str) -> str:
+    """Return the id of the run that `prefect deployment run` tells."""
+    found = re.search(r"UUID: ([0-9a-f-]{36})", told)
+    assert found, told
+    return found[1]
