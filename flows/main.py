@@ -44,6 +44,7 @@ def run(chosen: argparse.Namespace) -> int:
             input_path=chosen.input,
             actor=chosen.by,
             revise=chosen.revise,
+            wait=chosen.wait,
         ),
     )
 

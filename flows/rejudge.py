@@ -9,6 +9,7 @@ from prefect import flow
 
 from flows.actor import system_user
 from flows.judging import Judging
+from flows.last_end import kept
 from policy.errors import Blocked, UsageError
 from policy.load import policy_from_document
 from release_store.canonical import file_digest
@@ -43,7 +44,7 @@ def rejudge(
         store: folder of the release store.
         actor: who asks for it; left out, the system's user. The maker stays who made the files.
     """
-    return shielded(_rejudge, "the rejudge flow")(candidate, input_path, store, actor)
+    return kept(shielded(_rejudge, "the rejudge flow"))(candidate, input_path, store, actor)
 
 
 def _rejudge(candidate_id: str, input_path: str | None, store_path: str, actor: str | None) -> Any:

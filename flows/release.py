@@ -11,6 +11,8 @@ from prefect.states import Completed
 
 from flows.actor import system_user
 from flows.judging import Judging
+from flows.last_end import kept
+from flows.late_input import Wanted, late_state
 from flows.outcome import Outcome
 from flows.repetition import left_waiting, same_work
 from flows.revision import asked_of
@@ -53,6 +55,9 @@ def release(
     store: str = "store",
     actor: str | None = None,
     revise: str | None = None,
+    wait_until: str | None = None,
+    look: int = 1,
+    seen: str = "",
 ) -> Any:
     """Release the table of `period` under `policy`.
 
@@ -63,8 +68,14 @@ def release(
         store: folder of the release store.
         actor: who is named as the one who made the candidate; left out, the system's user.
         revise: why a period that has a release gets another; left out, such a period is left alone.
+        wait_until: until when a late input is waited for; to be left out: a run that waits hands it on.
+        look: how many looks for a late input there were, with this one; handed on likewise.
+        seen: the size and time of what the look before found; handed on likewise.
     """
-    return shielded(_release, "the release flow")(policy, period, input_path, store, actor, revise)
+    handed_on = {"until": wait_until, "number": look, "seen": seen}
+    return kept(shielded(_release, "the release flow"))(
+        policy, period, input_path, store, actor, revise, handed_on
+    )
 
 
 def _release(
@@ -74,6 +85,7 @@ def _release(
     store_path: str,
     actor: str | None,
     revise: str | None,
+    handed_on: dict[str, Any],
 ) -> Any:
     policy = load_policy(Path(policy_path))
     method = bound_method(policy, policy_path)
@@ -91,8 +103,13 @@ def _release(
     check_permission(Act.PREPARE, Person(maker), f"{policy.series} {chosen}")
     person_key(store.root)  # one that is of no use is told at once
     load_key(store.root)  # without it nothing could be published: better said before the work than after
+    base, table = Path(policy_path).resolve().parent, Path(input_path) if input_path else None
+    wanted = Wanted(policy, chosen, table, base)
+    late = late_state(wanted, store, actor=maker, scheduled=_scheduled_time(), **handed_on)
+    if late is not None:
+        return late
     run = _Run(policy, method, store, chosen, maker, asked)
-    return run.carry_out(Path(input_path) if input_path else None, Path(policy_path).resolve().parent)
+    return run.carry_out(table, base)
 
 
 class _Run(Judging):

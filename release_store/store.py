@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
@@ -143,6 +144,15 @@ class ReleaseStore:
                 passed=passed,
                 results=results,
                 actor=actor,
+            )
+
+    def record_missing_input(
+        self, series: str, period: str, *, reason: str, n_looks: int, deadline: datetime, actor: str
+    ) -> None:
+        """Keep that the input of a period did not come in time."""
+        with transaction(self.root) as con:
+            changes.record_missing_input(
+                con, series, period, reason=reason, n_looks=n_looks, deadline=deadline, actor=actor
             )
 
     def add_candidate(
@@ -428,6 +438,11 @@ class ReleaseStore:
         """Return the events whose object is `name`."""
         with connect(self.root) as con:
             return audit.read_events_about(con, [], [name], [])
+
+    def input_given_up(self, series: str, period: str) -> bool:
+        """Tell whether a period's input did not come in time, and has not come since."""
+        events = self.events_about(f"{series}/{period}")
+        return bool(events) and events[-1].action == changes.INPUT_MISSING
 
     def events(self, after: int = 0) -> list[AuditEvent]:
         """Return the audit log from the event that follows number `after`."""
