@@ -266,7 +266,11 @@ class ReleaseStore:
                 mend="Wait for that process to end, or end it, and try again.",
             ) from None
         except (OSError, NotImplementedError) as error:
-            raise StoreError(f"cannot be locked ({type(error).__name__})", where=str(path)) from None
+            raise StoreError(
+                f"cannot be locked ({type(error).__name__})",
+                where=str(path),
+                mend="Look at the rights of that folder, and whether its file system has locks.",
+            ) from None
         try:
             yield
         finally:
