@@ -42,10 +42,8 @@ def run_release(
 
     bound_method(loaded, str(policy))
     opened = ReleaseStore.open(store)
-    if wait and (
-        revise is not None or period is None or opened.last_release_of(loaded.series, period) is None
-    ):
-        period = _waited_for(loaded, opened, policy, period, input_path, actor)
+    if wait:
+        period = _waited_for(loaded, opened, policy, period, input_path, actor, revise)
 
     def begin() -> Any:
         from flows.release import release
@@ -70,8 +68,9 @@ def _waited_for(
     period: str | None,
     input_path: Path | None,
     actor: str | None,
+    revise: str | None,
 ) -> str:
-    """Wait for the input of a period that has no release, and return the period: it does not move on."""
+    """Wait for the input of a period that is to be released, and return the period: it does not move on."""
     from flows.actor import system_user
     from flows.late_input import Wanted, wait_here
     from policy.period import day_at, period_at, read_period
@@ -83,6 +82,8 @@ def _waited_for(
     else:
         chosen = read_period(period, policy.period)
     check_period(chosen)
+    if revise is None and store.last_release_of(policy.series, chosen) is not None:
+        return chosen  # it will be left alone
     wanted = Wanted(policy, chosen, input_path, file.resolve().parent)
 
     def say(line: str) -> None:

@@ -96,6 +96,7 @@ class Site:
         one = {
             "name": "faults",
             "entrypoint": "flows/release.py:release",
+            "tags": ["releasegate"],
             "parameters": parameters,
             "concurrency_limit": {"limit": 1, "collision_strategy": "ENQUEUE"},
             "schedules": [],
