@@ -47,6 +47,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="REASON",
         help="release a period again that has a release; why, kept in the audit log, and public",
     )
+    command.add_argument("--wait", action="store_true", help="wait for an input that is late (source.wait)")
     _json(command)
 
     command = commands.add_parser("rejudge", help="judge a stale candidate again beside the history as it is")

@@ -50,6 +50,7 @@ def run(chosen: argparse.Namespace) -> int:
             actor=chosen.by,
             revise=chosen.revise,
             credential=given_credential(chosen.key, chosen.token_file),
+            wait=chosen.wait,
         ),
     )
 

@@ -9,6 +9,7 @@ from prefect import flow
 
 from flows.actor import runner
 from flows.judging import Judging
+from flows.last_end import kept
 from flows.notices import telling
 from policy.errors import Blocked, UsageError
 from policy.load import policy_from_document
@@ -45,7 +46,7 @@ def rejudge(
         actor: who asks for it; left out, the system's account. The maker stays who made the files.
     """
     with telling(Path(store)):
-        return shielded(_rejudge, "the rejudge flow")(candidate, input_path, store, actor)
+        return kept(shielded(_rejudge, "the rejudge flow"))(candidate, input_path, store, actor)
 
 
 def _rejudge(candidate_id: str, input_path: str | None, store_path: str, actor: str | None) -> Any:

@@ -11,6 +11,8 @@ from prefect.states import Completed
 
 from flows.actor import runner
 from flows.judging import Judging
+from flows.last_end import kept
+from flows.late_input import Wanted, late_state
 from flows.notices import telling
 from flows.outcome import Outcome
 from flows.repetition import left_waiting, same_work
@@ -54,6 +56,9 @@ def release(
     store: str = "store",
     actor: str | None = None,
     revise: str | None = None,
+    wait_until: str | None = None,
+    look: int = 1,
+    seen: str = "",
 ) -> Any:
     """Release the table of `period` under `policy`.
 
@@ -65,9 +70,15 @@ def release(
         actor: who is named as the one who made the candidate; left out, the system's account. Where the
             store knows its people, a name is of use only where `releasegate run` had it proven.
         revise: why a period that has a release gets another; left out, such a period is left alone.
+        wait_until: until when a late input is waited for; to be left out: a run that waits hands it on.
+        look: how many looks for a late input there were, with this one; handed on likewise.
+        seen: the size and time of what the look before found; handed on likewise.
     """
+    handed_on = {"until": wait_until, "number": look, "seen": seen}
     with telling(Path(store)):
-        return shielded(_release, "the release flow")(policy, period, input_path, store, actor, revise)
+        return kept(shielded(_release, "the release flow"))(
+            policy, period, input_path, store, actor, revise, handed_on
+        )
 
 
 def _release(
@@ -77,6 +88,7 @@ def _release(
     store_path: str,
     actor: str | None,
     revise: str | None,
+    handed_on: dict[str, Any],
 ) -> Any:
     policy = load_policy(Path(policy_path))
     method = bound_method(policy, policy_path)
@@ -94,9 +106,13 @@ def _release(
     check_permission(Act.PREPARE, Person(who.name), f"{policy.series} {chosen}")
     person_key(store.root)  # one that is of no use is told at once
     load_key(store.root)  # without it nothing could be published: better said before the work than after
+    base, table = Path(policy_path).resolve().parent, Path(input_path) if input_path else None
+    wanted = Wanted(policy, chosen, table, base)
+    late = late_state(wanted, store, actor=who.name, scheduled=_scheduled_time(), **handed_on)
+    if late is not None:
+        return late
     run = _Run(policy, method, store, chosen, who.name, asked)
-    base = Path(policy_path).resolve().parent
-    return run.watched(run.carry_out, Path(input_path) if input_path else None, base)
+    return run.watched(run.carry_out, table, base)
 
 
 class _Run(Judging):

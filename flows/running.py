@@ -6,15 +6,19 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from flows.outcome import Outcome
-from policy.errors import ReleaseGateError
+from policy.errors import ReleaseGateError, TransientFailure
 from release_store.credentials import Credential
 from release_store.permission import Act
+
+if TYPE_CHECKING:
+    from policy.model import ReleasePolicy
+    from release_store.store import ReleaseStore
 
 
 def run_release(
@@ -26,10 +30,12 @@ def run_release(
     actor: str | None = None,
     revise: str | None = None,
     credential: Credential | None = None,
+    wait: bool = False,
 ) -> Outcome:
     """Run the flow and return its outcome; raise the error that ended it.
 
-    `credential` proves that `actor` is who runs it, where the store knows its people; no flow is told it.
+    `credential` proves that `actor` is who runs it, where the store knows its people; no flow is told it. With
+    `wait`, an input that is late is first waited for here, as long as the policy says.
     """
     from flows.actor import acting
     from policy.load import load_policy
@@ -41,6 +47,10 @@ def run_release(
 
     bound_method(loaded, str(policy))
     opened = ReleaseStore.open(store)
+    act = Act.REVISE if revise else Act.PREPARE
+    if wait:
+        with acting(opened, act, actor, credential):  # told before the wait, not after
+            period = _waited_for(loaded, opened, policy, period, input_path, actor, revise)
 
     def begin() -> Any:
         from flows.release import release
@@ -55,8 +65,41 @@ def run_release(
             return_state=True,
         )
 
-    with acting(opened, Act.REVISE if revise else Act.PREPARE, actor, credential):
+    with acting(opened, act, actor, credential):
         return _outcome_of(begin)
+
+
+def _waited_for(
+    policy: ReleasePolicy,
+    store: ReleaseStore,
+    file: Path,
+    period: str | None,
+    input_path: Path | None,
+    actor: str | None,
+    revise: str | None,
+) -> str:
+    """Wait for the input of a period that is to be released, and return the period: it does not move on."""
+    from flows.actor import runner
+    from flows.late_input import Wanted, wait_here
+    from policy.period import day_at, period_at, read_period
+    from release_store.canonical import utc_now
+    from release_store.names import check_period
+
+    if period is None:
+        chosen = period_at(policy.period, day_at(utc_now(), policy.timezone))
+    else:
+        chosen = read_period(period, policy.period)
+    check_period(chosen)
+    if revise is None and store.last_release_of(policy.series, chosen) is not None:
+        return chosen  # it will be left alone
+    wanted = Wanted(policy, chosen, input_path, file.resolve().parent)
+
+    def say(line: str) -> None:
+        print(f"  {line}", file=sys.stderr, flush=True)
+
+    who = runner(store, Act.REVISE if revise else Act.PREPARE, actor)
+    wait_here(wanted, store, actor=who.name, say=say)
+    return chosen
 
 
 def run_rejudge(
@@ -95,13 +138,33 @@ def _outcome_of(begin: Callable[[], Any]) -> Outcome:
         from tasks.shielded import watched_by
 
         with watched_by(words):
-            state: Any = begin()
-        result = state.result(raise_on_failure=False)
+            result = _result_of(begin)
     if isinstance(result, Outcome):
         return result
     if isinstance(result, ReleaseGateError):
         raise result
     raise ReleaseGateError(f"the flow ended without an outcome ({type(result).__name__})")
+
+
+def _result_of(begin: Callable[[], Any]) -> object:
+    """Carry out a flow; where Prefect's server goes away, what the flow itself came to is what counts."""
+    from flows.last_end import forget, last_end
+
+    forget()
+    try:
+        state: Any = begin()
+        return state.result(raise_on_failure=False)
+    except ReleaseGateError:
+        raise
+    except Exception as error:  # Prefect's client: its errors have no common base
+        kind, found = type(error).__name__, last_end()
+    if found is None:
+        raise TransientFailure(
+            f"Prefect's server went away before the run had ended ({kind})",
+            mend="Run it again: what it left in the store, the next run or `releasegate doctor` settles.",
+        )
+    print(f"Prefect's server went away ({kind}), and does not know how the run ended:", file=sys.stderr)
+    return found
 
 
 @contextmanager

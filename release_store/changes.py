@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import duckdb
@@ -17,6 +18,7 @@ from release_store.records import CandidateRecord, CandidateState, GateResult, P
 from release_store.states import check_transition
 
 Connection = duckdb.DuckDBPyConnection
+INPUT_MISSING = "input.missing"
 
 
 def reserve_candidate_id(con: Connection, series: str, period: str) -> str:
@@ -80,6 +82,16 @@ def record_validation(
     }
     action = "input.validated" if passed else "input.refused"
     audit.append(con, actor, action, f"{series}/{period}", "", payload)
+
+
+def record_missing_input(
+    con: Connection, series: str, period: str, *, reason: str, n_looks: int, deadline: datetime, actor: str
+) -> None:
+    """Keep that the input of a period did not come in time."""
+    check_series(series)
+    check_period(period)
+    payload = {"series": series, "period": period, "looks": n_looks, "deadline": deadline}
+    audit.append(con, actor, INPUT_MISSING, f"{series}/{period}", reason, payload)
 
 
 def add_candidate(

@@ -90,7 +90,7 @@ def publish(
         raise StoreError(
             f"the release could not be written ({type(error).__name__})",
             where=str(partial.parent),
-            mend="Free the disk, and publish again.",
+            mend="Look at the disk's free space and the folder's rights, and publish again.",
         ) from None
     with transaction(store.root) as con:
         release = finish_publication(con, started)

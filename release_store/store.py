@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
@@ -153,6 +154,15 @@ class ReleaseStore:
                 actor=actor,
             )
 
+    def record_missing_input(
+        self, series: str, period: str, *, reason: str, n_looks: int, deadline: datetime, actor: str
+    ) -> None:
+        """Keep that the input of a period did not come in time."""
+        with transaction(self.root) as con:
+            changes.record_missing_input(
+                con, series, period, reason=reason, n_looks=n_looks, deadline=deadline, actor=actor
+            )
+
     def add_candidate(
         self,
         record: CandidateRecord,
@@ -290,7 +300,11 @@ class ReleaseStore:
                 mend="Wait for that process to end, or end it, and try again.",
             ) from None
         except (OSError, NotImplementedError) as error:
-            raise StoreError(f"cannot be locked ({type(error).__name__})", where=str(path)) from None
+            raise StoreError(
+                f"cannot be locked ({type(error).__name__})",
+                where=str(path),
+                mend="Look at the rights of that folder, and whether its file system has locks.",
+            ) from None
         try:
             yield
         finally:
@@ -462,6 +476,11 @@ class ReleaseStore:
         """Return the events whose object is `name`."""
         with connect(self.root) as con:
             return audit.read_events_about(con, [], [name], [])
+
+    def input_given_up(self, series: str, period: str) -> bool:
+        """Tell whether a period's input did not come in time, and has not come since."""
+        events = self.events_about(f"{series}/{period}")
+        return bool(events) and events[-1].action == changes.INPUT_MISSING
 
     def events(self, after: int = 0) -> list[AuditEvent]:
         """Return the audit log from the event that follows number `after`."""

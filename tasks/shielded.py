@@ -27,6 +27,7 @@ R = TypeVar("R")
 _ROOT = Path(__file__).resolve().parent.parent
 _OURS = ("policy", "release_store", "expectations", "tasks", "flows")  # beside them lie others' packages
 _watchers: list[Progress] = []
+_unreachable: list[str] = []  # why Prefect's server is shown nothing any more by this process
 
 
 def stage(name: str, *, retries: int = 0) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -114,7 +115,7 @@ def tell_watchers(share: float, words: str) -> None:
 @contextmanager
 def progress(stage_name: str) -> Iterator[Progress]:
     """Give a stage its progress: an artifact in Prefect, in steps of a tenth, and whoever watches here."""
-    artifact = create_progress_artifact(progress=0.0, description=stage_name)
+    artifact = shown(create_progress_artifact, progress=0.0, description=stage_name)
     told = 0.0
 
     def tell(share: float, words: str) -> None:
@@ -122,7 +123,31 @@ def progress(stage_name: str) -> Iterator[Progress]:
         tell_watchers(share, f"{stage_name}: {words}")
         if share - told >= 0.1:
             told = share
-            update_progress_artifact(artifact, progress=round(100 * share, 1))  # type: ignore[arg-type]
+            _update(artifact, round(100 * share, 1))
 
     yield tell
-    update_progress_artifact(artifact, progress=100.0)  # type: ignore[arg-type]
+    _update(artifact, 100.0)
+
+
+def begin_showing() -> None:
+    """Try Prefect's server anew: a run begins."""
+    _unreachable.clear()
+
+
+def _update(artifact: Any, percent: float) -> None:
+    if artifact is not None:
+        shown(update_progress_artifact, artifact, progress=percent)
+
+
+def shown(show: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Show something in Prefect; None where its server is not there, which is no reason to fail a release.
+
+    The first call of a run that fails is its last: each would wait for the server as long as the client does.
+    """
+    if _unreachable:
+        return None
+    try:
+        return show(*args, **kwargs)
+    except Exception as error:  # Prefect's client: its errors have no common base
+        _unreachable.append(type(error).__name__)
+        return None

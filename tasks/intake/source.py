@@ -44,9 +44,7 @@ def find_source(policy: ReleasePolicy, *, input_path: Path | None, period: str, 
     """
     source = policy.source
     query = None if source.query is None else with_period(source.query, period, "source.query")
-    path = input_path
-    if path is None and source.path is not None:
-        path = base / with_period(source.path, period, "source.path")
+    path = source_path(policy, input_path=input_path, period=period, base=base)
     if path is None and query is None:
         raise UsageError(
             "names no table",
@@ -63,6 +61,13 @@ def find_source(policy: ReleasePolicy, *, input_path: Path | None, period: str, 
     if suffix in (".tsv", ".tsv.gz") and "delimiter" not in source.model_fields_set:
         delimiter = "\t"
     return TableSource(path, query, _format(source.format, path, suffix), delimiter, base)
+
+
+def source_path(policy: ReleasePolicy, *, input_path: Path | None, period: str, base: Path) -> Path | None:
+    """Return where the file of a period should be, or None where a query reads the table without one."""
+    if input_path is None and policy.source.path is not None:
+        return base / with_period(policy.source.path, period, "source.path")
+    return input_path
 
 
 def input_file(policy: ReleasePolicy, *, input_path: Path | None, period: str, base: Path) -> Path | None:

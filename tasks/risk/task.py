@@ -14,7 +14,7 @@ from tasks.risk.control import read_control
 from tasks.risk.evidence import Evidence
 from tasks.risk.gate import GateReport, asked_gates, assess
 from tasks.risk.published import read_classes
-from tasks.shielded import progress, stage
+from tasks.shielded import progress, shown, stage
 from tasks.types import Candidate, PreparedTable, SourceTable
 
 
@@ -59,7 +59,8 @@ def risk_gate(
     to = passed if report.passed else CandidateState.BLOCKED
     asked = asked_gates(policy)
     store.record_gates(candidate.candidate_id, report.results, to=to, actor=actor, asked=asked)
-    create_table_artifact(
+    shown(
+        create_table_artifact,
         key=f"gates-{policy.series.lower().replace('_', '-')}",
         table=[artifact_row(result) for result in report.results],
         description=f"Gates of candidate {candidate.candidate_id}",

@@ -14,6 +14,7 @@ from release_store.records import CandidateState
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
 Capture = pytest.CaptureFixture[str]
+STALE = "stale: the series has another release, or the period another candidate, since the gates judged it"
 CANDIDATE = "clinic-2026Q1-c1"
 
 
@@ -120,8 +121,7 @@ def test_a_release_in_between_makes_the_candidate_stale(waiting: Desk, capsys: C
     assert state(waiting) is CandidateState.STALE
     assert decide(waiting, "approve", "bob") == 4
     assert capsys.readouterr().err.splitlines() == [
-        f"releasegate: {CANDIDATE}: stale: the series has another release, or the period another "
-        "candidate, since the gates judged it",
+        f"releasegate: {CANDIDATE}: {STALE}",
         f"  `releasegate rejudge {CANDIDATE}` judges it again; decide on that candidate.",
     ]
     assert state(waiting) is CandidateState.STALE

@@ -38,6 +38,28 @@ def test_a_revision_supersedes_by_name_and_reason(published: Desk, capsys: Captu
     assert published.say("verify") == 0
 
 
+def test_a_revision_that_waits_for_people_is_made_once_and_supersedes_when_they_agree(
+    published: Desk, capsys: Capture
+) -> None:
+    policy, table = published.policy(approval={"approvers": 1}), published.table("mended.csv")
+    table.write_text(table.read_text().replace("p00399,", "p99999,"))
+    words = ("2026-Q1", "eve", "--revise", WHY)  # another spelling of the same period
+    assert published.run(policy, table, *words) == 5
+    assert published.run(policy, table, *words) == 5
+    assert "clinic-2026Q1-c2 waits already" in capsys.readouterr().out
+    assert [one.candidate_id for one in published.store.waiting_for("clinic", "2026Q1")] == [
+        "clinic-2026Q1-c2"
+    ]
+    (pairwise,) = [one for one in published.store.gates("clinic-2026Q1-c2") if one.gate == "pairwise"]
+    assert "1 earlier releases" in pairwise.detail  # the one that it is to replace
+    assert published.say("approve", "clinic-2026Q1-c2", "--by", "bob", "--reason", "looked at it") == 0
+    first, second = published.store.releases()
+    assert (first.state, second.state) == (ReleaseState.SUPERSEDED, ReleaseState.PUBLISHED)
+    assert published.run(policy, table, "2026-Q1") == 0
+    assert "clinic-2026Q1-r2 is published already; nothing was done" in capsys.readouterr().out
+    assert published.say("verify") == 0
+
+
 def test_a_revision_is_compared_with_what_it_replaces(published: Desk, capsys: Capture) -> None:
     """Other values of the same people, beside the first ones, would pin some: a gate holds it back."""
     rough = published.policy(method={"name": "mondrian", "history_aware": False})

@@ -79,7 +79,8 @@ def test_doctor_and_a_command_in_a_process_of_its_own_tell_it(
     assert (found.condition, found.mend) == (Condition.WRONG, "Set the clock.")
     script = (
         "import sys; from pathlib import Path; from release_store.store import ReleaseStore, CandidateState\n"
-        "ReleaseStore.open(Path(sys.argv[1])).move(sys.argv[2], CandidateState.EXPIRED, actor='a', reason='b')"
+        "store = ReleaseStore.open(Path(sys.argv[1]))\n"
+        "store.move(sys.argv[2], CandidateState.EXPIRED, actor='a', reason='b')"
     )
     ended = subprocess.run(
         [sys.executable, "-c", script, str(store.root), waiting.candidate_id],

@@ -1,0 +1,113 @@
+"""Prefect's server is killed in mid-run: the release is whole all the same, and the command says so."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from release_store import keys
+from release_store.store import ReleaseStore
+from release_store.verification import verify
+from tests.faults.site import ROOT, Site
+from tests.flows.front_desk import Desk
+
+pytestmark = [pytest.mark.prefect, pytest.mark.slow]
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.delenv(keys.KEY_VARIABLE, raising=False)
+    ReleaseStore.create(tmp_path / "store")
+    return Desk(tmp_path)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    made = Site(tmp_path)
+    yield made
+    made.stop()
+
+
+def started(desk: Desk, environment: dict[str, str]) -> subprocess.Popen[str]:
+    words = ["run", str(desk.policy()), "--input", str(desk.table()), "--period", "2026Q1", "--json"]
+    return subprocess.Popen(
+        [sys.executable, "-m", "flows", "--store", str(desk.root), *words],
+        cwd=ROOT,
+        env={**environment, "PREFECT_CLIENT_MAX_RETRIES": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def stopped_at(child: subprocess.Popen[str], stage: str) -> None:
+    """Let the command go on until it tells of a stage, and hold it there."""
+    assert child.stderr is not None
+    for line in child.stderr:
+        if line.strip().startswith(stage):
+            child.send_signal(signal.SIGSTOP)
+            return
+    raise AssertionError("the command ended before")
+
+
+def ended(child: subprocess.Popen[str]) -> tuple[int, str, str]:
+    child.send_signal(signal.SIGCONT)
+    out, err = child.communicate(timeout=300)
+    return child.returncode, out, err
+
+
+@pytest.mark.parametrize("stage", ["validation", "risk gate"])
+def test_the_release_is_made_without_it(desk: Desk, site: Site, stage: str) -> None:
+    site.start_server()
+    child = started(desk, site.environment)
+    stopped_at(child, stage)
+    site.kill("server")
+    code, out, err = ended(child)
+    assert code == 0, err
+    assert json.loads(out)["release"] == "clinic-2026Q1-r1"
+    assert "Prefect's server went away (" in err
+    assert "Traceback" not in err
+    assert [one.release_id for one in desk.store.releases()] == ["clinic-2026Q1-r1"]
+    assert verify(desk.store) == []
+
+
+def test_the_temporary_server_of_a_command_too(desk: Desk, site: Site) -> None:
+    environment = {k: v for k, v in site.environment.items() if k != "PREFECT_API_URL"}
+    child = started(desk, environment)
+    stopped_at(child, "validation")
+    (server,) = servers_of(child.pid)
+    os.kill(server, signal.SIGKILL)
+    code, out, err = ended(child)
+    assert code == 0, err
+    assert json.loads(out)["release"] == "clinic-2026Q1-r1"
+    assert "Prefect's server went away (" in err
+    assert verify(desk.store) == []
+
+
+def test_a_server_that_never_answers_is_told_in_a_line(desk: Desk, site: Site) -> None:
+    begun = time.monotonic()
+    code, out, err = ended(started(desk, site.environment))
+    assert (code, out) == (1, "")
+    assert err.splitlines()[-2:] == [
+        "releasegate: Prefect's server went away before the run had ended (RuntimeError)",
+        "  Run it again: what it left in the store, the next run or `releasegate doctor` settles.",
+    ]
+    assert desk.store.candidates() == []
+    assert time.monotonic() - begun < 120
+
+
+def servers_of(process: int) -> list[int]:
+    """Return the children of a process that are web servers."""
+    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    found = [int(one) for one in children]
+    for thread in Path(f"/proc/{process}/task").iterdir():
+        found += [int(one) for one in (thread / "children").read_text().split()]
+    return sorted({one for one in found if b"uvicorn" in Path(f"/proc/{one}/cmdline").read_bytes()})
