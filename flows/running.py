@@ -34,8 +34,8 @@ def run_release(
 ) -> Outcome:
     """Run the flow and return its outcome; raise the error that ended it.
 
-    `credential` proves that `actor` is who runs it, where the store knows its people; no flow is told it. With
-    `wait`, an input that is late is first waited for here, as long as the policy says.
+    `credential` proves that `actor` is who runs it, where the store knows its people; no flow is told it.
+    With `wait`, an input that is late is first waited for here, as long as the policy says.
     """
     from flows.actor import acting
     from policy.load import load_policy
