@@ -218,7 +218,7 @@ def roster(members: Iterable[Member]) -> dict[str, Any]:
         ),
         key=lambda one: str(one["name"]),
     )
-    return {"people": people, "digest": digest_of(people)}
+    return {"members": people, "digest": digest_of(people)}
 
 
 def token_fingerprint(token_hash: str) -> str:

@@ -350,9 +350,9 @@ def word_rewritten(root: Path, rng: random.Random) -> str:
     payload = json.loads(json.dumps(event.payload))
     way = rng.choice(["people"] if event.action == "people.changed" else ["by", "reason", "at", "proof"])
     if way == "people":
-        person = rng.choice(payload["people"])
+        person = rng.choice(payload["members"])
         person["roles"] = ["auditor"] if rng.random() < 0.5 else [*person["roles"], "auditor"]
-        payload["digest"] = digest_of(payload["people"])
+        payload["digest"] = digest_of(payload["members"])
     elif way == "proof":
         signature = payload["proof"]["signature"]
         payload["proof"]["signature"] = ("0" if signature[0] != "0" else "1") + signature[1:]

@@ -202,7 +202,7 @@ def test_the_log_tells_who_was_in_force_when_a_word_was_taken(store: ReleaseStor
         "decision",
     ]
     assert told[4].payload["proof"]["people"] == told[3].payload["digest"]
-    assert [one["name"] for one in told[3].payload["people"]] == ["dan"]
+    assert [one["name"] for one in told[3].payload["members"]] == ["dan"]
     assert verify(store) == []
 
 
@@ -395,10 +395,10 @@ def proof_of(other: str) -> Callable[[dict[str, Any]], None]:
         ("decision.approve", lambda p: p.update(proof="yes"), "does not say what it must"),
         (
             "people.changed",
-            lambda p: p["people"][1].update(roles=["auditor"]),
+            lambda p: p["members"][1].update(roles=["auditor"]),
             "other than those whom the log",
         ),
-        ("people.changed", lambda p: p.update(people=[]), "other than those whom the log knew"),
+        ("people.changed", lambda p: p.update(members=[]), "other than those whom the log knew"),
     ],
 )
 def test_verify_finds_a_proof_that_does_not_hold(

@@ -107,9 +107,9 @@ def test_the_log_is_told_of_people_in_order_and_of_no_secret() -> None:
         roster(parse_staff(yaml.safe_dump({"people": p}), HERE).members) for p in (people, people[::-1])
     )
     assert one == other
-    assert [person["name"] for person in one["people"]] == ["ada", "bob"]
-    assert one["people"][1]["roles"] == ["admin", "approver"]
-    assert one["digest"] == digest_of(one["people"])
+    assert [person["name"] for person in one["members"]] == ["ada", "bob"]
+    assert one["members"][1]["roles"] == ["admin", "approver"]
+    assert one["digest"] == digest_of(one["members"])
     assert hashed not in str(one)
 
 
