@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import docs_pages
 import yaml
 
 PAGE = docs_pages.ROOT / "docs" / "operations.md"
+WIDEST, LARGEST = 1200, 150_000
 TITLE = "From nothing to a running schedule"
 
 
@@ -30,3 +33,12 @@ def test_every_schedule_has_a_slug_and_every_deployment_runs_once_at_a_time() ->
         assert deployment["concurrency_limit"] == {"limit": 1, "collision_strategy": "ENQUEUE"}
         slugs = [schedule["slug"] for schedule in deployment["schedules"]]
         assert len(set(slugs)) == len(slugs)
+
+
+def test_the_pictures_are_there_and_small() -> None:
+    shown = re.findall(r"!\[[^\]]+\]\(([^)]+\.png)\)", PAGE.read_text(encoding="utf-8"))
+    assert len(shown) == 3
+    for name in shown:
+        path = PAGE.parent / name
+        assert path.stat().st_size < LARGEST
+        assert int.from_bytes(path.read_bytes()[16:20]) <= WIDEST  # the first field of a PNG's header
