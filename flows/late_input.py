@@ -115,10 +115,13 @@ def late_state(
     deadline = scheduled + timedelta(hours=wanted.wait.hours) if until is None else _moment(until)
     now = utc_now()
     if now >= deadline:
+        if until is not None and store.input_given_up(wanted.policy.series, wanted.period):
+            message = f"the input of {wanted.period} {found.late}; it was given up by the look before"
+            return Completed(message=message)
         raise given_up(wanted, store, found, actor, number, deadline)
     at = min(now + timedelta(minutes=wanted.wait.every_minutes), deadline)
     handed_on = {"wait_until": iso(deadline), "look": number + 1, "seen": found.seen}
-    at = _next_look(wanted, store, str(deployment), at, handed_on)
+    at = _next_looks(wanted, store, str(deployment), at, handed_on)
     message = f"waits for the input of {wanted.period}: {_words(wanted, found, at, deadline)}"
     outcome = Outcome(wanted.policy.series, wanted.period, "waiting_for_input", message=message)
     return Completed(message=message, data=outcome)
@@ -176,13 +179,14 @@ def _moment(text: str) -> datetime:
     raise UsageError("is no time", where="wait_until", mend="Leave it out: a run that waits hands it on.")
 
 
-def _next_look(
+def _next_looks(
     wanted: Wanted, store: ReleaseStore, deployment: str, at: datetime, handed_on: dict[str, Any]
 ) -> datetime:
-    """Schedule the next look, unless one is scheduled; return when it is.
+    """Schedule the next look and the one after it, unless two are scheduled; return when the next one is.
 
-    Two ticks that look at once ask for one run by one key. A run of that key that has ended already, since
-    somebody started the look before again, is not the next look: then one of another key is made.
+    Of two, one that is killed with its worker is followed by the other. Ticks that look at once ask for the
+    same runs by the same keys. A run of a key that has ended already, since somebody started the look before
+    again, is not a look to come: then one of another key is made.
     """
     from uuid import UUID
 
@@ -194,8 +198,8 @@ def _next_look(
 
     series, period = wanted.policy.series, wanted.period
     tag = f"waits {series}/{period} {store.store_id[:8]}"
-    key = f"{store.store_id}/{series}/{period}/{handed_on['wait_until']}/{handed_on['look']}"
     given = {name: value for name, value in runtime.flow_run.parameters.items() if value is not None}
+    every = timedelta(minutes=wanted.wait.every_minutes)
     waiting = filters.FlowRunFilter(
         deployment_id=filters.FlowRunFilterDeploymentId(any_=[UUID(deployment)]),
         tags=filters.FlowRunFilterTags(all_=[tag]),
@@ -203,23 +207,29 @@ def _next_look(
     )
     try:
         with get_client(sync_client=True) as client:
-            for one in client.read_flow_runs(flow_run_filter=waiting):
-                return one.next_scheduled_start_time or at
-            for name in (key, f"{key}/{runtime.flow_run.id}/{runtime.flow_run.run_count}"):
-                made = client.create_flow_run_from_deployment(
-                    UUID(deployment),
-                    parameters={**given, "period": period, **handed_on},
-                    state=Scheduled(scheduled_time=at),
-                    tags=[tag],
-                    idempotency_key=name,
-                )
-                if made.state is None or not made.state.is_final():
-                    return made.next_scheduled_start_time or at
+            found = client.read_flow_runs(flow_run_filter=waiting)
+            planned = [one.next_scheduled_start_time or at for one in found]
+            last = max([handed_on["look"] - 1, *(int(one.parameters.get("look", 0)) for one in found)])
+            while len(planned) < 2:
+                last += 1
+                moment = max([at, *(one + every for one in planned)])
+                key = f"{store.store_id}/{series}/{period}/{handed_on['wait_until']}/{last}"
+                for name in (key, f"{key}/{runtime.flow_run.id}/{runtime.flow_run.run_count}"):
+                    made = client.create_flow_run_from_deployment(
+                        UUID(deployment),
+                        parameters={**given, "period": period, **handed_on, "look": last},
+                        state=Scheduled(scheduled_time=moment),
+                        tags=[tag],
+                        idempotency_key=name,
+                    )
+                    if made.state is None or not made.state.is_final():
+                        break
+                planned.append(made.next_scheduled_start_time or moment)
+            return min(planned)
     except Exception as error:  # the client's errors have no common base
         kind = type(error).__name__
-        raise TransientFailure(
-            f"the input is late, and Prefect did not take the next look ({kind})",
-            where=f"{series} {period}",
-            mend="Look at Prefect's server, and start the run again.",
-        ) from None
-    raise TransientFailure("the input is late, and no look could be scheduled", where=f"{series} {period}")
+    raise TransientFailure(
+        f"the input is late, and Prefect did not take the next look ({kind})",
+        where=f"{series} {period}",
+        mend="Look at Prefect's server, and start the run again.",
+    )

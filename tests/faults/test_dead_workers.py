@@ -83,6 +83,8 @@ def aged_pipe(path: Path) -> Path:
 
 
 def test_waiting_outlives_server_and_worker(site: Site, desk: Desk, deployment: str) -> None:
+    if "worker" not in site.running:
+        site.start_worker()
     first = site.run(deployment, period="2026-Q2")
     site.until("the end of the first look", lambda: state_type(site, first) == "COMPLETED")
     assert "waits for the input of 2026Q2: 2026Q2.csv is not there" in site.state(first)["message"]
@@ -92,7 +94,7 @@ def test_waiting_outlives_server_and_worker(site: Site, desk: Desk, deployment: 
     aged(desk.table("2026Q2.csv", seed=2))
     site.start_server()
     site.start_worker()
-    site.until("the release", lambda: desk.store.last_release_of("clinic", "2026Q2"), 240)
+    site.until("the release", lambda: desk.store.last_release_of("clinic", "2026Q2"), 400)
     looks = [one for one in site.runs(deployment) if one["parameters"].get("period") in ("2026-Q2", "2026Q2")]
     assert len(looks) >= 2
     site.until("the end of the run", lambda: verify(desk.store) == [])

@@ -106,11 +106,14 @@ def test_a_run_whose_input_is_late_schedules_one_next_look_however_many_ticks_as
     told = f"waits for the input of {period}: {period}.csv is not there; the next look is at "
     assert all(state.message.startswith(told) for state in ended)
     of_it = filters.FlowRunFilter(deployment_id=filters.FlowRunFilterDeploymentId(any_=[deployment]))
-    (following,) = [one for one in client.read_flow_runs(flow_run_filter=of_it) if one.state.is_scheduled()]
+    looks = [one for one in client.read_flow_runs(flow_run_filter=of_it) if one.state.is_scheduled()]
+    following, spare = sorted(looks, key=lambda one: one.expected_start_time)
     assert timedelta(seconds=2) < following.expected_start_time - now < timedelta(minutes=2)
     handed_on = {name: following.parameters[name] for name in ("period", "look", "wait_until", "seen")}
     until = (now + timedelta(hours=5)).isoformat(timespec="microseconds")
     assert handed_on == {"period": period, "look": 2, "wait_until": until, "seen": ""}
+    assert spare.parameters == {**following.parameters, "look": 3}
+    assert spare.expected_start_time > following.expected_start_time
     assert desk.store.n_events() == 1
 
     # The next look finds it.
