@@ -15,7 +15,7 @@ from release_store.connection import DATABASE, migrations
 from release_store.records import CandidateState, ReleaseState
 from release_store.store import ReleaseStore
 from release_store.verification import verify
-from tests.at_work import decide
+from tests.at_work import decide, write_people
 from tests.faults.small_work import assessed, people_in, published
 from tests.fixtures.make_store import BLOCKED, HERE, TEST_KEY, WAITING, make, pack, unpack
 
@@ -34,6 +34,7 @@ def old(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Monk
     """An old store as it was packed, never opened since, with its test key at hand."""
     unpack(request.param, tmp_path)
     monkeypatch.setenv(keys.KEY_VARIABLE, str(tmp_path / TEST_KEY))
+    write_people(tmp_path / "store")
     assert schema_of(tmp_path / "store") == int(request.param.stem.rsplit("_", 1)[1])
     return tmp_path / "store"
 
