@@ -99,7 +99,7 @@ STAGES = (
     "tasks.staging.task.write_candidate",
     "tasks.risk.task.assess",
     "tasks.staging.people.row_classes",
-    "tasks.publication.task.publish",  # the last: what it leaves approved, the next run of its input publishes
+    "tasks.publication.task.publish",  # the last: the next run publishes what it leaves approved
 )
 CRASH = "tasks.publication.task.publish"  # with everything in memory, and the candidate approved
 
