@@ -98,8 +98,8 @@ STAGES = (
     "tasks.recoding.parts.generalized_rows",
     "tasks.staging.task.write_candidate",
     "tasks.risk.task.assess",
-    "tasks.publication.task.publish",
     "tasks.staging.people.row_classes",
+    "tasks.publication.task.publish",  # the last: the next run publishes what it leaves approved
 )
 CRASH = "tasks.publication.task.publish"  # with everything in memory, and the candidate approved
 
