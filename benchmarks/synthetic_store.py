@@ -25,8 +25,12 @@ from release_store.canonical import canonical_json, digest_of, iso, pretty_json,
 from release_store.changes import gate_document
 from release_store.classes import classes_digest
 from release_store.connection import transaction
+from release_store.credentials import Statement
+from release_store.identification import CHANGED
+from release_store.permission import Role
 from release_store.public_files import CATALOG, MANIFEST, checkpoint_file, release_folder, series_folder
-from release_store.records import EquivalenceClasses, GateResult, SetCells, Verdict
+from release_store.records import EquivalenceClasses, GateResult, Proof, SetCells, Verdict
+from release_store.staff import Member, roster
 from release_store.store import ReleaseStore
 
 PER_SERIES = 100
@@ -59,7 +63,7 @@ BATCH = 100_000
 def make(root: Path, n_releases: int, n_events: int) -> ReleaseStore:
     """Make the store in `root`, its key beside it. Raises UsageError where the events would not suffice."""
     n_refused = n_releases // 10
-    if n_events < 1 + EVENTS_PER_RELEASE * n_releases + n_refused:
+    if n_events < 2 + EVENTS_PER_RELEASE * n_releases + n_refused:
         raise UsageError(f"{n_releases} releases need more than {n_events} events")
     store = ReleaseStore.create(root)
     _Maker(store, keys.load_key(root), n_releases, n_refused, n_events).make()
@@ -82,10 +86,14 @@ class _Maker:
         self.n_validations = self.n_candidates = 0
         self.pass_documents = [gate_document(one) for one in PASSES]
         self.fail_documents = [gate_document(one) for one in FAILS]
+        self.approver = Ed25519PrivateKey.generate()
+        roles, public_key = [Role.APPROVER], keys.public_hex(self.approver)
+        self.people = roster([Member(name="bob", roles=roles, public_key=public_key)])
 
     def make(self) -> None:
         """Write everything."""
         with transaction(self.store.root) as con:
+            self._event("releasegate", CHANGED, "people", "", self.people)
             for n_series, n_own in enumerate(_shares(self.n_releases, PER_SERIES)):
                 self._series(f"series{n_series:03d}", n_own)
                 self._flush(con, BATCH)
@@ -167,11 +175,13 @@ class _Maker:
         candidate_id: str,
         bound: dict[str, str],
     ) -> dict[str, str]:
-        word = {"decision": "approve", "by": "bob", "reason": "looked at it", "at": self._at(), **bound}
-        self.rows.setdefault("decision", []).append(
-            [candidate_id, 0, "approve", "bob", "looked at it", word["at"], *bound.values()]
+        at, why = self._at(), "looked at it"
+        proof = self._proof(candidate_id, bound, at, why)
+        word = {"decision": "approve", "by": "bob", "reason": why, "at": at, **bound, "proof": proof}
+        self.rows.setdefault("proven_decision", []).append(
+            [candidate_id, 0, "approve", "bob", why, at, *bound.values(), canonical_json(proof).decode()]
         )
-        self._event("bob", "decision.approve", candidate_id, "looked at it", {**word, "approvers_needed": 1})
+        self._event("bob", "decision.approve", candidate_id, why, {**word, "approvers_needed": 1})
         self._state("bob", candidate_id, "approved")
         manifest = pretty_json(
             {
@@ -211,6 +221,13 @@ class _Maker:
             (folder / name).write_bytes(data)
         self.checkpoints.append((checkpoint_file(self.store.root, series, release_id), self.size, self._at()))
         return files
+
+    def _proof(self, candidate_id: str, bound: dict[str, str], at: str, why: str) -> dict[str, str]:
+        store_id = self.store.store_id
+        said = Statement("approve", store_id, candidate_id, bound, "bob", why, datetime.fromisoformat(at))
+        signature = self.approver.sign(canonical_json(said.document())).hex()
+        people = str(self.people["digest"])
+        return Proof("signature", people, keys.public_hex(self.approver), signature).document()
 
     def _sign(self) -> None:
         """Write every checkpoint with the root of the log's tree as it was: one tree has them all."""

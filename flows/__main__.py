@@ -99,6 +99,7 @@ def _staff(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         metavar="FILE",
         help="what `show ID --json` wrote, where the store is not at hand",
     )
+    _json(command)
 
     command = commands.add_parser("people", help="list the people who work with the store, or add one")
     _json(command)

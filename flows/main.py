@@ -158,7 +158,11 @@ def sign(chosen: argparse.Namespace) -> int:
         document = read_to_sign(chosen.told, chosen.id)
     else:
         document = record_document(ReleaseStore.open(chosen.store), chosen.id)["to_sign"]
-    print(signed(document, chosen.act, by=chosen.by, reason=chosen.reason, key=key))
+    text = signed(document, chosen.act, by=chosen.by, reason=chosen.reason, key=key)
+    if chosen.json:
+        _write_json({"act": chosen.act, "id": chosen.id, "signed": text})
+    else:
+        print(text)
     return 0
 
 

@@ -16,7 +16,7 @@ from release_store import keys
 from release_store.canonical import sha256_hex
 from release_store.credentials import make_private_key, make_token
 from release_store.public_files import replace_file
-from release_store.staff import Staff, load_staff, parse_staff, people_path, read_staff
+from release_store.staff import Staff, check_members, load_staff, parse_staff, people_path, read_staff
 
 _HEAD = """\
 # The people who work with the release store beside this file, and what proves that it is they.
@@ -108,22 +108,22 @@ def add_person(
 
 def _appended(before: str, entry: Mapping[str, Any], path: Path) -> str:
     """Return the file's text with one person more at its end, which is read once again."""
-    indent = _ITEM.findall(before)[-1] if _ITEM.search(before) else "  "
+    members = () if before == _HEAD else parse_staff(before, path).members
+    (new,) = parse_staff(yaml.safe_dump({"people": [dict(entry)]}), path).members
+    check_members([*members, new], path)
+    first = _ITEM.search(before)
+    indent = first[1] if first else "  "
     block = yaml.safe_dump(
         [dict(entry)], sort_keys=False, allow_unicode=True, default_flow_style=None, width=1000
     )
-    joined = before if not before or before.endswith("\n") else before + "\n"
+    joined = before if before.endswith("\n") else before + "\n"
     text = joined + "".join(f"{indent}{line}\n" for line in block.splitlines())
-    members = () if before == _HEAD else parse_staff(before, path).members
     try:
-        after = parse_staff(text, path)
-    except UsageError as error:
-        if f": {entry['name']}" in error.where:
-            raise
-        raise _by_hand(path) from None
-    if after.members[:-1] != members or after.members[-1].name != entry["name"]:
-        raise _by_hand(path)
-    return text
+        if parse_staff(text, path).members == (*members, new):
+            return text
+    except UsageError:
+        pass
+    raise _by_hand(path)
 
 
 def _by_hand(path: Path) -> UsageError:

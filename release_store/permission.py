@@ -67,7 +67,7 @@ ROLES: dict[Act, frozenset[Role]] = {
     Act.OVERRIDE: frozenset({Role.ADMIN}),
 }
 # These the system's own account may do as well, which is a service's and no person's.
-BY_A_SERVICE = frozenset({Act.PREPARE, Act.REJUDGE, Act.REVISE})
+BY_A_SERVICE = frozenset({Act.PREPARE, Act.REJUDGE})
 OVERRIDES_NEEDED = 2
 
 _CALLED: dict[Act, tuple[str, str]] = {  # what the act is called, and how its missing name is mended

@@ -143,7 +143,7 @@ def parse_staff(text: str, path: Path) -> Staff:
     except ValidationError as error:
         where, finding = _first_finding(error, document)
         raise UsageError(finding, where=f"{path}: {where}" if where else str(path), mend=_MEND) from None
-    _check_members(members, path)
+    check_members(members, path)
     return Staff(path, tuple(members))
 
 
@@ -176,7 +176,8 @@ def _at(document: Any, place: Sequence[int | str]) -> Any:
     return document
 
 
-def _check_members(members: Sequence[Member], path: Path) -> None:
+def check_members(members: Sequence[Member], path: Path) -> None:
+    """Raise UsageError unless each is proven by something, and nobody shares anything with another."""
     for number, one in enumerate(members):
         where = f"{path}: {one.name}"
         if not one.name.strip() or not one.name.isprintable():
@@ -217,7 +218,7 @@ def roster(members: Iterable[Member]) -> dict[str, Any]:
         ),
         key=lambda one: str(one["name"]),
     )
-    return {"people": people, "digest": digest_of(people)}
+    return {"members": people, "digest": digest_of(people)}
 
 
 def token_fingerprint(token_hash: str) -> str:

@@ -660,10 +660,14 @@ def wrong_proof(
     proof = event["payload"].get("proof")
     if proof is None:
         return "carries no proof of whose word it is" if demanded or people is not None else None
-    if people is None or proof["people"] != people["digest"] or _sha256(people["people"]) != people["digest"]:
+    if (
+        people is None
+        or proof["people"] != people["digest"]
+        or _sha256(people["members"]) != people["digest"]
+    ):
         return "was taken by people other than those whom the log knew then"
     said, who = word_of(event, store_id), event["actor"]
-    known = [one for one in people["people"] if _comparable(one["name"]) == _comparable(who)]
+    known = [one for one in people["members"] if _comparable(one["name"]) == _comparable(who)]
     if event["action"] not in (f"decision.{said['act']}", "release.withdrawn") or said["act"] not in _ROLES:
         return "is an act of another name than it says"
     if len(known) != 1:

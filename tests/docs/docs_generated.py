@@ -25,7 +25,14 @@ def commands() -> dict[str, argparse.ArgumentParser]:
 
     top = parser()
     (choices,) = (a.choices for a in top._actions if isinstance(a, argparse._SubParsersAction))
-    return {"": top, **choices}
+    inner = {
+        f"{name} {word}": parser
+        for name, command in choices.items()
+        for action in command._actions
+        if isinstance(action, argparse._SubParsersAction)
+        for word, parser in action.choices.items()
+    }
+    return {"": top, **choices, **inner}
 
 
 def help_text(parser: argparse.ArgumentParser) -> str:
@@ -54,16 +61,18 @@ def diagram(transitions: Mapping[object, frozenset[object]], start: str) -> str:
 
 def permissions() -> str:
     """Return the table of who may do what, and in which states."""
-    from release_store.permission import WHO
+    from release_store.permission import BY_A_SERVICE, ROLES, WHO
     from release_store.records import CandidateState, ReleaseState
     from release_store.states import may
 
-    lines = ["| act | of | in state | who |", "| --- | --- | --- | --- |"]
+    lines = ["| act | of | in state | role | who |", "| --- | --- | --- | --- | --- |"]
     for act, rules in WHO.items():
         states = [state for state in (*CandidateState, *ReleaseState) if may(act, state)]
         kind = "candidate" if all(isinstance(state, CandidateState) for state in states) else "release"
         when = ", ".join(f"`{state}`" for state in states) or "none: it makes a new one"
-        lines.append(f"| {act} | {kind} | {when} | {', '.join(rules)} |")
+        roles = " or ".join(f"`{role}`" for role in sorted(ROLES[act]))
+        service = ", or a service" if act in BY_A_SERVICE else ""
+        lines.append(f"| {act} | {kind} | {when} | {roles}{service} | {', '.join(rules)} |")
     return "\n".join(lines) + "\n"
 
 

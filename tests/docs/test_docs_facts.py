@@ -126,13 +126,19 @@ def test_every_state_and_action_of_the_log_is_named() -> None:
     page = _text("docs/store.md")
     source = "".join(path.read_text("utf-8") for path in (ROOT / "release_store").glob("*.py"))
     written = set(
-        re.findall(r'"((?:store|input|candidate|decision|publication|release|series)\.[a-z_]+)"', source)
+        re.findall(
+            r'"((?:store|input|candidate|decision|publication|release|series)\.[a-z_]+|people\.changed)"',
+            source,
+        )
     )
     entered = {f"candidate.{to}" for following in CANDIDATE_TRANSITIONS.values() for to in following}
     # Publishing, published and assessed have events of their own names.
     entered -= {"candidate.publishing", "candidate.published"}
     named = set(
-        re.findall(r"`((?:store|input|candidate|decision|publication|release|series)\.[a-z_]+)`", page)
+        re.findall(
+            r"`((?:store|input|candidate|decision|publication|release|series)\.[a-z_]+|people\.changed)`",
+            page,
+        )
     )
     assert named == written | entered
 

@@ -30,5 +30,5 @@ def test_a_help_text_that_is_out_of_date_is_replaced() -> None:
 def test_every_command_has_a_heading_and_a_help_text() -> None:
     page = docs_pages.ROOT / "docs" / "commands.md"
     parsers = set(docs_generated.commands()) - {""}
-    assert parsers == set(COMMANDS)
+    assert {name for name in parsers if " " not in name} == set(COMMANDS)
     assert parsers <= set(docs_pages.headings(page, "##"))

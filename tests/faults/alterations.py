@@ -25,11 +25,12 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from policy.errors import VerificationFailed
 from release_store import keys, queries
 from release_store.audit import GENESIS, event_hash
-from release_store.canonical import canonical_json, pretty_json
+from release_store.canonical import canonical_json, digest_of, pretty_json
 from release_store.connection import DATABASE, connect
 from release_store.public_files import tombstone_file
 from release_store.publication import recover
@@ -37,8 +38,8 @@ from release_store.records import AuditEvent, ReleaseState
 from release_store.store import ReleaseStore
 from release_store.tombstones import superseded_tombstones, tombstone
 from release_store.verification import verify
-from release_store.withdrawal import withdraw, withdrawal_event
-from tests.at_work import decide, write_people
+from release_store.withdrawal import withdrawal_event
+from tests.at_work import decide, withdraw, write_people
 from tests.faults.small_work import assessed, people_in, published
 
 # The tables and columns that `docs/store.md` says verify covers, by the columns that it leaves out.
@@ -49,7 +50,7 @@ TABLES = (
     "candidate",
     "candidate_file",
     "gate_result",
-    "decision",
+    "proven_decision",
     "release",
     "release_file",
     "store_info",
@@ -62,6 +63,7 @@ TABLES = (
     "person_key",
     "person_hash",
 )
+WORDS = ("decision.approve", "decision.reject", "decision.override", "release.withdrawn")
 LETTERS = 'abcxyz0189 -:T{}[]",.\\\né'
 
 
@@ -102,6 +104,9 @@ def make(folder: Path) -> Kept:
     rejected = assessed(store, "ward", "2024", approvers=1)
     decide(store, rejected.candidate_id, "reject", by="bob", reason="not yet")
     assessed(store, "ward", "2025", approvers=1, people=people_in("ann", "fay"))
+    held_back = assessed(store, "ward", "2026", passes=False)
+    for name in ("bob", "cyd"):
+        decide(store, held_back.candidate_id, "override", by=name, reason="the ministry cannot wait")
     published(store, assessed(store, "clinic", "2024").candidate_id)  # supersedes the first
     kept = Kept(folder / "kept.checkpoint.json", folder / "kept.pem")
     shutil.copy(store.root / "releases/clinic/clinic-2024-r2.checkpoint.json", kept.checkpoint)
@@ -329,15 +334,68 @@ def rewritten_and_signed(root: Path, rng: random.Random) -> str:
     forged = _rechained([first, *(changed if n == place else e for n, e in enumerate(events) if n)])
     _write_log(root, forged)
     (root / keys.PUBLIC_KEY_FILE).write_bytes(keys.public_pem(strange))
-    for path in root.glob("releases/*/*.checkpoint.json"):
-        said = json.loads(path.read_text())
-        head = forged[said["size"] - 1].hash
-        signed = keys.sign_checkpoint(
-            strange, store_id=said["store_id"], size=said["size"], head=head, at=said["at"]
-        )
-        path.write_bytes(pretty_json(signed))
+    _sign_all(root, forged, strange)
     _write_tombstones(root)
     return f"event {place + 1}, all hashes and signatures"
+
+
+def word_rewritten(root: Path, rng: random.Random) -> str:
+    """Change whose word something was, why or when, or who might say it, in log and table alike.
+
+    All is signed anew with the store's own key, as somebody could who has it: not with that of the person.
+    """
+    events = ReleaseStore.open(root).events()
+    place = rng.choice([n for n, event in enumerate(events) if event.action in (*WORDS, "people.changed")])
+    event = events[place]
+    payload = json.loads(json.dumps(event.payload))
+    way = rng.choice(["people"] if event.action == "people.changed" else ["by", "reason", "at", "proof"])
+    if way == "people":
+        person = rng.choice(payload["members"])
+        person["roles"] = ["auditor"] if rng.random() < 0.5 else [*person["roles"], "auditor"]
+        payload["digest"] = digest_of(payload["members"])
+    elif way == "proof":
+        signature = payload["proof"]["signature"]
+        payload["proof"]["signature"] = ("0" if signature[0] != "0" else "1") + signature[1:]
+    else:
+        text = (
+            event.at if way == "at" else "eve" if way == "by" and event.actor != "eve" else f"{event.actor}ah"
+        )
+        payload[way] = text
+    changed = replace(
+        event,
+        actor=payload.get("by", event.actor) if way == "by" else event.actor,
+        reason=payload["reason"] if way == "reason" else event.reason,
+        payload=payload,
+    )
+    _write_log(root, forged := _rechained([*events[:place], changed, *events[place + 1 :]]))
+    if event.action.startswith("decision."):
+        with unguarded(root) as con:
+            con.execute(
+                "UPDATE proven_decision SET person = ?, reason = ?, at_utc = ?, proof = ? "
+                "WHERE candidate_id = ? AND person = ?",
+                [
+                    *(changed.actor, changed.reason, payload["at"]),
+                    *(canonical_json(payload["proof"]).decode(), event.object, event.actor),
+                ],
+            )
+    before = os.environ[keys.KEY_VARIABLE]
+    os.environ[keys.KEY_VARIABLE] = str(root.parents[1] / "signing.key")
+    try:
+        _sign_all(root, forged, keys.load_key(root))
+    finally:
+        os.environ[keys.KEY_VARIABLE] = before
+    _write_tombstones(root)
+    return f"{event.action} of {event.object}: {way}"
+
+
+def _sign_all(root: Path, events: Sequence[AuditEvent], key: Ed25519PrivateKey) -> None:
+    for path in root.glob("releases/*/*.checkpoint.json"):
+        said = json.loads(path.read_text())
+        head = events[said["size"] - 1].hash
+        signed = keys.sign_checkpoint(
+            key, store_id=said["store_id"], size=said["size"], head=head, at=said["at"]
+        )
+        path.write_bytes(pretty_json(signed))
 
 
 def _write_tombstones(root: Path) -> None:
@@ -405,6 +463,7 @@ KINDS: dict[str, tuple[Callable[[Path, random.Random], str], int]] = {
     "a history rewritten": (rewritten, 1),
     "a history rewritten and signed": (rewritten_and_signed, 1),
     "a history rewritten, for the real key to sign": (resigned, 1),
+    "a word rewritten by who has the store's key": (word_rewritten, 2),
     "a checkpoint in another's place": (checkpoint_misplaced, 1),
     "foreign content": (foreign_content, 2),
 }

@@ -13,7 +13,6 @@ from release_store.public_files import candidate_folder
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
 from release_store.verification import verify
-from tests.at_work import write_people
 from tests.at_work import key_file, write_people
 from tests.faults.small_work import MAKER, assessed
 

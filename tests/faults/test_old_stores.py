@@ -10,12 +10,12 @@ import duckdb
 import pytest
 
 from flows.__main__ import main
-from release_store import keys
+from release_store import connection, keys
 from release_store.connection import DATABASE, migrations
 from release_store.records import CandidateState, ReleaseState
 from release_store.store import ReleaseStore
 from release_store.verification import verify
-from tests.at_work import decide
+from tests.at_work import decide, write_people
 from tests.faults.small_work import assessed, people_in, published
 from tests.fixtures.make_store import BLOCKED, HERE, TEST_KEY, WAITING, make, pack, unpack
 
@@ -34,6 +34,7 @@ def old(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Monk
     """An old store as it was packed, never opened since, with its test key at hand."""
     unpack(request.param, tmp_path)
     monkeypatch.setenv(keys.KEY_VARIABLE, str(tmp_path / TEST_KEY))
+    write_people(tmp_path / "store")
     assert schema_of(tmp_path / "store") == int(request.param.stem.rsplit("_", 1)[1])
     return tmp_path / "store"
 
@@ -56,6 +57,17 @@ def test_an_old_store_opens_and_verifies(old: Path) -> None:
     assert store.candidate(WAITING).state is CandidateState.AWAITING_APPROVAL
     assert store.candidate(BLOCKED).state is CandidateState.BLOCKED
     assert len(store.earlier_classes("clinic")) == 2
+
+
+def test_an_old_store_that_cannot_be_written_verifies_as_it_is(
+    old: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schema = schema_of(old)
+    monkeypatch.setattr(connection, "_open", lambda path, _timeout: connection._open_to_read(path))
+    store = ReleaseStore.open(old)
+    assert verify(store) == []
+    assert [one.proof for one in store.decisions("clinic-2025-c1")] == [None]
+    assert schema_of(old) == schema
 
 
 def test_what_an_old_store_published_is_asked_todays_gates(

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flows.layout import escaped, shown
-from tests.at_work import withdraw
+from tests.at_work import member, withdraw, write_people
 
 Capture = pytest.CaptureFixture[str]
 EVIL = "eve\nFORGED line\r\x1b[31m\u202egnp\u2028\u2069\x85\udc9b [bold]x[/]"
@@ -45,7 +45,11 @@ def told_folder(fresh_store: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     for seed in (1, 2):
         table = desk.table(f"{seed}.csv", seed=seed)
         plain_run.run(desk.store, policy, table, "2026Q1", TYPED)
-    withdraw(desk.store, REVISED, by=TYPED, reason=TYPED)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("release_store.staff.check_members", lambda *_: None)  # which refuses such a name
+        write_people(desk.root, member(TYPED))
+        withdraw(desk.store, REVISED, by=TYPED, reason=TYPED)
+    write_people(desk.root)
     blocked = desk.policy("blocked.yaml", gates={"ncp": {"max": 0.0}})
     assert plain_run.run(desk.store, blocked, desk.table("3.csv", seed=3), "2026Q2", TYPED) == WAITS
     return folder

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import random
 import time
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from release_store.person_key import (
     person_key,
     person_key_path,
 )
-from release_store.records import CandidateState, PersonHashes
+from release_store.records import CandidateState, PersonHashes, Verdict
 from release_store.store import ReleaseStore
 from release_store.verification import verify
 from tests.at_work import agreed
@@ -184,9 +185,10 @@ def test_they_are_deleted_when_a_candidate_ends_without_being_published(
 ) -> None:
     own = people("ann", "bob")
     match end:
-        case "blocked":
+        case "blocked":  # by a gate that broke, which nobody can override
             name = stage(store, people=own).candidate_id
-            store.record_gates(name, [K_FAILS], to=CandidateState.BLOCKED, actor="ann")
+            broke = replace(K_FAILS, verdict=Verdict.ERROR)
+            store.record_gates(name, [broke], to=CandidateState.BLOCKED, actor="ann")
         case "rejected":
             record = awaiting(store, people=own)
             name = record.candidate_id
@@ -293,6 +295,30 @@ def test_a_change_to_those_of_a_release_is_found(store: ReleaseStore, statement:
     assert findings["clinic-2024-c1"] == "its keyed hashes of people are not those that it was staged with"
 
 
+def test_those_of_a_blocked_candidate_are_deleted_once_nobody_can_override_it(store: ReleaseStore) -> None:
+    own = people("ann", "bob")
+    name = stage(store, people=own).candidate_id
+    store.record_gates(name, [K_FAILS], to=CandidateState.BLOCKED, actor="ann")
+    assert store.people(name) == own
+    publish_one(store, approved(store, series="other"))
+    assert store.people(name) == own
+    publish_one(store, approved(store, period="2025"))
+    with connect(store.root) as con:
+        assert con.execute("SELECT count(*) FROM person_hash").fetchone() == (0,)
+    assert verify(store) == []
+
+
+def test_an_override_publishes_the_people_too(store: ReleaseStore) -> None:
+    own = people("ann", "bob")
+    record = stage(store, people=own)
+    store.record_gates(record.candidate_id, [K_FAILS], to=CandidateState.BLOCKED, actor="ann")
+    for by in ("cid", "dan"):
+        agreed(store, word(record, by, "override"), 0)
+    publish_one(store, record.candidate_id)
+    assert store.earlier_people("clinic") == [own]
+    assert verify(store) == []
+
+
 def test_all_of_them_dropped_or_invented_are_found(store: ReleaseStore) -> None:
     publish_one(store, approved(store, people=people("ann", "bob")))
     publish_one(store, approved(store, period="2025"))
@@ -310,7 +336,7 @@ def test_all_of_them_dropped_or_invented_are_found(store: ReleaseStore) -> None:
     findings = {finding.where: finding.what for finding in verify(store)}
     assert findings["clinic-2024-r1"] == "its keyed hashes of people are not those that were published"
     assert findings["clinic-2025-r1"] == "its keyed hashes of people are not those that were published"
-    assert findings["clinic-2026-c1"] == "is blocked, and people are kept of it"
+    assert findings["clinic-2026-c1"] == "its keyed hashes of people are not those that it was staged with"
     assert findings["none"] == "people are kept of it, and it is no candidate"
 
 
@@ -391,6 +417,7 @@ def test_a_store_of_the_first_schema_that_cannot_be_written_is_read_as_one_witho
         store,
         "DROP TABLE person_key",
         "DROP TABLE person_hash",
+        "DROP TABLE proven_decision",
         "DELETE FROM schema_migration WHERE number > 1",
     )
     with monkeypatch.context() as patch:

@@ -45,6 +45,7 @@ def test_only_approval_opens_publication_and_only_publishing_leads_to_published(
         CandidateState.ASSESSED,
         CandidateState.AWAITING_APPROVAL,
         CandidateState.PUBLISHING,
+        CandidateState.BLOCKED,  # by the word of two administrators: tests/release_store/test_proofs.py
     }
 
 

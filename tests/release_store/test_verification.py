@@ -226,9 +226,24 @@ def test_a_checkpoint_signed_by_another_key_is_found(history: ReleaseStore, tmp_
             "gate results are not those",
         ),
         ("DELETE FROM gate_result", "gate_result", "clinic-2025-r1", "no gate passed it"),
-        ("DELETE FROM decision", "decision", "clinic-2025-r1", "0 people approved it, and 1 were"),
-        ("UPDATE decision SET reason = 'x'", "decision", "clinic-2025-c1", "decisions are not those"),
-        ("UPDATE decision SET policy_digest = 'x'", "decision", "clinic-2025-c1", "names other digests"),
+        (
+            "DELETE FROM proven_decision",
+            "proven_decision",
+            "clinic-2025-r1",
+            "0 people approved it, and 1 were",
+        ),
+        (
+            "UPDATE proven_decision SET reason = 'x'",
+            "proven_decision",
+            "clinic-2025-c1",
+            "decisions are not those",
+        ),
+        (
+            "UPDATE proven_decision SET policy_digest = 'x'",
+            "proven_decision",
+            "clinic-2025-c1",
+            "names other digests",
+        ),
         (
             "UPDATE candidate SET candidate_digest = 'x'",
             "",
