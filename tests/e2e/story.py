@@ -275,10 +275,11 @@ class Story:
         return found[0].candidate_id if found else None
 
     def signed(self, by: str) -> dict[str, str]:
-        """Return what a person fills in, the signature made by the page's command."""
+        """Return what a person fills in, who has looked at it; the commands are the page's."""
+        record = self._record()
+        assert record.candidate_digest in self.site.shell(self._deciding("releasegate show")[0])
         (line,) = (one for one in self._deciding("releasegate sign") if by in one)
         told = self.site.shell(line.partition(" > ")[0])
-        record = self._record()
         return {
             "candidate": record.candidate_id,
             "candidate_digest": record.candidate_digest,
