@@ -21,13 +21,14 @@ from release_store.store import ReleaseStore
 
 def set_up(root: Path) -> list[Check]:
     """Look at what the store in `root` is run with; never raise, and change nothing."""
+    store = _opened(root)
     looks: dict[str, Callable[[], Iterable[Check]]] = {
         "packages": versions,
-        "people": lambda: _people(root),
+        "people": lambda: _people(root, store),
         "settings": _settings,
         "log": lambda: [_file("log", os.environ.get(logs.VARIABLE, ""))],
         "lineage": _lineage,
-        "notices": lambda: _notices(root),
+        "notices": lambda: _notices(store),
         "server": server,
     }
     return [check for name, look in looks.items() for check in _guarded(name, look)]
@@ -45,10 +46,18 @@ def _guarded(name: str, look: Callable[[], Iterable[Check]]) -> list[Check]:
         return [Check(name, Condition.WRONG, f"cannot be looked at ({type(error).__name__})", mend)]
 
 
-def _people(root: Path) -> list[Check]:
+def _opened(root: Path) -> ReleaseStore | None:
+    """Return the store, or None where it cannot be opened: why, its own checks tell."""
+    try:
+        return ReleaseStore.open(root)
+    except Exception:
+        return None
+
+
+def _people(root: Path, store: ReleaseStore | None) -> list[Check]:
     """Are there people who can decide, as many as the newest policy of some series asks for?"""
     staff = load_staff(root)
-    asked = _approvals_asked(root)
+    asked = _approvals_asked(store) if store else 0
     path = people_path(root)
     add = "`releasegate people add NAME --role approver --make-key FILE` adds one."
     if staff is None:
@@ -63,9 +72,8 @@ def _people(root: Path) -> list[Check]:
     return [Check("people", Condition.FINE, found)]
 
 
-def _approvals_asked(root: Path) -> int:
+def _approvals_asked(store: ReleaseStore) -> int:
     """Return the most approvals that the newest candidate of some series asks for."""
-    store = ReleaseStore.open(root)
     newest = {record.series: record.policy_digest for record in store.candidates()}
     return max((approvers_of(store.policy(digest)) for digest in set(newest.values())), default=0)
 
@@ -105,9 +113,9 @@ def _file(name: str, wanted: str) -> Check:
     return Check(name, Condition.FINE, f"{path} can be written")
 
 
-def _notices(root: Path) -> list[Check]:
+def _notices(store: ReleaseStore | None) -> list[Check]:
     check_channels()
-    left = {name: number for name, number in due(ReleaseStore.open(root)).items() if number}
+    left = {name: number for name, number in (due(store) if store else {}).items() if number}
     if left:
         told = ", ".join(f"{number} by {name}" for name, number in left.items())
         return [Check("notices", Condition.WRONG, f"due: {told}", "`releasegate notify` delivers them.")]

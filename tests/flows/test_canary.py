@@ -209,7 +209,7 @@ def aftermath(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 start_new_session=True,
             )
             try:
-                assert process.wait(300) == end
+                assert process.wait(600) == end
             finally:
                 with contextlib.suppress(ProcessLookupError):  # the server of Prefect outlives a crash
                     os.killpg(process.pid, signal.SIGKILL)
