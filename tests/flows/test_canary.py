@@ -165,9 +165,9 @@ def aftermath(tmp_path_factory: pytest.TempPathFactory) -> Path:
         *((run("later.csv", "2026Q2"), stage) for stage in STAGES),
         (run("later.csv", "2026Q3", "asking.yaml"), None),
         ([*run("people.csv", "2026Q1"), *again], None),
-        (rejudge, None),
         (rejudge, "tasks.risk.task.assess"),
         (rejudge, "tasks.preprocessing.task.prepare"),
+        (rejudge, None),
         (reproduce, None),
         (reproduce, "flows.reproduce.composed"),
         (reproduce, "flows.reproduce.stage"),
@@ -214,7 +214,7 @@ def aftermath(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 with contextlib.suppress(ProcessLookupError):  # the server of Prefect outlives a crash
                     os.killpg(process.pid, signal.SIGKILL)
     broken = [3 if stage == "tasks.validation.check._run" else 1 for stage in STAGES]
-    after = [5, 0, 5, 1, 1, 0, 1, 1]
+    after = [5, 0, 1, 1, 5, 0, 1, 1]
     assert json.loads((folder / "exits.json").read_text()) == [0, 0, 3, 3, 4, *broken, *after, 0, 0, 0, 0]
     return folder
 
