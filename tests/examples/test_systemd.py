@@ -94,6 +94,5 @@ def test_systemd_understands_every_line(path: Path, tmp_path: Path) -> None:
         capture_output=True,
         check=False,
         text=True,
-        check=False,
     )
     assert (said.returncode, said.stderr) == (0, "")
