@@ -16,6 +16,7 @@ from release_store.checkup import Condition, checkup
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
 from release_store.verification import verify
+from tests.at_work import agreed
 
 ROOT = Path(__file__).parents[2]
 
@@ -32,12 +33,12 @@ def test_an_event_is_not_earlier_than_the_last(store: ReleaseStore, monkeypatch:
     logged = store.events()
     clock(monkeypatch, hours=-3)
     with pytest.raises(StoreError, match="the last event of the store is 3 hours later") as caught:
-        store.decide(word(waiting), approvers_needed=1)
+        agreed(store, word(waiting), 1)
     assert caught.value.mend == "Set the clock, and try again; nothing was changed."
     assert store.events() == logged
     assert store.candidate(waiting.candidate_id).state is CandidateState.AWAITING_APPROVAL
     monkeypatch.undo()
-    assert store.decide(word(waiting), approvers_needed=1) is CandidateState.APPROVED
+    assert agreed(store, word(waiting), 1) is CandidateState.APPROVED
     assert verify(store) == []
 
 
@@ -63,10 +64,10 @@ def test_a_candidate_that_expired_does_not_come_back_with_the_clock(
     publish_one(store, approved(store, series="ward"))  # something happens two days later
     clock(monkeypatch)
     with pytest.raises(StoreError, match="the last event of the store is 48 hours later"):
-        store.decide(word(waiting), approvers_needed=1)
+        agreed(store, word(waiting), 1)
     clock(monkeypatch, days=2)
     with pytest.raises(Blocked, match="expired"):
-        store.decide(word(waiting), approvers_needed=1)
+        agreed(store, word(waiting), 1)
 
 
 def test_doctor_and_a_command_in_a_process_of_its_own_tell_it(

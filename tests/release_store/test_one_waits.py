@@ -11,6 +11,7 @@ from policy.errors import Blocked
 from release_store.records import CandidateState, ReleaseState
 from release_store.store import ReleaseStore
 from release_store.verification import verify
+from tests.at_work import agreed
 
 
 def reasons(store: ReleaseStore, action: str) -> list[tuple[str, str]]:
@@ -26,7 +27,7 @@ def test_a_new_candidate_ends_the_one_that_waits_and_says_why(store: ReleaseStor
     told = "clinic-2024-c2 takes its place, made of another input"
     assert reasons(store, "candidate.stale") == [(first.candidate_id, told)]
     with pytest.raises(Blocked, match="stale"):
-        store.decide(word(first), approvers_needed=1)
+        agreed(store, word(first), 1)
     assert verify(store) == []
 
 

@@ -33,6 +33,10 @@ def take_down(store: ReleaseStore, release_id: str = "clinic-2025-r1") -> Releas
     return withdraw(store, release_id, by="eve", reason="a column was not to be public")
 
 
+def seen_ids(store: ReleaseStore) -> set[str]:
+    return {release.release_id for release in store.releases()}
+
+
 def public(store: ReleaseStore) -> list[str]:
     return sorted(path.name for path in (store.root / "releases" / "clinic").iterdir())
 
@@ -71,7 +75,9 @@ def test_the_tombstone_says_who_when_and_why_and_holds_no_data(two: ReleaseStore
         "files": release.files,
         "event": {"number": event.number, "hash": event.hash},
     }
-    assert event.payload == {"release": "clinic-2025-r1", "release_state": "withdrawn"}
+    said = {key: event.payload[key] for key in ("release", "release_state")}
+    assert said == {"release": "clinic-2025-r1", "release_state": "withdrawn"}
+    assert event.payload.keys() - said.keys() == {"at", "bound", "proof"}
 
 
 def test_latest_the_catalog_and_a_signed_checkpoint_follow(two: ReleaseStore) -> None:
@@ -124,14 +130,17 @@ def test_a_superseded_release_can_be_withdrawn(store: ReleaseStore) -> None:
         ("clinic-2024-r1", "eve", "wrong", "is withdrawn already"),
     ],
 )
-def test_what_cannot_be_withdrawn_is_refused_and_changes_nothing(
+def test_what_cannot_be_withdrawn_is_refused_and_only_that_is_logged(
     two: ReleaseStore, release_id: str, by: str, reason: str, finding: str
 ) -> None:
     take_down(two, "clinic-2024-r1")
-    before = two.events(), public(two)
+    before, seen = two.n_events(), public(two)
     with pytest.raises(UsageError, match=finding):
         withdraw(two, release_id, by=by, reason=reason)
-    assert (two.events(), public(two)) == before
+    logged = [(one.action, one.object) for one in two.events(before)]
+    assert logged == ([("decision.refused", release_id)] if release_id in seen_ids(two) else [])
+    assert public(two) == seen
+    assert verify(two) == []
 
 
 def test_a_release_that_was_altered_can_be_withdrawn_too(two: ReleaseStore) -> None:
