@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from policy.errors import UsageError
 from release_store.canonical import utc_now
 from release_store.credentials import Credential, Statement, prove
-from release_store.permission import ROLES, Act
+from release_store.permission import ROLES, Act, Person, check_permission
 from release_store.staff import Member, Staff, load_staff, roster
 from release_store.store import ReleaseStore
 
@@ -51,6 +51,7 @@ def acting(store: ReleaseStore, act: Act, by: str | None, credential: Credential
     if by is None or staff is None:
         yield
         return
+    check_permission(Act.PREPARE, Person(by), "--by")
     member = staff.member(by)
     if member is None:
         raise staff.unknown(by)

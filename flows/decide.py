@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flows.decided import observed_decision
 from flows.outcome import Outcome
+from policy.errors import VerificationFailed
 from policy.load import policy_from_document
 from policy.model import ReleasePolicy
 from release_store.canonical import utc_now
@@ -26,10 +27,12 @@ def decide(
     by: str,
     reason: str,
     credential: Credential | None = None,
+    seen: str | None = None,
 ) -> Outcome:
     """Take one person's decision (approve, reject or override), bound to what the candidate is now.
 
-    `credential` proves that it is that person's. A signed text is bound to what its signer saw, and when.
+    `credential` proves that it is that person's. A signed text is bound to what its signer saw, and when;
+    `seen`, if given, is the candidate's digest that the person has before them.
     Raises Blocked for a candidate that is stale or expired, UsageError where the person may not decide or
     gives no proof, or the candidate does not wait, VerificationFailed for an approval of files that changed;
     in each nothing is published, and the refusal is in the log. A rejection needs no policy and no files:
@@ -42,19 +45,19 @@ def decide(
         record = store.candidate(candidate_id)  # as it is now that nobody else is at work on it
         # Approved before, and its publication was interrupted and undone: only that is left to do.
         left = policy is not None and record.state is CandidateState.APPROVED and decision == Act.APPROVE
-        word = as_signed(
-            Decision(
-                candidate_id,
-                Act.PUBLISH.value if left else decision,
-                by,
-                reason,
-                utc_now(),
-                record.candidate_digest,
-                record.policy_digest,
-                record.history_head,
-            ),
-            credential,
+        plain = Decision(
+            candidate_id,
+            Act.PUBLISH.value if left else decision,
+            by,
+            reason,
+            utc_now(),
+            record.candidate_digest if seen is None else seen,
+            record.policy_digest,
+            record.history_head,
         )
+        if plain.candidate_digest != record.candidate_digest:
+            raise _refused_unseen(store, plain)
+        word = as_signed(plain, credential)
         if left and policy is not None:
             store.allow_publication(word, credential=credential)
             return _published(store, record, policy, by, reason)
@@ -69,6 +72,17 @@ def decide(
         CandidateState.BLOCKED: f"{candidate_id} has {given} of {OVERRIDES_NEEDED} overrides",
     }
     return Outcome(record.series, record.period, str(state), candidate_id, message=told[state])
+
+
+def _refused_unseen(store: ReleaseStore, word: Decision) -> VerificationFailed:
+    """Keep in the log that a decision was about another candidate than the one that is there."""
+    error = VerificationFailed(
+        "its digest is not the one that was looked at",
+        where=word.candidate_id,
+        mend=f"Look at it again: `releasegate show {word.candidate_id}`.",
+    )
+    store.refuse(word, error)
+    return error
 
 
 def _published(

@@ -42,10 +42,23 @@ from tasks.staging.task import staging
 from tasks.validation.task import validation
 
 
+def _run_name() -> str:
+    """Name a run by its period, given or from its time; the run itself says what is wrong with its policy."""
+    given = runtime.flow_run.parameters
+    period = given.get("period")
+    try:
+        if period is None:
+            policy = load_policy(Path(given["policy"]))
+            period = period_at(policy.period, day_at(_scheduled_time(), policy.timezone))
+    except Exception:
+        return "release"
+    return f"release-{period}"
+
+
 @flow(
     name="release",
     description="Release one period's table of a series, if every gate passes.",
-    flow_run_name="release-{period}",
+    flow_run_name=_run_name,
     persist_result=False,
     retries=0,
 )

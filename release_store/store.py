@@ -19,6 +19,7 @@ from release_store.classes import classes_digest, read_classes
 from release_store.connection import DATABASE, connect, is_read_only, transaction
 from release_store.credentials import Credential
 from release_store.decisions import allow_publication, decide
+from release_store.identification import refuse, statement_of
 from release_store.locks import called, holder
 from release_store.names import check_series
 from release_store.people import people_in_common, read_people
@@ -200,6 +201,11 @@ class ReleaseStore:
         """
         with transaction(self.root) as con:
             changes.record_gates(con, candidate_id, results, to=to, actor=actor, asked=asked)
+
+    def refuse(self, decision: Decision, error: ReleaseGateError) -> None:
+        """Keep that somebody's decision was refused before anybody was asked to prove it, and why."""
+        with transaction(self.root) as con:
+            refuse(con, decision.decision, statement_of(decision, self.store_id), error)
 
     def decide(
         self, decision: Decision, *, approvers_needed: int, credential: Credential | None = None

@@ -136,6 +136,9 @@ def test_another_digest_than_the_one_that_was_looked_at_is_not_decided_on(
         return_state=True,
     )
     assert isinstance(state.result(raise_on_failure=False), VerificationFailed)
+    refused = published.store.events()[-1]
+    assert (refused.action, refused.object, refused.actor) == ("decision.refused", "clinic-2026Q1-c1", "bob")
+    assert refused.reason == "its digest is not the one that was looked at"
 
 
 @pytest.mark.prefect

@@ -122,8 +122,10 @@ def test_a_run_as_json_tells_state_ids_counts_and_gates(desk: Desk, capsys: Capt
         "repaired",
         "over_max_group_size",
         "seconds",
+        "stages",
         "gates",
     ]
+    assert [one["stage"] for one in found["stages"]] == list(found["seconds"])
     assert (found["state"], found["release"], found["candidate"]) == (
         "published",
         "clinic-2026Q1-r1",
@@ -287,7 +289,9 @@ def test_a_table_that_is_none_is_refused_with_its_line(desk: Desk, capsys: Captu
 
 def test_a_period_that_cannot_name_a_folder_is_refused(desk: Desk, capsys: Capture) -> None:
     assert desk.run(desk.policy(), desk.table(), "../x") == 2
-    assert complaint(capsys)[0] == "releasegate: '../x' cannot name a period"
+    assert complaint(capsys)[0] == (
+        "releasegate: --period: the period '../x' is no quarter, and the policy's period is quarterly"
+    )
     assert not (desk.root.parent / "x").exists()
     assert desk.store.candidates() == []
 
@@ -297,7 +301,7 @@ def test_a_run_without_the_name_of_who_makes_it_is_refused_before_its_work(
 ) -> None:
     assert desk.run(desk.policy(), desk.table(), by=" ") == 2
     told = capsys.readouterr().err
-    assert "releasegate: clinic 2026Q1: a candidate has a name\n  Say who makes it.\n" in told
+    assert "releasegate: --by: a candidate has a name\n  Say who makes it.\n" in told
     assert "intake" not in told
     assert not list((desk.root / "candidates").iterdir())
 
@@ -373,6 +377,6 @@ def test_two_runs_of_one_period_at_once_make_one_release(desk: Desk) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ReleaseStore, "last_release_of", late)
-        assert desk.run(policy, table, "2026Q1", "bea") == 0
+        assert desk.run(policy, table, "2026Q1", "bob") == 0
     assert [release.state for release in desk.store.releases()] == ["published"]
     assert len(calls) == 2
