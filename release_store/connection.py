@@ -7,6 +7,7 @@ whoever finds it taken tries again.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import random
 import re
@@ -58,9 +59,9 @@ def connect(
             _migrate(con, path)
             yield con
         except duckdb.Error as error:
-            # DuckDB's own text may quote what was being written, so only its kind is told.
+            # DuckDB's own text may quote what was being written: its kind and the system's word are told.
             raise StoreError(
-                f"the database refused the work ({type(error).__name__})",
+                f"the database refused the work ({type(error).__name__}{_system_word(str(error))})",
                 where=str(path),
                 mend="Look at the disk's free space and rights, then at `releasegate verify`.",
             ) from None
@@ -68,6 +69,12 @@ def connect(
             con.close()
     finally:
         lock.release()
+
+
+def _system_word(text: str) -> str:
+    """Return the system's own words for what went wrong, if they stand in a text of DuckDB's."""
+    words = (os.strerror(number) for number in sorted(errno.errorcode))
+    return next((f": {word}" for word in words if word in text), "")
 
 
 @contextmanager

@@ -41,7 +41,7 @@ def desk(site: Site) -> Iterator[Desk]:
 def deployment(site: Site, desk: Desk) -> str:
     wait = {"hours": 1, "every_minutes": 0.1, "settled_seconds": 2}
     policy = desk.policy(source={"path": "{period}.csv", "wait": wait})
-    return site.deploy(policy=str(policy), store=str(desk.root), actor="ann")
+    return site.deploy(policy=str(policy), store=str(desk.root))
 
 
 def state_type(site: Site, run: str) -> str:

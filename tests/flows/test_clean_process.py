@@ -53,14 +53,14 @@ def test_prefect_has_our_settings_whichever_module_is_first(tmp_path: Path, firs
     ("words", "code", "stages", "finding"),
     [
         (
-            ["people.yaml", "--input", "bad.csv", "--by", "ann"],
+            ["register.yaml", "--input", "bad.csv"],
             3,
             ["  starting Prefect ...", "  intake ..."],
             "none of its 2 columns is named in the policy's roles",
         ),
-        (["wrong.yaml", "--input", "bad.csv", "--by", "ann"], 2, [], "wrong.yaml: "),
+        (["wrong.yaml", "--input", "bad.csv"], 2, [], "wrong.yaml: "),
         (
-            ["people.yaml", "--input", "bad.csv", "--revise", "a slip"],
+            ["register.yaml", "--input", "bad.csv", "--revise", "a slip"],
             2,
             ["  starting Prefect ..."],
             "clinic 2026Q1: a revision has a name",
@@ -71,7 +71,7 @@ def test_prefect_has_our_settings_whichever_module_is_first(tmp_path: Path, firs
 def test_an_error_is_told_in_two_lines_after_the_stages(
     desk: Desk, words: list[str], code: int, stages: list[str], finding: str
 ) -> None:
-    desk.policy("people.yaml")
+    desk.policy("register.yaml")
     desk.policy("wrong.yaml", privacy={"k": "many", "e": 2})
     (desk.folder / "bad.csv").write_text("a,b\n1,2\n")
     placed = [desk.folder / word if word.endswith((".yaml", ".csv")) else word for word in words]

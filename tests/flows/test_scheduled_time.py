@@ -78,7 +78,7 @@ def test_the_run_is_for_the_period_of_its_scheduled_time_in_the_policys_zone(
     from flows.release import release
 
     policy, table = desk.policy(timezone=zone), desk.table()
-    given = {"policy": str(policy), "input_path": str(table), "store": str(desk.root), "actor": "ann"}
+    given = {"policy": str(policy), "input_path": str(table), "store": str(desk.root)}
     run = due(client, deployed(client, f"zone-{period}"), **given)
     client.set_flow_run_state(run.id, Late(scheduled_time=DUE))
     run_flow(release, flow_run=client.read_flow_run(run.id), parameters=given, return_type="state")
@@ -96,7 +96,7 @@ def test_a_run_whose_input_is_late_schedules_one_next_look_however_many_ticks_as
     now = datetime.now(UTC)
     period = period_at("quarterly", now.date())
     policy = desk.policy(source={"path": "{period}.csv", "wait": {"hours": 5, "every_minutes": 0.05}})
-    given = {"policy": str(policy), "store": str(desk.root), "actor": "ann"}
+    given = {"policy": str(policy), "store": str(desk.root)}
     deployment = deployed(client, "waits")
     ended = []
     for minutes in (0, 1, 2):
@@ -129,7 +129,7 @@ def test_the_last_look_gives_up_once_and_a_later_tick_does_not_wait_again(client
     from policy.errors import InputError
 
     policy = desk.policy(source={"path": "{period}.csv", "wait": {"hours": 1}})
-    given = {"policy": str(policy), "store": str(desk.root), "actor": "ann"}
+    given = {"policy": str(policy), "store": str(desk.root)}
     deployment = deployed(client, "gives-up")
     for _ in range(2):
         run = due(client, deployment, **given)
