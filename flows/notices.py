@@ -59,6 +59,8 @@ def send_due(store: ReleaseStore, *, run: RunLink | None = None, patience: float
     try:
         return _send(store, found, run, patience)
     except Exception as error:  # nothing that a notice stumbles over may fail a release
+        if (head := _head(store)) is not None:
+            _tried[store.root.resolve()] = head
         told = error.finding if isinstance(error, ReleaseGateError) else type(error).__name__
         return Sent({}, [f"notices wait: {told}"])
 

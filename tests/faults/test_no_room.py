@@ -108,7 +108,9 @@ def test_a_folder_that_cannot_be_written_is_told(desk: Desk, site: Site, folder:
     finally:
         path.chmod(0o700)
     assert code == 1, said
-    assert len(said.splitlines()) == 2, said
-    assert "rights" in said.splitlines()[1], said
+    told = [line for line in said.splitlines() if not line.startswith("releasegate: notices wait")]
+    assert len(told) == 2, said
+    assert "rights" in told[1], said
+    assert len(said.splitlines()) - len(told) <= 1, said
     assert desk.store.releases() == []
     assert publishes(desk, site)
