@@ -103,8 +103,12 @@ def add_candidate(
     n_columns: int,
     files: Mapping[str, str],
     people: PersonHashes | None = None,
+    maker: Mapping[str, Any] | None = None,
 ) -> None:
-    """Keep a new candidate with its policy, input and files, and its people's hashes if there are any."""
+    """Keep a new candidate with its policy, input and files, and its people's hashes if there are any.
+
+    `maker` is what tells the person who made it from others under any name, None for a service.
+    """
     _check_candidate(con, record, policy, files)
     if not _exists(con, "policy", record.policy_digest):
         con.execute(
@@ -151,6 +155,8 @@ def add_candidate(
     if people is not None:
         write_people(con, record.candidate_id, people)
         payload["people"] = statement_of(con, record.candidate_id)
+    if maker is not None:
+        payload["maker"] = dict(maker)
     audit.append(con, record.made_by, "candidate.staged", record.candidate_id, "", payload)
 
 

@@ -13,11 +13,12 @@ from release_store import audit, queries
 from release_store.canonical import canonical_json, iso, utc_now
 from release_store.changes import approvers_demanded, set_state
 from release_store.credentials import Credential, check_moment
-from release_store.identification import identified, refuse, statement_of
+from release_store.identification import identified, maker_of, refuse, statement_of
 from release_store.permission import OVERRIDES_NEEDED, Act, Person, refusal
 from release_store.records import CandidateRecord, CandidateState, Decision, GateResult, Verdict
 from release_store.staff import Staff
 from release_store.states import may
+from release_store.verify_evidence import is_makers
 
 Connection = duckdb.DuckDBPyConnection
 MEND_BLOCKED = "Prepare the period again."
@@ -169,7 +170,14 @@ def _refusal(con: Connection, record: CandidateRecord, decision: Decision) -> Re
     decided = [one.by for one in earlier]
     if any(_one_proof(one, decision) for one in earlier):
         decided.append(decision.by)  # another name now, and the same key
-    return refusal(act, Person(decision.by, decision.reason, record.made_by, decided), where)
+    made_by = decision.by if _is_maker(con, decision) else record.made_by
+    return refusal(act, Person(decision.by, decision.reason, made_by, decided), where)
+
+
+def _is_maker(con: Connection, decision: Decision) -> bool:
+    """Tell whether the one who decides has the maker's key or token, under whatever name."""
+    proof = None if decision.proof is None else decision.proof.document()
+    return is_makers(proof, {"maker": maker_of(con, decision.candidate_id)})
 
 
 def _one_proof(one: Decision, other: Decision) -> bool:

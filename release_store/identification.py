@@ -75,6 +75,22 @@ def _used(con: Connection, subject: str, proof: Proof) -> bool:
     )
 
 
+def marks_of(staff: Staff | None, name: str) -> dict[str, Any] | None:
+    """Return what tells the member of that name from others, whatever they are called later."""
+    member = None if staff is None else staff.member(name)
+    if member is None:
+        return None
+    (entry,) = roster([member])["members"]
+    return {"public_key": entry["public_key"], "token": entry["token"]}
+
+
+def maker_of(con: Connection, candidate_id: str) -> dict[str, Any] | None:
+    """Return what the log kept of who made a candidate's files, None for a service or in an old store."""
+    events = audit.read_events_about(con, [], [candidate_id], [])
+    staged = next((event for event in events if event.action == "candidate.staged"), None)
+    return staged.payload.get("maker") if staged is not None else None
+
+
 def refuse(con: Connection, act: str, said: Statement, error: ReleaseGateError) -> None:
     """Keep in the log that somebody's word was refused, and why."""
     payload = {"decision": act, "by": said.by, "reason": said.reason, "at": said.at, **said.bound}

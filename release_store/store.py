@@ -19,7 +19,7 @@ from release_store.classes import classes_digest, read_classes
 from release_store.connection import DATABASE, connect, is_read_only, transaction
 from release_store.credentials import Credential
 from release_store.decisions import allow_publication, decide
-from release_store.identification import refuse, statement_of
+from release_store.identification import maker_of, marks_of, refuse, statement_of
 from release_store.locks import called, holder
 from release_store.names import check_series
 from release_store.people import people_in_common, read_people
@@ -38,7 +38,7 @@ from release_store.records import (
     Release,
     Validation,
 )
-from release_store.staff import needed_staff
+from release_store.staff import load_staff, needed_staff
 from release_store.verify_evidence import PROVEN
 
 _FOLDERS = ("candidates", "releases", "locks")
@@ -179,9 +179,19 @@ class ReleaseStore:
         Raises StoreError if its digests are not those of `files` (`tree_digest`) and `policy`, or if
         its id is taken.
         """
+        staff = load_staff(self.root)
         with transaction(self.root) as con:
+            again = record.summary.get("judged_again")
+            maker = maker_of(con, str(again["of"])) if again else marks_of(staff, record.made_by)
             changes.add_candidate(
-                con, record, policy=policy, n_rows=n_rows, n_columns=n_columns, files=files, people=people
+                con,
+                record,
+                policy=policy,
+                n_rows=n_rows,
+                n_columns=n_columns,
+                files=files,
+                people=people,
+                maker=maker,
             )
 
     def record_gates(

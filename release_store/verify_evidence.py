@@ -513,7 +513,8 @@ def _check_decisions(bundle: Bundle) -> Iterator[Finding]:
         yield Finding("decisions", f"{approvals} people approved it, and {needed} were needed")
     if any(one_person(one, other) for one, other in itertools.combinations(decisions, 2)):
         yield Finding("decisions", "one person decided twice")
-    maker = _comparable(bundle.event("candidate.staged", str(manifest["candidate_id"]))["actor"])
+    staged = bundle.event("candidate.staged", str(manifest["candidate_id"]))
+    maker = _comparable(staged["actor"])
     candidates = {manifest["candidate_id"], *bundle.judged_before()}
     for one in bundle.words():
         if one["object"] not in candidates:
@@ -524,7 +525,7 @@ def _check_decisions(bundle: Bundle) -> Iterator[Finding]:
             yield Finding(where, "is a rejection of what was published")
         if said["by"] != one["actor"]:
             yield Finding(where, "is a decision by somebody else than it says")
-        if _comparable(one["actor"]) == maker:
+        if _comparable(one["actor"]) == maker or is_makers(said.get("proof"), staged["payload"]):
             yield Finding(where, "is a decision by the person who made the release")
         if any(said[name] != manifest[name] for name in _BINDING):
             yield Finding(where, "is a decision about other files, another policy or another history")
@@ -692,6 +693,12 @@ def one_person(one: dict[str, Any], other: dict[str, Any]) -> bool:
     if _comparable(one["actor"]) == _comparable(other["actor"]):
         return True
     mine, theirs = one["payload"].get("proof") or {}, other["payload"].get("proof") or {}
+    return any(mine.get(name) and mine.get(name) == theirs.get(name) for name in ("public_key", "token"))
+
+
+def is_makers(proof: dict[str, Any] | None, staged: dict[str, Any]) -> bool:
+    """Tell whether a proof is the maker's under another name, by the payload of the staging's event."""
+    mine, theirs = proof or {}, staged.get("maker") or {}
     return any(mine.get(name) and mine.get(name) == theirs.get(name) for name in ("public_key", "token"))
 
 

@@ -557,6 +557,11 @@ def decision(**changed: str) -> Edit:
     return edit
 
 
+def renamed_maker(tale: Told) -> None:
+    proof = tale.event("decision.approve")["payload"]["proof"]
+    tale.event("candidate.staged")["payload"]["maker"] = {"public_key": proof["public_key"], "token": None}
+
+
 def rejection(tale: Told) -> None:
     tale.event("decision.approve")["action"] = "decision.reject"
 
@@ -605,6 +610,7 @@ FORGERIES: dict[str, tuple[Edit, str]] = {
     "too few people": (policy(approval={"approvers": 3}), "2 people approved it, and 3 were needed"),
     "a policy without sense": (policy(approval={"approvers": "x"}), "no whole number"),
     "the maker's own decision": (decision(by=" ANN "), "by the person who made the release"),
+    "the decision of the maker, renamed": (renamed_maker, "by the person who made the release"),
     "a decision given twice": (decision(by="Cleo"), "one person decided twice"),
     "a rejection": (rejection, "is a rejection of what was published"),
     "a rejection in the payload": (decision(decision="reject"), "is a rejection of what was published"),

@@ -158,6 +158,23 @@ def test_another_name_with_the_same_key_is_the_same_person(store: ReleaseStore) 
     assert store.candidate(record.candidate_id).state is CandidateState.AWAITING_APPROVAL
 
 
+def test_the_maker_under_another_name_is_still_the_maker(store: ReleaseStore) -> None:
+    record = awaiting(store)
+    write_people(store.root, {**member("ann"), "name": "Annabel"}, member("bob"))
+    with pytest.raises(UsageError, match="Annabel made it and cannot decide on it"):
+        give(store, record, "Annabel", key_of("ann"))
+    assert store.events()[-1].action == "decision.refused"
+    agreed(store, word(record), 1)
+    assert store.candidate(record.candidate_id).state is CandidateState.APPROVED
+    assert verify(store) == []
+
+
+def test_a_service_has_no_key_by_which_it_could_be_known(store: ReleaseStore) -> None:
+    record = awaiting(store, made_by="nightly")
+    staged = next(one for one in store.events_about(record.candidate_id) if one.action == "candidate.staged")
+    assert "maker" not in staged.payload
+
+
 def test_without_a_file_of_people_nobody_decides(store: ReleaseStore) -> None:
     record = awaiting(store)
     logged = store.events()
@@ -362,6 +379,23 @@ def proof_of(other: str) -> Callable[[dict[str, Any]], None]:
         payload["proof"]["public_key"] = keys.public_hex(key_of(other).key)
 
     return edit
+
+
+def test_verify_finds_the_maker_under_another_name(
+    decided: ReleaseStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from release_store import verification
+
+    def edited(con: duckdb.DuckDBPyConnection) -> Any:
+        log = read_log(con)
+        for one in log.candidates.values():
+            staged = {**one.staged(), "maker": {"public_key": keys.public_hex(key_of("bob").key)}}
+            one.first = json.dumps(staged)
+        return log
+
+    assert verify(decided) == []
+    monkeypatch.setattr(verification, "read_log", edited)
+    assert "a decision was taken by the person who made it" in {one.what for one in verify(decided)}
 
 
 @pytest.mark.parametrize(
