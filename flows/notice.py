@@ -111,7 +111,8 @@ def _missing(of: _Subject) -> str:
 
 
 def _refused(of: _Subject) -> str:
-    return f"The input of {of.name.replace('/', ' ')} does not meet its expectations: nothing was published."
+    wrong = "is not there, or cannot be read" if of.event.reason else "does not meet its expectations"
+    return f"The input of {of.name.replace('/', ' ')} {wrong}: nothing was published."
 
 
 KINDS: dict[str, tuple[str, Callable[[_Subject], str]]] = {

@@ -17,7 +17,7 @@ from flows.notices import telling
 from flows.outcome import Outcome
 from flows.repetition import left_waiting, same_work
 from flows.revision import asked_of
-from policy.errors import Blocked
+from policy.errors import Blocked, InputError
 from policy.load import load_policy
 from policy.model import ReleasePolicy
 from policy.period import day_at, period_at, read_period
@@ -146,7 +146,11 @@ class _Run(Judging):
     def carry_out(self, input_path: Path | None, base: Path) -> Any:
         """Run all stages and return the state that Prefect keeps."""
         policy, store, method = self.policy, self.store, self.method
-        source = self.timed("intake", intake, policy, input_path, self.period, base)
+        try:
+            source = self.timed("intake", intake, policy, input_path, self.period, base)
+        except InputError:
+            store.record_unread_input(policy.series, self.period, actor=self.actor)
+            raise
         if same_work(store, policy, self.period, source.digest):
             with self.undisturbed():
                 waiting = same_work(store, policy, self.period, source.digest)

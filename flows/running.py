@@ -49,7 +49,9 @@ def run_release(
     opened = ReleaseStore.open(store)
     act = Act.REVISE if revise else Act.PREPARE
     if wait:
-        with acting(opened, act, actor, credential):  # told before the wait, not after
+        from flows.notices import telling
+
+        with telling(store), acting(opened, act, actor, credential):  # told before the wait, not after
             period = _waited_for(loaded, opened, policy, period, input_path, actor, revise)
 
     def begin() -> Any:

@@ -84,6 +84,8 @@ def add_person(
             where=name,
             mend="Give --public-key, --make-key or --make-token.",
         )
+    if public_key is not None and make_key is not None:
+        raise UsageError("two keys are given", where=name, mend="Give one of --public-key and --make-key.")
     for secret in (make_key, make_token_file):
         if secret is not None and secret.resolve().is_relative_to(root.resolve()):
             raise UsageError(
@@ -95,7 +97,9 @@ def add_person(
     if public_key is not None:
         given = public_key.strip()
         is_hex = re.fullmatch("[0-9a-fA-F]{64}", given)
-        entry["public_key"] = given.lower() if is_hex else keys.read_public_file(Path(given))
+        entry["public_key"] = given.lower() if is_hex else _public_key_in(Path(given), name)
+        if entry["public_key"] == keys.read_public_hex(root):
+            raise _own_key(name)
     if make_key is not None:
         entry["public_key"] = keys.public_hex(make_private_key(make_key))
     if make_token_file is not None:
@@ -124,6 +128,22 @@ def _appended(before: str, entry: Mapping[str, Any], path: Path) -> str:
     except UsageError:
         pass
     raise _by_hand(path)
+
+
+def _public_key_in(path: Path, name: str) -> str:
+    try:
+        return keys.read_public_file(path)
+    except UsageError as error:
+        mend = "Give 64 hexadecimal digits, or the PEM file of the person's public key."
+        raise UsageError(error.finding, where=f"{name}: {path}", mend=mend) from None
+
+
+def _own_key(name: str) -> UsageError:
+    return UsageError(
+        "this is the key of the store, by which a service would be a person",
+        where=name,
+        mend="Give the person's own public key.",
+    )
 
 
 def _by_hand(path: Path) -> UsageError:

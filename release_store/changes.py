@@ -19,6 +19,7 @@ from release_store.states import check_transition
 
 Connection = duckdb.DuckDBPyConnection
 INPUT_MISSING = "input.missing"
+UNREAD = "it is not there, or cannot be read as the policy's table"
 
 
 def reserve_candidate_id(con: Connection, series: str, period: str) -> str:
@@ -82,6 +83,13 @@ def record_validation(
     }
     action = "input.validated" if passed else "input.refused"
     audit.append(con, actor, action, f"{series}/{period}", "", payload)
+
+
+def record_unread_input(con: Connection, series: str, period: str, *, actor: str) -> None:
+    """Keep that the input of a period could not be read, so that nothing could be expected of it."""
+    check_series(series)
+    check_period(period)
+    audit.append(con, actor, "input.refused", f"{series}/{period}", UNREAD, {})
 
 
 def record_missing_input(

@@ -155,6 +155,11 @@ class ReleaseStore:
                 actor=actor,
             )
 
+    def record_unread_input(self, series: str, period: str, *, actor: str) -> None:
+        """Keep that the input of a period could not be read: no more than that, since it may quote itself."""
+        with transaction(self.root) as con:
+            changes.record_unread_input(con, series, period, actor=actor)
+
     def record_missing_input(
         self, series: str, period: str, *, reason: str, n_looks: int, deadline: datetime, actor: str
     ) -> None:

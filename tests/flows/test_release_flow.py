@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -380,3 +381,22 @@ def test_two_runs_of_one_period_at_once_make_one_release(desk: Desk) -> None:
         assert desk.run(policy, table, "2026Q1", "bob") == 0
     assert [release.state for release in desk.store.releases()] == ["published"]
     assert len(calls) == 2
+
+
+def test_an_input_that_is_not_there_or_no_table_is_logged_and_told(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = tmp_path / "told"
+    program = tmp_path / "tell.py"
+    program.write_text(f"import sys\nopen({str(told)!r}, 'a').write(sys.stdin.read() + '\\n')\n")
+    monkeypatch.setenv("RELEASEGATE_NOTICE_COMMAND", f"{sys.executable} {program}")
+    (desk.folder / "bad.csv").write_bytes(b"\x00\x01cnryvalue")
+    for name in ("none.csv", "bad.csv"):
+        before = desk.store.n_events()
+        assert desk.run(desk.policy(), desk.folder / name, "2026Q1") in (2, 3)
+        (event,) = desk.store.events(before)
+        assert (event.action, event.object, event.payload) == ("input.refused", "clinic/2026Q1", {})
+    text = told.read_text()
+    assert text.count("is not there, or cannot be read: nothing was published") == 2
+    assert "cnryvalue" not in text
+    assert desk.say("verify") == 0

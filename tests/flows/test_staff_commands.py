@@ -81,6 +81,14 @@ def test_people_are_added_and_what_stood_there_stays(bare: Desk, capsys: Capture
         (["zoe", "--role", "admin"], "nothing would prove that it is this person"),
         (["zoe", "--role", "admin", "--public-key", "no.pem"], "the public key cannot be read"),
         (["zoe", "--role", "admin", "--make-key", "store/x.pem"], "lies in the store"),
+        (
+            ["zoe", "--role", "admin", "--public-key", "ab" * 32, "--make-key", "x.pem"],
+            "two keys are given",
+        ),
+        (
+            ["zoe", "--role", "admin", "--public-key", "store/public-key.pem"],
+            "the key of the store, by which a service would be a person",
+        ),
         ([" ", "--role", "admin", "--make-key", "x.pem"], "a person has a name in one line"),
     ],
 )
