@@ -66,10 +66,12 @@ def decide(
         if policy is not None and state is CandidateState.APPROVED:
             return _published(store, record, policy, by)
     given = sum(1 for one in store.decisions(candidate_id) if one.decision == decision)
+    wanted = OVERRIDES_NEEDED if decision == Act.OVERRIDE else needed
+    still = " (not all of them of people who might give them today)" if given >= wanted else ""
     told = {
         CandidateState.REJECTED: f"{candidate_id} is rejected",
-        CandidateState.AWAITING_APPROVAL: f"{candidate_id} has {given} of {needed} approvals",
-        CandidateState.BLOCKED: f"{candidate_id} has {given} of {OVERRIDES_NEEDED} overrides",
+        CandidateState.AWAITING_APPROVAL: f"{candidate_id} has {given} of {needed} approvals{still}",
+        CandidateState.BLOCKED: f"{candidate_id} has {given} of {OVERRIDES_NEEDED} overrides{still}",
     }
     return Outcome(record.series, record.period, str(state), candidate_id, message=told[state])
 

@@ -13,7 +13,7 @@ from release_store import audit, queries
 from release_store.canonical import canonical_json, iso, utc_now
 from release_store.changes import approvers_demanded, set_state
 from release_store.credentials import Credential, check_moment
-from release_store.identification import identified, maker_of, refuse, statement_of
+from release_store.identification import identified, maker_of, marks_of, refuse, statement_of
 from release_store.permission import OVERRIDES_NEEDED, Act, Person, refusal
 from release_store.records import CandidateRecord, CandidateState, Decision, GateResult, Verdict
 from release_store.staff import Staff
@@ -64,9 +64,9 @@ def decide(
         refuse(con, decision.decision, said, refused)
         return refused
     if decision.decision == Act.OVERRIDE:
-        return _override(con, record, decision)
+        return _override(con, record, decision, staff)
     demanded = 0 if decision.decision == Act.REJECT else approvers_demanded(con, record.candidate_id)
-    return _accept(con, record, decision, max(approvers_needed, demanded, 1))
+    return _accept(con, record, decision, max(approvers_needed, demanded, 1), staff)
 
 
 def allow_publication(
@@ -217,7 +217,20 @@ def _changed(decision: Decision, altered: Sequence[str]) -> ReleaseGateError | N
     return VerificationFailed(finding, where=decision.candidate_id, mend=MEND_ALTERED)
 
 
-def _accept(con: Connection, record: CandidateRecord, decision: Decision, needed: int) -> CandidateState:
+def in_force(staff: Staff, words: Sequence[Decision]) -> int:
+    """Return how many of these words are of people who could give them today, by the same key or token."""
+    marks = [marks_of(staff, one.by) for one in words]
+    return sum(
+        member is not None
+        and member.may(Act(one.decision))
+        and (one.proof is None or is_makers(one.proof.document(), {"maker": mark}))
+        for one, mark, member in zip(words, marks, (staff.member(one.by) for one in words), strict=True)
+    )
+
+
+def _accept(
+    con: Connection, record: CandidateRecord, decision: Decision, needed: int, staff: Staff
+) -> CandidateState:
     earlier = queries.decisions(con, record.candidate_id)
     _keep(con, decision, len(earlier), {"approvers_needed": needed})
     if decision.decision == "reject":
@@ -225,21 +238,23 @@ def _accept(con: Connection, record: CandidateRecord, decision: Decision, needed
             con, record.candidate_id, CandidateState.REJECTED, actor=decision.by, reason=decision.reason
         )
         return CandidateState.REJECTED
-    if len(earlier) + 1 < needed:
+    given = in_force(staff, earlier) + 1
+    if given < needed:
         return CandidateState.AWAITING_APPROVAL
-    reason = f"{len(earlier) + 1} of {needed} approvals"
+    reason = f"{given} of {needed} approvals"
     set_state(con, record.candidate_id, CandidateState.APPROVED, actor=decision.by, reason=reason)
     return CandidateState.APPROVED
 
 
-def _override(con: Connection, record: CandidateRecord, decision: Decision) -> CandidateState:
+def _override(con: Connection, record: CandidateRecord, decision: Decision, staff: Staff) -> CandidateState:
     """Keep one administrator's word to publish what gates held back; the second one opens the way."""
     earlier = queries.decisions(con, record.candidate_id)
     gates = overridden_gates(queries.verdicts_of(con, [record.candidate_id]).get(record.candidate_id, []))
     _keep(con, decision, len(earlier), {"gates": gates})
-    if len(earlier) + 1 < OVERRIDES_NEEDED:
+    given = in_force(staff, earlier) + 1
+    if given < OVERRIDES_NEEDED:
         return CandidateState.BLOCKED
-    reason = f"{len(earlier) + 1} of {OVERRIDES_NEEDED} overrides of {', '.join(gates)}"
+    reason = f"{given} of {OVERRIDES_NEEDED} overrides of {', '.join(gates)}"
     set_state(con, record.candidate_id, CandidateState.APPROVED, actor=decision.by, reason=reason)
     return CandidateState.APPROVED
 

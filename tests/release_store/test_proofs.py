@@ -169,6 +169,37 @@ def test_the_maker_under_another_name_is_still_the_maker(store: ReleaseStore) ->
     assert verify(store) == []
 
 
+@pytest.mark.parametrize(
+    "left",
+    [
+        [member("cid")],
+        [member("bob", ["auditor"]), member("cid")],
+        [{**member("eve"), "name": "bob"}, member("cid")],
+    ],
+    ids=["removed", "without the role", "with another key"],
+)
+def test_the_word_of_somebody_who_could_not_give_it_any_more_does_not_count(
+    store: ReleaseStore, left: list[dict[str, object]]
+) -> None:
+    record = awaiting(store, approvers=2)
+    agreed(store, word(record, "bob"), 2)
+    write_people(store.root, *left, member("dan"))
+    assert agreed(store, word(record, "cid"), 2) is CandidateState.AWAITING_APPROVAL
+    assert agreed(store, word(record, "dan"), 2) is CandidateState.APPROVED
+    assert store.events()[-1].reason == "2 of 2 approvals"
+    assert verify(store) == []
+
+
+def test_the_override_of_an_administrator_who_is_none_any_more_does_not_count(store: ReleaseStore) -> None:
+    record = stage(store)
+    store.record_gates(record.candidate_id, [K_FAILS], to=CandidateState.BLOCKED, actor="ann")
+    agreed(store, word(record, "bob", "override"), 1)
+    write_people(store.root, member("bob", ["approver"]), member("cid"), member("dan"))
+    assert agreed(store, word(record, "cid", "override"), 1) is CandidateState.BLOCKED
+    assert agreed(store, word(record, "dan", "override"), 1) is CandidateState.APPROVED
+    assert verify(store) == []
+
+
 def test_a_service_has_no_key_by_which_it_could_be_known(store: ReleaseStore) -> None:
     record = awaiting(store, made_by="nightly")
     staged = next(one for one in store.events_about(record.candidate_id) if one.action == "candidate.staged")
