@@ -20,6 +20,7 @@ from importlib import resources
 from pathlib import Path
 
 import duckdb
+from filelock import FileLock, Timeout
 
 from policy.errors import StoreError
 from release_store.canonical import iso, utc_now
@@ -32,6 +33,7 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
 }
 # Threads of this process share DuckDB's lock on the file, so they wait for each other here.
 _threads: dict[Path, threading.RLock] = {}
+_depths: dict[Path, int] = {}  # how many connections of this process are open, one in the other
 
 
 @contextmanager
@@ -54,21 +56,53 @@ def connect(
             mend="Try again.",
         )
     try:
-        con = _open(path, timeout)
-        try:
-            _migrate(con, path)
+        with _alone(path.resolve(), timeout) as left, _connection(path, left) as con:
             yield con
-        except duckdb.Error as error:
-            # DuckDB's own text may quote what was being written: its kind and the system's word are told.
-            raise StoreError(
-                f"the database refused the work ({type(error).__name__}{_system_word(str(error))})",
-                where=str(path),
-                mend="Look at the disk's free space and rights, then at `releasegate verify`.",
-            ) from None
-        finally:
-            con.close()
     finally:
         lock.release()
+
+
+@contextmanager
+def _connection(path: Path, timeout: float) -> Iterator[duckdb.DuckDBPyConnection]:
+    con = _open(path, timeout)
+    try:
+        _migrate(con, path)
+        yield con
+    except duckdb.Error as error:
+        # DuckDB's own text may quote what was being written: its kind and the system's word are told.
+        raise StoreError(
+            f"the database refused the work ({type(error).__name__}{_system_word(str(error))})",
+            where=str(path),
+            mend="Look at the disk's free space and rights, then at `releasegate verify`.",
+        ) from None
+    finally:
+        con.close()
+
+
+@contextmanager
+def _alone(path: Path, timeout: float) -> Iterator[float]:
+    """Keep other processes out from before the database is opened until after it is closed.
+
+    DuckDB's own lock on the file is not enough: where one process closed it while another opened it, a row
+    that was committed was once seen to be lost. Where this lock cannot be had, DuckDB's says who has it; what
+    is left of the time for that is yielded.
+    """
+    end = time.monotonic() + timeout
+    depth = _depths.get(path, 0)
+    lock = None
+    if depth == 0 and path.with_name("locks").is_dir():
+        lock = FileLock(path.with_name("locks") / ".history", poll_interval=0.005, fallback_to_soft=False)
+        try:
+            lock.acquire(timeout=timeout)
+        except (Timeout, OSError, NotImplementedError):
+            lock = None
+    _depths[path] = depth + 1
+    try:
+        yield max(end - time.monotonic(), 0.05)
+    finally:
+        _depths[path] = depth
+        if lock is not None:
+            lock.release()
 
 
 def _system_word(text: str) -> str:
