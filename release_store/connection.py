@@ -24,6 +24,7 @@ from filelock import FileLock, Timeout
 
 from policy.errors import StoreError
 from release_store.canonical import iso, utc_now
+from release_store.locks import called, holder
 
 DATABASE = "history.duckdb"
 LOCK_TIMEOUT = 30.0
@@ -84,8 +85,8 @@ def _alone(path: Path, timeout: float) -> Iterator[float]:
     """Keep other processes out from before the database is opened until after it is closed.
 
     DuckDB's own lock on the file is not enough: where one process closed it while another opened it, a row
-    that was committed was once seen to be lost. Where this lock cannot be had, DuckDB's says who has it; what
-    is left of the time for that is yielded.
+    that was committed was once seen to be lost. What is left of the time is yielded. A store whose locks
+    cannot be opened, such as a copy to be read, has DuckDB's lock alone. Raises StoreError after `timeout`.
     """
     end = time.monotonic() + timeout
     depth = _depths.get(path, 0)
@@ -94,7 +95,9 @@ def _alone(path: Path, timeout: float) -> Iterator[float]:
         lock = FileLock(path.with_name("locks") / ".history", poll_interval=0.005, fallback_to_soft=False)
         try:
             lock.acquire(timeout=timeout)
-        except (Timeout, OSError, NotImplementedError):
+        except Timeout:
+            raise _in_use(path, called(holder(Path(lock.lock_file))), timeout) from None
+        except (OSError, NotImplementedError):
             lock = None
     _depths[path] = depth + 1
     try:
@@ -190,8 +193,8 @@ def _open(path: Path, timeout: float) -> duckdb.DuckDBPyConnection:
             con.execute("SET enable_progress_bar = false")
             return con
         except duckdb.Error as error:
-            holder = _lock_holder(error)
-            if holder is None:
+            by = _lock_holder(error)
+            if by is None:
                 if not os.access(path, os.W_OK) or _on_read_only_media(path):
                     return _open_to_read(path)
                 raise StoreError(
@@ -200,13 +203,17 @@ def _open(path: Path, timeout: float) -> duckdb.DuckDBPyConnection:
                     mend="Restore it from a backup.",
                 ) from None
             if time.monotonic() > deadline:
-                raise StoreError(
-                    f"the store has been in use by {holder} for more than {timeout:g} s",
-                    where=str(path),
-                    mend="Wait for that process to end, or end it, and try again.",
-                ) from None
+                raise _in_use(path, by, timeout) from None
         time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 -- only spreads the retries
         pause = min(pause * 1.5, 0.1)
+
+
+def _in_use(path: Path, by: str, timeout: float) -> StoreError:
+    return StoreError(
+        f"the store has been in use by {by} for more than {timeout:g} s",
+        where=str(path),
+        mend="Wait for that process to end, or end it, and try again.",
+    )
 
 
 def _on_read_only_media(path: Path) -> bool:

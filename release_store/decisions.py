@@ -18,7 +18,7 @@ from release_store.permission import OVERRIDES_NEEDED, Act, Person, refusal
 from release_store.records import CandidateRecord, CandidateState, Decision, GateResult, Verdict
 from release_store.staff import Staff
 from release_store.states import may
-from release_store.verify_evidence import is_makers
+from release_store.verify_evidence import is_by
 
 Connection = duckdb.DuckDBPyConnection
 MEND_BLOCKED = "Prepare the period again."
@@ -177,7 +177,7 @@ def _refusal(con: Connection, record: CandidateRecord, decision: Decision) -> Re
 def _is_maker(con: Connection, decision: Decision) -> bool:
     """Tell whether the one who decides has the maker's key or token, under whatever name."""
     proof = None if decision.proof is None else decision.proof.document()
-    return is_makers(proof, {"maker": maker_of(con, decision.candidate_id)})
+    return is_by(proof, maker_of(con, decision.candidate_id))
 
 
 def _one_proof(one: Decision, other: Decision) -> bool:
@@ -223,7 +223,7 @@ def in_force(staff: Staff, words: Sequence[Decision]) -> int:
     return sum(
         member is not None
         and member.may(Act(one.decision))
-        and (one.proof is None or is_makers(one.proof.document(), {"maker": mark}))
+        and (one.proof is None or is_by(one.proof.document(), mark))
         for one, mark, member in zip(words, marks, (staff.member(one.by) for one in words), strict=True)
     )
 

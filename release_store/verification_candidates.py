@@ -14,7 +14,7 @@ from release_store.decisions import decision_document, is_overridden
 from release_store.permission import Person, Rule, holds
 from release_store.records import CandidateRecord, CandidateState, Verdict
 from release_store.verification_view import Batch, View, batches, guarded, same
-from release_store.verify_evidence import is_makers
+from release_store.verify_evidence import is_by
 
 _STAGED_LATER = ("series", "period", "made_at", "expires_at")  # not in the events of the first stores
 _GATE_FIELDS = ("gate", "verdict", "value", "threshold", "relation", "attacker", "seconds", "detail")
@@ -116,8 +116,8 @@ def _decisions(view: View, batch: Batch, record: CandidateRecord) -> list[Findin
     for one in kept:
         if (one["candidate_digest"], one["policy_digest"], one["history_head"]) != bound:
             findings.append(Finding(name, "a decision names other digests than the candidate's"))
-        if not holds(Rule.NOT_THE_MAKER, Person(one["by"], made_by=record.made_by)) or is_makers(
-            one.get("proof"), view.log.candidates[name].staged()
+        if not holds(Rule.NOT_THE_MAKER, Person(one["by"], made_by=record.made_by)) or is_by(
+            one.get("proof"), view.log.candidates[name].staged().get("maker")
         ):
             findings.append(Finding(name, "a decision was taken by the person who made it"))
     return findings

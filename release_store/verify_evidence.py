@@ -525,7 +525,7 @@ def _check_decisions(bundle: Bundle) -> Iterator[Finding]:
             yield Finding(where, "is a rejection of what was published")
         if said["by"] != one["actor"]:
             yield Finding(where, "is a decision by somebody else than it says")
-        if _comparable(one["actor"]) == maker or is_makers(said.get("proof"), staged["payload"]):
+        if _comparable(one["actor"]) == maker or is_by(said.get("proof"), staged["payload"].get("maker")):
             yield Finding(where, "is a decision by the person who made the release")
         if any(said[name] != manifest[name] for name in _BINDING):
             yield Finding(where, "is a decision about other files, another policy or another history")
@@ -696,9 +696,9 @@ def one_person(one: dict[str, Any], other: dict[str, Any]) -> bool:
     return any(mine.get(name) and mine.get(name) == theirs.get(name) for name in ("public_key", "token"))
 
 
-def is_makers(proof: dict[str, Any] | None, staged: dict[str, Any]) -> bool:
-    """Tell whether a proof is the maker's under another name, by the payload of the staging's event."""
-    mine, theirs = proof or {}, staged.get("maker") or {}
+def is_by(proof: dict[str, Any] | None, marks: dict[str, Any] | None) -> bool:
+    """Tell whether a proof is that of a person, by the key or token that mark them under any name."""
+    mine, theirs = proof or {}, marks or {}
     return any(mine.get(name) and mine.get(name) == theirs.get(name) for name in ("public_key", "token"))
 
 

@@ -11,6 +11,7 @@ import pytest
 from policy.errors import StoreError, UsageError
 from release_store import connection
 from release_store.connection import DATABASE, connect, transaction
+from release_store.locks import held_locks
 from release_store.store import ReleaseStore
 
 HOLDER = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print('held', flush=True); sys.stdin.read()"
@@ -47,6 +48,63 @@ def test_a_store_that_is_freed_in_time_is_opened(store: ReleaseStore) -> None:
         with connect(store.root, timeout=20) as con:
             assert con.execute("SELECT 1").fetchone() == (1,)
         timer.join()
+
+
+def test_the_store_s_own_lock_is_held_from_before_the_database_opens_until_after_it_is_closed(
+    store: ReleaseStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[str, list[str]]] = []
+
+    def note(moment: str) -> None:
+        seen.append((moment, [lock.name for lock in held_locks(store.root)]))
+
+    class Told:
+        def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
+            self._con = con
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self._con, name)
+
+        def close(self) -> None:
+            self._con.close()
+            note("closed")
+
+    opened = connection._open
+
+    def told(path: Path, timeout: float) -> Told:
+        note("opens")
+        return Told(opened(path, timeout))
+
+    monkeypatch.setattr(connection, "_open", told)
+    with connect(store.root), connect(store.root) as inner:
+        assert inner.execute("SELECT count(*) FROM event").fetchone() == (1,)
+    note("after")
+    assert [moment for moment, _ in seen] == ["opens", "opens", "closed", "closed", "after"]
+    assert [locks for _, locks in seen] == [[".history"]] * 4 + [[]]
+
+
+def test_while_another_process_has_that_lock_the_database_is_not_opened(
+    store: ReleaseStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = store.root / "locks" / ".history"
+    script = (
+        "import filelock, sys; lock = filelock.FileLock(sys.argv[1]); lock.acquire(); print(flush=True);"
+        "sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        monkeypatch.setattr(connection, "_open", lambda *_: pytest.fail("was opened"))
+        with (
+            pytest.raises(StoreError, match=f"in use by process {other.pid} for more than 0.2 s"),
+            connect(store.root, timeout=0.2),
+        ):
+            pass
+        other.communicate(b"")
+    monkeypatch.undo()
+    assert store.n_events() == 1
 
 
 def test_a_store_of_a_newer_schema_is_refused_in_one_line(store: ReleaseStore) -> None:
