@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from release_store import keys
-from release_store.store import ReleaseStore
 from release_store.verification import verify
 from tests.faults.site import ROOT, Site
 from tests.flows.front_desk import Desk
@@ -19,33 +16,15 @@ pytestmark = [pytest.mark.prefect, pytest.mark.slow]
 WITHIN = 40  # seconds without a heartbeat, of which there is one every 30: to be shorter than the example
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    made = Site(tmp_path_factory.mktemp("site"))
-    try:
-        made.start_server()
-        yield made
-    finally:
-        made.stop()
-
-
-@pytest.fixture(scope="module")
-def desk(site: Site) -> Iterator[Desk]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv(keys.KEY_VARIABLE, raising=False)
-        ReleaseStore.create(site.folder / "store")
-        yield Desk(site.folder)
-
-
-@pytest.fixture(scope="module")
-def deployment(site: Site, desk: Desk) -> str:
+def deployed(site: Site, desk: Desk, name: str) -> str:
     wait = {"hours": 1, "every_minutes": 0.1, "settled_seconds": 2}
     policy = desk.policy(source={"path": "{period}.csv", "wait": wait})
-    return site.deploy(policy=str(policy), store=str(desk.root))
+    site.deploy(name, policy=str(policy), store=str(desk.root))
+    return name
 
 
 def state_type(site: Site, run: str) -> str:
-    return str(site.state(run)["type"])
+    return str(site.run(run)["state_type"])
 
 
 def aged(path: Path) -> Path:
@@ -53,9 +32,8 @@ def aged(path: Path) -> Path:
     return path
 
 
-def test_a_run_killed_with_its_worker_is_shown_as_crashed_and_makes_room(
-    site: Site, desk: Desk, deployment: str
-) -> None:
+def test_a_run_killed_with_its_worker_is_shown_as_crashed_and_makes_room(site: Site, desk: Desk) -> None:
+    deployment = deployed(site, desk, "crash")
     text = (ROOT / "examples/crashed-runs.yaml").read_text()
     assert text.count("within: 90") == 1
     file = site.folder / "crashed.yaml"
@@ -63,14 +41,14 @@ def test_a_run_killed_with_its_worker_is_shown_as_crashed_and_makes_room(
     site.prefect("automation", "create", "--from-file", str(file))
     pipe = aged_pipe(site.folder / "pipe.csv")  # whoever reads it waits for ever
     site.start_worker()
-    stuck = site.run(deployment, period="2026Q1", input_path=str(pipe))
+    stuck = site.start(deployment, {"period": "2026Q1", "input_path": str(pipe)})
     site.until("the run's start", lambda: state_type(site, stuck) == "RUNNING")
-    following = site.run(deployment, period="2026Q1", input_path=str(aged(desk.table())))
+    following = site.start(deployment, {"period": "2026Q1", "input_path": str(aged(desk.table()))})
     time.sleep(5)
     site.kill("worker")
     assert state_type(site, stuck) == "RUNNING"
     site.until("the crash", lambda: state_type(site, stuck) == "CRASHED", WITHIN + 120)
-    assert "Nothing was heard of this run" in site.state(stuck)["message"]
+    assert "Nothing was heard of this run" in site.run(stuck)["state"]["message"]
     site.start_worker()
     site.until("the next run", lambda: state_type(site, following) == "COMPLETED", 240)
     assert [one.release_id for one in desk.store.releases()] == ["clinic-2026Q1-r1"]
@@ -82,12 +60,13 @@ def aged_pipe(path: Path) -> Path:
     return aged(path)
 
 
-def test_waiting_outlives_server_and_worker(site: Site, desk: Desk, deployment: str) -> None:
+def test_waiting_outlives_server_and_worker(site: Site, desk: Desk) -> None:
+    deployment = deployed(site, desk, "waiting")
     if "worker" not in site.running:
         site.start_worker()
-    first = site.run(deployment, period="2026-Q2")
+    first = site.start(deployment, {"period": "2026-Q2"})
     site.until("the end of the first look", lambda: state_type(site, first) == "COMPLETED")
-    assert "waits for the input of 2026Q2: 2026Q2.csv is not there" in site.state(first)["message"]
+    assert "waits for the input of 2026Q2: 2026Q2.csv is not there" in site.run(first)["state"]["message"]
     assert desk.store.last_release_of("clinic", "2026Q2") is None
     site.kill("worker")
     site.kill("server")

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from release_store import keys
 from release_store.checkup import Condition, checkup
 from release_store.publication import unsettled
 from release_store.records import CandidateState
-from release_store.store import ReleaseStore
 from release_store.verification import verify
 from tests.faults.site import ROOT, Site
 from tests.flows.front_desk import Desk
@@ -24,23 +20,6 @@ STAGES = {
     "making": ("representation", "partitioning", "aggregation", "repair", "recoding"),
     "keeping": ("staging", "risk gate", "publication"),
 }
-
-
-@pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
-    monkeypatch.delenv(keys.KEY_VARIABLE, raising=False)
-    ReleaseStore.create(tmp_path / "store")
-    return Desk(tmp_path)
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    made = Site(tmp_path_factory.mktemp("site"))
-    try:
-        made.start_server()
-        yield made
-    finally:
-        made.stop()
 
 
 def run(desk: Desk, site: Site, kill_in: str | None = None) -> tuple[int, str]:

@@ -7,14 +7,11 @@ import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
-from release_store import keys
 from release_store.connection import DATABASE
-from release_store.store import ReleaseStore
 from release_store.verification import verify
 from tests.faults.site import ROOT, Site
 from tests.flows.front_desk import Desk
@@ -22,24 +19,6 @@ from tests.flows.front_desk import Desk
 pytestmark = [pytest.mark.prefect, pytest.mark.slow]
 # Root may write anywhere, unless it lays that right down.
 WITHOUT_RIGHTS = ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override"]
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A server in another process, so that only the store is without room."""
-    made = Site(tmp_path_factory.mktemp("site"))
-    try:
-        made.start_server()
-        yield made
-    finally:
-        made.stop()
-
-
-@pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
-    monkeypatch.delenv(keys.KEY_VARIABLE, raising=False)
-    ReleaseStore.create(tmp_path / "store")
-    return Desk(tmp_path)
 
 
 def run(

@@ -8,32 +8,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from release_store import keys
-from release_store.store import ReleaseStore
 from release_store.verification import verify
 from tests.faults.site import ROOT, Site
 from tests.flows.front_desk import Desk
 
 pytestmark = [pytest.mark.prefect, pytest.mark.slow]
-
-
-@pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
-    monkeypatch.delenv(keys.KEY_VARIABLE, raising=False)
-    ReleaseStore.create(tmp_path / "store")
-    return Desk(tmp_path)
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    made = Site(tmp_path)
-    yield made
-    made.stop()
 
 
 def started(desk: Desk, environment: dict[str, str]) -> subprocess.Popen[str]:
@@ -66,7 +49,8 @@ def ended(child: subprocess.Popen[str]) -> tuple[int, str, str]:
 
 @pytest.mark.parametrize("stage", ["validation", "risk gate"])
 def test_the_release_is_made_without_it(desk: Desk, site: Site, stage: str) -> None:
-    site.start_server()
+    if "server" not in site.running:
+        site.start_server()
     child = started(desk, site.environment)
     stopped_at(child, stage)
     site.kill("server")
@@ -93,6 +77,8 @@ def test_the_temporary_server_of_a_command_too(desk: Desk, site: Site) -> None:
 
 
 def test_a_server_that_never_answers_is_told_in_a_line(desk: Desk, site: Site) -> None:
+    if "server" in site.running:
+        site.kill("server")
     begun = time.monotonic()
     code, out, err = ended(started(desk, site.environment))
     assert (code, out) == (1, "")

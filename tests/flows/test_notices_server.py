@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -25,10 +23,10 @@ from flows.notices import begin, due, send_due
 from flows.setup_server import server
 from release_store.checkup import Condition
 from release_store.records import CandidateState
+from tests.prefect_site import ROOT, PrefectSite
 from tests.release_store.hand_made import K_FAILS, stage
 
 pytestmark = [pytest.mark.prefect, pytest.mark.slow]
-ROOT = Path(__file__).resolve().parents[2]
 WORD = "tester:a word for tests"
 BLOCK = """
 import sys
@@ -40,16 +38,13 @@ print(block.save("listener", overwrite=True))
 """
 
 
-class Server:
+class Server(PrefectSite):
     def __init__(self, folder: Path) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.folder, self.api = folder, f"http://127.0.0.1:{self.port}/api"
+        super().__init__(folder, {}, WORD)
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")},
             "PREFECT_HOME": str(folder / "home"),
-            "PREFECT_API_URL": self.api,
+            "PREFECT_API_URL": f"{self.address}/api",
             "PREFECT_SERVER_API_AUTH_STRING": WORD,
             "PREFECT_API_AUTH_STRING": WORD,
             "PREFECT_SERVER_API_HOST": "127.0.0.1",
@@ -59,45 +54,7 @@ class Server:
             "PYTHONPATH": str(ROOT),
         }
 
-    def __enter__(self) -> Server:
-        with (self.folder / "server.log").open("wb") as log:
-            self.process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "prefect",
-                    "server",
-                    "start",
-                    "--host",
-                    "127.0.0.1",
-                    "--port",
-                    str(self.port),
-                ],
-                env=self.environment,
-                stdout=log,
-                stderr=log,
-            )
-        self.until("the server's start", lambda: self.ask("/admin/version"))
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.process.terminate()
-        try:
-            self.process.wait(20)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-
-    def ask(self, path: str, body: Any = None) -> Any:
-        word = base64.b64encode(WORD.encode()).decode()
-        headers = {"Authorization": f"Basic {word}", "Content-Type": "application/json"}
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"{self.api}{path}", data, headers)
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            content = answer.read()
-        return json.loads(content) if content[:1] in (b"{", b"[", b'"') else content.decode()
-
-    def run(self, *words: str) -> str:
+    def python(self, *words: str) -> str:
         done = subprocess.run(
             [sys.executable, *words],
             env=self.environment,
@@ -109,23 +66,17 @@ class Server:
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    def until(self, what: str, condition: Any, seconds: float = 150) -> Any:
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            try:
-                found = condition()
-            except OSError:
-                found = None
-            if found:
-                return found
-            time.sleep(0.5)
-        raise AssertionError(f"{what} did not happen\n{(self.folder / 'server.log').read_text()[-3000:]}")
-
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with Server(tmp_path_factory.mktemp("server")) as made:
+    made = Server(tmp_path_factory.mktemp("server"))
+    command = ["-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", made.port]
+    try:
+        made.begin("server", [sys.executable, *command])
+        made.until("the server's start", lambda: made.ask("/admin/version"))
         yield made
+    finally:
+        made.close()
 
 
 @pytest.fixture
@@ -134,7 +85,7 @@ def desk_of_server(running: Server, desk: Desk, monkeypatch: pytest.MonkeyPatch)
         monkeypatch.delenv(name, raising=False)
     from prefect.settings import PREFECT_API_AUTH_STRING, temporary_settings
 
-    monkeypatch.setenv("PREFECT_API_URL", running.api)
+    monkeypatch.setenv("PREFECT_API_URL", f"{running.address}/api")
     monkeypatch.setenv("PREFECT_API_AUTH_STRING", WORD)
     with temporary_settings({PREFECT_API_AUTH_STRING: WORD}):
         yield desk
@@ -157,11 +108,11 @@ def test_a_notice_becomes_one_event_however_often_it_is_sent_and_an_automation_t
     desk = desk_of_server
     with listening() as listener:
         listener.answer = lambda _request: (200, {})
-        block = running.run("-c", BLOCK, listener.url).split()[-1]
+        block = running.python("-c", BLOCK, listener.url).split()[-1]
         text = (ROOT / "examples" / "automations.yaml").read_text()
         file = tmp_path / "automations.yaml"
         file.write_text(text.replace("00000000-0000-0000-0000-000000000000", block))
-        said = running.run("-m", "prefect", "automation", "create", "--from-file", str(file))
+        said = running.python("-m", "prefect", "automation", "create", "--from-file", str(file))
         assert "Created 6 automation(s)" in said
         begin(desk.store)
         candidate = blocked(desk)

@@ -1,0 +1,31 @@
+"""A server for all tests of a file, and a desk for each test, with a new store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from release_store import keys
+from release_store.store import ReleaseStore
+from tests.faults.site import Site
+from tests.flows.front_desk import Desk
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A server in processes of its own: only what a test does to the store, or to it, is a fault."""
+    made = Site(tmp_path_factory.mktemp("site"))
+    try:
+        made.start_server()
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.delenv(keys.KEY_VARIABLE, raising=False)
+    ReleaseStore.create(tmp_path / "store")
+    return Desk(tmp_path)
