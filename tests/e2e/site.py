@@ -77,6 +77,13 @@ class Site(PrefectSite):
         """Start a line that stays."""
         self.begin(name, ["bash", "-c", f"exec {self._here(line).removesuffix('&')}"], self.project)
 
+    def pause(self, deployment: str) -> None:
+        """Let the schedules of a deployment fire no more; runs that were asked for otherwise stay."""
+        found = self.deployments()[deployment]
+        for schedule in found["schedules"]:
+            path = f"/deployments/{found['id']}/schedules/{schedule['id']}"
+            self.ask(path, {"active": False}, method="PATCH")
+
     def _here(self, line: str) -> str:
         return line.replace(f"127.0.0.1:{PORT}", f"127.0.0.1:{self.port}").replace(
             "prefect server start ", f"prefect server start --port {self.port} "

@@ -45,6 +45,9 @@ PUBLIC = {"remark": (b"cnryremark",)}
 REASON = "looked at the gates"
 APPROVERS = ("Ada Archer", "Bob Baker")
 PAGES_CANDIDATE = "register-2026Q2-c1"
+PAGES_PERIOD = "2026Q1"
+METHODS = ("mondrian", "mdav")
+FIGURES = "figures"
 REMARKS = ("quiet", "tired", "well", "in pain")
 
 
@@ -159,6 +162,7 @@ class Story:
             "first": next(iter(site.runs("manual-release")))["id"],
             "blocked": site.start("manual-release", strict),
             "refused": site.start("manual-release", {**strict, "input_path": "demo/data/bad.csv"}),
+            "evaluated": site.start("evaluate-methods", self._evaluation(last)),
         }
         for name, run_id in started.items():
             self.facts.runs[name] = site.until(f"the end of the {name} run", partial(site.ended, run_id))
@@ -204,6 +208,8 @@ class Story:
             (period, site.until(f"the late run of {period}", partial(site.ended, run["id"])))
             for period, run in self.facts.missed
         ]
+        withdrawn = site.start("withdraw-release", self._withdrawal())
+        self.facts.runs["withdrawn"] = site.until("the withdrawal", partial(site.ended, withdrawn))
         run_id = self._by_shell("audit-review/audit-review")
         self.facts.runs["review"] = site.until("the review", partial(site.ended, run_id))
         self.facts.verified = site.shell("releasegate verify")
@@ -260,7 +266,7 @@ class Story:
     def _tables(self) -> None:
         """Write small tables with canaries over the page's: the first quarter's, and the last three's."""
         folder = self.site.project / "demo" / "data"
-        quarters = tuple(dict.fromkeys(("2026Q1", *self.facts.quarters)))
+        quarters = tuple(dict.fromkeys((PAGES_PERIOD, *self.facts.quarters)))
         tables = {name: planted(table) for name, table in generate(quarters=quarters, n=ROWS).items()}
         write(folder, tables)
         bad = tables[quarters[-1]]
@@ -288,6 +294,24 @@ class Story:
             "reason": REASON,
             "signature": told.strip(),
         }
+
+    def _evaluation(self, period: str) -> dict[str, object]:
+        policy = f"{POLICIES}/missed.yaml"
+        return {
+            "policy": policy,
+            "methods": ",".join(METHODS),
+            "period": period,
+            "seeds": 1,
+            "jobs": 1,
+            "out": FIGURES,
+        }
+
+    def _withdrawal(self) -> dict[str, str]:
+        """Return what an approver fills in who withdraws the release that was asked for on the page."""
+        release, by = f"{SERIES}-{PAGES_PERIOD}-r1", APPROVERS[0]
+        words = f'sign withdraw {release} --by "{by}" --reason "{REASON}" --key ada.pem'
+        signature = self.site.shell(f"releasegate {words}").strip()
+        return {"release": release, "by": by, "reason": REASON, "signature": signature}
 
     def _deciding(self, words: str) -> list[str]:
         """Return the page's commands for deciding that begin with `words`, about the candidate that waits."""

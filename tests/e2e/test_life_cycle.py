@@ -16,11 +16,22 @@ from pathlib import Path
 import pytest
 import yaml
 
-from release_store.records import CandidateState
+from release_store.records import CandidateState, ReleaseState
 from release_store.verification import verify
 from tests.e2e.browser import lacking
 from tests.e2e.site import Site
-from tests.e2e.story import APPROVERS, MISSED, PUBLIC, SECRET, SERIES, Facts, Story
+from tests.e2e.story import (
+    APPROVERS,
+    FIGURES,
+    METHODS,
+    MISSED,
+    PAGES_PERIOD,
+    PUBLIC,
+    SECRET,
+    SERIES,
+    Facts,
+    Story,
+)
 from tests.flows import canary_search
 
 pytestmark = [pytest.mark.e2e, pytest.mark.prefect]
@@ -136,6 +147,25 @@ def test_a_run_that_waited_for_another_is_for_the_period_of_its_schedule(facts: 
     assert waited, "no run had to wait: one at a time is not what happened"
     for period, run in waited:
         assert f"{MISSED}-{period}-r1 is published" in run["state"]["message"]
+
+
+def test_methods_are_laid_side_by_side_from_a_form(facts: Facts, site: Site) -> None:
+    run = facts.runs["evaluated"]
+    assert run["state"]["message"] == f"{len(METHODS)} runs, 0 of them failed; figures in {FIGURES}/"
+    (table,) = (one for one in facts.artifacts if one["key"] == "evaluation")
+    assert sorted(row["method"] for row in json.loads(table["data"])) == sorted(METHODS)
+    assert list((site.project / FIGURES).glob("*.csv"))
+
+
+def test_a_release_is_withdrawn_from_a_form(facts: Facts, site: Site) -> None:
+    release = site.store.last_release_of(SERIES, PAGES_PERIOD)
+    assert release is not None
+    run = facts.runs["withdrawn"]
+    assert run["state_type"] == "COMPLETED", run["state"]
+    assert run["state"]["message"].startswith(f"{release.release_id} is withdrawn")
+    assert release.state is ReleaseState.WITHDRAWN
+    withdrawn = [one for one in site.store.events() if one.action == "release.withdrawn"]
+    assert [(one.actor, one.object) for one in withdrawn] == [(APPROVERS[0], release.release_id)]
 
 
 def test_verify_and_the_review_find_nothing(facts: Facts, site: Site) -> None:
