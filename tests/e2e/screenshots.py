@@ -17,7 +17,7 @@ from PIL import Image
 from tests.docs import docs_pages
 from tests.e2e.browser import Browser, browser
 from tests.e2e.site import Site
-from tests.e2e.story import APPROVERS, Story
+from tests.e2e.story import APPROVERS, SERIES, Story
 
 FOLDER = docs_pages.ROOT / "docs" / "images"
 SETTLED = 10  # seconds until a page moves no more
@@ -43,10 +43,7 @@ def main(folder: Path) -> None:
 def _run(page: Browser, story: Story, folder: Path) -> None:
     """The run's page, and its gates in a table."""
     run = story.facts.runs["first"]["id"]
-    (gates,) = story.site.ask(
-        "/artifacts/filter",
-        {"artifacts": {"flow_run_id": {"any_": [run]}, "type": {"any_": ["table"]}}},
-    )
+    (gates,) = story.artifacts(f"gates-{SERIES}", run)
     page.open_run(run)
     time.sleep(SETTLED)
     small(page, folder / "run.png")

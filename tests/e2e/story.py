@@ -104,6 +104,7 @@ class Facts:
     bad_decision: int = 0  # the server's answers, as HTTP numbers
     no_password: int = 0
     artifacts: list[Document] = field(default_factory=list)
+    gates: list[Document] = field(default_factory=list)  # of the first run
     task_runs: list[Document] = field(default_factory=list)
     verified: str = ""
     seconds: dict[str, float] = field(default_factory=dict)
@@ -218,11 +219,18 @@ class Story:
         """Take down what the server knows, before it is killed."""
         site = self.site
         self.facts.artifacts = site.ask("/artifacts/filter", {})
+        self.facts.gates = self.artifacts(f"gates-{SERIES}", self.facts.runs["first"]["id"])
         self.facts.task_runs = site.ask("/task_runs/filter", {})
         for _, run in self.facts.missed:
             states = site.ask(f"/flow_run_states/?flow_run_id={run['id']}")
             if any(state["name"] == "AwaitingConcurrencySlot" for state in states):
                 self.facts.queued.add(run["id"])
+
+    def artifacts(self, key: str, run_id: str) -> list[Document]:
+        """Return what a run left under a key, as the server's pages show it."""
+        chosen = {"key": {"any_": [key]}, "flow_run_id": {"any_": [run_id]}}
+        found: list[Document] = self.site.ask("/artifacts/filter", {"artifacts": chosen})
+        return found
 
     # What the steps are made of ------------------------------------------------------------------
 

@@ -76,9 +76,7 @@ def test_the_server_listens_on_this_machine_alone(facts: Facts) -> None:
 
 
 def test_a_run_shows_its_stages_and_its_gates(facts: Facts) -> None:
-    tables = [one for one in facts.artifacts if one["key"] == f"gates-{SERIES}"]
-    of_the_first = [one for one in tables if one["flow_run_id"] == facts.runs["first"]["id"]]
-    (table,) = of_the_first
+    (table,) = facts.gates
     assert {row["verdict"] for row in json.loads(table["data"])} == {"pass"}
     stages = {run["name"].partition("-")[0] for run in facts.task_runs}
     assert any(name.startswith("intake: read the period's table") for name in stages), stages
