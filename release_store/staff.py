@@ -1,8 +1,8 @@
 """The people who work with a store: who they are, what they may do, and what proves that it is they.
 
 They stand in one file, `people.yaml`, beside the store or where `RELEASEGATE_PEOPLE` says, which only the
-store's owner and root can write or replace. What of it was in force stands in the log (`roster`): names, roles,
-public keys and fingerprints, and how many must agree to every candidate.
+store's owner and root can write or replace. What of it was in force stands in the log (`roster`): names,
+roles, public keys and fingerprints, and how many must agree to every candidate.
 """
 
 from __future__ import annotations

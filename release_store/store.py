@@ -359,7 +359,7 @@ class ReleaseStore:
             return queries.waiting_for(con, series, period)
 
     def approvers_needed(self, candidate_id: str) -> int:
-        """Return how many people must agree to a candidate: as it was staged, and by the store's least today."""
+        """Return how many people must agree to a candidate: as staged, and by the store's least today."""
         staff = load_staff(self.root)
         with connect(self.root) as con:
             least = known_least_approvers(con) if staff is None else staff.approvers_at_least
