@@ -49,7 +49,10 @@ def three_releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
         agreed(store, word(record), 2)
         agreed(store, word(record, by="cleo"), 2)
         publish_one(store, record.candidate_id)
-        publish_one(store, approved(store, period="2025", content="age_min,age_max\n30,39\n"))
+        again = awaiting(store, period="2025", approvers=2, content="age_min,age_max\n30,39\n")
+        agreed(store, word(again), 2)
+        agreed(store, word(again, by="cleo"), 2)
+        publish_one(store, again.candidate_id)
         write_evidence(store, NAME, folder / "bundle.zip")
     return folder
 
