@@ -1,5 +1,7 @@
 """What a policy guards less than an earlier one of its series did: in words, with no value of the data.
 
+The words stand in the manifest, so columns that nobody sees are not named.
+
 Every field has a rule that says which way is looser. One that has none counts as looser where it differs, so
 that a field of tomorrow is not forgotten.
 """
@@ -120,22 +122,28 @@ def _expectations(place: str, was: Expectations, now: Expectations) -> Iterator[
     yield from _section(f"{place}.", was, now)
     for name in dict.fromkeys((*was.missing_in, *now.missing_in)):
         before, after = (one.missing_in.get(name, one.missing) for one in (was, now))
-        yield from _no_more(f"{place}.missing_in.{name}", before, after)
+        yield from _no_more(f"{place}.missing_in", before, after)
 
 
 def _roles(place: str, was: Roles, now: Roles) -> Iterator[str]:
     before, after = _roles_by_column(was), _roles_by_column(now)
     for name, role in before.items():
         found = after.get(name, _NO_ROLE)
-        hidden = role == _UNREAD and found == "key"  # not published either, and followed besides
-        if role not in (found, _KEPT) and not hidden:
-            yield f"{name} is {found} instead of {role}"
+        followed = role == _UNREAD and found == "key"  # not published either
+        if role not in (found, _KEPT) and not followed:
+            yield f"{_named(name, was, now)} is {found} instead of {role}"
     yield from (f"{name} is kept" for name in now.kept if name not in before)
     for field in ("quasi_identifiers", "sensitive"):
         ours, theirs = getattr(was, field), getattr(now, field)
         for name in ours:
             if name in theirs:
                 yield from _part(f"{place}.{field}.{name}", ours[name], theirs[name])
+
+
+def _named(column: str, was: Roles, now: Roles) -> str:
+    """Return a column's name if anybody may know it: what is said here stands in the public manifest."""
+    public = (*was.quasi_identifiers, *was.sensitive, *was.kept)
+    return column if column in (*public, *now.quasi_identifiers, *now.sensitive, *now.kept) else "a column"
 
 
 def _roles_by_column(roles: Roles) -> dict[str, str]:
