@@ -7,6 +7,7 @@ import json
 import pytest
 from front_desk import Desk
 
+from flows.notice import notice_of
 from release_store.records import CandidateState
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
@@ -50,5 +51,9 @@ def test_a_run_that_prefect_starts_is_held_to_the_same(published: Desk) -> None:
     )
     assert outcome.message == f"{C2} waits for 1 approval(s): {WHY}"
     assert published.store.candidate(C2).state is CandidateState.AWAITING_APPROVAL
-    awaiting = [one for one in published.store.events() if one.action == "candidate.staged"][-1]
-    assert awaiting.payload["summary"]["approval"]["looser"][0] == "k 2 instead of 5"
+    events = {one.action: one for one in published.store.events()}  # the last of each
+    staged, waits = events["candidate.staged"], events["candidate.awaiting_approval"]
+    assert staged.payload["summary"]["approval"]["looser"][0] == "k 2 instead of 5"
+    notice = notice_of(published.store, waits)
+    assert notice.text.endswith(f" It is {WHY}.")
+    assert notice.facts["approvers"] == 1
