@@ -108,8 +108,9 @@ def test_nobody_else_can_put_another_file_in_place_of_the_people(
 
 
 def test_a_link_is_as_good_as_both_its_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "open").mkdir()
-    (tmp_path / "kept").mkdir()
+    for name in ("open", "kept"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name).chmod(0o755)
     write_people(tmp_path / "kept" / "store")
     link = tmp_path / "open" / "people.yaml"
     link.symlink_to(tmp_path / "kept" / "people.yaml")
