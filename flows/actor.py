@@ -56,7 +56,7 @@ def acting(store: ReleaseStore, act: Act, by: str | None, credential: Credential
     if member is None:
         raise staff.unknown(by)
     said = Statement(act.value, store.store_id, f"{act} in {store.root.name}", {}, by, "", utc_now())
-    prove(member, credential, said, str(roster(staff.members)["digest"]))
+    prove(member, credential, said, str(roster(staff.members, staff.approvers_at_least)["digest"]))
     _check_role(member, act)
     mark = (store.store_id, by)
     _proven.append(mark)

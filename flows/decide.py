@@ -61,7 +61,7 @@ def decide(
         if left and policy is not None:
             store.allow_publication(word, credential=credential)
             return _published(store, record, policy, by, reason)
-        needed = 0 if policy is None else policy.approval.approvers
+        needed = 0 if policy is None else store.approvers_needed(candidate_id)
         state = store.decide(word, approvers_needed=needed, credential=credential)
         if policy is not None and state is CandidateState.APPROVED:
             return _published(store, record, policy, by)

@@ -15,6 +15,7 @@ from flows.observation import Observation
 from flows.outcome import Outcome, over_max_group_size
 from policy.errors import ReleaseGateError
 from policy.model import ReleasePolicy
+from release_store.approvals import why
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
 from tasks.publication.task import publication
@@ -72,8 +73,10 @@ class Judging:
             message = f"{candidate.candidate_id} is blocked: {summary_line(report.results)}"
             blocked = replace(found, state="blocked", message=message)
             return Failed(message=message, data=blocked)
-        if self.policy.approval.approvers:
-            message = f"{candidate.candidate_id} waits for {self.policy.approval.approvers} approval(s)"
+        kept = self.store.candidate(candidate.candidate_id)
+        if kept.state is CandidateState.AWAITING_APPROVAL:
+            needed, because = self.store.approvers_needed(kept.candidate_id), why(kept.summary)
+            message = f"{kept.candidate_id} waits for {needed} approval(s){f': {because}' if because else ''}"
             return Completed(message=message, data=replace(found, state="awaiting_approval", message=message))
         extra = {"classes": classes.n_classes, "ncp": found.ncp}
         made = self.timed("publication", publication, candidate, classes, self.store, self.actor, extra)

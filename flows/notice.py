@@ -8,6 +8,7 @@ from typing import Any
 
 from flows.layout import minute, shown
 from policy.errors import ReleaseGateError
+from release_store.approvals import needed_by, why
 from release_store.public_files import candidate_folder, kept_folder
 from release_store.records import AuditEvent, CandidateRecord, GateResult, Release, Verdict
 from release_store.store import ReleaseStore
@@ -73,7 +74,9 @@ def _awaiting(of: _Subject) -> str:
     end = f" until {minute(until.isoformat())} UTC" if until else ""
     people = f"{of.approvers} approval{'s' if of.approvers != 1 else ''}" if of.approvers else "approval"
     rows = f", {of.rows} would be published" if of.rows else ""
-    return f"{of.name} waits for {people}{end}: every gate passes{rows}."
+    because = why(of.record.summary) if of.record else ""
+    told = f" It is {because}." if because.startswith("looser") else ""
+    return f"{of.name} waits for {people}{end}: every gate passes{rows}.{told}"
 
 
 def _blocked(of: _Subject) -> str:
@@ -164,8 +167,7 @@ def _subject(store: ReleaseStore, event: AuditEvent) -> _Subject:
         if release is not None or not event.action.startswith("input."):
             record = store.candidate(release.candidate_id if release else event.object)
             gates = store.gates(record.candidate_id)
-            policy = store.policy(record.policy_digest)
-            approvers = int((policy.get("approval") or {}).get("approvers", 0))
+            approvers = needed_by(store.policy(record.policy_digest), record.summary)
     except ReleaseGateError:
         pass
     return _Subject(event, event.object, record, release, gates, approvers)

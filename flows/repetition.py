@@ -43,13 +43,14 @@ def left_waiting(run: Judging, found: CandidateRecord) -> Any:
 
     One that nobody has to approve was left by a run that died before its publication: it is published.
     """
-    if found.state is CandidateState.APPROVED and not run.policy.approval.approvers:
+    needed = run.store.approvers_needed(found.candidate_id)
+    if found.state is CandidateState.APPROVED and not needed:
         return _published(run, found)
     n_given = sum(1 for one in run.store.decisions(found.candidate_id) if one.decision == "approve")
     if found.state is CandidateState.APPROVED:
         told = "is approved, and its publication was interrupted; approving it again publishes it"
     else:
-        told = f"waits already, with {n_given} of {run.policy.approval.approvers} approvals"
+        told = f"waits already, with {n_given} of {needed} approvals"
     message = f"{found.candidate_id} {told}; nothing was done"
     return Completed(message=message, data=_outcome(run, found, "awaiting_approval", message))
 

@@ -12,7 +12,7 @@ from flows.notices import due
 from flows.setup_server import server
 from flows.setup_versions import versions
 from policy.errors import ReleaseGateError
-from release_store.changes import approvers_of
+from release_store.approvals import needed_by
 from release_store.checkup import Check, Condition
 from release_store.permission import Act
 from release_store.staff import load_staff, people_path
@@ -65,8 +65,9 @@ def _people(root: Path, store: ReleaseStore | None) -> list[Check]:
         found = f"there is no {path.name}, so nobody can decide on a candidate"
         return [Check("people", condition, found, add if asked else "")]
     approvers = [one for one in staff.members if one.may(Act.APPROVE)]
+    asked = max(asked, staff.approvers_at_least)
     if len(approvers) < asked:
-        found = f"a policy asks for {asked} approvals, and {path.name} has {len(approvers)} who may approve"
+        found = f"{asked} approvals are asked for, and {path.name} has {len(approvers)} who may approve"
         return [Check("people", Condition.WRONG, found, add)]
     found = f"{path.name} has {len(staff.members)}, {len(approvers)} of whom may approve"
     return [Check("people", Condition.FINE, found)]
@@ -74,8 +75,8 @@ def _people(root: Path, store: ReleaseStore | None) -> list[Check]:
 
 def _approvals_asked(store: ReleaseStore) -> int:
     """Return the most approvals that the newest candidate of some series asks for."""
-    newest = {record.series: record.policy_digest for record in store.candidates()}
-    return max((approvers_of(store.policy(digest)) for digest in set(newest.values())), default=0)
+    newest = {record.series: record for record in store.candidates()}.values()
+    return max((needed_by(store.policy(one.policy_digest), one.summary) for one in newest), default=0)
 
 
 def _settings() -> list[Check]:

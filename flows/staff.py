@@ -16,7 +16,17 @@ from release_store import keys
 from release_store.canonical import sha256_hex
 from release_store.credentials import make_private_key, make_token
 from release_store.public_files import replace_file
-from release_store.staff import Staff, check_members, load_staff, parse_staff, people_path, read_staff
+from release_store.staff import (
+    AT_LEAST,
+    Staff,
+    check_members,
+    check_people_folder,
+    load_staff,
+    parse_staff,
+    people_path,
+    read_people_file,
+    read_staff,
+)
 
 _HEAD = """\
 # The people who work with the release store beside this file, and what proves that it is they.
@@ -29,6 +39,7 @@ def people_document(staff: Staff) -> dict[str, Any]:
     """Return the people as JSON values; a token is told by the fingerprint of its hash."""
     return {
         "file": str(staff.path),
+        AT_LEAST: staff.approvers_at_least,
         "people": [
             {
                 "name": one.name,
@@ -55,6 +66,8 @@ def show_people(document: Mapping[str, Any]) -> None:
         for one in document["people"]
     ]
     console().print(titled("People", ("name", "roles", "key", "token", "account"), rows))
+    if document[AT_LEAST]:
+        console().print(f"every candidate needs {document[AT_LEAST]} approvals at least")
 
 
 def add_person(
@@ -74,7 +87,8 @@ def add_person(
     not as it should be; nothing is written then.
     """
     path = people_path(root)
-    before = path.read_text(encoding="utf-8") if load_staff(root) is not None else _HEAD
+    check_people_folder(root)
+    before = read_people_file(root) if load_staff(root) is not None else _HEAD
     entry: dict[str, Any] = {"name": name, "roles": list(roles)}
     if account:
         entry["account"] = account
@@ -107,7 +121,7 @@ def add_person(
     text = _appended(before, entry, path)
     mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
     _write(path, text, mode)
-    return read_staff(path)
+    return read_staff(root)
 
 
 def _appended(before: str, entry: Mapping[str, Any], path: Path) -> str:

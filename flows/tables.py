@@ -10,6 +10,7 @@ from flows.documents import Document, history_document
 from flows.layout import console, escaped, gate_result, gate_table, minute, plain_table, shown, titled
 from flows.outcome import Outcome, over_max_group_size
 from flows.people import people_line
+from release_store.approvals import why
 from release_store.records import Verdict
 from release_store.store import ReleaseStore
 
@@ -156,9 +157,10 @@ def show_record(document: Document) -> None:
 
 
 def _came_of(summary: Mapping[str, Any]) -> dict[str, str]:
-    """Return what a candidate was judged again for, and what it revises, if it was or does."""
+    """Return what a candidate was judged again for, what it revises, and why it needs more people, if so."""
     again, revision = summary.get("judged_again"), summary.get("revision")
     return {
         **({"again": f"judged again by {again['by']}, of {again['of']}"} if again else {}),
         **({"revises": f"{revision['of']}: {revision['reason']}"} if revision else {}),
+        **({"approval": because} if (because := why(summary)) else {}),
     }

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 import duckdb
 
-from policy.errors import StoreError
+from policy.errors import ReleaseGateError, StoreError
 from release_store import audit, queries
+from release_store.approvals import FIELD, Before, approval_of, needed_by
 from release_store.canonical import canonical_json, digest_of, iso, plain, tree_digest, utc_now
 from release_store.names import check_file_name, check_period, check_series
 from release_store.people import WITHOUT_PEOPLE, delete_people, statement_of, write_people
@@ -112,12 +114,17 @@ def add_candidate(
     files: Mapping[str, str],
     people: PersonHashes | None = None,
     maker: Mapping[str, Any] | None = None,
-) -> None:
+    at_least: int = 0,
+) -> CandidateRecord:
     """Keep a new candidate with its policy, input and files, and its people's hashes if there are any.
 
-    `maker` is what tells the person who made it from others under any name, None for a service.
+    `maker` is what tells the person who made it from others under any name, None for a service; `at_least`
+    how many people the store asks of every candidate. Returns what is kept: how many must agree to it stands
+    in its summary, whatever stood there.
     """
     _check_candidate(con, record, policy, files)
+    approval = approval_of(policy, _before(con, record.series), at_least)
+    record = replace(record, summary={**record.summary, FIELD: approval})
     if not _exists(con, "policy", record.policy_digest):
         con.execute(
             "INSERT INTO policy VALUES (?, ?, ?)",
@@ -166,6 +173,23 @@ def add_candidate(
     if maker is not None:
         payload["maker"] = dict(maker)
     audit.append(con, record.made_by, "candidate.staged", record.candidate_id, "", payload)
+    return record
+
+
+def _before(con: Connection, series: str) -> Before | None:
+    """Return what a candidate's policy is compared with: the last release of its series."""
+    found = con.execute(
+        "SELECT release_id, candidate_id FROM release WHERE series = ? ORDER BY number DESC LIMIT 1", [series]
+    ).fetchone()
+    if found is None:
+        return None
+    record = queries.candidate(con, found[1])
+    try:
+        policy = queries.policy(con, record.policy_digest)
+    except ReleaseGateError:
+        return Before(found[0], None, needed_by({}, record.summary))
+    kept = policy if digest_of(policy) == record.policy_digest else None
+    return Before(found[0], kept, needed_by(policy, record.summary))
 
 
 def record_gates(
@@ -192,7 +216,7 @@ def record_gates(
     if opens and missing:
         raise StoreError(f"gates that were not asked: {', '.join(missing)}", where=candidate_id)
     if to is CandidateState.APPROVED and approvers_demanded(con, candidate_id) > 0:
-        raise StoreError("its policy asks for people's approval", where=candidate_id)
+        raise StoreError("people's approval is asked for", where=candidate_id)
     check_transition(record.state, CandidateState.ASSESSED)
     for position, result in enumerate(results):
         _insert_gate(con, candidate_id, position, result)
@@ -268,20 +292,15 @@ def set_state(
 
 
 def approvers_demanded(con: Connection, candidate_id: str) -> int:
-    """Return how many people must agree to a candidate by its own policy."""
-    return approvers_of(queries.policy(con, queries.candidate(con, candidate_id).policy_digest))
+    """Return how many people must agree to a candidate, as it was found when it was staged."""
+    record = queries.candidate(con, candidate_id)
+    return needed_by(queries.policy(con, record.policy_digest), record.summary)
 
 
 def gates_limited_by(policy: Mapping[str, Any]) -> set[str]:
     """Return the gates to which a policy's document sets a limit."""
     limits = policy.get("gates") or {}
     return {name for name, limit in limits.items() if isinstance(limit, Mapping) and "max" in limit}
-
-
-def approvers_of(policy: Mapping[str, Any]) -> int:
-    """Return how many people must agree by a policy's document."""
-    approval = policy.get("approval") or {}
-    return int(approval.get("approvers", 0))
 
 
 def gate_document(result: GateResult) -> dict[str, Any]:

@@ -14,7 +14,6 @@ import hashlib
 import hmac
 import os
 import secrets
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -27,6 +26,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from policy.errors import UsageError
 from release_store import keys
 from release_store.canonical import canonical_json, iso
+from release_store.guarded_files import read_secret
 from release_store.records import Proof
 from release_store.staff import Member, token_fingerprint
 from release_store.verify_evidence import read_json, signed_by, statement
@@ -210,7 +210,7 @@ def make_private_key(path: Path) -> Ed25519PrivateKey:
 
 def read_private_key(path: Path) -> PrivateKey:
     """Return a person's key. Raises UsageError if it cannot be read, is open to others or is no such key."""
-    data = _read_secret(path, "key")
+    data = read_secret(path, "the key")
     with contextlib.suppress(ValueError, TypeError):
         key = serialization.load_pem_private_key(data, password=None)
         if isinstance(key, Ed25519PrivateKey):
@@ -230,7 +230,7 @@ def make_token(path: Path) -> str:
 def read_token(path: Path) -> Token:
     """Return the token in a file. Raises UsageError if it cannot be read or is open to others."""
     try:
-        return Token(_read_secret(path, "token").decode().strip())
+        return Token(read_secret(path, "the token").decode().strip())
     except UnicodeDecodeError:
         raise UsageError(
             "holds no token", where=str(path), mend="Give the file that --make-token wrote."
@@ -271,21 +271,6 @@ def _write_secret(path: Path, data: bytes) -> None:
         raise UsageError(
             f"cannot be written ({type(error).__name__})", where=str(path), mend="Name another file."
         ) from None
-
-
-def _read_secret(path: Path, what: str) -> bytes:
-    try:
-        mode = path.stat().st_mode
-        data = path.read_bytes()
-    except OSError as error:
-        raise UsageError(
-            f"the {what} cannot be read ({type(error).__name__})", where=str(path), mend="Name another file."
-        ) from None
-    if stat.S_IMODE(mode) & 0o077:
-        raise UsageError(
-            f"the {what} can be read by others", where=str(path), mend=f"Run `chmod 600 {path}`."
-        )
-    return data
 
 
 def given_credential(

@@ -66,7 +66,8 @@ def decide(
     if decision.decision == Act.OVERRIDE:
         return _override(con, record, decision, staff)
     demanded = 0 if decision.decision == Act.REJECT else approvers_demanded(con, record.candidate_id)
-    return _accept(con, record, decision, max(approvers_needed, demanded, 1), staff)
+    needed = max(approvers_needed, demanded, staff.approvers_at_least, 1)
+    return _accept(con, record, decision, needed, staff)
 
 
 def allow_publication(

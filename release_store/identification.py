@@ -12,7 +12,7 @@ from release_store import audit
 from release_store.credentials import Credential, SignedText, Statement, as_said, prove
 from release_store.permission import ROLES, Act, Person, refusal
 from release_store.records import Decision, Proof
-from release_store.staff import Staff, roster
+from release_store.staff import AT_LEAST, Staff, roster
 
 Connection = duckdb.DuckDBPyConnection
 CHANGED = "people.changed"
@@ -22,14 +22,35 @@ _OBJECT, _ACTOR = "people", "releasegate"
 
 def log_people(con: Connection, staff: Staff) -> str:
     """Keep in the log who is in force, if that changed since it was last logged; return its digest."""
-    now = roster(staff.members)
-    found = con.execute(
-        "SELECT payload FROM event WHERE action = ? ORDER BY number DESC LIMIT 1", [CHANGED]
-    ).fetchone()
-    payload = audit.canonical_payload(found[0]) if found else None
+    now = roster(staff.members, staff.approvers_at_least)
+    payload = _known_people(con)
     if payload is None or payload.get("digest") != now["digest"]:
         audit.append(con, _ACTOR, CHANGED, _OBJECT, "", now)
     return str(now["digest"])
+
+
+def _known_people(con: Connection) -> dict[str, Any] | None:
+    found = con.execute(
+        "SELECT payload FROM event WHERE action = ? ORDER BY number DESC LIMIT 1", [CHANGED]
+    ).fetchone()
+    return audit.canonical_payload(found[0]) if found else None
+
+
+def known_least_approvers(con: Connection) -> int:
+    """Return how many people the store asks of every candidate, as the log knew last."""
+    return int((_known_people(con) or {}).get(AT_LEAST, 0))
+
+
+def least_approvers(con: Connection, staff: Staff | None) -> int:
+    """Return how many people the store asks of every candidate; the log knows it by then.
+
+    Where the file of people is gone, what it asked when the log was last told of it still holds.
+    """
+    known = known_least_approvers(con)
+    if staff is None or staff.approvers_at_least == known:
+        return known
+    log_people(con, staff)
+    return staff.approvers_at_least
 
 
 def identified(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from policy.errors import UsageError
 from release_store.canonical import canonical_json
+from release_store.guarded_files import read_plain, read_secret
 from release_store.verify_evidence import signature_holds
 
 __all__ = [
@@ -80,19 +80,7 @@ def load_key(root: Path) -> Ed25519PrivateKey:
 def key_at_hand(root: Path) -> Ed25519PrivateKey:
     """Return the key in the place of the store's, whichever store's it is; raises as `load_key`."""
     path = key_path(root)
-    try:
-        mode = path.stat().st_mode
-        data = path.read_bytes()
-    except OSError as error:
-        raise UsageError(
-            f"the signing key cannot be read ({type(error).__name__})",
-            where=str(path),
-            mend=f"Restore it, or name it in {KEY_VARIABLE}.",
-        ) from None
-    if stat.S_IMODE(mode) & 0o077:
-        raise UsageError(
-            "the signing key can be read by others", where=str(path), mend=f"Run `chmod 600 {path}`."
-        )
+    data = read_secret(path, "the signing key", mend=f"Restore it, or name it in {KEY_VARIABLE}.")
     with contextlib.suppress(ValueError, TypeError):
         key = serialization.load_pem_private_key(data, password=None)
         if isinstance(key, Ed25519PrivateKey):
@@ -124,14 +112,13 @@ def read_public_hex(root: Path) -> str | None:
 
 def read_public_file(path: Path) -> str:
     """Return the public key in a PEM file, in hexadecimal. Raises UsageError if it holds none."""
+    mend = f"Give a copy of the store's {PUBLIC_KEY_FILE}."
+    data, _ = read_plain(path, "the public key", mend=mend)
     try:
-        key = serialization.load_pem_public_key(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise UsageError(
-            f"the public key cannot be read ({type(error).__name__})",
-            where=str(path),
-            mend=f"Give a copy of the store's {PUBLIC_KEY_FILE}.",
-        ) from None
+        key = serialization.load_pem_public_key(data)
+    except ValueError as error:
+        finding = f"the public key cannot be read ({type(error).__name__})"
+        raise UsageError(finding, where=str(path), mend=mend) from None
     if not isinstance(key, Ed25519PublicKey):
         raise UsageError("holds no Ed25519 key", where=str(path), mend=f"Give a copy of {PUBLIC_KEY_FILE}.")
     return public_hex(key)

@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 
+from release_store.approvals import FIELD
 from release_store.audit import GENESIS, Finding, canonical_payload, flat_shape, hash_of_texts, read_rows
 from release_store.checkpoints import due_name
 
@@ -25,6 +26,8 @@ class LoggedCandidate:
 
     actor: str
     first: str
+    number: int = 0  # of the first event
+    people: int | None = None  # who was in force then: the index in `Log.people`, None before the first
     state: Any = None
     assessed: str | None = None
 
@@ -49,6 +52,7 @@ class LoggedRelease:
     """How often a release was published by the log, with what, and the state that the log left it in."""
 
     published: list[str] = field(default_factory=list)  # texts
+    number: int | None = None  # of the first event that published it
     state: Any = None
 
     def publications(self) -> list[dict[str, Any]]:
@@ -83,6 +87,7 @@ class Log:
     published: set[str] = field(default_factory=set)
     started: set[str] = field(default_factory=set)
     announced: dict[str, int] = field(default_factory=dict)  # events that a checkpoint follows, by its `of`
+    counted_since: int | None = None  # the first event by which it is said how many people must agree
     findings: list[Finding] = field(default_factory=list)
 
     @property
@@ -140,8 +145,11 @@ def _note(log: Log, row: tuple[Any, ...], payload: dict[str, Any]) -> None:
     if not log.first:
         log.first = (action, payload)
     if "state" in payload and "candidate" in payload:
-        known = log.candidates.setdefault(str(payload["candidate"]), LoggedCandidate(actor, text))
+        name, people = str(payload["candidate"]), len(log.people) - 1 if log.people else None
+        known = log.candidates.setdefault(name, LoggedCandidate(actor, text, number, people))
         known.state = payload["state"]
+        if log.counted_since is None and isinstance(said := payload.get("summary"), dict) and FIELD in said:
+            log.counted_since = number
         if action == "candidate.assessed":
             known.assessed = text
     if action in _DECIDED:
@@ -160,6 +168,8 @@ def _note(log: Log, row: tuple[Any, ...], payload: dict[str, Any]) -> None:
         log.announced.setdefault(of, number)
     if action == "release.published":
         log.published.add(str(payload.get("release")))
-        log.releases.setdefault(subject, LoggedRelease()).published.append(text)
+        release = log.releases.setdefault(subject, LoggedRelease())
+        release.published.append(text)
+        release.number = release.number or number
     if "release_state" in payload and "release" in payload:
         log.releases.setdefault(str(payload["release"]), LoggedRelease()).state = payload["release_state"]

@@ -6,11 +6,11 @@ import contextlib
 import hmac
 import os
 import secrets
-import stat
 from collections.abc import Iterable
 from pathlib import Path
 
 from policy.errors import UsageError
+from release_store.guarded_files import read_secret
 from release_store.records import PersonHashes
 
 PERSON_KEY_VARIABLE = "RELEASEGATE_PERSON_KEY_FILE"
@@ -60,19 +60,9 @@ def person_key(root: Path) -> bytes | None:
     path = person_key_path(root)
     if not os.environ.get(PERSON_KEY_VARIABLE) and not path.exists():
         return None
-    try:
-        mode = path.stat().st_mode
-        key = path.read_bytes()
-    except OSError as error:
-        raise UsageError(
-            f"the key of people cannot be read ({type(error).__name__})",
-            where=str(path),
-            mend=f"Restore it, or name another place in {PERSON_KEY_VARIABLE}.",
-        ) from None
-    if stat.S_IMODE(mode) & 0o077:
-        raise UsageError(
-            "the key of people can be read by others", where=str(path), mend=f"Run `chmod 600 {path}`."
-        )
+    key = read_secret(
+        path, "the key of people", mend=f"Restore it, or name another place in {PERSON_KEY_VARIABLE}."
+    )
     if len(key) < LEAST_BYTES:
         raise UsageError(
             f"the key of people has {len(key)} bytes, and {LEAST_BYTES} are the least",

@@ -1,14 +1,13 @@
 """The people who work with a store: who they are, what they may do, and what proves that it is they.
 
-They stand in one file, `people.yaml`, beside the store or where `RELEASEGATE_PEOPLE` says, which its owner
-alone can write. What of it was in force stands in the log (`roster`): names, roles, public keys and
-fingerprints.
+They stand in one file, `people.yaml`, beside the store or where `RELEASEGATE_PEOPLE` says, which only the
+store's owner and root can write or replace. What of it was in force stands in the log (`roster`): names,
+roles, public keys and fingerprints, and how many must agree to every candidate.
 """
 
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,14 +18,18 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from policy.errors import UsageError, did_you_mean
 from policy.load import StrictLoader, yaml_finding
-from release_store.canonical import digest_of, sha256_hex
+from release_store.canonical import sha256_hex
+from release_store.guarded_files import check_file, check_folder, read_plain, trusted_owners
 from release_store.permission import ROLES, Act, Role, same_person
+from release_store.verify_evidence import people_digest
 
 PEOPLE_VARIABLE = "RELEASEGATE_PEOPLE"
 PEOPLE_FILE = "people.yaml"
+AT_LEAST = "approvers_at_least"
 _HEXADECIMAL = r"^[0-9a-f]{64}$"
 TOKEN_HASH = r"^scrypt\$(16384|32768|65536|131072)\$8\$[1-4]\$[0-9a-f]{32,128}\$[0-9a-f]{64}$"  # noqa: S105
 _MEND = "See docs/people.md for what is allowed."
+_MEND_NOBODY = "Restore it, or remove it; `releasegate people add` makes a new one."
 
 
 class _Strict(BaseModel):
@@ -49,14 +52,16 @@ class Member(_Strict):
 
 class _File(_Strict):
     people: list[Member]
+    approvers_at_least: int = Field(0, ge=0, le=20)
 
 
 @dataclass(frozen=True)
 class Staff:
-    """The people of a store, by a file that was read."""
+    """The people of a store, by a file that was read, and how many must agree to every candidate."""
 
     path: Path
     members: tuple[Member, ...]
+    approvers_at_least: int = 0
 
     def member(self, name: str) -> Member | None:
         """Return the member of that name, whatever its case, spaces and signs, or None."""
@@ -76,9 +81,7 @@ class Staff:
 
 def people_path(root: Path) -> Path:
     """Return where the people of the store in `root` stand. Raises UsageError inside the store."""
-    store = root.resolve()
-    chosen = os.environ.get(PEOPLE_VARIABLE)
-    path = (Path(chosen) if chosen else store.with_name(PEOPLE_FILE)).resolve()
+    store, path = root.resolve(), _named(root).resolve()
     if path.is_relative_to(store):
         raise UsageError(
             "lies inside the store, on which these people decide",
@@ -91,13 +94,29 @@ def people_path(root: Path) -> Path:
 def load_staff(root: Path) -> Staff | None:
     """Return the people of the store in `root`, or None where there is no such file.
 
-    Raises UsageError where one that is named is missing, or it lies in the store, others can write it, it is
-    no YAML, says something unknown, or names a person, a key, a token or a login twice.
+    Raises UsageError where one that is named is missing, or it lies in the store, is no regular file, others
+    can write or replace it, it is no YAML, says something unknown, or names nobody, or a person, a key, a
+    token or a login twice.
     """
-    path = people_path(root)
-    if not path.exists() and not os.environ.get(PEOPLE_VARIABLE):
-        return None
-    return read_staff(path)
+    people_path(root)
+    return read_staff(root) if os.environ.get(PEOPLE_VARIABLE) or _is_there(root) else None
+
+
+def _is_there(root: Path) -> bool:
+    """Tell whether there is a file of people, or anything in its place: a link to nothing is no absence."""
+    try:
+        _named(root).lstat()
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True  # reading it tells what is wrong
+    return True
+
+
+def _named(root: Path) -> Path:
+    """Return where the people are looked for; what is found there may be a link."""
+    chosen = os.environ.get(PEOPLE_VARIABLE)
+    return Path(chosen) if chosen else root.resolve().with_name(PEOPLE_FILE)
 
 
 def needed_staff(root: Path) -> Staff:
@@ -112,20 +131,36 @@ def needed_staff(root: Path) -> Staff:
     return staff
 
 
-def read_staff(path: Path) -> Staff:
-    """Return the people in a file; raises as `load_staff`."""
+def read_staff(root: Path) -> Staff:
+    """Return the people of the store in `root`, whose file must be there; raises as `load_staff`."""
+    path = people_path(root)
+    staff = parse_staff(read_people_file(root), path)
+    if not staff.members:
+        raise UsageError("names nobody", where=str(path), mend=_MEND_NOBODY)
+    return staff
+
+
+def read_people_file(root: Path) -> str:
+    """Return the text of the file of people. Raises UsageError if others can write or replace it."""
+    path = people_path(root)
+    mend = f"Restore it, or name another in {PEOPLE_VARIABLE}."
+    data, status = read_plain(path, mend=mend)
+    check_file(path, status, trusted_owners(root))
+    check_people_folder(root)
     try:
-        mode = path.stat().st_mode
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"cannot be read ({type(error).__name__})",
-            where=str(path),
-            mend=f"Restore it, or name another in {PEOPLE_VARIABLE}.",
-        ) from None
-    if stat.S_IMODE(mode) & 0o022:
-        raise UsageError("can be written by others", where=str(path), mend=f"Run `chmod go-w {path}`.")
-    return parse_staff(text, path)
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"cannot be read ({type(error).__name__})", where=str(path), mend=mend) from None
+    if not text.strip():
+        raise UsageError("is empty, and names nobody", where=str(path), mend=_MEND_NOBODY)
+    return text
+
+
+def check_people_folder(root: Path) -> None:
+    """Raise UsageError where others can put another file, or another link to one, in place of the people."""
+    folders = (_named(root).parent.resolve(), people_path(root).parent)
+    for folder in dict.fromkeys(folders):
+        check_folder(folder, trusted_owners(root))
 
 
 def parse_staff(text: str, path: Path) -> Staff:
@@ -139,12 +174,12 @@ def parse_staff(text: str, path: Path) -> Staff:
             f"is no YAML that can be read ({type(error).__name__})", where=str(path), mend=_MEND
         ) from None
     try:
-        members = _File.model_validate(document).people
+        found = _File.model_validate(document)
     except ValidationError as error:
         where, finding = _first_finding(error, document)
         raise UsageError(finding, where=f"{path}: {where}" if where else str(path), mend=_MEND) from None
-    check_members(members, path)
-    return Staff(path, tuple(members))
+    check_members(found.people, path)
+    return Staff(path, tuple(found.people), found.approvers_at_least)
 
 
 def _first_finding(error: ValidationError, document: Any) -> tuple[str, str]:
@@ -155,7 +190,7 @@ def _first_finding(error: ValidationError, document: Any) -> tuple[str, str]:
     field = place[-1] if place else ""
     match first["type"]:
         case "extra_forbidden":
-            known = list(Member.model_fields) if len(place) > 1 else ["people"]
+            known = list(Member.model_fields) if len(place) > 1 else list(_File.model_fields)
             return ".".join(place), f"unknown field{did_you_mean(field, known)}"
         case "missing":
             return ".".join(place), "is missing"
@@ -166,6 +201,7 @@ def _first_finding(error: ValidationError, document: Any) -> tuple[str, str]:
     what = {
         "public_key": "is no Ed25519 key: 64 hexadecimal digits, in small letters",
         "token_hash": "is no hash of a token as `releasegate people add --make-token` writes it",
+        AT_LEAST: "is a whole number from 0 to 20",
     }
     return ".".join(place), what.get(field, f"is not as it should be ({first['type']})")
 
@@ -204,8 +240,11 @@ def check_members(members: Sequence[Member], path: Path) -> None:
                     )
 
 
-def roster(members: Iterable[Member]) -> dict[str, Any]:
-    """Return what the log says of the people: sorted, with the digest that decisions name. No secret."""
+def roster(members: Iterable[Member], approvers_at_least: int = 0) -> dict[str, Any]:
+    """Return what the log says of the people: sorted, with the digest that decisions name. No secret.
+
+    How many must agree to every candidate is said where the file asks for anybody.
+    """
     people = sorted(
         (
             {
@@ -218,7 +257,10 @@ def roster(members: Iterable[Member]) -> dict[str, Any]:
         ),
         key=lambda one: str(one["name"]),
     )
-    return {"members": people, "digest": digest_of(people)}
+    told: dict[str, Any] = {"members": people}
+    if approvers_at_least:
+        told[AT_LEAST] = approvers_at_least
+    return {**told, "digest": people_digest(told)}
 
 
 def token_fingerprint(token_hash: str) -> str:

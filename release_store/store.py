@@ -19,7 +19,14 @@ from release_store.classes import classes_digest, read_classes
 from release_store.connection import DATABASE, connect, is_read_only, transaction
 from release_store.credentials import Credential
 from release_store.decisions import allow_publication, decide
-from release_store.identification import maker_of, marks_of, refuse, statement_of
+from release_store.identification import (
+    known_least_approvers,
+    least_approvers,
+    maker_of,
+    marks_of,
+    refuse,
+    statement_of,
+)
 from release_store.locks import called, holder
 from release_store.names import check_series
 from release_store.people import people_in_common, read_people
@@ -178,8 +185,10 @@ class ReleaseStore:
         n_columns: int,
         files: Mapping[str, str],
         people: PersonHashes | None = None,
-    ) -> None:
+    ) -> CandidateRecord:
         """Keep a staged candidate, its policy, input and files (name to SHA-256), and hashes of its people.
+
+        Returns what is kept: its summary says how many people must agree, and why (`approvals`).
 
         Raises StoreError if its digests are not those of `files` (`tree_digest`) and `policy`, or if
         its id is taken.
@@ -188,7 +197,7 @@ class ReleaseStore:
         with transaction(self.root) as con:
             again = record.summary.get("judged_again")
             maker = maker_of(con, str(again["of"])) if again else marks_of(staff, record.made_by)
-            changes.add_candidate(
+            return changes.add_candidate(
                 con,
                 record,
                 policy=policy,
@@ -197,6 +206,7 @@ class ReleaseStore:
                 files=files,
                 people=people,
                 maker=maker,
+                at_least=least_approvers(con, staff),
             )
 
     def record_gates(
@@ -347,6 +357,13 @@ class ReleaseStore:
         """Return the candidates of one period that wait for approval or for publication, oldest first."""
         with connect(self.root) as con:
             return queries.waiting_for(con, series, period)
+
+    def approvers_needed(self, candidate_id: str) -> int:
+        """Return how many people must agree to a candidate: as staged, and by the store's least today."""
+        staff = load_staff(self.root)
+        with connect(self.root) as con:
+            least = known_least_approvers(con) if staff is None else staff.approvers_at_least
+            return max(changes.approvers_demanded(con, candidate_id), least)
 
     def gates(self, candidate_id: str) -> list[GateResult]:
         """Return a candidate's gate results in the order in which they were taken."""

@@ -13,6 +13,7 @@ from release_store.changes import gate_document
 from release_store.decisions import decision_document, is_overridden
 from release_store.permission import Person, Rule, holds
 from release_store.records import CandidateRecord, CandidateState, Verdict
+from release_store.verification_approvals import check_approvals
 from release_store.verification_view import Batch, View, batches, guarded, same
 from release_store.verify_evidence import is_by
 
@@ -35,7 +36,7 @@ def check_candidates(view: View) -> list[Finding]:
         batch = Batch(view.con, ids)
         for name in ids:
             findings += guarded(name, _candidate, view, batch, records[name])
-    return findings
+    return findings + check_approvals(view, records)
 
 
 def _candidate(view: View, batch: Batch, record: CandidateRecord) -> list[Finding]:

@@ -8,9 +8,9 @@ from typing import Any
 import duckdb
 
 from release_store import queries
+from release_store.approvals import needed_by
 from release_store.audit import Finding
 from release_store.canonical import iso, plain
-from release_store.changes import approvers_of
 from release_store.classes import class_numbers, classes_digest
 from release_store.decisions import is_overridden
 from release_store.public_files import MANIFEST, differing_files, kept_folder
@@ -143,7 +143,7 @@ def _admission(view: View, batch: Batch, release: Release, record: CandidateReco
         Finding(name, f"gate {gate} was to be asked, and its result is not there")
         for gate in sorted(asked - {gate for gate, _ in results})
     ]
-    needed = 0 if overridden else approvers_of(view.policy(record.policy_digest))
+    needed = 0 if overridden else needed_by(view.policy(record.policy_digest), record.summary)
     if "reject" in words or words.count("approve") < needed:
         findings.append(
             Finding(name, f"{words.count('approve')} people approved it, and {needed} were needed")

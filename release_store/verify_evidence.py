@@ -507,7 +507,8 @@ def _check_decisions(bundle: Bundle) -> Iterator[Finding]:
     """Enough people other than the maker agreed, to what was then published."""
     manifest, decisions = bundle.manifest, bundle.decisions()
     approval = _object(bundle.policy.get("approval") or {}, "approval of the policy")
-    needed = _whole(approval.get("approvers", 0))
+    kept = _object(manifest["summary"].get("approval") or {}, "approval of the candidate")
+    needed = max(_whole(approval.get("approvers", 0)), _whole(kept.get("needed", 0)))
     approvals = sum(one["action"] == "decision.approve" for one in decisions)
     if approvals < needed and not bundle.overridden():
         yield Finding("decisions", f"{approvals} people approved it, and {needed} were needed")
@@ -661,11 +662,7 @@ def wrong_proof(
     proof = event["payload"].get("proof")
     if proof is None:
         return "carries no proof of whose word it is" if demanded or people is not None else None
-    if (
-        people is None
-        or proof["people"] != people["digest"]
-        or _sha256(people["members"]) != people["digest"]
-    ):
+    if people is None or proof["people"] != people["digest"] or people_digest(people) != people["digest"]:
         return "was taken by people other than those whom the log knew then"
     said, who = word_of(event, store_id), event["actor"]
     known = [one for one in people["members"] if _comparable(one["name"]) == _comparable(who)]
@@ -676,6 +673,12 @@ def wrong_proof(
     if not _ROLES[said["act"]] & set(known[0]["roles"]):
         return f"is of {who}, who had no role for it"
     return None if _is_proven(said, proof, known[0]) else f"is not proven to be of {who}"
+
+
+def people_digest(people: dict[str, Any]) -> str:
+    """Return the digest of who was in force, and of how many must agree to everything, if that was said."""
+    told = {name: people[name] for name in ("members", "approvers_at_least") if name in people}
+    return _sha256(told if len(told) > 1 else people["members"])
 
 
 def _is_proven(said: dict[str, Any], proof: dict[str, Any], person: dict[str, Any]) -> bool:

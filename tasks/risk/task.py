@@ -54,7 +54,7 @@ def risk_gate(
     )
     with progress("risk gate") as tell:
         report = assess(evidence, progress=tell)
-    needed = policy.approval.approvers
+    needed = store.approvers_needed(candidate.candidate_id)
     passed = CandidateState.AWAITING_APPROVAL if needed else CandidateState.APPROVED
     to = passed if report.passed else CandidateState.BLOCKED
     asked = asked_gates(policy)

@@ -107,7 +107,9 @@ def make(folder: Path) -> Kept:
     held_back = assessed(store, "ward", "2026", passes=False)
     for name in ("bob", "cyd"):
         decide(store, held_back.candidate_id, "override", by=name, reason="the ministry cannot wait")
-    published(store, assessed(store, "clinic", "2024").candidate_id)  # supersedes the first
+    again = assessed(store, "clinic", "2024", approvers=2)
+    for name in ("bob", "cyd"):
+        decide(store, again.candidate_id, "approve", by=name, reason="looked at it")  # supersedes the first
     kept = Kept(folder / "kept.checkpoint.json", folder / "kept.pem")
     shutil.copy(store.root / "releases/clinic/clinic-2024-r2.checkpoint.json", kept.checkpoint)
     shutil.copy(store.root / keys.PUBLIC_KEY_FILE, kept.public_key)

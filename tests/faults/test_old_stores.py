@@ -10,13 +10,14 @@ import duckdb
 import pytest
 
 from flows.__main__ import main
+from policy.errors import StoreError
 from release_store import connection, keys
 from release_store.connection import DATABASE, migrations
 from release_store.records import CandidateState, ReleaseState
 from release_store.store import ReleaseStore
 from release_store.verification import verify
 from tests.at_work import decide, write_people
-from tests.faults.small_work import assessed, people_in, published
+from tests.faults.small_work import assessed, people_in
 from tests.fixtures.make_store import BLOCKED, HERE, TEST_KEY, WAITING, make, pack, unpack
 
 STORES = sorted(HERE.glob("store_schema_*.zip"))
@@ -86,17 +87,29 @@ def test_what_an_old_store_published_is_asked_todays_gates(
 def test_an_old_store_takes_another_release(old: Path) -> None:
     store = ReleaseStore.open(old)
     logged = store.events()
-    made = published(store, assessed(store, "clinic", "2027").candidate_id)
-    assert (made.release_id, made.number) == ("clinic-2027-r1", 3)
+    record = assessed(store, "clinic", "2027", approvers=1)
+    decide(store, record.candidate_id, "approve", by="cyd", reason="looked at it")
+    made = store.release("clinic-2027-r1")
+    assert (made.candidate_id, made.number) == (record.candidate_id, 3)
     assert store.events()[: len(logged)] == logged
+    assert verify(store) == []
+
+
+def test_a_policy_looser_than_an_old_releases_takes_as_many_as_that_one(old: Path) -> None:
+    store = ReleaseStore.open(old)
+    with pytest.raises(StoreError, match="people's approval is asked for"):
+        assessed(store, "clinic", "2027")
+    (record,) = (one for one in store.candidates("clinic") if one.period == "2027")
+    assert record.summary["approval"]["needed"] == 1
+    assert record.summary["approval"]["compared_with"] == "clinic-2025-r1"
     assert verify(store) == []
 
 
 def test_an_old_store_takes_a_release_with_hashes_of_its_people(old: Path) -> None:
     had = schema_of(old)
     store = ReleaseStore.open(old)
-    record = assessed(store, "clinic", "2027", people=people_in("ann", "bea"))
-    published(store, record.candidate_id)
+    record = assessed(store, "clinic", "2027", approvers=1, people=people_in("ann", "bea"))
+    decide(store, record.candidate_id, "approve", by="cyd", reason="looked at it")
     found = store.people_in_common(record.candidate_id)
     assert found is not None
     assert found.n == 2

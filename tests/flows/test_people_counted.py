@@ -38,8 +38,9 @@ def test_people_are_followed_from_the_first_release_with_a_key_on(
     told = "cannot follow people into clinic-2026Q1-r1: its people are hashed with another key, "
     assert told in by_person(capsys)["detail"]
     accepted = {"person": {"without": ["clinic-2026Q1-r1"]}}
-    assert desk.run(desk.policy(gates=accepted), desk.table(seed=1), "2026Q2", "ann", "--json") == 0
+    assert desk.run(desk.policy(gates=accepted), desk.table(seed=1), "2026Q2", "ann", "--json") == 5  # looser
     assert "not compared by person, as the policy says: clinic-2026Q1-r1" in by_person(capsys)["detail"]
+    assert desk.say("approve", "clinic-2026Q2-c2", "--by", "bob", "--reason", "the key is lost") == 0
     later = people(1).assign(person=[f"p{i:05d}" for i in range(100, 100 + N_ROWS)])
     waits = desk.policy("waits.yaml", approval={"approvers": 1}, gates=accepted)
     later.to_csv(desk.folder / "later.csv", index=False)

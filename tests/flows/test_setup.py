@@ -278,9 +278,12 @@ def test_people_are_asked_for_as_many_as_a_policy_asks_for(desk: Desk) -> None:
     }
     write_people(desk.root, member("ann", ["operator"]), member("bob", ["approver"]))
     found = wrong(setup_checks._people(desk.root, desk.store))["people"]
-    assert found == "a policy asks for 2 approvals, and people.yaml has 1 who may approve"
+    assert found == "2 approvals are asked for, and people.yaml has 1 who may approve"
     file = write_people(desk.root, member("ann", ["approver"]), member("bob", ["approver", "admin"]))
     assert wrong(setup_checks._people(desk.root, desk.store)) == {}
+    file.write_text("approvers_at_least: 3\n" + file.read_text())
+    found = wrong(setup_checks._people(desk.root, desk.store))["people"]
+    assert found == "3 approvals are asked for, and people.yaml has 2 who may approve"
     file.chmod(0o666)
     assert "people" in wrong(set_up(desk.root))
 

@@ -77,8 +77,7 @@ def stage(
         **changed,
     }
     record = CandidateRecord(**fields)
-    store.add_candidate(record, policy=policy, n_rows=7, n_columns=3, files=files, people=people)
-    return record
+    return store.add_candidate(record, policy=policy, n_rows=7, n_columns=3, files=files, people=people)
 
 
 def approved(store: ReleaseStore, **wanted: Any) -> str:

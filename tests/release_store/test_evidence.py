@@ -49,7 +49,10 @@ def three_releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
         agreed(store, word(record), 2)
         agreed(store, word(record, by="cleo"), 2)
         publish_one(store, record.candidate_id)
-        publish_one(store, approved(store, period="2025", content="age_min,age_max\n30,39\n"))
+        again = awaiting(store, period="2025", approvers=2, content="age_min,age_max\n30,39\n")
+        agreed(store, word(again), 2)
+        agreed(store, word(again, by="cleo"), 2)
+        publish_one(store, again.candidate_id)
         write_evidence(store, NAME, folder / "bundle.zip")
     return folder
 
@@ -110,7 +113,7 @@ def test_a_stranger_verifies_a_bundle_with_the_script_inside(
             "note: what was left out of it cannot be seen here: "
             "the publisher's catalog says how the release stands now"
         ),
-        f"{NAME}: 3 files, 11 events of a log of 21: nothing in it has been touched",
+        f"{NAME}: 3 files, 11 events of a log of 24: nothing in it has been touched",
     ]
 
 
@@ -294,7 +297,7 @@ def test_a_signed_root_that_is_not_the_log_s_is_found_in_the_store(history: Rele
 
 @pytest.mark.parametrize(
     ("number", "said"),
-    [(3, "does not go on from the newest"), (20, "the log has 20 events, and the last is number 21")],
+    [(3, "does not go on from the newest"), (23, "the log has 23 events, and the last is number 24")],
 )
 def test_a_log_with_a_gap_is_not_signed(history: ReleaseStore, number: int, said: str) -> None:
     """Before or after the newest checkpoint that is left; nothing is kept beside the key."""
@@ -580,6 +583,14 @@ def policy(**changed: Any) -> Edit:
     return edit
 
 
+def needing(number: object) -> Edit:
+    def edit(tale: Told) -> None:
+        for said in (tale.manifest, tale.event("candidate.staged")["payload"]):
+            said["summary"]["approval"]["needed"] = number
+
+    return edit
+
+
 def other_files(tale: Told) -> None:
     tale.files["data.csv"] = b"other"
     files = {name: tale.manifest["files"][name] for name in ("data.csv", "datapackage.json")}
@@ -608,6 +619,8 @@ FORGERIES: dict[str, tuple[Edit, str]] = {
     "no gate": (no_gates, "gates: none passed the release"),
     "a gate that was not asked": (policy(gates={"err": {"max": 0.1}}), "gates: the policy demands err"),
     "too few people": (policy(approval={"approvers": 3}), "2 people approved it, and 3 were needed"),
+    "fewer people than a looser policy takes": (needing(3), "2 people approved it, and 3 were needed"),
+    "a number without sense": (needing("x"), "no whole number"),
     "a policy without sense": (policy(approval={"approvers": "x"}), "no whole number"),
     "the maker's own decision": (decision(by=" ANN "), "by the person who made the release"),
     "the decision of the maker, renamed": (renamed_maker, "by the person who made the release"),
@@ -703,7 +716,7 @@ def test_a_kept_checkpoint_must_be_ours_and_no_newer(
     facts = {name: signed[name] for name in ("store_id", "size", "head", "at", "root")}
     kept = tmp_path / "kept.json"
     for changed, found in (
-        ({"size": 22}, "is newer than the bundle"),
+        ({"size": 25}, "is newer than the bundle"),
         ({"store_id": "x"}, "is of another store"),
         ({"root": "00" * 32}, "is not of the log"),
     ):

@@ -1,0 +1,234 @@
+"""What a policy guards less than an earlier one of its series did: in words, with no value of the data.
+
+The words stand in the manifest, so columns that nobody sees are not named.
+
+Every field has a rule that says which way is looser. One that has none counts as looser where it differs, so
+that a field of tomorrow is not forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from policy import model, privacy_models
+from policy.model import Expectations, ReleasePolicy, Roles
+from policy.section import Section
+
+RULES = 1  # to be counted up with every change of what counts: what was judged by other rules is not again
+
+Rule = Callable[[str, Any, Any], Iterator[str]]
+_NO_ROLE, _KEPT, _UNREAD = "without a role", "kept", "not read"
+_SHORT = ("privacy.", "approval.")  # sections whose fields are known by their own names
+
+
+def loosened(earlier: ReleasePolicy, now: ReleasePolicy) -> list[str]:
+    """Return what `now` guards less than `earlier`, a few words each; nothing where it guards as much.
+
+    What does not guard is passed over: the source, the method but for its recoding, the seed, the calendar,
+    the texts of the data package.
+    """
+    return list(_section("", earlier, now))
+
+
+def _section(place: str, earlier: Section, now: Section) -> Iterator[str]:
+    for field in type(earlier).model_fields:
+        rule = _RULES.get((type(earlier), field), _differs)
+        yield from rule(f"{place}{field}", getattr(earlier, field), getattr(now, field))
+
+
+# Rules: what is looser, by a field's place, its earlier value and its value now -----------------------------
+
+
+def _free(_place: str, _was: Any, _now: Any) -> Iterator[str]:
+    yield from ()
+
+
+def _differs(place: str, was: Any, now: Any) -> Iterator[str]:
+    """Which way is looser is not known, or depends."""
+    if was != now:
+        yield f"{_called(place)} is another"
+
+
+def _part(place: str, was: Section | None, now: Section | None) -> Iterator[str]:
+    """A gate, a model or a section: gone is looser, new is not."""
+    if was is None:
+        return
+    if now is None:
+        yield f"{_called(place)} is gone"
+    elif type(was) is not type(now):
+        yield f"{_called(place)} is another"
+    else:
+        yield from _section(f"{place}.", was, now)
+
+
+def _no_less(place: str, was: float | None, now: float | None) -> Iterator[str]:
+    if was is not None and (now is None or now < was):
+        yield _instead(place, was, now)
+
+
+def _no_more(place: str, was: float | None, now: float | None) -> Iterator[str]:
+    if was is not None and (now is None or now > was):
+        yield _instead(place, was, now)
+
+
+def _moves(place: str, was: tuple[float, float], now: tuple[float, float]) -> Iterator[str]:
+    """Whoever may have moved further is harder to find again in a comparison."""
+    if now[0] < was[0] or now[1] > was[1]:
+        yield f"{_called(place)} is wider"
+
+
+def _names_all(place: str, was: Iterable[Any] | None, now: Iterable[Any] | None) -> Iterator[str]:
+    """What is listed is held to something; no list stands for one that is not written here."""
+    if was is None or now is None:
+        yield from _differs(place, was, now)
+    elif gone := [one for one in was if one not in tuple(now)]:
+        yield f"{_called(place)} without {', '.join(map(str, gone))}"
+
+
+def _names_no_more(place: str, was: Iterable[str], now: Iterable[str]) -> Iterator[str]:
+    """What is listed is let off."""
+    if more := [one for one in now if one not in tuple(was)]:
+        yield f"{_called(place)} with {', '.join(more)}"
+
+
+def _listed_values(place: str, was: dict[str, Any] | None, now: dict[str, Any] | None) -> Iterator[str]:
+    """Values of attributes that are held to something; all, where none are listed. They are not told."""
+    for name, values in (now or {}).items():
+        before = (was or {}).get(name)
+        if before is None or not set(before) <= set(values):
+            yield f"{_called(place)}.{name} names fewer"
+
+
+def _of_order(*strictest_first: str) -> Rule:
+    def rule(place: str, was: str, now: str) -> Iterator[str]:
+        if strictest_first.index(now) > strictest_first.index(was):
+            yield _instead(place, was, now)
+
+    return rule
+
+
+def _unless_new(place: str, was: Any, now: Any) -> Iterator[str]:
+    if was is not None:
+        yield from _differs(place, was, now)
+
+
+def _recoding_alone(place: str, was: model.Method, now: model.Method) -> Iterator[str]:
+    """How cells are written says what the gates can read in them; all else of a method, they judge."""
+    yield from _differs(f"{place}.recoding", was.recoding, now.recoding)
+
+
+def _expectations(place: str, was: Expectations, now: Expectations) -> Iterator[str]:
+    yield from _section(f"{place}.", was, now)
+    for name in dict.fromkeys((*was.missing_in, *now.missing_in)):
+        before, after = (one.missing_in.get(name, one.missing) for one in (was, now))
+        yield from _no_more(f"{place}.missing_in", before, after)
+
+
+def _roles(place: str, was: Roles, now: Roles) -> Iterator[str]:
+    before, after = _roles_by_column(was), _roles_by_column(now)
+    for name, role in before.items():
+        found = after.get(name, _NO_ROLE)
+        followed = role == _UNREAD and found == "key"  # not published either
+        if role not in (found, _KEPT) and not followed:
+            yield f"{_named(name, was, now)} is {found} instead of {role}"
+    yield from (f"{name} is kept" for name in now.kept if name not in before)
+    for field in ("quasi_identifiers", "sensitive"):
+        ours, theirs = getattr(was, field), getattr(now, field)
+        for name in ours:
+            if name in theirs:
+                yield from _part(f"{place}.{field}.{name}", ours[name], theirs[name])
+
+
+def _named(column: str, was: Roles, now: Roles) -> str:
+    """Return a column's name if anybody may know it: what is said here stands in the public manifest."""
+    public = (*was.quasi_identifiers, *was.sensitive, *was.kept)
+    return column if column in (*public, *now.quasi_identifiers, *now.sensitive, *now.kept) else "a column"
+
+
+def _roles_by_column(roles: Roles) -> dict[str, str]:
+    return {
+        **dict.fromkeys((*roles.identifiers, *roles.dropped), _UNREAD),
+        **dict.fromkeys(roles.quasi_identifiers, "quasi-identifier"),
+        **dict.fromkeys(roles.sensitive, "sensitive"),
+        **dict.fromkeys(roles.kept, _KEPT),
+        **({} if roles.key is None else {roles.key: "key"}),
+    }
+
+
+def _called(place: str) -> str:
+    return next((place.removeprefix(one) for one in _SHORT if place.startswith(one)), place)
+
+
+def _instead(place: str, was: Any, now: Any) -> str:
+    return f"{_called(place)} {_told(now)} instead of {_told(was)}"
+
+
+def _told(value: Any) -> str:
+    match value:
+        case None:
+            return "any"
+        case bool():
+            return str(value).lower()
+        case float() if value.is_integer():
+            return str(int(value))
+    return str(value)
+
+
+# The rules of every field of the policy ---------------------------------------------------------------------
+
+
+def _all(section: type[Section], rule: Rule, *fields: str) -> dict[tuple[type[Section], str], Rule]:
+    return {(section, field): rule for field in fields or section.model_fields}
+
+
+_RULES: dict[tuple[type[Section], str], Rule] = {
+    **_all(ReleasePolicy, _free, "series", "period", "timezone", "source", "publication", "seed"),
+    **_all(ReleasePolicy, _of_order("cumulative", "overlapping", "independent"), "population"),
+    **_all(ReleasePolicy, _roles, "roles"),
+    **_all(ReleasePolicy, _expectations, "expectations"),
+    **_all(ReleasePolicy, _recoding_alone, "method"),
+    **_all(ReleasePolicy, _part, "privacy", "gates", "linkage", "approval"),
+    **_all(model.NumericQuasiIdentifier, _differs, "type", "bounds", "widths", "weight"),
+    **_all(model.NumericQuasiIdentifier, _moves, "moves"),
+    **_all(model.NumericQuasiIdentifier, _free, "description"),
+    **_all(model.CategoricalQuasiIdentifier, _differs, "type", "values", "hierarchy", "weight"),
+    **_all(model.CategoricalQuasiIdentifier, _no_more, "may_change"),
+    **_all(model.CategoricalQuasiIdentifier, _free, "description"),
+    **_all(model.SensitiveAttribute, _of_order("stable", "transient"), "stability"),
+    **_all(model.SensitiveAttribute, _differs, "type", "values"),
+    **_all(model.SensitiveAttribute, _free, "description"),
+    **_all(model.RowCount, _no_less, "min"),
+    **_all(model.RowCount, _no_more, "max", "drift"),
+    **_all(Expectations, _part, "rows"),
+    **_all(Expectations, _no_more, "missing", "sensitive_drift"),
+    **_all(Expectations, _free, "missing_in"),  # `_expectations` looks at it column by column
+    **_all(Expectations, _no_less, "unique_key"),
+    **_all(model.Privacy, _no_less, "k", "e", "h_min", "l"),
+    **_all(model.Privacy, _no_more, "p_max"),
+    **_all(model.Gates, _part),
+    **_all(model.Gates, _of_order("compare", "ignore"), "transient"),
+    **_all(model.Limit, _no_more, "max"),
+    **_all(model.AttackLimit, _no_more, "max"),
+    **_all(model.AttackLimit, _names_all, "attackers"),
+    **_all(model.PersonGates, _no_less, "compare"),
+    **_all(model.PersonGates, _names_no_more, "without"),
+    **_all(privacy_models.Models, _part),
+    **_all(privacy_models.DistinctL, _no_less, "min"),
+    **_all(privacy_models.EntropyL, _no_less, "min"),
+    **_all(privacy_models.RecursiveCL, _no_more, "c"),
+    **_all(privacy_models.RecursiveCL, _no_less, "l"),
+    **_all(privacy_models.TCloseness, _no_more, "max"),
+    **_all(privacy_models.AlphaK, _no_more, "alpha"),
+    **_all(privacy_models.AlphaK, _no_less, "k"),
+    **_all(privacy_models.AlphaK, _listed_values, "values"),
+    **_all(privacy_models.KM, _no_less, "k", "m"),
+    **_all(privacy_models.LKC, _no_less, "l", "k"),
+    **_all(privacy_models.LKC, _no_more, "c"),
+    **_all(privacy_models.LKC, _listed_values, "values"),
+    **_all(model.Linkage, _names_all, "ext_frac"),
+    **_all(model.Linkage, _differs, "seeds", "errors"),
+    **_all(model.Linkage, _unless_new, "control"),
+    **_all(model.Approval, _no_less, "approvers"),
+    **_all(model.Approval, _no_more, "expires_days"),
+}

@@ -1,0 +1,256 @@
+"""What counts as looser: every field of the policy, one way and not the other."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from policy import loosening, model, privacy_models
+from policy.load import parse_policy
+from policy.loosening import loosened
+from policy.model import ReleasePolicy
+from policy.section import Section
+
+BASE: dict[str, Any] = {
+    "series": "clinic",
+    "population": "overlapping",
+    "source": {"path": "a.csv"},
+    "roles": {
+        "key": "person",
+        "identifiers": ["name"],
+        "quasi_identifiers": {
+            "age": {"type": "integer", "bounds": [0, 110], "moves": [0, 1], "widths": [5, 10]},
+            "city": {"type": "categorical", "values": ["Aix", "Brno"]},
+        },
+        "sensitive": {"disease": {"stability": "stable", "values": ["flu", "none", "hiv"]}},
+        "kept": ["ward"],
+        "dropped": ["street"],
+    },
+    "expectations": {
+        "rows": {"min": 10, "max": 900, "drift": 0.5},
+        "missing": 0.05,
+        "missing_in": {"age": 0.1},
+        "sensitive_drift": 0.2,
+    },
+    "privacy": {"k": 5, "e": 3, "p_max": 0.8, "h_min": 0.5, "l": 3},
+    "gates": {
+        "err": {"max": 0.1},
+        "sadr": {"max": 0.1, "attackers": ["half", "all"]},
+        "ncp": {"max": 0.5},
+        "suppression": {"max": 0.05},
+        "models": {
+            "distinct_l": {"min": 3},
+            "entropy_l": {"min": 2},
+            "recursive_cl": {"c": 4, "l": 2},
+            "t_closeness": {"max": 0.4},
+            "alpha_k": {"alpha": 0.6, "k": 5, "values": {"disease": ["hiv", "flu"]}},
+            "km": {"k": 20, "m": 2},
+            "lkc": {"l": 2, "k": 20, "c": 0.5},
+        },
+    },
+    "linkage": {"ext_frac": [0.1, 0.2], "seeds": 5, "errors": 0.1, "control": "others.csv"},
+    "approval": {"approvers": 2, "expires_days": 14},
+}
+GONE = object()
+AGE, CITY = "roles.quasi_identifiers.age", "roles.quasi_identifiers.city"
+DISEASE = "roles.sensitive.disease"
+# A field, what stands there instead, and what is said of it.
+LOOSER: list[tuple[str, Any, str]] = [
+    ("population", "independent", "population independent instead of overlapping"),
+    ("privacy.k", 2, "k 2 instead of 5"),
+    ("privacy.e", 1, "e 1 instead of 3"),
+    ("privacy.p_max", 1.0, "p_max 1 instead of 0.8"),
+    ("privacy.h_min", 0, "h_min 0 instead of 0.5"),
+    ("privacy.l", 2, "l 2 instead of 3"),
+    ("approval.approvers", 0, "approvers 0 instead of 2"),
+    ("approval.expires_days", 30, "expires_days 30 instead of 14"),
+    ("gates.err", GONE, "gates.err is gone"),
+    ("gates.err.max", 1, "gates.err.max 1 instead of 0.1"),
+    ("gates.ncp.max", 0.75, "gates.ncp.max 0.75 instead of 0.5"),
+    ("gates.suppression.max", 1.0, "gates.suppression.max 1 instead of 0.05"),
+    ("gates.sadr.attackers", ["half"], "gates.sadr.attackers without all"),
+    ("gates.sadr.attackers", GONE, "gates.sadr.attackers is another"),
+    ("gates.transient", "ignore", "gates.transient ignore instead of compare"),
+    ("gates.person", {"compare": False}, "gates.person.compare false instead of true"),
+    ("gates.person", {"without": ["clinic-2025-r1"]}, "gates.person.without with clinic-2025-r1"),
+    ("gates.models.km", GONE, "gates.models.km is gone"),
+    ("gates.models.km.k", 3, "gates.models.km.k 3 instead of 20"),
+    ("gates.models.km.m", 1, "gates.models.km.m 1 instead of 2"),
+    ("gates.models.distinct_l.min", 2, "gates.models.distinct_l.min 2 instead of 3"),
+    ("gates.models.entropy_l.min", 1.5, "gates.models.entropy_l.min 1.5 instead of 2"),
+    ("gates.models.recursive_cl.c", 5, "gates.models.recursive_cl.c 5 instead of 4"),
+    ("gates.models.t_closeness.max", 0.9, "gates.models.t_closeness.max 0.9 instead of 0.4"),
+    ("gates.models.alpha_k.alpha", 0.9, "gates.models.alpha_k.alpha 0.9 instead of 0.6"),
+    ("gates.models.alpha_k.values", {"disease": ["flu"]}, "gates.models.alpha_k.values.disease names fewer"),
+    ("gates.models.lkc.c", 0.9, "gates.models.lkc.c 0.9 instead of 0.5"),
+    ("gates.models.lkc.values", {"disease": ["flu"]}, "gates.models.lkc.values.disease names fewer"),
+    ("gates.models", GONE, "gates.models.lkc is gone"),
+    ("linkage.ext_frac", [0.1], "linkage.ext_frac without 0.2"),
+    ("linkage.seeds", 6, "linkage.seeds is another"),
+    ("linkage.errors", 0, "linkage.errors is another"),
+    ("linkage.control", "mine.csv", "linkage.control is another"),
+    ("method", {"recoding": "hierarchy"}, "method.recoding is another"),
+    ("expectations.rows.min", 1, "expectations.rows.min 1 instead of 10"),
+    ("expectations.rows.max", GONE, "expectations.rows.max any instead of 900"),
+    ("expectations.rows.drift", 0.75, "expectations.rows.drift 0.75 instead of 0.5"),
+    ("expectations.missing", 0.5, "expectations.missing 0.5 instead of 0.05"),
+    ("expectations.missing_in.age", 0.5, "expectations.missing_in 0.5 instead of 0.1"),
+    ("expectations.missing_in.city", 0.5, "expectations.missing_in 0.5 instead of 0.05"),
+    ("expectations.sensitive_drift", GONE, "expectations.sensitive_drift any instead of 0.2"),
+    ("expectations.unique_key", False, "expectations.unique_key false instead of true"),
+    ("roles.key", GONE, "a column is without a role instead of key"),
+    ("roles.key", "number", "a column is without a role instead of key"),
+    ("roles.identifiers", [], "a column is without a role instead of not read"),
+    ("roles.dropped", [], "a column is without a role instead of not read"),
+    ("roles.kept", ["ward", "bed"], "bed is kept"),
+    (f"{AGE}.bounds", [0, 120], f"{AGE}.bounds is another"),
+    (f"{AGE}.widths", [5, 20], f"{AGE}.widths is another"),
+    (f"{AGE}.weight", 2, f"{AGE}.weight is another"),
+    (f"{AGE}.moves", [0, 5], f"{AGE}.moves is wider"),
+    (f"{AGE}.type", "numeric", f"{AGE}.type is another"),
+    (f"{CITY}.values", ["Aix"], f"{CITY}.values is another"),
+    (f"{CITY}.may_change", True, f"{CITY}.may_change true instead of false"),
+    (CITY, {"type": "numeric", "bounds": [0, 1]}, f"{CITY} is another"),
+    (f"{DISEASE}.stability", "transient", f"{DISEASE}.stability transient instead of stable"),
+    (f"{DISEASE}.values", ["flu", "hiv"], f"{DISEASE}.values is another"),
+]
+FREE: list[tuple[str, Any]] = [
+    ("period", "quarterly"),
+    ("timezone", "Europe/Paris"),
+    ("source.path", "b.csv"),
+    ("source", {"path": "a.csv", "wait": {"hours": 1}}),
+    ("seed", 7),
+    ("method", {"name": "mondrian", "parameters": {}, "history_aware": False}),
+    ("publication", {"title": "A register", "formats": ["parquet"]}),
+    (f"{AGE}.description", "years"),
+    ("roles.kept", []),
+]
+TIGHTER: list[tuple[str, Any]] = [
+    ("population", "cumulative"),
+    ("roles.identifiers", ["name", "phone"]),
+    ("roles.identifiers", ["name", "ward"]),
+    ("gates.umr", {"max": 0.1}),
+    ("gates.sadr.attackers", ["half", "all", "outside"]),
+    ("gates.models.alpha_k.values", GONE),
+    ("gates.models.alpha_k.values", {"disease": ["hiv", "flu", "none"]}),
+    ("linkage.ext_frac", [0.1, 0.2, 0.5]),
+    ("privacy.k", 8),
+    ("privacy.p_max", 0.5),
+    ("gates.ncp.max", 0.1),
+    ("approval.approvers", 3),
+    ("approval.expires_days", 1),
+    (f"{AGE}.moves", [0, 0]),
+    ("expectations.rows.max", 800),
+    ("expectations.missing_in.age", 0.05),
+]
+
+
+def changed(place: str, value: Any) -> ReleasePolicy:
+    document = copy.deepcopy(BASE)
+    *path, field = place.split(".")
+    at = document
+    for name in path:
+        at = at.setdefault(name, {})
+    if place == "roles.identifiers" and "ward" in (value if isinstance(value, list) else ()):
+        document["roles"]["kept"] = []
+    if value is GONE:
+        del at[field]
+    else:
+        at[field] = value
+    return policy(document)
+
+
+def policy(document: dict[str, Any]) -> ReleasePolicy:
+    return parse_policy(yaml.safe_dump(document, sort_keys=False), Path("policy.yaml"))
+
+
+@pytest.mark.parametrize(("place", "value", "told"), LOOSER, ids=lambda one: str(one)[:40])
+def test_what_guards_less_is_told_in_one_line_and_the_other_way_round_is_no_loosening(
+    place: str, value: Any, told: str
+) -> None:
+    before, now = policy(BASE), changed(place, value)
+    found = loosened(before, now)
+    assert told in found
+    assert all(len(one.splitlines()) == 1 for one in found)
+    if " instead of " in told and " is " not in told:
+        assert told not in loosened(now, before)
+
+
+@pytest.mark.parametrize(("place", "value"), [*FREE, *TIGHTER])
+def test_what_guards_as_much_or_more_is_free(place: str, value: Any) -> None:
+    assert loosened(policy(BASE), changed(place, value)) == []
+    assert loosened(policy(BASE), policy(BASE)) == []
+
+
+@pytest.mark.parametrize(("place", "value"), TIGHTER)
+def test_and_taken_back_it_is_looser(place: str, value: Any) -> None:
+    assert loosened(changed(place, value), policy(BASE)) or place == "roles.identifiers"
+
+
+@pytest.mark.parametrize("to", ["kept", "dropped", "sensitive"])
+@pytest.mark.parametrize("column", ["age", "city", "disease", "person", "name", "street"])
+def test_a_column_whose_role_protects_it_stays_what_it_is(column: str, to: str) -> None:
+    document = copy.deepcopy(BASE)
+    roles = document["roles"]
+    was = (
+        next(
+            role
+            for role in ("quasi_identifiers", "sensitive", "identifiers", "dropped")
+            if column in roles[role]
+        )
+        if column != "person"
+        else "key"
+    )
+    if was == "key":
+        del roles["key"]
+    elif isinstance(roles[was], dict):
+        del roles[was][column]
+    else:
+        roles[was].remove(column)
+    if to == "sensitive":
+        roles["sensitive"][column] = {"stability": "stable"}
+    else:
+        roles[to].append(column)
+    roles["quasi_identifiers"] = roles["quasi_identifiers"] or {"x": {"type": "categorical"}}
+    roles["sensitive"] = roles["sensitive"] or {"y": {"stability": "stable"}}
+    document["gates"].pop("models")
+    document["expectations"].pop("missing_in")
+    found = [
+        one
+        for one in loosened(policy(BASE), policy(document))
+        if one.startswith((f"{column} is ", "a column is "))
+    ]
+    same = {was, to} <= {"identifiers", "dropped"} or was == to
+    assert bool(found) is not same
+
+
+def test_values_of_the_data_and_columns_that_nobody_sees_are_not_told() -> None:
+    document = copy.deepcopy(BASE)
+    del document["roles"]["key"]
+    document["roles"] |= {"identifiers": [], "dropped": []}
+    found = loosened(policy(BASE), policy(document))
+    assert len(found) == 3
+    assert not any(name in str(found) for name in ("person", "name ", "street"))
+    now = changed(f"{CITY}.values", ["Cork"])
+    assert "Brno" not in str(loosened(policy(BASE), now))
+    assert "Cork" not in str(loosened(policy(BASE), now))
+
+
+def test_every_field_has_its_rule_and_one_without_counts_where_it_differs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sections = {
+        one
+        for module in (model, privacy_models)
+        for one in vars(module).values()
+        if isinstance(one, type) and issubclass(one, Section) and one is not Section
+    }
+    passed_over = {model.Source, model.Wait, model.Publication, model.Method, model.Roles}
+    rules = {(one, field) for one in sections - passed_over for field in one.model_fields}
+    assert set(loosening._RULES) == rules
+    monkeypatch.delitem(loosening._RULES, (ReleasePolicy, "seed"))
+    assert loosened(policy(BASE), changed("seed", 7)) == ["seed is another"]
