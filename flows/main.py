@@ -150,18 +150,20 @@ def notify(chosen: argparse.Namespace) -> int:
     """End candidates whose time has passed, and deliver the notices that are due."""
     from flows.actor import system_user
     from flows.notice_channels import channels
-    from flows.notices import begin, due, send_due, tell_problems
+    from flows.notices import begin, due, send_all, tell_problems
+    from policy.errors import UsageError
     from release_store.expiry import end_expired
     from release_store.store import ReleaseStore
 
     store = ReleaseStore.open(chosen.store)
     begin(store)
     ended = end_expired(store, actor=system_user())
-    sent = send_due(store, patience=float("inf"))
+    sent = send_all(store)
     left = due(store)
     if chosen.json:
         facts = {"expired": ended, "channels": sorted(channels()), "delivered": sent.delivered}
-        _write_json({"ok": not sent.problems, **facts, "due": left, "problems": sent.problems})
+        problems = {"problems": sent.problems, "mends": list(sent.mends.values())}
+        _write_json({"ok": not sent.problems, **facts, "due": left, **problems})
     else:
         for name in ended:
             print(f"{name} has expired")
@@ -170,6 +172,8 @@ def notify(chosen: argparse.Namespace) -> int:
         if not channels():
             print("no channel is set: docs/observability.md says how")
         tell_problems(sent)
+    if sent.mends:  # waiting does not help
+        return UsageError.exit_code
     return 1 if sent.problems else 0
 
 

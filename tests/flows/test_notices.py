@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +16,18 @@ from listener import listening
 
 from flows.notice import KINDS
 from flows.notice_channels import COMMAND_VARIABLE, SECRET_VARIABLE, URL_VARIABLE, prefect_event
-from flows.notices import CURSORS, RunLink, begin, due, read_cursors, send_due, telling, verify_failed
+from flows.notices import (
+    CURSORS,
+    RunLink,
+    Sent,
+    begin,
+    due,
+    read_cursors,
+    send_all,
+    send_due,
+    telling,
+    verify_failed,
+)
 from policy.errors import StoreError
 from release_store.connection import transaction
 from release_store.expiry import end_expired
@@ -331,10 +344,152 @@ def test_the_command_says_what_could_not_be_told(
     monkeypatch.setenv(COMMAND_VARIABLE, "/nowhere/at/all")
     begin(desk.store)
     blocked(desk.store)
-    assert desk.say("notify") == 1
+    assert desk.say("notify") == 2
     shown = capsys.readouterr()
     assert shown.out == "command: 0 delivered, 1 due\n"
-    assert shown.err.startswith("releasegate: a notice by command waits: the command cannot be run")
+    assert shown.err == (
+        "releasegate: a notice by command waits: the command cannot be run (FileNotFoundError)\n"
+        "  Write a program that is there, with its whole path, in RELEASEGATE_NOTICE_COMMAND.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "mend"),
+    [
+        (204, 0, None),
+        (302, 2, "Set RELEASEGATE_NOTICE_URL to the address that it leads to."),
+        (401, 2, "Mend RELEASEGATE_NOTICE_SECRET_FILE, or the address: it lets nobody in by that secret."),
+        (404, 2, "Mend RELEASEGATE_NOTICE_URL: what it names takes no notices."),
+        (408, 1, None),
+        (429, 1, None),
+        (503, 1, None),
+    ],
+)
+def test_the_exit_code_of_the_command_says_whether_waiting_helps(
+    desk: Desk,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Capture,
+    status: int,
+    code: int,
+    mend: str | None,
+) -> None:
+    with listening() as listener:
+        listener.answer = lambda _request: (status, None)
+        monkeypatch.setenv(URL_VARIABLE, listener.url)
+        begin(desk.store)
+        blocked(desk.store)
+        assert desk.say("notify") == code
+        lines = capsys.readouterr().err.splitlines()
+    assert lines == (
+        []
+        if code == 0
+        else [f"releasegate: a notice by url waits: the address answers {status}"]
+        + ([f"  {mend}"] if mend else [])
+    )
+    assert due(desk.store) == {"url": int(code != 0)}
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [("/bin/sh -c 'exit 127'", 2), ("/bin/sh -c 'exit 75'", 1), ("/etc/hostname", 2)],
+)
+def test_a_program_that_is_none_is_not_waited_for(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, command: str, code: int
+) -> None:
+    monkeypatch.setenv(COMMAND_VARIABLE, command)
+    begin(desk.store)
+    blocked(desk.store)
+    assert desk.say("notify") == code
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "name"),
+    [
+        (URL_VARIABLE, "mailto:nobody", "url"),
+        (URL_VARIABLE, "http://chat.example.org/", "url"),
+        (COMMAND_VARIABLE, "'", "command"),
+        (SECRET_VARIABLE, "/nowhere/at/all", "url"),
+    ],
+)
+def test_an_impossible_setting_is_told_before_anything_is_due(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: Capture, variable: str, value: str, name: str
+) -> None:
+    monkeypatch.setenv(URL_VARIABLE if name == "url" else COMMAND_VARIABLE, "https://chat.example.org/")
+    monkeypatch.setenv(variable, value)
+    assert desk.say("notify") == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith(f"releasegate: notices by {name} will wait: {variable} ")
+    assert second.startswith("  ")
+    assert desk.say("notify", "--json") == 2
+    document = json.loads(capsys.readouterr().out)
+    assert not document["ok"]
+    assert [line.strip() for line in (first.removeprefix("releasegate: "), second)] == [
+        *document["problems"],
+        *document["mends"],
+    ]
+    assert desk.say("doctor", "--json") == 6
+    checks = json.loads(capsys.readouterr().out)["checks"]
+    (check,) = [one for one in checks if one["check"] == "notices"]
+    assert check["condition"] == "wrong"
+    assert check["mend"] == second.strip()
+
+
+def test_prefects_server_that_asks_for_a_credential_is_not_waited_for(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    begin(desk.store)
+    with listening() as listener:
+        listener.answer = lambda _request: (401, None)
+        for url, told in (
+            (f"{listener.url}/api", "Prefect's server answers 401"),
+            ("no address", "is no http or https address"),
+        ):
+            monkeypatch.setattr("flows.notice_channels.prefect_api", lambda url=url: url)
+            begin(desk.store)
+            blocked(desk.store)
+            assert desk.say("notify") == 2
+            first, second = capsys.readouterr().err.splitlines()
+            assert first == f"releasegate: a notice by prefect waits: {told}"
+            assert second.startswith("  ")
+
+
+def test_a_machine_that_nobody_knows_is_not_waited_for(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    import socket
+
+    def unknown(*_arguments: Any, **_options: Any) -> Any:
+        raise socket.gaierror(socket.EAI_NONAME, "of the resolver")
+
+    monkeypatch.setattr("socket.getaddrinfo", unknown)
+    monkeypatch.setenv(URL_VARIABLE, "https://nowhere.invalid/hook")
+    begin(desk.store)
+    blocked(desk.store)
+    assert desk.say("notify") == 2
+    err = capsys.readouterr().err
+    assert err.startswith("releasegate: a notice by url waits: the address names a machine that nobody knows")
+    assert "nowhere" not in err
+
+
+def test_many_notices_are_delivered_a_minute_at_a_time(
+    desk: Desk, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lock is given back in between."""
+    begin(desk.store)
+    for period in ("2021", "2022", "2023"):
+        blocked(desk.store, period=period)
+    moments = itertools.count(0.0, 25.0)  # a delivery takes so long
+    monkeypatch.setattr("flows.notices.time", SimpleNamespace(monotonic=lambda: next(moments)))
+    calls = []
+
+    def counted(store: ReleaseStore) -> Sent:
+        calls.append(len(told(kept)))
+        return send_due(store)
+
+    monkeypatch.setattr("flows.notices.send_due", counted)
+    assert send_all(desk.store).delivered == {"command": 3}
+    assert calls == [0, 2]
+    assert [one["period"] for one in told(kept)] == ["2021", "2022", "2023"]
 
 
 def test_what_happened_in_a_run_leads_to_its_page_and_other_things_do_not(desk: Desk, kept: Path) -> None:
