@@ -109,8 +109,9 @@ def _address() -> dict[str, str]:
 
 def prefect_event(notice: Notice) -> dict[str, Any]:
     """Return the notice as one of Prefect's events; its id follows from the notice's, so it is kept once."""
-    subject = notice.candidate or f"{notice.series}/{notice.period}" if notice.series else notice.candidate
-    kind = "candidate" if notice.candidate else "period" if notice.series else "store"
+    subject = notice.candidate or "/".join(part for part in (notice.series, notice.period) if part)
+    kind = "candidate" if notice.candidate else "period" if notice.period else "series"
+    kind = kind if subject else "store"
     resource = {"prefect.resource.id": f"releasegate.{kind}.{subject or notice.id[:16]}"}
     resource["prefect.resource.name"] = subject or "the store"
     for name, value in (("series", notice.series), ("period", notice.period)):

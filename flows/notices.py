@@ -20,7 +20,7 @@ from typing import Any
 from flows import notice_channels
 from flows.layout import shown
 from flows.logs import log_event
-from flows.notice import KINDS, PREFIX, Notice, notice_of
+from flows.notice import PREFIX, Notice, events_to_tell, notice_of
 from flows.notice_channels import Channel, channels, wrong_settings
 from policy.errors import ReleaseGateError, StoreError
 from release_store.canonical import indented_json, iso, sha256_hex, utc_now
@@ -107,15 +107,18 @@ def due(store: ReleaseStore) -> dict[str, int]:
     cursors = read_cursors(store.root)
     if not cursors:
         return {}
-    numbers = [event.number for event in store.events_of(KINDS, min(cursors.values()))]
+    numbers = [event.number for event in events_to_tell(store, min(cursors.values()))]
     return {name: sum(number > last for number in numbers) for name, last in sorted(cursors.items())}
 
 
 def verify_failed(store: ReleaseStore, n_findings: int) -> Sent:
-    """Tell at once that the store is not what it was; nothing of it is looked up or written for that."""
+    """Tell at once that the store is not what it was; nothing of it is looked up or written for that.
+
+    A series that could not be reviewed is a finding, too.
+    """
     moment = iso(utc_now())
     notice = Notice(
-        kind=f"{PREFIX}verify-failed",
+        kind=f"{PREFIX}candidate.verify-failed",
         id=sha256_hex(f"{store.store_id} {moment}".encode()),
         number=0,
         at=moment,
@@ -188,7 +191,7 @@ def _send(store: ReleaseStore, found: dict[str, Channel], run: RunLink | None, p
         head = store.n_events()
         _tried[store.root.resolve()] = head
         cursors = {**dict.fromkeys(found, head), **read_cursors(store.root)}
-        events = store.events_of(KINDS, min(cursors[name] for name in found))
+        events = events_to_tell(store, min(cursors[name] for name in found))
         for name, deliver in found.items():
             for event in [event for event in events if event.number > cursors[name]]:
                 problem, mend = f"notices by {name} wait: there was no more time", ""

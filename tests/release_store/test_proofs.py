@@ -19,7 +19,7 @@ from release_store.canonical import file_digest, sha256_hex, utc_now
 from release_store.connection import DATABASE
 from release_store.credentials import Credential, SignedText, Token, hash_token, signed_text
 from release_store.evidence import write_evidence
-from release_store.identification import as_signed, statement_of
+from release_store.identification import as_signed, statement_of, system_account
 from release_store.logged import read_log
 from release_store.permission import OVERRIDES_NEEDED
 from release_store.public_files import candidate_folder
@@ -117,8 +117,12 @@ def test_a_refusal_is_told_and_logged(
     assert caught.value.where == record.candidate_id
     assert caught.value.mend or kind is UsageError
     action, actor, reason = last(store)
-    assert (action, actor) == ("decision.refused", by)
+    proven = by != "mallory" and by == key
+    assert (action, actor) == ("decision.refused", by if proven else system_account())
     assert finding in reason
+    payload = store.events()[-1].payload
+    assert payload["by" if proven else "claimed_by"] == by
+    assert ("claimed_by" in payload) is not proven
     assert len(store.decisions(record.candidate_id)) == n_decisions
     if before is not expired:  # which this test brought about by hand
         assert verify(store) == []
@@ -143,10 +147,13 @@ def test_a_signed_text_is_of_one_store_one_candidate_one_person_and_one_time(sto
         with pytest.raises(ReleaseGateError) as caught:
             give(store, record, "bob", wrong)
         assert finding in caught.value.finding
-        assert last(store)[:2] == ("decision.refused", "bob")
+        # Signed by bob for this very candidate, and refused on another ground: these are bob's own words.
+        own = "yet to come" in finding or "before what" in finding or "other files" in finding
+        assert last(store)[:2] == ("decision.refused", "bob" if own else system_account())
     assert give(store, record, "bob", good) is CandidateState.AWAITING_APPROVAL
     with pytest.raises(UsageError, match="this signed text was used before"):
         give(store, record, "bob", good)
+    assert last(store)[1] == system_account()  # anybody can read it in the log, and give it again
     assert verify(store) == []
 
 
@@ -277,7 +284,8 @@ def test_a_withdrawal_is_signed_for_a_release_in_its_state(store: ReleaseStore) 
         with pytest.raises(UsageError) as caught:
             withdraw(store, first.release_id, by=by, reason="wrong", credential=credential)
         assert finding in caught.value.finding
-        assert last(store)[:2] == ("decision.refused", by)
+        assert last(store)[:2] == ("decision.refused", system_account())
+        assert store.events()[-1].payload["claimed_by"] == by
     withdraw(store, first.release_id, by="eve", reason="wrong", credential=signed)
     assert verify(store) == []
 
