@@ -417,6 +417,7 @@ def test_a_program_that_is_none_is_not_waited_for(
 def test_an_impossible_setting_is_told_before_anything_is_due(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: Capture, variable: str, value: str, name: str
 ) -> None:
+    note_people(desk.store)  # else this is due
     monkeypatch.setenv(URL_VARIABLE if name == "url" else COMMAND_VARIABLE, "https://chat.example.org/")
     monkeypatch.setenv(variable, value)
     assert desk.say("notify") == 2

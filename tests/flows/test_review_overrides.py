@@ -11,6 +11,7 @@ import plain_run
 import pytest
 from front_desk import POLICY, Desk
 
+from flows.notice_channels import COMMAND_VARIABLE
 from flows.store_review import review_markdown, review_rows, review_store, summary_line
 from release_store.records import GateResult, Verdict
 from release_store.verification import verify
@@ -156,6 +157,46 @@ def test_a_store_without_an_override_says_nothing_of_one(desk: Desk) -> None:
     assert found.overrides == ()
     assert "override" not in review_markdown(found).replace("overridden", "")
     assert "override" not in summary_line(found)
+
+
+def keeper(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let a command keep what it is told, and return the file."""
+    file = desk.folder / "told.jsonl"
+    monkeypatch.setenv(COMMAND_VARIABLE, f"/bin/sh -c 'cat >> {file}'")
+    return file
+
+
+def kinds(file: Path) -> list[str]:
+    lines = file.read_text().splitlines() if file.exists() else []
+    return [json.loads(line)["notice"] for line in lines]
+
+
+def test_what_an_audit_finds_is_told_and_what_was_overridden_is_not(
+    overridden: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flows.notice_channels.prefect_api", lambda: None)
+    told = keeper(overridden, monkeypatch)
+    assert overridden.say("audit", "clinic") == 0
+    assert kinds(told) == []
+    monkeypatch.setitem(GATES, "k", says("k", Verdict.FAIL))
+    assert overridden.say("audit", "clinic", "--policy", overridden.policy(privacy=TOO_MUCH)) == 4
+    assert kinds(told) == []  # a policy that is tried out
+    assert overridden.say("audit", "clinic") == 4
+    assert kinds(told) == ["releasegate.release.gates-failed"]
+    assert json.loads(told.read_text())["not_passed"] == {RELEASE: ["k"]}
+
+
+@pytest.mark.prefect
+def test_the_weekly_review_that_fails_on_gates_alone_is_told(
+    prefect_server: None, overridden: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from flows.audit_review import audit_review
+
+    told = keeper(overridden, monkeypatch)
+    monkeypatch.setitem(GATES, "k", says("k", Verdict.FAIL))
+    state = audit_review(store=str(overridden.root), return_state=True)
+    assert state.is_failed()
+    assert kinds(told) == ["releasegate.release.gates-failed"]
 
 
 @pytest.mark.prefect
