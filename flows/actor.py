@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pwd
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from policy.errors import UsageError
 from release_store.canonical import utc_now
 from release_store.credentials import Credential, Statement, prove
+from release_store.identification import system_account
 from release_store.permission import ROLES, Act, Person, check_permission
 from release_store.staff import Member, Staff, load_staff, roster
 from release_store.store import ReleaseStore
@@ -25,14 +25,6 @@ class Runner:
 
     name: str
     person: bool
-
-
-def system_account() -> str:
-    """Return the login of the account that this process runs under, whatever the environment says."""
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return f"uid {os.getuid()}"
 
 
 def system_user() -> str:

@@ -15,6 +15,7 @@ from flows.notices import tell_problems, telling, verify_failed
 from flows.store_review import review_markdown, review_rows, review_store, summary_line
 from policy.errors import ReleaseGateError
 from release_store.expiry import end_expired
+from release_store.roll_call import note_people
 from release_store.store import ReleaseStore
 from tasks.shielded import shielded, stage
 
@@ -39,8 +40,8 @@ def audit_review(store: str = "store", series: str | None = None) -> Any:
 def reviewing(store_path: Path, series: str | None, by: str) -> tuple[bool, str]:
     """Review the store, tell it in a page and a table, and return whether all is well, and it in one line."""
     found = review_store(ReleaseStore.open(store_path), by=by, series=series)
-    if found.findings:
-        tell_problems(verify_failed(ReleaseStore.open(store_path), len(found.findings)))
+    if n_findings := len(found.findings) + len(found.refused):
+        tell_problems(verify_failed(ReleaseStore.open(store_path), n_findings))
     create_markdown_artifact(
         key="audit-review", markdown=review_markdown(found), description=summary_line(found)
     )
@@ -54,6 +55,8 @@ def _audit_review(store_path: str, series: str | None) -> Any:
     root, by = Path(store_path), system_user()
     with telling(root):
         with contextlib.suppress(ReleaseGateError):  # a store that is damaged or only read is told below
+            note_people(ReleaseStore.open(root))
+        with contextlib.suppress(ReleaseGateError):
             end_expired(ReleaseStore.open(root), actor=by)
         ok, line = reviewing(root, series, by)
     return Completed(message=line) if ok else Failed(message=line)

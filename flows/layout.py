@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -77,6 +77,13 @@ def plain_table(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]
             cells.append(space + cell if name in _NUMBERS else cell + space)
         padded.append("  ".join(cells).rstrip())
     return "\n".join([title, *padded]) + "\n"
+
+
+def override_line(said: Mapping[str, Any], again: Sequence[str] = ()) -> str:
+    """Return in one line what was overridden, by whom and when, and which of it does not pass `again`."""
+    gates = ", ".join(f"{gate} ({verdict})" for gate, verdict in said["gates"].items())
+    people = " and ".join(f"{one['by']} ({minute(one['at'])})" for one in said["by"])
+    return f"{gates}, by {people}" + (f"; still not passed: {', '.join(again)}" if again else "")
 
 
 def minute(moment: str) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from flows.limit import within
 from flows.logs import log_event
 from flows.web import check_address, secret_of
 from release_store.canonical import iso, utc_now
@@ -29,7 +30,8 @@ KEY_VARIABLE = "RELEASEGATE_OPENLINEAGE_KEY_FILE"
 NAMESPACE = "releasegate"
 PRODUCER = "urn:releasegate:0.1"
 _ENDPOINT = "api/v1/lineage"
-_TIMEOUT = 5.0
+_TIMEOUT = 5.0  # seconds for each step of talking to a server
+_LIMIT = 12.0  # seconds for one event, whatever it waits for
 
 
 @dataclass(frozen=True)
@@ -81,14 +83,18 @@ class Lineage:
             event = run_event(
                 kind, self._run_id, self.job, self.inputs, self.outputs, parent=self.parent, error=error
             )
-            with _transport() as transport:
-                transport.emit(event)
+            within(_LIMIT, lambda: _send(event))
         except Exception as failure:  # a server that is away is no reason to fail a release
             log_event("lineage.failed", level="error", error=type(failure).__name__)
             if not self._told:
                 told = f"releasegate: the lineage of {VARIABLE} was not taken ({type(failure).__name__})"
                 print(told, file=sys.stderr, flush=True)
             self._told = True
+
+
+def _send(event: Any) -> None:
+    with _transport() as transport:
+        transport.emit(event)
 
 
 def run_event(

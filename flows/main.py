@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -150,18 +151,23 @@ def notify(chosen: argparse.Namespace) -> int:
     """End candidates whose time has passed, and deliver the notices that are due."""
     from flows.actor import system_user
     from flows.notice_channels import channels
-    from flows.notices import begin, due, send_due, tell_problems
+    from flows.notices import begin, due, send_all, tell_problems
+    from policy.errors import ReleaseGateError, UsageError
     from release_store.expiry import end_expired
+    from release_store.roll_call import note_people
     from release_store.store import ReleaseStore
 
     store = ReleaseStore.open(chosen.store)
     begin(store)
+    with suppress(ReleaseGateError):  # a file of people that cannot be read: `doctor` and decisions say so
+        note_people(store)
     ended = end_expired(store, actor=system_user())
-    sent = send_due(store, patience=float("inf"))
+    sent = send_all(store)
     left = due(store)
     if chosen.json:
         facts = {"expired": ended, "channels": sorted(channels()), "delivered": sent.delivered}
-        _write_json({"ok": not sent.problems, **facts, "due": left, "problems": sent.problems})
+        problems = {"problems": sent.problems, "mends": list(sent.mends.values())}
+        _write_json({"ok": not sent.problems, **facts, "due": left, **problems})
     else:
         for name in ended:
             print(f"{name} has expired")
@@ -170,6 +176,8 @@ def notify(chosen: argparse.Namespace) -> int:
         if not channels():
             print("no channel is set: docs/observability.md says how")
         tell_problems(sent)
+    if sent.mends:  # waiting does not help
+        return UsageError.exit_code
     return 1 if sent.problems else 0
 
 
@@ -267,6 +275,7 @@ def diff(chosen: argparse.Namespace) -> int:
 def audit(chosen: argparse.Namespace) -> int:
     """Ask today's gates of all that a series has published."""
     from flows.actor import system_user
+    from flows.notices import telling
     from flows.review import audit_series
     from flows.review_tables import show_review
     from flows.running import told
@@ -275,7 +284,7 @@ def audit(chosen: argparse.Namespace) -> int:
 
     store = ReleaseStore.open(chosen.store)
     by = system_user() if chosen.by is None else chosen.by
-    with told() as words:
+    with telling(store.root), told() as words:
         document = audit_series(
             store, chosen.series, by=by, policy_path=chosen.policy, inputs=chosen.input, progress=words
         )

@@ -13,7 +13,8 @@ from release_store.public_files import candidate_folder, kept_folder
 from release_store.records import AuditEvent, CandidateRecord, GateResult, Release, Verdict
 from release_store.store import ReleaseStore
 
-PREFIX = "releasegate.candidate."
+PREFIX = "releasegate."
+_PEOPLE, _REVIEWED = "people.changed", "series.audited"
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ class _Subject:
 
     event: AuditEvent
     name: str
+    changes: dict[str, list[str]]  # names of people by what became of them
     record: CandidateRecord | None
     release: Release | None
     gates: list[GateResult]
@@ -118,31 +120,65 @@ def _refused(of: _Subject) -> str:
     return f"The input of {of.name.replace('/', ' ')} {wrong}: nothing was published."
 
 
+def _gates_failed(of: _Subject) -> str:
+    told = "; ".join(f"{name}: {', '.join(gates)}" for name, gates in _not_passed(of.event).items())
+    return f"The review of {of.name} found what would not pass now ({told})."
+
+
+def _people_changed(of: _Subject) -> str:
+    told = [f"{', '.join(names)} {how}" for how, names in of.changes.items() if names]
+    return f"The people who work with the store changed: {'; '.join(told) or 'what is asked of all of them'}."
+
+
 KINDS: dict[str, tuple[str, Callable[[_Subject], str]]] = {
-    "candidate.awaiting_approval": ("awaiting", _awaiting),
-    "candidate.blocked": ("blocked", _blocked),
-    "candidate.stale": ("stale", _stale),
-    "candidate.expired": ("expired", _expired),
-    "candidate.failed": ("failed", _failed),
-    "release.published": ("published", _published),
-    "release.withdrawn": ("withdrawn", _withdrawn),
-    "decision.override": ("overridden", _overridden),
-    "input.missing": ("input-missing", _missing),
-    "input.refused": ("input-refused", _refused),
+    "candidate.awaiting_approval": ("candidate.awaiting", _awaiting),
+    "candidate.blocked": ("candidate.blocked", _blocked),
+    "candidate.stale": ("candidate.stale", _stale),
+    "candidate.expired": ("candidate.expired", _expired),
+    "candidate.failed": ("candidate.failed", _failed),
+    "release.published": ("candidate.published", _published),
+    "release.withdrawn": ("candidate.withdrawn", _withdrawn),
+    "decision.override": ("candidate.overridden", _overridden),
+    "input.missing": ("candidate.input-missing", _missing),
+    "input.refused": ("candidate.input-refused", _refused),
+    _REVIEWED: ("release.gates-failed", _gates_failed),
+    _PEOPLE: ("people.changed", _people_changed),
 }
+
+
+def events_to_tell(store: ReleaseStore, after: int) -> list[AuditEvent]:
+    """Return the events of which people are told, whose number is greater than `after`, in order.
+
+    Of the reviews those that found something, by the policies that the releases were made by.
+    """
+    events = store.events_of(KINDS, after)
+    return [event for event in events if event.action != _REVIEWED or _not_passed(event)]
+
+
+def _not_passed(event: AuditEvent) -> dict[str, list[str]]:
+    """Return by release the gates that did not pass in a review; nothing where another policy was tried."""
+    if event.payload.get("policy_digest") is not None:
+        return {}
+    found = {str(one["release"]): list(one["not_passed"]) for one in event.payload.get("releases", ())}
+    return {name: gates for name, gates in found.items() if gates}
 
 
 def notice_of(store: ReleaseStore, event: AuditEvent) -> Notice:
     """Return the notice of an event in `KINDS`, with what the store says of its candidate or release now."""
     kind, words = KINDS[event.action]
     of = _subject(store, event)
-    series, _, period = of.name.partition("/") if of.record is None else ("", "", "")
+    about_series = of.record is None and event.action != _PEOPLE
+    series, _, period = of.name.partition("/") if about_series else ("", "", "")
     failing = _failing(of.gates)
     facts: dict[str, Any] = {"by": shown(event.actor)}
     if of.record is not None:
         summary = of.record.summary
         facts |= {"rows": summary.get("n_source"), "published_rows": summary.get("n_published")}
         facts |= {"gates": len(of.gates), "failing": failing, "approvers": of.approvers}
+    if event.action == _REVIEWED:
+        facts["not_passed"] = _not_passed(event)
+    if event.action == _PEOPLE:
+        facts |= of.changes
     return Notice(
         kind=f"{PREFIX}{kind}",
         id=event.hash,
@@ -160,7 +196,11 @@ def notice_of(store: ReleaseStore, event: AuditEvent) -> Notice:
 
 def _subject(store: ReleaseStore, event: AuditEvent) -> _Subject:
     """Look up the candidate and the release; what is no longer there is left out, and the event told."""
-    release, record, gates, approvers = None, None, [], 0
+    release, record, approvers = None, None, 0
+    gates: list[GateResult] = []
+    if event.action in (_REVIEWED, _PEOPLE):
+        changes = _changes(store, event) if event.action == _PEOPLE else {}
+        return _Subject(event, shown(event.object), changes, record, release, gates, approvers)
     try:
         if event.action.startswith("release."):
             release = store.release(event.object)
@@ -170,7 +210,23 @@ def _subject(store: ReleaseStore, event: AuditEvent) -> _Subject:
             approvers = needed_by(store.policy(record.policy_digest), record.summary)
     except ReleaseGateError:
         pass
-    return _Subject(event, event.object, record, release, gates, approvers)
+    return _Subject(event, event.object, {}, record, release, gates, approvers)
+
+
+def _changes(store: ReleaseStore, event: AuditEvent) -> dict[str, list[str]]:
+    """Return who was added, removed, or has another role, key or token since people were last logged."""
+    before = [one for one in store.events_of([_PEOPLE]) if one.number < event.number]
+    old, new = (_members(one) for one in (before[-1] if before else None, event))
+    return {
+        "added": [shown(name) for name in new if name not in old],
+        "removed": [shown(name) for name in old if name not in new],
+        "changed": [shown(name) for name in new if name in old and old[name] != new[name]],
+    }
+
+
+def _members(event: AuditEvent | None) -> dict[str, Any]:
+    members = event.payload.get("members", ()) if event is not None else ()
+    return {str(one.get("name")): one for one in members}
 
 
 def _failing(gates: list[GateResult]) -> list[str]:

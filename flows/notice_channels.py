@@ -1,6 +1,7 @@
 """The ways that notices take: to Prefect's server as events, to a command, to an address.
 
-A channel delivers one notice and returns, or raises `NotDelivered` in one line without addresses or answers.
+A channel delivers one notice within some seconds and returns, or raises `NotDelivered` in one line without
+addresses or answers. What takes longer is given up, whatever it waits for.
 """
 
 from __future__ import annotations
@@ -16,22 +17,30 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+from flows.limit import within
 from flows.notice import Notice
-from flows.web import check_address, secret_of, talk
+from flows.web import Answered, UnknownHost, check_address, secret_of, talk
 from policy.errors import ReleaseGateError, UsageError
 
 COMMAND_VARIABLE = "RELEASEGATE_NOTICE_COMMAND"
 URL_VARIABLE = "RELEASEGATE_NOTICE_URL"
 SECRET_VARIABLE = "RELEASEGATE_NOTICE_SECRET_FILE"  # noqa: S105 -- names a file
 API_VARIABLE = "PREFECT_API_URL"
-TIMEOUT = 15.0  # seconds for one delivery
+TIMEOUT = 15.0  # seconds for one delivery, all of it
 
-Channel = Callable[[Notice], None]
+_NAME_IT = f"Write a program that is there, with its whole path, in {COMMAND_VARIABLE}."
+
+Channel = Callable[[Notice, float], None]  # a notice, and the seconds that there are
+
+
+_TRY_AGAIN = frozenset({408, 425, 429})  # statuses of HTTP that say no for now
+_NO_COMMAND = frozenset({126, 127})  # what shells and `env` end with where there is no such program
 
 
 class NotDelivered(ReleaseGateError):
-    """A notice that a channel did not take; it is due again."""
+    """A notice that a channel did not take; it is due again. With a mend where waiting does not help."""
 
 
 def channels() -> dict[str, Channel]:
@@ -59,17 +68,50 @@ def prefect_api() -> str | None:
 
 def check_channels() -> None:
     """Raise UsageError for a setting of the hooks that cannot be followed."""
-    if command := os.environ.get(COMMAND_VARIABLE):
-        _words(command)
-    if url := os.environ.get(URL_VARIABLE):
-        check_address(url, URL_VARIABLE)
-        _headers()
+    for name, error in wrong_settings().items():
+        if name != "prefect":
+            raise error
+
+
+def wrong_settings() -> dict[str, UsageError]:
+    """Return what is wrong with the settings of channels, by their names; nothing is sent."""
+    looks = {"prefect": _prefect_address, "command": _command, "url": _address}
+    found = {}
+    for name in channels():
+        try:
+            looks[name]()
+        except UsageError as error:
+            found[name] = error
+    return found
+
+
+def _prefect_address() -> str:
+    url = prefect_api() or ""
+    try:
+        parts = urlsplit(url)
+        fine = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        fine = False
+    if not fine:
+        mend = "Write the address of Prefect's API, such as http://127.0.0.1:4200/api."
+        raise UsageError("is no http or https address", where=API_VARIABLE, mend=mend)
+    return url
+
+
+def _command() -> list[str]:
+    return _words(os.environ[COMMAND_VARIABLE])
+
+
+def _address() -> dict[str, str]:
+    check_address(os.environ[URL_VARIABLE], URL_VARIABLE)
+    return _headers()
 
 
 def prefect_event(notice: Notice) -> dict[str, Any]:
     """Return the notice as one of Prefect's events; its id follows from the notice's, so it is kept once."""
-    subject = notice.candidate or f"{notice.series}/{notice.period}" if notice.series else notice.candidate
-    kind = "candidate" if notice.candidate else "period" if notice.series else "store"
+    subject = notice.candidate or "/".join(part for part in (notice.series, notice.period) if part)
+    kind = "candidate" if notice.candidate else "period" if notice.period else "series"
+    kind = kind if subject else "store"
     resource = {"prefect.resource.id": f"releasegate.{kind}.{subject or notice.id[:16]}"}
     resource["prefect.resource.name"] = subject or "the store"
     for name, value in (("series", notice.series), ("period", notice.period)):
@@ -92,24 +134,40 @@ def prefect_event(notice: Notice) -> dict[str, Any]:
     }
 
 
-def _to_prefect(notice: Notice) -> None:
+def _to_prefect(notice: Notice, limit: float) -> None:
     """Post the event, and wait for the server's answer: Prefect's own `emit_event` returns before it."""
     from prefect.client.orchestration import get_client
     from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
-    settings = {PREFECT_API_URL: prefect_api(), PREFECT_CLIENT_MAX_RETRIES: 0}
-    try:
-        with temporary_settings(settings), get_client({"timeout": TIMEOUT}, sync_client=True) as client:
+    settings = {PREFECT_API_URL: _prefect_address(), PREFECT_CLIENT_MAX_RETRIES: 0}
+
+    def post() -> None:
+        with temporary_settings(settings), get_client({"timeout": limit}, sync_client=True) as client:
             client.request("POST", "/events", json=[prefect_event(notice)])
+
+    try:
+        within(limit, post)
+    except TimeoutError:
+        raise NotDelivered(f"Prefect's server took more than {limit:g} s") from None
     except Exception as error:  # whatever a server or its client does, the release goes on
         status = getattr(getattr(error, "response", None), "status_code", None)
         told = f"answers {status}" if status else f"cannot be reached ({type(error).__name__})"
-        raise NotDelivered(f"Prefect's server {told}") from None
+        mend = ""
+        if status in (401, 403):
+            mend = (
+                "Set PREFECT_API_AUTH_STRING to what PREFECT_SERVER_API_AUTH_STRING is where the server runs."
+            )
+        elif _is_final(status):
+            mend = f"Is {API_VARIABLE} its address, with /api?"
+        raise NotDelivered(f"Prefect's server {told}", mend=mend) from None
 
 
-def _to_command(notice: Notice) -> None:
-    """Run the command without a shell, the notice as JSON on its standard input."""
-    words = _words(os.environ[COMMAND_VARIABLE])
+def _to_command(notice: Notice, limit: float) -> None:
+    """Run the command without a shell, the notice as JSON on its standard input.
+
+    One that takes too long is ended with all that it has started, but for what left its process group.
+    """
+    words = _command()
     ours = ("RELEASEGATE_", "PREFECT_")  # tokens and keys among them
     environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     quiet = subprocess.DEVNULL
@@ -123,28 +181,43 @@ def _to_command(notice: Notice) -> None:
             start_new_session=True,
         )
     except OSError as error:
-        raise NotDelivered(f"the command cannot be run ({type(error).__name__})") from None
+        raise NotDelivered(f"the command cannot be run ({type(error).__name__})", mend=_NAME_IT) from None
     try:
-        process.communicate(json.dumps(notice.document()).encode() + b"\n", timeout=TIMEOUT)
+        process.communicate(json.dumps(notice.document()).encode() + b"\n", timeout=limit)
     except subprocess.TimeoutExpired:
-        raise NotDelivered(f"the command took more than {TIMEOUT:g} s") from None
+        raise NotDelivered(f"the command took more than {limit:g} s") from None
     finally:
         if process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=1.0)  # one that waits for a disk ends when that answers
     if process.returncode:
-        raise NotDelivered(f"the command ended with exit code {process.returncode}")
+        mend = _NAME_IT if process.returncode in _NO_COMMAND else ""
+        raise NotDelivered(f"the command ended with exit code {process.returncode}", mend=mend)
 
 
-def _to_url(notice: Notice) -> None:
-    url = os.environ[URL_VARIABLE]
-    check_address(url, URL_VARIABLE)
-    headers = _headers()
+def _to_url(notice: Notice, limit: float) -> None:
+    headers = _address()
     try:
-        talk(url, notice.document(), headers=headers, timeout=TIMEOUT)
+        talk(os.environ[URL_VARIABLE], notice.document(), headers=headers, timeout=limit)
+    except Answered as error:
+        mend = f"Mend {URL_VARIABLE}: what it names takes no notices."
+        if error.status in (401, 403):
+            mend = f"Mend {SECRET_VARIABLE}, or the address: it lets nobody in by that secret."
+        elif 300 <= error.status < 400:
+            mend = f"Set {URL_VARIABLE} to the address that it leads to."
+        finding = f"the address {error.finding}"
+        raise NotDelivered(finding, mend=mend if _is_final(error.status) else "") from None
+    except UnknownHost as error:
+        raise NotDelivered(f"the address {error.finding}", mend=f"Mend {URL_VARIABLE}.") from None
     except ReleaseGateError as error:
         raise NotDelivered(f"the address {error.finding}") from None
+
+
+def _is_final(status: int | None) -> bool:
+    """Tell whether the same request is answered so tomorrow, too."""
+    return status is not None and 300 <= status < 500 and status not in _TRY_AGAIN
 
 
 def _words(command: str) -> list[str]:

@@ -10,23 +10,25 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from flows import notice_channels
 from flows.layout import shown
 from flows.logs import log_event
-from flows.notice import KINDS, PREFIX, Notice, notice_of
-from flows.notice_channels import Channel, channels
+from flows.notice import PREFIX, Notice, events_to_tell, notice_of
+from flows.notice_channels import Channel, channels, wrong_settings
 from policy.errors import ReleaseGateError, StoreError
 from release_store.canonical import indented_json, iso, sha256_hex, utc_now
 from release_store.public_files import replace_file
 from release_store.store import ReleaseStore
 
 CURSORS = "notices.json"
-_PATIENCE = 60.0  # seconds that one call may go on telling, so that a run ends
+_PATIENCE = 60.0  # seconds that one call may wait for others and go on telling, so that a run ends
 
 
 @dataclass(frozen=True)
@@ -42,10 +44,15 @@ class RunLink:
 
 @dataclass(frozen=True)
 class Sent:
-    """How many notices were delivered, by channel, and a line for each channel that did not take one."""
+    """How many notices were delivered, by channel, and a line for each channel that did not take one.
+
+    `mends` has the mend of each problem that does not end by waiting; `late` tells that time was too short.
+    """
 
     delivered: dict[str, int]
     problems: list[str]
+    mends: dict[str, str] = field(default_factory=dict)
+    late: bool = False
 
 
 def send_due(store: ReleaseStore, *, run: RunLink | None = None, patience: float = _PATIENCE) -> Sent:
@@ -65,6 +72,26 @@ def send_due(store: ReleaseStore, *, run: RunLink | None = None, patience: float
         return Sent({}, [f"notices wait: {told}"])
 
 
+def send_all(store: ReleaseStore) -> Sent:
+    """Deliver all that is due, a minute at a time, so that others who tell get their turn in between.
+
+    The settings of a channel are looked at even where nothing is due on it.
+    """
+    delivered: Counter[str] = Counter()
+    while True:
+        sent = send_due(store)
+        delivered.update(sent.delivered)
+        if not (sent.late and any(sent.delivered.values())):
+            break
+    problems, mends = list(sent.problems), dict(sent.mends)
+    for name, error in wrong_settings().items():
+        if not due(store).get(name):
+            line = f"notices by {name} will wait: {error.where} {error.finding}"
+            problems.append(line)
+            mends[line] = error.mend
+    return Sent(dict(delivered), problems, mends, sent.late)
+
+
 def begin(store: ReleaseStore) -> int:
     """Let channels that were never used begin here, and return the number of the last event."""
     head = store.n_events()
@@ -80,15 +107,18 @@ def due(store: ReleaseStore) -> dict[str, int]:
     cursors = read_cursors(store.root)
     if not cursors:
         return {}
-    numbers = [event.number for event in store.events_of(KINDS, min(cursors.values()))]
+    numbers = [event.number for event in events_to_tell(store, min(cursors.values()))]
     return {name: sum(number > last for number in numbers) for name, last in sorted(cursors.items())}
 
 
 def verify_failed(store: ReleaseStore, n_findings: int) -> Sent:
-    """Tell at once that the store is not what it was; nothing of it is looked up or written for that."""
+    """Tell at once that the store is not what it was; nothing of it is looked up or written for that.
+
+    A series that could not be reviewed is a finding, too.
+    """
     moment = iso(utc_now())
     notice = Notice(
-        kind=f"{PREFIX}verify-failed",
+        kind=f"{PREFIX}candidate.verify-failed",
         id=sha256_hex(f"{store.store_id} {moment}".encode()),
         number=0,
         at=moment,
@@ -96,12 +126,12 @@ def verify_failed(store: ReleaseStore, n_findings: int) -> Sent:
         facts={"findings": n_findings},
         links={"folder": str(store.root.resolve())},
     )
-    delivered, problems = {}, []
+    sent = Sent({}, [])
     for name, deliver in channels().items():
-        problem = _problem(name, deliver, notice)
-        delivered[name] = int(not problem)
-        problems += [problem] if problem else []
-    return Sent(delivered, problems)
+        problem, mend = _problem(name, deliver, notice, _PATIENCE)
+        sent.delivered[name] = int(not problem)
+        _add(sent, problem, mend)
+    return sent
 
 
 @contextmanager
@@ -124,9 +154,11 @@ def telling(root: Path) -> Iterator[None]:
 
 
 def tell_problems(sent: Sent) -> None:
-    """Write a line for each channel that did not take its notices."""
+    """Write a line for each channel that did not take its notices, and one for its mend, if it has one."""
     for line in sent.problems:
         print(shown(f"releasegate: {line}"), file=sys.stderr, flush=True)
+        if mend := sent.mends.get(line):
+            print(shown(f"  {mend}"), file=sys.stderr, flush=True)
 
 
 def read_cursors(root: Path) -> dict[str, int]:
@@ -154,28 +186,37 @@ def _keep(store: ReleaseStore, cursors: dict[str, int]) -> None:
 def _send(store: ReleaseStore, found: dict[str, Channel], run: RunLink | None, patience: float) -> Sent:
     """Deliver in the order of the log, under the lock; a channel that refuses one waits with all after it."""
     end = time.monotonic() + patience
-    delivered, problems = dict.fromkeys(found, 0), []
-    with store.notices_lock():
+    sent, late = Sent(dict.fromkeys(found, 0), []), False
+    with store.notices_lock(timeout=max(patience, 0.0)):
         head = store.n_events()
         _tried[store.root.resolve()] = head
         cursors = {**dict.fromkeys(found, head), **read_cursors(store.root)}
-        events = store.events_of(KINDS, min(cursors[name] for name in found))
+        events = events_to_tell(store, min(cursors[name] for name in found))
         for name, deliver in found.items():
             for event in [event for event in events if event.number > cursors[name]]:
-                problem = f"notices by {name} wait: there was no more time"
-                if time.monotonic() < end:
-                    problem = _problem(name, deliver, _linked(notice_of(store, event), run))
+                problem, mend = f"notices by {name} wait: there was no more time", ""
+                if (left := end - time.monotonic()) > 0:
+                    problem, mend = _problem(name, deliver, _linked(notice_of(store, event), run), left)
+                else:
+                    late = True
                 if problem:
-                    problems.append(problem)
+                    _add(sent, problem, mend)
                     break
-                delivered[name] += 1
+                sent.delivered[name] += 1
                 cursors[name] = event.number
                 _keep(store, cursors)  # at once: what was told is not told again
             else:
                 cursors[name] = max(head, cursors[name])
         if read_cursors(store.root) != cursors:
             _keep(store, cursors)
-    return Sent(delivered, problems)
+    return replace(sent, late=late)
+
+
+def _add(sent: Sent, problem: str, mend: str) -> None:
+    if problem:
+        sent.problems.append(problem)
+    if mend:
+        sent.mends[problem] = mend
 
 
 _tried: dict[Path, int] = {}
@@ -189,17 +230,19 @@ def _head(store: ReleaseStore) -> int | None:
         return None  # then it is tried, and said why it cannot be told
 
 
-def _problem(name: str, deliver: Channel, notice: Notice) -> str:
-    """Deliver one notice; return an empty text, or the line that says why it was not taken."""
+def _problem(name: str, deliver: Channel, notice: Notice, left: float) -> tuple[str, str]:
+    """Deliver one notice in the seconds that are left; return nothing, or why it waits and the mend."""
     about = {"notice": notice.kind, "channel": name, "candidate": notice.candidate}
     try:
-        deliver(notice)
+        deliver(notice, min(left, notice_channels.TIMEOUT))
     except Exception as error:  # a channel must never fail a release
-        told = error.finding if isinstance(error, ReleaseGateError) else f"broke ({type(error).__name__})"
+        told, mend = f"broke ({type(error).__name__})", ""
+        if isinstance(error, ReleaseGateError):
+            told, mend = error.finding, error.mend
         log_event("notice.failed", level="error", **about)
-        return f"a notice by {name} waits: {told}"
+        return f"a notice by {name} waits: {told}", mend
     log_event("notice.sent", **about)
-    return ""
+    return "", ""
 
 
 def _linked(notice: Notice, run: RunLink | None) -> Notice:

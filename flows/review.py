@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from flows.documents import Document, check_known_series, gate_document
@@ -13,6 +13,8 @@ from release_store.canonical import digest_of
 from release_store.public_files import kept_folder
 from release_store.records import CandidateRecord, EquivalenceClasses, Release
 from release_store.store import ReleaseStore
+from release_store.verification import overrides
+from release_store.verify_evidence import mark_of
 from tasks.intake.read import read_table
 from tasks.intake.text import file_digest
 from tasks.preprocessing.prepare import prepare
@@ -58,8 +60,9 @@ def audit_series(
             raise UsageError("changed while it was read", where=str(path), mend="Run again.")
         return prepare(source, judged_by)
 
+    overridden = overrides(store, series)
     publications = [
-        _publication(store, release, records[release.candidate_id], classes)
+        _publication(store, release, records[release.candidate_id], classes, overridden)
         for release, classes in kept.values()
     ]
     found = review(publications, policy=policy, table_of=table_of, progress=progress)
@@ -74,7 +77,7 @@ def audit_series(
         "not_run": sum(len(one.not_run) for one in found),
         "logged": logged,
         "releases": [
-            _release_document(release, one, digest or records[release.candidate_id].policy_digest)
+            _release_document(release, one, digest or records[release.candidate_id].policy_digest, overridden)
             for release, one in zip(releases, found, strict=True)
         ],
     }
@@ -92,7 +95,11 @@ def _policy_of(series: str, path: Path) -> ReleasePolicy:
 
 
 def _publication(
-    store: ReleaseStore, release: Release, record: CandidateRecord, classes: EquivalenceClasses
+    store: ReleaseStore,
+    release: Release,
+    record: CandidateRecord,
+    classes: EquivalenceClasses,
+    overridden: Mapping[str, Document],
 ) -> Publication:
     """Return a release as the gates judge it; one whose policy this program cannot read says why."""
     document = store.policy(record.policy_digest)
@@ -117,6 +124,7 @@ def _publication(
         unreadable,
         classes,
         store.people(release.candidate_id),
+        frozenset(overridden.get(release.release_id, {"gates": ()})["gates"]),
     )
 
 
@@ -153,15 +161,20 @@ def _inputs(
 
 def _told(one: Review) -> Document:
     """Return what the log keeps of one release's review: names and counts only."""
+    overridden = [result.gate for result in one.overridden]
     return {
         "release": one.publication.release_id,
         "gates": len(one.results),
         "not_passed": [result.gate for result in one.not_passed],
         "not_run": [result.gate for result in one.not_run],
+        **({"overridden": overridden} if overridden else {}),
     }
 
 
-def _release_document(release: Release, one: Review, digest: str) -> Document:
+def _release_document(
+    release: Release, one: Review, digest: str, overridden: Mapping[str, Document]
+) -> Document:
+    said = overridden.get(release.release_id)
     return {
         "release": release.release_id,
         "period": release.period,
@@ -171,5 +184,7 @@ def _release_document(release: Release, one: Review, digest: str) -> Document:
         "policy_digest": digest,
         "had_source": one.had_source,
         "passes": one.passes,
+        "override": None if said is None else mark_of(said),
+        "overridden": [result.gate for result in one.overridden],
         "gates": [gate_document(result) for result in one.results],
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.table import Table
 
 from flows.documents import Document
-from flows.layout import console, escaped, gate_result, gate_table, verdict_mark
+from flows.layout import console, escaped, gate_result, gate_table, override_line, verdict_mark
 from release_store.records import GateResult, Verdict
 
 _ASKED = (Verdict.PASS, Verdict.NOT_RUN)
@@ -26,25 +26,41 @@ def show_review(document: Document) -> None:
             release["published_at"][:10],
             f"{verdicts.count(Verdict.PASS)} of {len(verdicts)}",
             str(verdicts.count(Verdict.NOT_RUN) or ""),
-            "[green]✓ passes[/]" if release["passes"] else "[red]✗ would not[/]",
+            _now(release),
         )
     out.print(table)
     for release in document["releases"]:
-        results = [gate_result(gate) for gate in release["gates"] if gate["verdict"] not in _ASKED]
+        rest = [gate for gate in release["gates"] if gate["gate"] not in release["overridden"]]
+        results = [gate_result(gate) for gate in rest if gate["verdict"] not in _ASKED]
         if results:
             out.print(f"\n[bold]{release['release']}[/] would not pass now:")
             out.print(_one_for_all(results) or gate_table(results))
+    let_out = [release for release in document["releases"] if release["override"]]
+    if let_out:
+        out.print("\n[bold]Published by override[/]")
+    for release in let_out:
+        said = override_line(release["override"], release["overridden"])
+        out.print(f"{release['release']}: {escaped(said)}", soft_wrap=True)
     out.print()
     n_releases, not_run = len(document["releases"]), document["not_run"]
     n_failing = sum(not release["passes"] for release in document["releases"])
     if n_failing:
         out.print(f"{n_failing} of {n_releases} releases would not pass now")
     else:
-        out.print(f"{n_releases} releases: every gate that could be asked passes now")
+        passes = "passes now"
+        if any(release["overridden"] for release in document["releases"]):
+            passes = "passes now or was overridden"
+        out.print(f"{n_releases} releases: every gate that could be asked {passes}")
     if not_run:
         out.print(f"{not_run} gates were not run: they need the source (--input PERIOD=FILE gives it again)")
     if not document["logged"]:
         out.print("not logged: the store can only be read")
+
+
+def _now(release: Document) -> str:
+    if not release["passes"]:
+        return "[red]✗ would not[/]"
+    return "[yellow]! by override[/]" if release["overridden"] else "[green]✓ passes[/]"
 
 
 def _one_for_all(results: list[GateResult]) -> str:

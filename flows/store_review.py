@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flows.documents import Document
-from flows.layout import minute, shown
+from flows.layout import minute, override_line, shown
 from flows.review import audit_series
 from policy.errors import ReleaseGateError
 from release_store.audit import Finding
 from release_store.records import Verdict
 from release_store.store import ReleaseStore
-from release_store.verification import verify
+from release_store.verification import overrides, verify
+from release_store.verify_evidence import mark_of
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class StoreReview:
     reviews: tuple[Document, ...]
     refused: tuple[Finding, ...]
     n_events: int
+    overrides: tuple[tuple[str, Document], ...] = ()  # releases, with what was overridden, by whom and when
 
     @property
     def n_releases(self) -> int:
@@ -35,6 +37,11 @@ class StoreReview:
         return [r["release"] for one in self.reviews for r in one["releases"] if not r["passes"]]
 
     @property
+    def again(self) -> dict[str, list[str]]:
+        """The gates that were overridden and do not pass again, by release."""
+        return {r["release"]: r["overridden"] for one in self.reviews for r in one["releases"]}
+
+    @property
     def ok(self) -> bool:
         """Whether nothing at all is wrong."""
         return not (self.findings or self.refused or self.not_passed)
@@ -43,8 +50,9 @@ class StoreReview:
 def review_store(store: ReleaseStore, *, by: str, series: str | None = None) -> StoreReview:
     """Verify the store, and judge each release of `series`, or of all series with one, by its own policy.
 
-    What is damaged is a finding, and the other series are reviewed all the same. Raises UsageError for a
-    series that has no release.
+    What is damaged is a finding, and the other series are reviewed all the same. A gate that was overridden
+    and does not pass again is none; every override is named each time. Raises UsageError for a series that
+    has no release.
     """
     findings = verify(store)
     names = [series] if series is not None else sorted({one.series for one in store.releases()})
@@ -56,22 +64,30 @@ def review_store(store: ReleaseStore, *, by: str, series: str | None = None) -> 
             if series is not None and not findings:
                 raise
             refused.append(Finding(error.where or name, error.finding))
-    return StoreReview(tuple(findings), tuple(reviews), tuple(refused), store.n_events())
+    said: dict[str, Document] = {}
+    try:
+        said = {name: mark_of(one) for name, one in overrides(store, series).items()}
+    except ReleaseGateError as error:
+        refused.append(Finding(error.where or "overrides", error.finding))
+    return StoreReview(tuple(findings), tuple(reviews), tuple(refused), store.n_events(), tuple(said.items()))
 
 
 def summary_line(found: StoreReview) -> str:
     """Return the review in one line."""
+    let_out = f"; {len(found.overrides)} of them published by override" if found.overrides else ""
     if found.ok:
+        passes = "passes now or was overridden" if any(found.again.values()) else "passes now"
         return (
             f"{found.n_releases} releases and {found.n_events} events: nothing has been touched, "
-            "and every gate that could be asked passes now"
+            f"and every gate that could be asked {passes}{let_out}"
         )
     parts = (
         ("findings of verify", len(found.findings)),
         ("series that could not be reviewed", len(found.refused)),
         ("releases that would not pass now", len(found.not_passed)),
     )
-    return ", ".join(f"{number} {what}" for what, number in parts if number)
+    told = ", ".join(f"{number} {what}" for what, number in parts if number)
+    return f"{told}; {len(found.overrides)} releases published by override" if found.overrides else told
 
 
 def review_markdown(found: StoreReview) -> str:
@@ -83,10 +99,17 @@ def review_markdown(found: StoreReview) -> str:
     ]
     for title, listed in (("Damage", found.findings), ("Not reviewed", found.refused)):
         lines += _listed(title, [f"`{_cell(one.where)}`: {_cell(one.what)}" for one in listed])
+    lines += _listed(
+        "Published by override",
+        [
+            f"`{_cell(name)}`: {_cell(override_line(said, found.again.get(name, [])))}"
+            for name, said in found.overrides
+        ],
+    )
     for review in found.reviews:
         lines += ["", f"## {_cell(review['series'])}", ""]
-        lines += ["| release | state | published | gates that pass | not passed | not run |"]
-        lines += ["| --- | --- | --- | --- | --- | --- |"]
+        lines += ["| release | state | published | gates that pass | not passed | overridden | not run |"]
+        lines += ["| --- | --- | --- | --- | --- | --- | --- |"]
         lines += [f"| {' | '.join(row.values())} |" for row in _rows(review)]
     return "\n".join(lines) + "\n"
 
@@ -101,7 +124,8 @@ def _rows(review: Document) -> list[dict[str, str]]:
     for release in review["releases"]:
         gates = release["gates"]
         verdicts = [gate["verdict"] for gate in gates]
-        rest = [g["gate"] for g in gates if g["verdict"] not in (Verdict.PASS, Verdict.NOT_RUN)]
+        asked = [g["gate"] for g in gates if g["verdict"] not in (Verdict.PASS, Verdict.NOT_RUN)]
+        rest = [gate for gate in asked if gate not in release["overridden"]]
         rows.append(
             {
                 "release": _cell(release["release"]),
@@ -109,6 +133,7 @@ def _rows(review: Document) -> list[dict[str, str]]:
                 "published": minute(release["published_at"]),
                 "gates that pass": f"{verdicts.count(Verdict.PASS)} of {len(verdicts)}",
                 "not passed": ", ".join(rest),
+                "overridden": ", ".join(release["overridden"]),
                 "not run": str(verdicts.count(Verdict.NOT_RUN) or ""),
             }
         )

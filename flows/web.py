@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import socket
 import stat
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from flows.limit import within
 from policy.errors import TransientFailure, UsageError
 
 _LARGEST = 1 << 20
+_PIECE = 1 << 16
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -63,13 +67,19 @@ def secret_of(path: Path, where: str) -> str:
         mode = stat.S_IMODE(path.stat().st_mode)
         text = path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot be read ({type(error).__name__})", where=where) from None
+        raise UsageError(
+            f"cannot be read ({type(error).__name__})",
+            where=where,
+            mend="Name a file there with the secret in one line, that its owner alone reads (mode 0600).",
+        ) from None
     if mode & 0o077:
         raise UsageError(
             f"has mode {mode:04o}, and others can read it", where=where, mend=f"Run `chmod 600 {path}`."
         )
     if not text.isascii() or not text.isprintable() or not text:
-        raise UsageError("holds no secret of one line", where=where)
+        raise UsageError(
+            "holds no secret of one line", where=where, mend="Write the secret there, in one line of ASCII."
+        )
     return text
 
 
@@ -78,7 +88,8 @@ def talk(
 ) -> Any:
     """Post a document as JSON, or get where there is none, and return the JSON that comes back, if any.
 
-    Raises TransientFailure with the status or the kind of what went wrong, and no more.
+    `timeout` is for all of it, in seconds: looking the name up, connecting, sending and reading. Raises
+    TransientFailure with the status or the kind of what went wrong, and no more.
     """
     data = None if document is None else json.dumps(document).encode()
     sent = {"Accept": "application/json", "User-Agent": "releasegate", **(headers or {})}
@@ -87,11 +98,16 @@ def talk(
     opener = _direct if is_loopback(urlsplit(url).hostname) else _opener
     try:
         request = urllib.request.Request(url, data, sent)  # noqa: S310 -- checked by check_address
-        with opener.open(request, timeout=timeout) as answer:
-            body = answer.read(_LARGEST)
-    except urllib.error.HTTPError as error:
-        raise Answered(error.code) from None
+        body = within(timeout, lambda: _exchange(opener, request, timeout))
+    except TimeoutError:
+        raise TransientFailure(f"took more than {timeout:g} s") from None
+    except Answered:
+        raise
     except urllib.error.URLError as error:
+        if isinstance(error.reason, TimeoutError):
+            raise TransientFailure(f"took more than {timeout:g} s") from None
+        if isinstance(error.reason, socket.gaierror) and error.reason.errno == socket.EAI_NONAME:
+            raise UnknownHost("names a machine that nobody knows") from None
         kind = type(error.reason).__name__ if isinstance(error.reason, Exception) else type(error).__name__
         raise TransientFailure(f"cannot be reached ({kind})") from None
     except Exception as error:  # a server may answer anything
@@ -100,6 +116,29 @@ def talk(
         return json.loads(body) if body.strip() else None
     except ValueError:
         return None
+
+
+def _exchange(
+    opener: urllib.request.OpenerDirector, request: urllib.request.Request, timeout: float
+) -> bytes:
+    """Return what comes back, and stop reading when the time is over: nobody waits for it then."""
+    end = time.monotonic() + timeout
+    body = b""
+    try:
+        answer = opener.open(request, timeout=timeout)
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise Answered(error.code) from None
+    with answer:
+        while len(body) < _LARGEST and (piece := answer.read1(_PIECE)):
+            body += piece
+            if time.monotonic() > end:
+                raise TimeoutError
+    return body
+
+
+class UnknownHost(TransientFailure):
+    """A name that is no machine's, as far as the network knows."""
 
 
 class Answered(TransientFailure):

@@ -13,7 +13,7 @@ from release_store import audit, queries
 from release_store.canonical import canonical_json, iso, utc_now
 from release_store.changes import approvers_demanded, set_state
 from release_store.credentials import Credential, check_moment
-from release_store.identification import identified, maker_of, marks_of, refuse, statement_of
+from release_store.identification import Unproven, identified, maker_of, marks_of, refuse, statement_of
 from release_store.permission import OVERRIDES_NEEDED, Act, Person, refusal
 from release_store.records import CandidateRecord, CandidateState, Decision, GateResult, Verdict
 from release_store.staff import Staff
@@ -49,7 +49,7 @@ def decide(
     record = queries.candidate(con, decision.candidate_id)
     said = statement_of(decision, store_id)
     if decision.decision not in ACTS:
-        refused: ReleaseGateError | None = UsageError(
+        refused: ReleaseGateError | None = Unproven(
             "a decision is approve, reject or override", where=record.candidate_id
         )
     else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +20,18 @@ Connection = duckdb.DuckDBPyConnection
 CHANGED = "people.changed"
 REFUSED = "decision.refused"
 _OBJECT, _ACTOR = "people", "releasegate"
+
+
+class Unproven(UsageError):
+    """A word that was refused before it was known to be the person's whose name it bears."""
+
+
+def system_account() -> str:
+    """Return the login of the account that this process runs under, whatever the environment says."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"uid {os.getuid()}"
 
 
 def log_people(con: Connection, staff: Staff) -> str:
@@ -58,20 +72,20 @@ def identified(
 ) -> Proof | ReleaseGateError:
     """Return the proof that a person with a role for `act` said this, or the error that tells why it is none.
 
-    Who is in force is in the log by then. A signed text counts once: a second time it is refused.
+    Who is in force is in the log by then. A signed text counts once: a second time it is refused. The error
+    is Unproven unless the proof holds and the person has no role.
     """
     people = log_people(con, staff)
     nameless = refusal(act, Person(said.by, said.reason), said.object)
     if nameless is not None:
-        return nameless
+        return _unproven(nameless, said)
     member = staff.member(said.by)
     if member is None:
-        error = staff.unknown(said.by)
-        return UsageError(error.finding, where=said.object, mend=error.mend)
+        return _unproven(staff.unknown(said.by), said)
     try:
         proof = prove(member, credential, said, people)
     except UsageError as error:
-        return UsageError(error.finding, where=said.object, mend=error.mend)
+        return _unproven(error, said)
     if not member.may(act):
         roles = " or ".join(sorted(ROLES[act]))
         return UsageError(
@@ -80,10 +94,13 @@ def identified(
             mend="Ask somebody who has it, or an administrator to give it.",
         )
     if isinstance(credential, SignedText) and _used(con, said.object, proof):
-        return UsageError(
-            "this signed text was used before", where=said.object, mend="Sign what stands there now."
-        )
+        used = UsageError("this signed text was used before", mend="Sign what stands there now.")
+        return _unproven(used, said)  # whoever can read the log or the manifest has it
     return proof
+
+
+def _unproven(error: UsageError, said: Statement) -> Unproven:
+    return Unproven(error.finding, where=said.object, mend=error.mend)
 
 
 def _used(con: Connection, subject: str, proof: Proof) -> bool:
@@ -112,10 +129,18 @@ def maker_of(con: Connection, candidate_id: str) -> dict[str, Any] | None:
     return staged.payload.get("maker") if staged is not None else None
 
 
-def refuse(con: Connection, act: str, said: Statement, error: ReleaseGateError) -> None:
-    """Keep in the log that somebody's word was refused, and why."""
-    payload = {"decision": act, "by": said.by, "reason": said.reason, "at": said.at, **said.bound}
-    audit.append(con, said.by, REFUSED, said.object, error.finding, payload)
+def refuse(
+    con: Connection, act: str, said: Statement, error: ReleaseGateError, *, proven: bool = True
+) -> None:
+    """Keep in the log that somebody's word was refused, and why.
+
+    The actor is the person only where it was proven to be theirs; else it is the account that asked, and the
+    name is kept as what was claimed.
+    """
+    proven = proven and not isinstance(error, Unproven)
+    name = {"by": said.by} if proven else {"claimed_by": said.by}
+    payload = {"decision": act, **name, "reason": said.reason, "at": said.at, **said.bound}
+    audit.append(con, said.by if proven else system_account(), REFUSED, said.object, error.finding, payload)
 
 
 def bound_of(decision: Decision) -> dict[str, str]:

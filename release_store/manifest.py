@@ -11,7 +11,7 @@ import duckdb
 
 from policy.errors import StoreError
 from release_store import audit, queries
-from release_store.canonical import pretty_json
+from release_store.canonical import iso, pretty_json
 from release_store.changes import gate_document
 from release_store.decisions import decision_document, is_overridden
 from release_store.permission import Act
@@ -36,10 +36,13 @@ def build_manifest(
     release_id: str,
     number: int,
     extra: Mapping[str, Any],
+    files: Mapping[str, str],
+    override: Mapping[str, Any] | None = None,
 ) -> bytes:
     """Return the manifest of a release about to be published, as JSON that is the same for the same facts.
 
-    Raises StoreError if `extra` names a field that the store fills itself.
+    `files` (name to SHA-256) are those that become public, `override` what `override_of` returns. Raises
+    StoreError if `extra` names a field that the store fills itself.
     """
     size, head = audit.log_head(con)
     own = {
@@ -51,7 +54,7 @@ def build_manifest(
         "candidate_digest": record.candidate_digest,
         "made_by": record.made_by,
         "made_at": record.made_at,
-        "files": queries.files(con, record.candidate_id),
+        "files": files,
         "policy_digest": record.policy_digest,
         "input_digest": record.input_digest,
         "history_head": record.history_head,
@@ -61,9 +64,8 @@ def build_manifest(
         "software": software_versions(),
         "log": {"store_id": queries.store_info(con, "store_id"), "size": size, "head": head},
     }
-    overridden = override_of(con, record.candidate_id)
-    if overridden is not None:
-        own["override"] = overridden
+    if override is not None:
+        own["override"] = override
     clash = sorted(own.keys() & extra.keys())
     if clash:
         raise StoreError(f"the manifest's own fields are not to be given: {', '.join(clash)}")
@@ -79,7 +81,7 @@ def override_of(con: duckdb.DuckDBPyConnection, candidate_id: str) -> dict[str, 
     return {
         "gates": {gate: verdict for gate, verdict in verdicts if verdict != Verdict.PASS},
         "by": [
-            {"by": one.by, "at": one.at, "reason": one.reason}
+            {"by": one.by, "at": iso(one.at), "reason": one.reason}
             for one in decisions
             if one.decision == Act.OVERRIDE
         ],

@@ -107,8 +107,10 @@ def copy_candidate(staged: Path, target: Path, files: Mapping[str, str]) -> None
     sync_folder(target)
 
 
-def build_release(partial: Path, staged: Path, files: Mapping[str, str], manifest: bytes) -> None:
-    """Copy `files` from `staged` and the manifest to a new folder `partial`, and sync it to the disk.
+def build_release(
+    partial: Path, staged: Path, files: Mapping[str, str], documents: Mapping[str, bytes]
+) -> None:
+    """Copy `files` from `staged` to a new folder `partial`, write `documents` there, and sync it to the disk.
 
     Raises VerificationFailed if what was copied is not what `files` says.
     """
@@ -117,7 +119,8 @@ def build_release(partial: Path, staged: Path, files: Mapping[str, str], manifes
     for name, digest in files.items():
         if _copy(staged / name, partial / name) != digest:
             raise VerificationFailed("is not the file that was judged", where=str(staged / name))
-    _write_synced(partial / MANIFEST, manifest)
+    for name, data in documents.items():
+        _write_synced(partial / name, data)
     partial.chmod(0o755)
     sync_folder(partial)
 

@@ -27,7 +27,6 @@ from release_store.connection import connect, transaction
 from release_store.decisions import MEND_ALTERED
 from release_store.leftovers import leftovers, settle_leftovers
 from release_store.public_files import (
-    MANIFEST,
     appear,
     build_release,
     candidate_folder,
@@ -76,11 +75,11 @@ def publish(
         begun = start_publication(con, store.root, candidate_id, classes, actor, manifest_extra, reason)
     if isinstance(begun, ReleaseGateError):
         raise begun
-    started, manifest = begun
-    staged = {name: digest for name, digest in started.files.items() if name != MANIFEST}
+    started, documents = begun
+    staged = {name: digest for name, digest in started.files.items() if name not in documents}
     partial = partial_folder(store.root, series, started.release_id)
     try:
-        build_release(partial, candidate_folder(store.root, candidate_id), staged, manifest)
+        build_release(partial, candidate_folder(store.root, candidate_id), staged, documents)
         appear(partial, release_folder(store.root, series, started.release_id))
     except (OSError, ReleaseGateError) as error:
         if not release_folder(store.root, series, started.release_id).exists():

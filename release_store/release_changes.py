@@ -15,10 +15,11 @@ from release_store.canonical import canonical_json, iso, sha256_hex, utc_now
 from release_store.changes import approvers_demanded, set_state
 from release_store.classes import classes_digest, delete_classes, write_classes
 from release_store.decisions import is_overridden
-from release_store.manifest import build_manifest
+from release_store.manifest import build_manifest, override_of
+from release_store.override_mark import judged_package, marked_package
 from release_store.people import Statement, delete_people, publishable_people
 from release_store.permission import Act
-from release_store.public_files import MANIFEST, release_folder
+from release_store.public_files import MANIFEST, candidate_folder, release_folder
 from release_store.records import (
     CandidateRecord,
     CandidateState,
@@ -28,6 +29,7 @@ from release_store.records import (
     Verdict,
 )
 from release_store.states import check_transition, may
+from release_store.verify_evidence import PACKAGE
 
 Connection = duckdb.DuckDBPyConnection
 
@@ -54,8 +56,12 @@ def start_publication(
     actor: str,
     extra: Mapping[str, Any],
     reason: str = "",
-) -> tuple[Started, bytes] | Blocked:
-    """Check the candidate against the history as it stands now, and keep the start of its publication."""
+) -> tuple[Started, dict[str, bytes]] | Blocked:
+    """Check the candidate against the history as it stands now, and keep the start of its publication.
+
+    Returned beside it are the files that become public and are not staged: the manifest, and of a release by
+    override the data package with its mark.
+    """
     record = queries.candidate(con, candidate_id)
     _check_admitted(con, candidate_id, record.state)
     if queries.history_head(con, record.series) != record.history_head:
@@ -66,8 +72,16 @@ def start_publication(
         )
     _check_revision(con, record)
     release_id = _free_release_id(con, root, record.series, record.period)
-    manifest = build_manifest(con, record, release_id, _next_number(con, record.series), extra)
-    files = {**queries.files(con, candidate_id), MANIFEST: sha256_hex(manifest)}
+    number, files = _next_number(con, record.series), queries.files(con, candidate_id)
+    documents: dict[str, bytes] = {}
+    override = override_of(con, candidate_id)
+    if override is not None:
+        staged = candidate_folder(root, candidate_id)
+        override["judged"] = judged_package(staged, files)
+        documents = {PACKAGE: marked_package(staged, override)}
+        files |= {name: sha256_hex(data) for name, data in documents.items()}
+    documents[MANIFEST] = build_manifest(con, record, release_id, number, extra, files, override)
+    files[MANIFEST] = sha256_hex(documents[MANIFEST])
     write_classes(con, candidate_id, classes)
     digest, people = classes_digest(classes), publishable_people(con, candidate_id)
     payload = {"release": release_id, "files": files, "classes": digest, **_of_people(people)}
@@ -80,7 +94,7 @@ def start_publication(
         reason=reason,
         payload=payload,
     )
-    return Started(candidate_id, record.series, release_id, actor, files, digest, people, reason), manifest
+    return Started(candidate_id, record.series, release_id, actor, files, digest, people, reason), documents
 
 
 def _of_people(people: Statement | None) -> dict[str, Any]:

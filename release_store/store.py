@@ -230,7 +230,7 @@ class ReleaseStore:
     def refuse(self, decision: Decision, error: ReleaseGateError) -> None:
         """Keep that somebody's decision was refused before anybody was asked to prove it, and why."""
         with transaction(self.root) as con:
-            refuse(con, decision.decision, statement_of(decision, self.store_id), error)
+            refuse(con, decision.decision, statement_of(decision, self.store_id), error, proven=False)
 
     def decide(
         self, decision: Decision, *, approvers_needed: int, credential: Credential | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from policy.errors import ReleaseGateError
 from release_store import keys, queries
@@ -68,14 +69,22 @@ def verify(
 def notes(store: ReleaseStore) -> list[Finding]:
     """Return what is no fault and must be known: the releases that gates held back, and who let them out."""
     found = []
-    with connect(store.root) as con:
-        for release in queries.releases(con):
-            said = override_of(con, release.candidate_id) if release.overridden else None
-            if said is not None:
-                gates = ", ".join(f"{gate} ({verdict})" for gate, verdict in said["gates"].items())
-                people = " and ".join(one["by"] for one in said["by"])
-                found.append(Finding(release.release_id, f"{people} published it by override of {gates}"))
+    for release_id, said in overrides(store).items():
+        gates = ", ".join(f"{gate} ({verdict})" for gate, verdict in said["gates"].items())
+        people = " and ".join(one["by"] for one in said["by"])
+        found.append(Finding(release_id, f"{people} published it by override of {gates}"))
     return found
+
+
+def overrides(store: ReleaseStore, series: str | None = None) -> dict[str, dict[str, Any]]:
+    """Return by release what was overridden, by whom, when and why, of one series or of all."""
+    with connect(store.root) as con:
+        said = {
+            release.release_id: override_of(con, release.candidate_id)
+            for release in queries.releases(con, series)
+            if release.overridden
+        }
+    return {name: one for name, one in said.items() if one is not None}
 
 
 def _store(view: View) -> list[Finding]:

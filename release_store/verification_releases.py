@@ -16,6 +16,7 @@ from release_store.decisions import is_overridden
 from release_store.public_files import MANIFEST, differing_files, kept_folder
 from release_store.records import CandidateRecord, CandidateState, Release, Verdict
 from release_store.verification_view import Batch, View, batches, guarded, same
+from release_store.verify_evidence import PACKAGE, judged_files, read_json, wrong_mark
 
 _PUBLISHED_LATER = ("number", "published_at")  # not in the events of the first stores
 _IN_MANIFEST = ("release_id", "series", "period", "number", "candidate_id", "summary")
@@ -51,6 +52,7 @@ def _release(view: View, batch: Batch, release: Release, record: CandidateRecord
     name = release.release_id
     findings = guarded(name, _files, view, release)
     findings += guarded(name, _manifest, view, release)
+    findings += guarded(f"{name}/{PACKAGE}", _mark, view, batch, release)
     findings += guarded(name, _publication_event, view, release)
     findings += guarded(name, _classes, view, batch, release)
     return findings + guarded(name, _admission, view, batch, release, record)
@@ -84,6 +86,23 @@ def _manifest(view: View, release: Release) -> list[Finding]:
         for field_name in _IN_MANIFEST
         if not same(found.get(field_name), plain(getattr(release, field_name)))
     ]
+
+
+def _mark(view: View, batch: Batch, release: Release) -> list[Finding]:
+    """What was overridden stands in the data package; else it is the one that was judged."""
+    if not release.overridden:
+        return []
+    folder, name = kept_folder(view.root, release), release.release_id
+    if differing_files(folder, release.files):
+        return []  # found already
+    manifest = read_json((folder / MANIFEST).read_bytes())
+    findings = []
+    if not same(judged_files(manifest), batch.files.get(release.candidate_id, {})):
+        findings.append(
+            Finding(name, "its files are not those that were judged, but for the override's mark")
+        )
+    wrong = wrong_mark(manifest, (folder / PACKAGE).read_bytes())
+    return findings + ([Finding(f"{name}/{PACKAGE}", wrong)] if wrong else [])
 
 
 def _publication_event(view: View, release: Release) -> list[Finding]:

@@ -18,7 +18,7 @@ import sys
 import unicodedata
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,7 +32,8 @@ STATEMENT = "releasegate decision 1"
 README, SCRIPT, EVIDENCE = "README.txt", "verify_evidence.py", "evidence.json"
 CHECKPOINT, NEWEST = "checkpoint.json", "newest-checkpoint.json"
 PUBLIC_KEY, POLICY = "public-key.pem", "policy.json"
-RELEASE, MANIFEST = "release/", "manifest.json"
+RELEASE, MANIFEST, PACKAGE = "release/", "manifest.json", "datapackage.json"
+MARK = "releasegate:override"  # in the data package of a release that gates held back
 NOT_WHAT_IT_WAS = 6
 
 _OWN = frozenset({README, SCRIPT, EVIDENCE, CHECKPOINT, NEWEST, PUBLIC_KEY, POLICY})
@@ -99,6 +100,7 @@ class Bundle:
     key: str  # the public key that is trusted, hexadecimal
     own_key: str  # the public key in the bundle
     files: dict[str, str]  # the release's files in the bundle, name to SHA-256
+    package: bytes  # the release's data package; nothing where it has none
     manifest: dict[str, Any]
     policy: dict[str, Any]
     checkpoint: dict[str, Any]  # made with the release
@@ -238,6 +240,7 @@ def _read(path: Path, trusted: str | None, kept: dict[str, Any] | None, report: 
                 for name in sorted(present & wanted)
                 if name.startswith(RELEASE)
             },
+            package=_bytes(archive, RELEASE + PACKAGE) if RELEASE + PACKAGE in present else b"",
             manifest=manifest,
             policy=_object(_document(archive, POLICY), POLICY),
             checkpoint=_object(_document(archive, CHECKPOINT), CHECKPOINT),
@@ -467,10 +470,13 @@ def _check_manifest(bundle: Bundle) -> Iterator[Finding]:
         "size": started["number"] - 1,
         "head": started["previous"],
     }
+    judged = {**manifest, "files": judged_files(manifest)}
     for name, value in logged.items():
-        if not same(manifest[name], value):
+        if not same(judged[name], value):
             yield Finding(where, f"its {name} is not the one that was logged")
-    if _sha256(manifest["files"]) != manifest["candidate_digest"]:
+    if wrong := wrong_mark(manifest, bundle.package):
+        yield Finding(RELEASE + PACKAGE, wrong)
+    if _sha256(judged["files"]) != manifest["candidate_digest"]:
         yield Finding(where, "its candidate_digest is not that of its files")
 
 
@@ -589,6 +595,41 @@ def _tell(bundle: Bundle, report: Report) -> None:
     report.notes.append(
         "what was left out of it cannot be seen here: the publisher's catalog says how the release stands now"
     )
+
+
+# The mark of an override ---------------------------------------------------------------------------------
+
+
+def mark_of(override: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the data package says of an override in the manifest: gates, people and times."""
+    people = [{"by": one["by"], "at": one["at"]} for one in override["by"]]
+    return {"gates": override["gates"], "by": people}
+
+
+def package_text(package: Any) -> bytes:
+    """Return a data package as releasegate writes it."""
+    return (json.dumps(package, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def judged_files(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return the digests of the files as the gates judged them, before the data package was marked."""
+    override = _object(manifest.get("override") or {}, "the override in the manifest")
+    return {**manifest["files"], **_object(override.get("judged") or {}, "what was judged in the manifest")}
+
+
+def wrong_mark(manifest: dict[str, Any], package: bytes) -> str:
+    """Return what is wrong with the data package of a release by override; empty if nothing is.
+
+    Of releases that a releasegate published before there was a mark, none is demanded.
+    """
+    override = manifest.get("override") or {}
+    if "judged" not in override:
+        return ""
+    found = _object(read_json(package), PACKAGE)
+    if not same(found.pop(MARK, None), mark_of(override)):
+        return "does not say what was overridden, by whom and when"
+    judged = {PACKAGE: hashlib.sha256(package_text(found)).hexdigest()}
+    return "" if same(override["judged"], judged) else "is not what was judged and the mark of the override"
 
 
 # Signatures and people -----------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from pathlib import Path
 from policy.errors import VerificationFailed
 from policy.model import ReleasePolicy
 from policy.period import periods_apart
+from release_store.decisions import OVERRIDABLE
 from release_store.records import EquivalenceClasses, GateResult, PersonHashes, Verdict
 from tasks.risk.evidence import Evidence
 from tasks.risk.gate import GATES, Gate, asked_gates, assess, unmeasured
@@ -33,6 +34,7 @@ class Publication:
     unreadable: str = ""  # why it cannot
     kept_classes: EquivalenceClasses | None = None  # the history's, where no policy tells how to read them
     people: PersonHashes | None = None
+    overridden: frozenset[str] = frozenset()  # the gates that administrators overrode to publish it
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,19 @@ class Review:
 
     @property
     def not_passed(self) -> tuple[GateResult, ...]:
-        """The gates that were asked and did not pass."""
-        return tuple(one for one in self.results if one.verdict not in (Verdict.PASS, Verdict.NOT_RUN))
+        """The gates that were asked and did not pass, but for those that were overridden."""
+        asked = (one for one in self.results if one.verdict not in (Verdict.PASS, Verdict.NOT_RUN))
+        return tuple(one for one in asked if not self._is_overridden(one))
+
+    @property
+    def overridden(self) -> tuple[GateResult, ...]:
+        """The gates that do not pass again, though the release is out by the word of administrators."""
+        return tuple(one for one in self.results if self._is_overridden(one))
+
+    def _is_overridden(self, one: GateResult) -> bool:
+        """Their word was about these gates by this policy; that a gate breaks is no word of anybody."""
+        own = self.policy == self.publication.policy
+        return own and one.gate in self.publication.overridden and one.verdict in OVERRIDABLE
 
     @property
     def not_run(self) -> tuple[GateResult, ...]:
@@ -56,7 +69,7 @@ class Review:
 
     @property
     def passes(self) -> bool:
-        """Whether some gate could be asked, and each that could passed."""
+        """Whether some gate could be asked, and each that could passed or was overridden."""
         return not self.not_passed and len(self.results) > len(self.not_run)
 
 

@@ -29,7 +29,7 @@ def expected() -> Counter[str]:
 
 
 def test_every_notice_is_told_once_and_no_other_is_waited_for() -> None:
-    kinds = {f"{PREFIX}{kind}" for kind, _ in KINDS.values()} | {f"{PREFIX}verify-failed"}
+    kinds = {f"{PREFIX}{kind}" for kind, _ in KINDS.values()} | {f"{PREFIX}candidate.verify-failed"}
     ours = {name: n for name, n in expected().items() if name.startswith("releasegate.")}
     assert ours == dict.fromkeys(kinds, 1)
 

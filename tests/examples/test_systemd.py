@@ -14,6 +14,7 @@ from flows import settings
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "systemd"
 UNITS = sorted(FOLDER.glob("*.service"))
 STARTED = {
+    "releasegate-notify.service": "releasegate --store /srv/releasegate/store notify",
     "releasegate-server.service": "prefect server start --host 127.0.0.1",
     "releasegate-worker.service": "prefect worker start --pool release-pool",
 }
@@ -47,7 +48,7 @@ def variables() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("path", UNITS, ids=lambda path: path.name)
-def test_a_unit_starts_one_of_the_two_programs_as_nobody_special(path: Path) -> None:
+def test_a_unit_starts_one_of_the_programs_as_nobody_special(path: Path) -> None:
     unit = Unit(path)
     assert unit["Service"]["ExecStart"].partition("/bin/")[2] == STARTED[path.name]
     assert unit["Service"]["User"] == "releasegate"
@@ -63,8 +64,35 @@ def test_a_unit_takes_its_secrets_from_a_file_and_holds_none(path: Path) -> None
     assert not any("AUTH" in name or "KEY" in name or "TOKEN" in name for name in variables())
 
 
-def test_both_programs_have_a_unit() -> None:
+def test_each_program_has_a_unit() -> None:
     assert {path.name for path in UNITS} == STARTED.keys()
+
+
+def test_the_timer_starts_the_notices_often_and_the_unit_starts_by_nothing_else() -> None:
+    timer = Unit(FOLDER / "releasegate-notify.timer")
+    assert dict(timer["Timer"]) == {"OnCalendar": "*:0/10", "Persistent": "yes"}
+    assert timer["Install"]["WantedBy"] == "timers.target"
+    unit = Unit(FOLDER / "releasegate-notify.service")
+    assert unit["Service"]["Type"] == "oneshot"
+    assert "Install" not in unit
+    assert unit["Service"]["ReadWritePaths"] == "/srv/releasegate"
+    text = (FOLDER.parents[1] / "docs" / "operations.md").read_text(encoding="utf-8")
+    assert "releasegate-notify.timer" in text
+
+
+def test_systemd_understands_the_timer(tmp_path: Path) -> None:
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd is not here; the other tests read the units")
+    unit = tmp_path / "releasegate-notify.service"
+    unit.write_text("[Service]\nType=oneshot\nExecStart=/bin/true\n")
+    copy = shutil.copy(FOLDER / "releasegate-notify.timer", tmp_path)
+    said = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", copy],
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    assert (said.returncode, said.stderr) == (0, "")
 
 
 def test_the_settings_keep_data_out_and_the_server_on_this_machine() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,14 +16,27 @@ from listener import listening
 
 from flows.notice import KINDS
 from flows.notice_channels import COMMAND_VARIABLE, SECRET_VARIABLE, URL_VARIABLE, prefect_event
-from flows.notices import CURSORS, RunLink, begin, due, read_cursors, send_due, telling, verify_failed
+from flows.notices import (
+    CURSORS,
+    RunLink,
+    Sent,
+    begin,
+    due,
+    read_cursors,
+    send_all,
+    send_due,
+    telling,
+    verify_failed,
+)
 from policy.errors import StoreError
+from release_store import keys
 from release_store.connection import transaction
 from release_store.expiry import end_expired
 from release_store.records import CandidateState
+from release_store.roll_call import note_people
 from release_store.store import ReleaseStore
 from release_store.verification import verify
-from tests.at_work import withdraw
+from tests.at_work import key_of, member, withdraw, write_people
 from tests.release_store.hand_made import K_FAILS, K_PASSES, approved, publish_one, stage
 
 Capture = pytest.CaptureFixture[str]
@@ -270,6 +285,7 @@ def test_publications_withdrawals_expiry_and_inputs_are_told(desk: Desk, kept: P
         audit.append(con, "ann", "input.missing", "clinic/2026", "late", {})
     send_due(store)
     notices_told = told(kept)
+    assert notices_told.pop(1)["notice"] == "releasegate.people.changed"  # before the first decision
     assert [one["notice"].removeprefix("releasegate.candidate.") for one in notices_told] == [
         "published",
         "withdrawn",
@@ -320,9 +336,9 @@ def test_the_command_ends_what_expired_and_tells_it(desk: Desk, kept: Path, caps
     assert desk.say("notify", "--json") == 0
     document = json.loads(capsys.readouterr().out)
     assert document["expired"] == [waits]
-    assert document["delivered"] == {"command": 2}
+    assert document["delivered"] == {"command": 3}
     assert document["due"] == {"command": 0}
-    assert [one["notice"][-8:] for one in told(kept)] == ["awaiting", ".expired"]
+    assert [one["notice"][-8:] for one in told(kept)] == ["awaiting", ".changed", ".expired"]
 
 
 def test_the_command_says_what_could_not_be_told(
@@ -331,10 +347,153 @@ def test_the_command_says_what_could_not_be_told(
     monkeypatch.setenv(COMMAND_VARIABLE, "/nowhere/at/all")
     begin(desk.store)
     blocked(desk.store)
-    assert desk.say("notify") == 1
+    assert desk.say("notify") == 2
     shown = capsys.readouterr()
-    assert shown.out == "command: 0 delivered, 1 due\n"
-    assert shown.err.startswith("releasegate: a notice by command waits: the command cannot be run")
+    assert shown.out == "command: 0 delivered, 2 due\n"  # who is in force is told, too
+    assert shown.err == (
+        "releasegate: a notice by command waits: the command cannot be run (FileNotFoundError)\n"
+        "  Write a program that is there, with its whole path, in RELEASEGATE_NOTICE_COMMAND.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "mend"),
+    [
+        (204, 0, None),
+        (302, 2, "Set RELEASEGATE_NOTICE_URL to the address that it leads to."),
+        (401, 2, "Mend RELEASEGATE_NOTICE_SECRET_FILE, or the address: it lets nobody in by that secret."),
+        (404, 2, "Mend RELEASEGATE_NOTICE_URL: what it names takes no notices."),
+        (408, 1, None),
+        (429, 1, None),
+        (503, 1, None),
+    ],
+)
+def test_the_exit_code_of_the_command_says_whether_waiting_helps(
+    desk: Desk,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Capture,
+    status: int,
+    code: int,
+    mend: str | None,
+) -> None:
+    with listening() as listener:
+        listener.answer = lambda _request: (status, None)
+        monkeypatch.setenv(URL_VARIABLE, listener.url)
+        begin(desk.store)
+        blocked(desk.store)
+        assert desk.say("notify") == code
+        lines = capsys.readouterr().err.splitlines()
+    assert lines == (
+        []
+        if code == 0
+        else [f"releasegate: a notice by url waits: the address answers {status}"]
+        + ([f"  {mend}"] if mend else [])
+    )
+    assert due(desk.store) == {"url": 2 * (code != 0)}  # with who is in force
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [("/bin/sh -c 'exit 127'", 2), ("/bin/sh -c 'exit 75'", 1), ("/etc/hostname", 2)],
+)
+def test_a_program_that_is_none_is_not_waited_for(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, command: str, code: int
+) -> None:
+    monkeypatch.setenv(COMMAND_VARIABLE, command)
+    begin(desk.store)
+    blocked(desk.store)
+    assert desk.say("notify") == code
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "name"),
+    [
+        (URL_VARIABLE, "mailto:nobody", "url"),
+        (URL_VARIABLE, "http://chat.example.org/", "url"),
+        (COMMAND_VARIABLE, "'", "command"),
+        (SECRET_VARIABLE, "/nowhere/at/all", "url"),
+    ],
+)
+def test_an_impossible_setting_is_told_before_anything_is_due(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: Capture, variable: str, value: str, name: str
+) -> None:
+    note_people(desk.store)  # else this is due
+    monkeypatch.setenv(URL_VARIABLE if name == "url" else COMMAND_VARIABLE, "https://chat.example.org/")
+    monkeypatch.setenv(variable, value)
+    assert desk.say("notify") == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith(f"releasegate: notices by {name} will wait: {variable} ")
+    assert second.startswith("  ")
+    assert desk.say("notify", "--json") == 2
+    document = json.loads(capsys.readouterr().out)
+    assert not document["ok"]
+    assert [line.strip() for line in (first.removeprefix("releasegate: "), second)] == [
+        *document["problems"],
+        *document["mends"],
+    ]
+    assert desk.say("doctor", "--json") == 6
+    checks = json.loads(capsys.readouterr().out)["checks"]
+    (check,) = [one for one in checks if one["check"] == "notices"]
+    assert check["condition"] == "wrong"
+    assert check["mend"] == second.strip()
+
+
+def test_prefects_server_that_asks_for_a_credential_is_not_waited_for(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    begin(desk.store)
+    with listening() as listener:
+        listener.answer = lambda _request: (401, None)
+        for url, told in (
+            (f"{listener.url}/api", "Prefect's server answers 401"),
+            ("no address", "is no http or https address"),
+        ):
+            monkeypatch.setattr("flows.notice_channels.prefect_api", lambda url=url: url)
+            begin(desk.store)
+            blocked(desk.store)
+            assert desk.say("notify") == 2
+            first, second = capsys.readouterr().err.splitlines()
+            assert first == f"releasegate: a notice by prefect waits: {told}"
+            assert second.startswith("  ")
+
+
+def test_a_machine_that_nobody_knows_is_not_waited_for(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    import socket
+
+    def unknown(*_arguments: Any, **_options: Any) -> Any:
+        raise socket.gaierror(socket.EAI_NONAME, "of the resolver")
+
+    monkeypatch.setattr("socket.getaddrinfo", unknown)
+    monkeypatch.setenv(URL_VARIABLE, "https://nowhere.invalid/hook")
+    begin(desk.store)
+    blocked(desk.store)
+    assert desk.say("notify") == 2
+    err = capsys.readouterr().err
+    assert err.startswith("releasegate: a notice by url waits: the address names a machine that nobody knows")
+    assert "nowhere" not in err
+
+
+def test_many_notices_are_delivered_a_minute_at_a_time(
+    desk: Desk, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lock is given back in between."""
+    begin(desk.store)
+    for period in ("2021", "2022", "2023"):
+        blocked(desk.store, period=period)
+    moments = itertools.count(0.0, 25.0)  # a delivery takes so long
+    monkeypatch.setattr("flows.notices.time", SimpleNamespace(monotonic=lambda: next(moments)))
+    calls = []
+
+    def counted(store: ReleaseStore) -> Sent:
+        calls.append(len(told(kept)))
+        return send_due(store)
+
+    monkeypatch.setattr("flows.notices.send_due", counted)
+    assert send_all(desk.store).delivered == {"command": 3}
+    assert calls == [0, 2]
+    assert [one["period"] for one in told(kept)] == ["2021", "2022", "2023"]
 
 
 def test_what_happened_in_a_run_leads_to_its_page_and_other_things_do_not(desk: Desk, kept: Path) -> None:
@@ -409,14 +568,58 @@ def test_every_kind_is_valid_for_prefect_with_the_same_id_each_time(desk: Desk) 
     with transaction(store.root) as con:
         for action in KINDS:
             about = release.release_id if action.startswith("release.") else candidate
-            audit.append(con, "ann", action, "clinic/2024" if action.startswith("input.") else about, "", {})
+            about = {"series.audited": "clinic", "people.changed": "people"}.get(action, about)
+            about = "clinic/2024" if action.startswith("input.") else about
+            audit.append(con, "ann", action, about, "", {})
     for event in store.events_of(KINDS):
         notice = notice_of(store, event)
         made = [Event.model_validate(prefect_event(notice)) for _ in range(2)]
         assert made[0] == made[1]
         assert made[0].event == notice.kind
-        assert made[0].resource.id.startswith(("releasegate.candidate.", "releasegate.period."))
+        what = {"series": "releasegate.series.clinic", "people": "releasegate.store."}
+        begins = what.get(event.action.partition(".")[0], ("releasegate.candidate.", "releasegate.period."))
+        assert made[0].resource.id.startswith(begins)
     assert {event.action for event in store.events_of(KINDS)} == set(KINDS)
+
+
+def test_who_came_and_went_is_told_by_name_and_without_keys(desk: Desk, kept: Path) -> None:
+    begin(desk.store)
+    publish_one(desk.store, approved(desk.store))
+    write_people(desk.root, member("bob"), member("cid"), member("dan", ["approver"]))
+    withdraw(desk.store, "clinic-2024-r1", by="bob", reason="wrong")
+    write_people(desk.root, member("bob"), member("dan", ["admin"]), member("eve"))
+    send_due(desk.store)
+    people = [one for one in told(kept) if one["notice"] == "releasegate.people.changed"]
+    assert people[0]["text"] == "The people who work with the store changed: bob, cid, dan added."
+    assert (people[0]["added"], people[0]["removed"], people[0]["changed"]) == (["bob", "cid", "dan"], [], [])
+    assert people[0]["series"] == ""
+    note_people(desk.store)
+    note_people(desk.store)  # nothing changed since
+    send_due(desk.store)
+    _, second = (one for one in told(kept) if one["notice"] == "releasegate.people.changed")
+    assert second["text"] == (
+        "The people who work with the store changed: eve added; cid removed; dan changed."
+    )
+    assert keys.public_hex(key_of("bob").key) not in kept.read_text()
+
+
+def test_a_review_that_fails_on_gates_alone_is_told(desk: Desk, kept: Path) -> None:
+    begin(desk.store)
+    found = [
+        {"release": "clinic-2024-r1", "gates": 9, "not_passed": ["k", "e"], "not_run": ["ncp"]},
+        {"release": "clinic-2025-r1", "gates": 9, "not_passed": [], "not_run": ["ncp"]},
+    ]
+    desk.store.record_review("clinic", policy_digest=None, releases=found[1:], actor="eve")  # all passes
+    desk.store.record_review("clinic", policy_digest="0" * 64, releases=found, actor="eve")  # another policy
+    assert send_due(desk.store).delivered == {"command": 0}
+    desk.store.record_review("clinic", policy_digest=None, releases=found, actor="eve")
+    assert due(desk.store) == {"command": 1}
+    assert send_due(desk.store).delivered == {"command": 1}
+    (one,) = told(kept)
+    assert one["notice"] == "releasegate.release.gates-failed"
+    assert one["text"] == "The review of clinic found what would not pass now (clinic-2024-r1: k, e)."
+    assert (one["series"], one["by"], one["not_passed"]) == ("clinic", "eve", {"clinic-2024-r1": ["k", "e"]})
+    assert due(desk.store) == {"command": 0}
 
 
 def test_an_event_about_a_candidate_that_is_gone_is_still_told(desk: Desk, kept: Path) -> None:

@@ -11,6 +11,7 @@ from front_desk import Desk
 
 from flows.store_review import review_markdown, review_rows, review_store, summary_line
 from policy.errors import UsageError, VerificationFailed
+from release_store.identification import system_account
 from release_store.public_files import release_folder
 
 RELEASE = "clinic-2026Q1-r1"
@@ -137,7 +138,9 @@ def test_another_digest_than_the_one_that_was_looked_at_is_not_decided_on(
     )
     assert isinstance(state.result(raise_on_failure=False), VerificationFailed)
     refused = published.store.events()[-1]
-    assert (refused.action, refused.object, refused.actor) == ("decision.refused", "clinic-2026Q1-c1", "bob")
+    asked = ("decision.refused", "clinic-2026Q1-c1", system_account())
+    assert (refused.action, refused.object, refused.actor) == asked
+    assert refused.payload["claimed_by"] == "bob"
     assert refused.reason == "its digest is not the one that was looked at"
 
 

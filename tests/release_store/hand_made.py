@@ -47,6 +47,7 @@ def stage(
     period: str = "2024",
     approvers: int = 0,
     content: str = "age_min,age_max\n20,29\n",
+    package: bytes = b"{}\n",
     people: PersonHashes | None = None,
     **changed: Any,
 ) -> CandidateRecord:
@@ -54,7 +55,7 @@ def stage(
     candidate_id = store.next_candidate_id(series, period)
     folder = candidate_folder(store.root, candidate_id)
     folder.mkdir()
-    contents = {"data.csv": content.encode(), "datapackage.json": b"{}\n"}
+    contents = {"data.csv": content.encode(), "datapackage.json": package}
     for name, data in contents.items():
         (folder / name).write_bytes(data)
     files = {name: sha256_hex(data) for name, data in contents.items()}

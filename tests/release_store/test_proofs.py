@@ -10,15 +10,16 @@ from typing import Any
 
 import duckdb
 import pytest
+from bundles import Told, forged, put_together, taken_apart
 from hand_made import K_FAILS, K_PASSES, approved, awaiting, publish_one, stage, word
 
 from policy.errors import Blocked, ReleaseGateError, StoreError, UsageError, VerificationFailed
 from release_store import keys
-from release_store.canonical import utc_now
+from release_store.canonical import file_digest, sha256_hex, utc_now
 from release_store.connection import DATABASE
 from release_store.credentials import Credential, SignedText, Token, hash_token, signed_text
 from release_store.evidence import write_evidence
-from release_store.identification import as_signed, statement_of
+from release_store.identification import as_signed, statement_of, system_account
 from release_store.logged import read_log
 from release_store.permission import OVERRIDES_NEEDED
 from release_store.public_files import candidate_folder
@@ -26,7 +27,7 @@ from release_store.records import CandidateRecord, CandidateState, GateResult, V
 from release_store.staff import people_path
 from release_store.store import ReleaseStore
 from release_store.verification import notes, verify
-from release_store.verify_evidence import examine
+from release_store.verify_evidence import examine, mark_of, package_text, wrong_mark
 from release_store.withdrawal import withdraw, withdrawal_statement
 from tests.at_work import agreed, key_of, member, write_people
 
@@ -116,8 +117,12 @@ def test_a_refusal_is_told_and_logged(
     assert caught.value.where == record.candidate_id
     assert caught.value.mend or kind is UsageError
     action, actor, reason = last(store)
-    assert (action, actor) == ("decision.refused", by)
+    proven = by != "mallory" and by == key
+    assert (action, actor) == ("decision.refused", by if proven else system_account())
     assert finding in reason
+    payload = store.events()[-1].payload
+    assert payload["by" if proven else "claimed_by"] == by
+    assert ("claimed_by" in payload) is not proven
     assert len(store.decisions(record.candidate_id)) == n_decisions
     if before is not expired:  # which this test brought about by hand
         assert verify(store) == []
@@ -142,10 +147,13 @@ def test_a_signed_text_is_of_one_store_one_candidate_one_person_and_one_time(sto
         with pytest.raises(ReleaseGateError) as caught:
             give(store, record, "bob", wrong)
         assert finding in caught.value.finding
-        assert last(store)[:2] == ("decision.refused", "bob")
+        # Signed by bob for this very candidate, and refused on another ground: these are bob's own words.
+        own = "yet to come" in finding or "before what" in finding or "other files" in finding
+        assert last(store)[:2] == ("decision.refused", "bob" if own else system_account())
     assert give(store, record, "bob", good) is CandidateState.AWAITING_APPROVAL
     with pytest.raises(UsageError, match="this signed text was used before"):
         give(store, record, "bob", good)
+    assert last(store)[1] == system_account()  # anybody can read it in the log, and give it again
     assert verify(store) == []
 
 
@@ -276,7 +284,8 @@ def test_a_withdrawal_is_signed_for_a_release_in_its_state(store: ReleaseStore) 
         with pytest.raises(UsageError) as caught:
             withdraw(store, first.release_id, by=by, reason="wrong", credential=credential)
         assert finding in caught.value.finding
-        assert last(store)[:2] == ("decision.refused", by)
+        assert last(store)[:2] == ("decision.refused", system_account())
+        assert store.events()[-1].payload["claimed_by"] == by
     withdraw(store, first.release_id, by="eve", reason="wrong", credential=signed)
     assert verify(store) == []
 
@@ -327,6 +336,102 @@ def test_two_administrators_let_out_what_gates_held_back_and_it_is_marked_for_ev
         f"bob and eve published {release.release_id} by override of the gates: e, k" in n
         for n in report.notes
     )
+
+
+def test_the_data_package_of_what_was_overridden_is_marked_and_else_as_judged(store: ReleaseStore) -> None:
+    record = blocked(store, K_FAILS, replace(K_PASSES, gate="truth"))
+    for by in ("bob", "eve"):
+        overridden(store, record, by)
+    release = publish_one(store, record.candidate_id)
+    folder = store.root / "releases/clinic" / release.release_id
+    package = json.loads((folder / "datapackage.json").read_text())
+    manifest = json.loads((folder / "manifest.json").read_text())
+    mark = package.pop("releasegate:override")
+    assert mark["gates"] == {"k": "fail"}
+    assert [one["by"] for one in mark["by"]] == ["bob", "eve"]
+    assert [one["at"] for one in mark["by"]] == [one["at"] for one in manifest["override"]["by"]]
+    assert package == {}  # as it was judged
+    judged = store.files(record.candidate_id)["datapackage.json"]
+    assert manifest["override"]["judged"] == {"datapackage.json": judged}
+    assert manifest["files"]["datapackage.json"] == file_digest(folder / "datapackage.json") != judged
+    assert file_digest(candidate_folder(store.root, record.candidate_id) / "datapackage.json") == judged
+    assert verify(store) == []
+    plain = publish_one(store, approved(store, period="2026"))
+    assert "override" not in (folder.parent / plain.release_id / "datapackage.json").read_text()
+    bundle = write_evidence(store, release.release_id, store.root.parent / "bundle.zip")
+    assert examine(bundle, keys.read_public_hex(store.root)).findings == []
+
+
+@pytest.mark.parametrize(
+    ("package", "wrong"),
+    [
+        ({}, "does not say what was overridden"),
+        ({"releasegate:override": {"gates": {}, "by": []}}, "does not say what was overridden"),
+        ({"releasegate:override": None, "title": "fine"}, "is not what was judged and the mark"),
+    ],
+)
+def test_a_data_package_with_another_mark_or_other_words_is_found(
+    store: ReleaseStore, package: dict[str, Any], wrong: str
+) -> None:
+    """Though whoever altered it had the digests, too: the mark itself is looked at."""
+    record = blocked(store)
+    for by in ("bob", "eve"):
+        overridden(store, record, by)
+    release = publish_one(store, record.candidate_id)
+    folder = store.root / "releases/clinic" / release.release_id
+    manifest = json.loads((folder / "manifest.json").read_text())
+    if package.get("releasegate:override", 0) is None:
+        package = {**package, "releasegate:override": mark_of(manifest["override"])}
+    assert wrong_mark(manifest, (folder / "datapackage.json").read_bytes()) == ""
+    assert wrong in wrong_mark(manifest, package_text(package))
+    (folder / "datapackage.json").write_bytes(package_text(package))
+    assert [str(one) for one in verify(store)] == [
+        f"{release.release_id}/datapackage.json: is missing or not the file that was published"
+    ]
+
+
+def test_an_evidence_whose_data_package_lost_the_mark_is_found_though_all_is_signed_again(
+    store: ReleaseStore,
+) -> None:
+    record = blocked(store)
+    for by in ("bob", "eve"):
+        overridden(store, record, by)
+    release = publish_one(store, record.candidate_id)
+    bundle = write_evidence(store, release.release_id, store.root.parent / "bundle.zip")
+    key = keys.load_key(store.root)
+
+    def found(edit: Callable[[Told], object]) -> list[str]:
+        forgery = forged(taken_apart(bundle), edit, key)
+        other = put_together(store.root.parent / "other.zip", forgery)
+        return [str(one) for one in examine(other, keys.public_hex(key)).findings]
+
+    def without(tale: Told) -> None:
+        tale.files["datapackage.json"] = b"{}\n"
+        tale.manifest["files"]["datapackage.json"] = sha256_hex(b"{}\n")
+
+    def other_files(tale: Told) -> None:
+        tale.manifest["override"]["judged"]["datapackage.json"] = "0" * 64
+
+    def of_an_earlier_store(tale: Told) -> None:
+        without(tale)
+        del tale.manifest["override"]["judged"]
+
+    where = "release/datapackage.json: "
+    assert found(of_an_earlier_store) == []
+    assert found(lambda _: None) == []
+    assert found(without) == [f"{where}does not say what was overridden, by whom and when"]
+    assert f"{where}is not what was judged and the mark of the override" in found(other_files)
+    assert "release/manifest.json: its files is not the one that was logged" in found(other_files)
+
+
+def test_what_cannot_be_marked_is_not_published_by_override(store: ReleaseStore) -> None:
+    record = blocked(store, package=b'{"a":1}\n')
+    for by in ("bob", "eve"):
+        overridden(store, record, by)
+    with pytest.raises(StoreError, match="the override cannot be marked in it"):
+        publish_one(store, record.candidate_id)
+    assert store.releases() == []
+    assert verify(store) == []
 
 
 def test_who_may_override_and_what(store: ReleaseStore) -> None:
