@@ -22,6 +22,7 @@ from release_store.verify_evidence import is_by
 
 Connection = duckdb.DuckDBPyConnection
 MEND_BLOCKED = "Prepare the period again."
+BEFORE_CORRECTION = "the clock was corrected since it was made"
 MEND_ALTERED = "Restore the files, or reject the candidate and prepare the period again."
 
 
@@ -107,8 +108,9 @@ def _proven(
     proof = identified(con, staff, Act(decision.decision), said, credential)
     if isinstance(proof, ReleaseGateError):
         return proof
+    since = audit.corrected_since(con, "candidate.staged", record.candidate_id) or record.made_at
     try:
-        check_moment(said, utc_now(), record.made_at)
+        check_moment(said, utc_now(), since)
     except UsageError as error:
         return error
     return replace(decision, proof=proof)
@@ -119,11 +121,14 @@ def _ended(con: Connection, record: CandidateRecord, decision: Decision) -> Rele
 
     One that gates held back has ended already, and stays as it is.
     """
+    corrected = audit.corrected_since(con, "candidate.staged", record.candidate_id) is not None
     if record.state is CandidateState.STALE:
-        return _stale(record)
+        return _stale(record, corrected=corrected)
     blocked = record.state is CandidateState.BLOCKED and decision.decision == Act.OVERRIDE
     if record.state is not CandidateState.AWAITING_APPROVAL and not blocked:
         return None
+    if blocked and corrected:
+        return Blocked(BEFORE_CORRECTION, where=record.candidate_id, mend=MEND_BLOCKED)
     if record.expires_at is not None and utc_now() >= record.expires_at:
         to, found = CandidateState.EXPIRED, _expired(record, f"{record.expires_at:%Y-%m-%d %H:%M}")
     elif queries.history_head(con, record.series) != record.history_head:
@@ -144,9 +149,10 @@ def _expired(record: CandidateRecord, when: str) -> Blocked:
     )
 
 
-def _stale(record: CandidateRecord) -> Blocked:
+def _stale(record: CandidateRecord, *, corrected: bool = False) -> Blocked:
+    since = "the series has another release, or the period another candidate, since the gates judged it"
     return Blocked(
-        "stale: the series has another release, or the period another candidate, since the gates judged it",
+        f"stale: {BEFORE_CORRECTION if corrected else since}",
         where=record.candidate_id,
         mend=f"`releasegate rejudge {record.candidate_id}` judges it again; decide on that candidate.",
     )

@@ -167,6 +167,7 @@ def _events_about(
         or any(event.payload.get(field) == name for field, name in names)
         or (event.object == period and event.payload.get("input") == record.input_digest)
     ]
+    about += audit.read_events_of(con, [bundle.CORRECTED])
     known = audit.read_numbers(con, CHANGED)
     wanted = {
         max((number for number in known if number < event.number), default=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import duckdb
@@ -20,15 +21,18 @@ REFUSED = "decision.refused"
 _OBJECT, _ACTOR = "people", "releasegate"
 
 
-def log_people(con: Connection, staff: Staff) -> str:
-    """Keep in the log who is in force, if that changed since it was last logged; return its digest."""
+def log_people(con: Connection, staff: Staff, at: datetime | None = None) -> str:
+    """Keep in the log who is in force, if that changed since it was last logged; return its digest.
+
+    `at` is the time that the event bears before a correction of the clock, else it is now.
+    """
     now = roster(staff.members)
     found = con.execute(
         "SELECT payload FROM event WHERE action = ? ORDER BY number DESC LIMIT 1", [CHANGED]
     ).fetchone()
     payload = audit.canonical_payload(found[0]) if found else None
     if payload is None or payload.get("digest") != now["digest"]:
-        audit.append(con, _ACTOR, CHANGED, _OBJECT, "", now)
+        audit.append(con, _ACTOR, CHANGED, _OBJECT, "", now, at=at)
     return str(now["digest"])
 
 

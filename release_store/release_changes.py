@@ -14,7 +14,7 @@ from release_store import audit, queries
 from release_store.canonical import canonical_json, iso, sha256_hex, utc_now
 from release_store.changes import approvers_demanded, set_state
 from release_store.classes import classes_digest, delete_classes, write_classes
-from release_store.decisions import is_overridden
+from release_store.decisions import BEFORE_CORRECTION, is_overridden
 from release_store.manifest import build_manifest
 from release_store.people import Statement, delete_people, publishable_people
 from release_store.permission import Act
@@ -58,8 +58,12 @@ def start_publication(
     """Check the candidate against the history as it stands now, and keep the start of its publication."""
     record = queries.candidate(con, candidate_id)
     _check_admitted(con, candidate_id, record.state)
-    if queries.history_head(con, record.series) != record.history_head:
-        finding = "stale: the series has another release since the gates judged it"
+    outdated = queries.history_head(con, record.series) != record.history_head
+    if outdated or audit.corrected_since(con, "candidate.staged", candidate_id):
+        finding = (
+            "the series has another release since the gates judged it" if outdated else BEFORE_CORRECTION
+        )
+        finding = f"stale: {finding}"
         set_state(con, candidate_id, CandidateState.STALE, actor=actor, reason=finding)
         return Blocked(
             finding, where=candidate_id, mend=f"`releasegate rejudge {candidate_id}` judges it again."

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from policy.errors import UsageError, did_you_mean
 from policy.load import StrictLoader, yaml_finding
 from release_store.canonical import digest_of, sha256_hex
-from release_store.permission import ROLES, Act, Role, same_person
+from release_store.permission import LONGEST_NAME, ROLES, Act, Role, same_person, unfit
 
 PEOPLE_VARIABLE = "RELEASEGATE_PEOPLE"
 PEOPLE_FILE = "people.yaml"
@@ -36,7 +36,7 @@ class _Strict(BaseModel):
 class Member(_Strict):
     """One person who works with the store."""
 
-    name: str = Field(min_length=1, max_length=200)
+    name: str = Field(min_length=1, max_length=LONGEST_NAME)
     roles: list[Annotated[Role, Field(strict=False)]] = Field(min_length=1)
     public_key: str | None = Field(None, pattern=_HEXADECIMAL)  # Ed25519, hexadecimal
     token_hash: str | None = Field(None, pattern=TOKEN_HASH)
@@ -180,7 +180,7 @@ def check_members(members: Sequence[Member], path: Path) -> None:
     """Raise UsageError unless each is proven by something, and nobody shares anything with another."""
     for number, one in enumerate(members):
         where = f"{path}: {one.name}"
-        if not one.name.strip() or not one.name.isprintable():
+        if unfit(one.name, LONGEST_NAME) or not one.name.isprintable():
             raise UsageError(
                 "a person has a name in one line", where=f"{path}: people.{number}.name", mend=_MEND
             )
