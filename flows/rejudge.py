@@ -67,7 +67,9 @@ def check_may_be_judged_again(store: ReleaseStore, record: CandidateRecord) -> N
     name = record.candidate_id
     if not may(Act.REJUDGE, record.state):
         raise UsageError(
-            f"is {record.state}, and only a stale or an expired candidate is judged again", where=name
+            f"is {record.state}, and only a stale or an expired candidate is judged again",
+            where=name,
+            mend="Decide on it as it stands, or run its period anew.",
         )
     waiting = [one.candidate_id for one in store.waiting_for(record.series, record.period)]
     if waiting:
@@ -112,7 +114,11 @@ class _Again(Judging):
         with self.undisturbed():
             now = self.store.candidate(record.candidate_id)
             if now != record:
-                raise Blocked("was changed by another run meanwhile", where=record.candidate_id)
+                raise Blocked(
+                    "was changed by another run meanwhile",
+                    where=record.candidate_id,
+                    mend=f"Look at it again: `releasegate show {record.candidate_id}`.",
+                )
             check_may_be_judged_again(self.store, now)
             candidate = self.timed("staging", restaging, record, source, self.policy, self.store, self.actor)
             return self.judged(table, candidate, record.summary["notes"], control)

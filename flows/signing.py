@@ -57,7 +57,9 @@ def signed(document: dict[str, Any], act: str, *, by: str, reason: str, key: Pri
     of_release = "release_digest" in document["bound"]
     if of_release is not (act == Act.WITHDRAW):
         raise UsageError(
-            f"{act} is not done to a {'release' if of_release else 'candidate'}", where=document["object"]
+            f"{act} is not done to a {'release' if of_release else 'candidate'}",
+            where=document["object"],
+            mend="Withdraw a release; approve, reject or override a candidate.",
         )
     check_typed(by, reason, document["object"])
     check_permission(Act(act), Person(by, reason), document["object"])

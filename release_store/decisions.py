@@ -24,6 +24,20 @@ Connection = duckdb.DuckDBPyConnection
 MEND_BLOCKED = "Prepare the period again."
 BEFORE_CORRECTION = "the clock was corrected since it was made"
 MEND_ALTERED = "Restore the files, or reject the candidate and prepare the period again."
+_MEND_ALTERED_BLOCKED = "Restore the files, or prepare the period again."
+_MENDS = {  # of a decision on a candidate that does not wait for it
+    CandidateState.STAGED: "Wait until its gates have judged it.",
+    CandidateState.ASSESSED: "Wait until its gates have judged it.",
+    CandidateState.AWAITING_APPROVAL: "Approve or reject it.",
+    CandidateState.APPROVED: "Approving it publishes it; or reject it.",
+    CandidateState.PUBLISHING: "Wait until it is published, or run `releasegate doctor`.",
+    CandidateState.BLOCKED: "Prepare the period again, or let two administrators override the gates.",
+    CandidateState.PUBLISHED: "Withdraw the release, or revise it: `releasegate run` with --revise REASON.",
+    CandidateState.EXPIRED: "`releasegate rejudge` judges it again; decide on that candidate.",
+    CandidateState.STALE: "`releasegate rejudge` judges it again; decide on that candidate.",
+    CandidateState.REJECTED: MEND_BLOCKED,
+    CandidateState.FAILED: MEND_BLOCKED,
+}
 
 
 ACTS = (Act.APPROVE, Act.REJECT, Act.OVERRIDE)
@@ -51,14 +65,14 @@ def decide(
     said = statement_of(decision, store_id)
     if decision.decision not in ACTS:
         refused: ReleaseGateError | None = UsageError(
-            "a decision is approve, reject or override", where=record.candidate_id
+            "a decision is approve, reject or override", where=record.candidate_id, mend="Take one of them."
         )
     else:
         proven = _proven(con, record, decision, staff, credential, store_id)
         if isinstance(proven, Decision):
             decision = proven
             refused = _ended(con, record, decision) or _refusal(con, record, decision)
-            refused = refused or _changed(decision, altered)
+            refused = refused or _changed(record, decision, altered)
         else:
             refused = proven
     if refused is not None:
@@ -166,7 +180,7 @@ def _refusal(con: Connection, record: CandidateRecord, decision: Decision) -> Re
             if act is Act.OVERRIDE
             else "only a candidate that awaits approval is decided on"
         )
-        return UsageError(f"is {record.state}, and {only}", where=where)
+        return UsageError(f"is {record.state}, and {only}", where=where, mend=_MENDS[record.state])
     if act is Act.OVERRIDE and (error := _not_overridable(where, queries.gates(con, where))):
         return error
     other = _other(record, decision)
@@ -216,11 +230,12 @@ def _not_overridable(where: str, results: Sequence[GateResult]) -> UsageError | 
     return None
 
 
-def _changed(decision: Decision, altered: Sequence[str]) -> ReleaseGateError | None:
+def _changed(record: CandidateRecord, decision: Decision, altered: Sequence[str]) -> ReleaseGateError | None:
     if not altered or decision.decision == Act.REJECT:
         return None
     finding = f"changed since the gates judged it: {', '.join(altered)}"
-    return VerificationFailed(finding, where=decision.candidate_id, mend=MEND_ALTERED)
+    mend = MEND_ALTERED if may(Act.REJECT, record.state) else _MEND_ALTERED_BLOCKED
+    return VerificationFailed(finding, where=decision.candidate_id, mend=mend)
 
 
 def in_force(staff: Staff, words: Sequence[Decision]) -> int:

@@ -30,6 +30,7 @@ from release_store.records import (
 from release_store.states import check_transition, may
 
 Connection = duckdb.DuckDBPyConnection
+_MEND_VERIFY = "Run `releasegate verify`: it was approved by other means than decisions."
 
 
 @dataclass(frozen=True)
@@ -112,15 +113,19 @@ def _check_admitted(con: Connection, candidate_id: str, state: CandidateState) -
             mend=f"`releasegate rejudge {candidate_id}` judges it again.",
         )
     if not may(Act.PUBLISH, state):
-        raise StoreError(f"is {state}, and only an approved candidate is published", where=candidate_id)
+        raise StoreError(
+            f"is {state}, and only an approved candidate is published",
+            where=candidate_id,
+            mend=f"`releasegate show {candidate_id}` says how it stands.",
+        )
     verdicts = queries.verdicts_of(con, [candidate_id]).get(candidate_id, [])
     words = [one.decision for one in queries.decisions(con, candidate_id)]
     if is_overridden(verdicts, words):
         return
     if not verdicts or any(verdict != Verdict.PASS for _, verdict in verdicts):
-        raise StoreError("not every gate passed it", where=candidate_id)
+        raise StoreError("not every gate passed it", where=candidate_id, mend=_MEND_VERIFY)
     if "reject" in words or words.count("approve") < approvers_demanded(con, candidate_id):
-        raise StoreError("not enough people approved it", where=candidate_id)
+        raise StoreError("not enough people approved it", where=candidate_id, mend=_MEND_VERIFY)
 
 
 def started_publication(con: Connection, candidate_id: str, series: str) -> Started:

@@ -127,7 +127,8 @@ def _not_now(release: Release, said: Statement, since: datetime) -> ReleaseGateE
     `since` is when it was published, or the clock was corrected after that.
     """
     if not may(Act.WITHDRAW, release.state):
-        return UsageError(f"is {release.state} already", where=release.release_id)
+        mend = "There is nothing left to withdraw; `releasegate show` says who did it."
+        return UsageError(f"is {release.state} already", where=release.release_id, mend=mend)
     if dict(said.bound) != bound_of(release):
         return Blocked(
             "what was signed is about the release in another state, or about other files",
