@@ -141,8 +141,13 @@ def run_rejudge(
 def _outcome_of(begin: Callable[[], Any]) -> Outcome:
     with told() as words:
         words(0.0, "starting Prefect")
+        from prefect.settings import PREFECT_API_URL
+
+        from flows.watcher import watch_temporary_server
         from tasks.shielded import watched_by
 
+        if not PREFECT_API_URL.value():
+            watch_temporary_server()
         with watched_by(words):
             result = _result_of(begin)
     if isinstance(result, Outcome):

@@ -25,6 +25,7 @@ from release_store.permission import LONGEST_NAME, ROLES, Act, Role, same_person
 PEOPLE_VARIABLE = "RELEASEGATE_PEOPLE"
 PEOPLE_FILE = "people.yaml"
 _HEXADECIMAL = r"^[0-9a-f]{64}$"
+# The form of a hash is no secret.
 TOKEN_HASH = r"^scrypt\$(16384|32768|65536|131072)\$8\$[1-4]\$[0-9a-f]{32,128}\$[0-9a-f]{64}$"  # noqa: S105
 _MEND = "See docs/people.md for what is allowed."
 
