@@ -303,8 +303,10 @@ def audit(chosen: argparse.Namespace) -> int:
     from flows.review_tables import show_review
     from flows.running import told
     from policy.errors import Blocked
+    from release_store.permission import check_typed
     from release_store.store import ReleaseStore
 
+    check_typed(chosen.by or "", "", "--by")
     store = ReleaseStore.open(chosen.store)
     by = system_user() if chosen.by is None else chosen.by
     with told() as words:

@@ -14,6 +14,7 @@ from bundles import Told, forged, put_together, taken_apart
 from hand_made import K_FAILS, approved, awaiting, classes_of_two, publish_one, stage, word
 
 from flows.__main__ import main
+from flows.notice import notice_of
 from policy.errors import Blocked, StoreError, UsageError
 from release_store import audit, correction, decisions, keys
 from release_store.canonical import canonical_json
@@ -147,6 +148,8 @@ def test_what_waited_is_stale_and_what_was_held_back_is_not_overridden(store: Re
     assert ended == [waiting.candidate_id, half.candidate_id, late.candidate_id, done]
     for name in ended:
         assert store.candidate(name).state is CandidateState.STALE
+        told = notice_of(store, store.events_about(name)[-1]).text
+        assert told == f"{name} is stale: the clock was corrected since it was made. Judge it again."
     with pytest.raises(Blocked, match="stale: the clock was corrected since it was made"):
         agreed(store, word(late), 1)
     with pytest.raises(Blocked, match="the clock was corrected since it was made"):
