@@ -14,6 +14,7 @@ from flows.notices import telling
 from policy.errors import Blocked, UsageError
 from policy.load import policy_from_document
 from release_store.canonical import file_digest
+from release_store.decisions import MENDS
 from release_store.keys import load_key
 from release_store.permission import Act, Person, check_permission
 from release_store.publication import recover
@@ -69,7 +70,7 @@ def check_may_be_judged_again(store: ReleaseStore, record: CandidateRecord) -> N
         raise UsageError(
             f"is {record.state}, and only a stale or an expired candidate is judged again",
             where=name,
-            mend="Decide on it as it stands, or run its period anew.",
+            mend=MENDS[record.state],
         )
     waiting = [one.candidate_id for one in store.waiting_for(record.series, record.period)]
     if waiting:

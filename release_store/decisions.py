@@ -25,7 +25,7 @@ MEND_BLOCKED = "Prepare the period again."
 BEFORE_CORRECTION = "the clock was corrected since it was made"
 MEND_ALTERED = "Restore the files, or reject the candidate and prepare the period again."
 _MEND_ALTERED_BLOCKED = "Restore the files, or prepare the period again."
-_MENDS = {  # of a decision on a candidate that does not wait for it
+MENDS = {  # what a candidate that an act is not done to in its state needs
     CandidateState.STAGED: "Wait until its gates have judged it.",
     CandidateState.ASSESSED: "Wait until its gates have judged it.",
     CandidateState.AWAITING_APPROVAL: "Approve or reject it.",
@@ -180,7 +180,7 @@ def _refusal(con: Connection, record: CandidateRecord, decision: Decision) -> Re
             if act is Act.OVERRIDE
             else "only a candidate that awaits approval is decided on"
         )
-        return UsageError(f"is {record.state}, and {only}", where=where, mend=_MENDS[record.state])
+        return UsageError(f"is {record.state}, and {only}", where=where, mend=MENDS[record.state])
     if act is Act.OVERRIDE and (error := _not_overridable(where, queries.gates(con, where))):
         return error
     other = _other(record, decision)
