@@ -43,8 +43,8 @@ release/                 the files as they were published, and manifest.json, wh
 policy.json              the policy that the release was made by
 evidence.json            the events of the audit log about the release, its candidate (and those that had its
                          files before and became stale or expired) and its input, each with a proof that it
-                         stands in the signed log (Merkle tree of RFC 9162); corrections of the clock; the people
-                         whom the log knew when somebody's word was taken, with their public keys
+                         stands in the signed log (Merkle tree of RFC 9162); corrections of the clock; the
+                         people whom the log knew when somebody's word was taken, with their public keys
 checkpoint.json          the signed state of the log when the release was published
 newest-checkpoint.json   the signed state of the log when this bundle was made
 public-key.pem           the key that signed both (Ed25519)
