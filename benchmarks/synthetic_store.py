@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,6 @@ from release_store.store import ReleaseStore
 
 PER_SERIES = 100
 EVENTS_PER_RELEASE = 12  # of the release and of the blocked candidate before it
-START = datetime(2001, 1, 1, tzinfo=UTC)
 DATA = b"age_min,age_max,sex,disease\n" + b"20,29,f,flu\n" * 3 + b"30,45,*,none\n" * 4
 STAGED = {"data.csv": sha256_hex(DATA), "datapackage.json": sha256_hex(b"{}\n")}
 SUMMARY = {"method": "mondrian", "n_source": 7, "n_published": 7, "parameters": {"seed": 1}}
@@ -79,6 +78,7 @@ class _Maker:
         self.store, self.key = store, key
         self.n_releases, self.n_refused, self.n_events = n_releases, n_refused, n_events
         (created,) = store.events()
+        self.start = datetime.fromisoformat(created.at)
         self.size, self.head = created.number, created.hash
         self.hashes = [created.hash]
         self.checkpoints: list[tuple[Path, int, str]] = []  # where, of how many events, and when
@@ -306,7 +306,7 @@ class _Maker:
         self.rows.setdefault("event", []).append([*row, self.head])
 
     def _at(self) -> str:
-        return iso(START + timedelta(minutes=self.size))
+        return iso(self.start + timedelta(microseconds=self.size))
 
     def _flush(self, con: duckdb.DuckDBPyConnection, least: int) -> None:
         """Write the waiting rows, if at least so many events wait."""

@@ -39,7 +39,7 @@ class _WholeNumber(ColumnMapMetricProvider):
     condition_value_keys = ()
 
     @column_condition_partial(engine=PandasExecutionEngine)
-    def _pandas(cls, column: pd.Series, **_: Any) -> pd.Series:  # noqa: N805
+    def _pandas(cls, column: pd.Series, **_: Any) -> pd.Series:  # noqa: N805 -- as above
         numbers = as_numbers(column)
         return pd.Series(~np.isfinite(numbers) | (numbers == np.round(numbers)), index=column.index)
 
@@ -49,7 +49,7 @@ class _NumberWithin(ColumnMapMetricProvider):
     condition_value_keys = ("smallest", "largest")
 
     @column_condition_partial(engine=PandasExecutionEngine)
-    def _pandas(cls, column: pd.Series, smallest: float, largest: float, **_: Any) -> pd.Series:  # noqa: N805
+    def _pandas(cls, column: pd.Series, smallest: float, largest: float, **_: Any) -> pd.Series:  # noqa: N805 -- as above
         numbers = as_numbers(column)
         within = (numbers >= smallest) & (numbers <= largest)
         return pd.Series(~np.isfinite(numbers) | within, index=column.index)
@@ -60,7 +60,7 @@ class _TotalVariation(ColumnAggregateMetricProvider):
     value_keys = ("reference", "missing_label")
 
     @column_aggregate_value(engine=PandasExecutionEngine, filter_column_isnull=False)
-    def _pandas(cls, column: pd.Series, reference: dict[str, int], missing_label: str, **_: Any) -> float:  # noqa: N805
+    def _pandas(cls, column: pd.Series, reference: dict[str, int], missing_label: str, **_: Any) -> float:  # noqa: N805 -- as above
         return total_variation(column, reference, missing_label)
 
 

@@ -78,6 +78,14 @@ def parser() -> argparse.ArgumentParser:
     _proof(command)
     _json(command)
 
+    command = commands.add_parser(
+        "clock", help="let the log go on from the time now, where its last event is yet to come"
+    )
+    command.add_argument("--by", metavar="NAME", required=True, help="who corrects it: an administrator")
+    command.add_argument("--reason", metavar="TEXT", required=True, help="why; kept in the audit log")
+    _secrets(command)
+    _json(command)
+
     command = commands.add_parser("notify", help="send the notices that are due")
     _json(command)
 

@@ -11,7 +11,7 @@ from policy.errors import UsageError
 from release_store.canonical import utc_now
 from release_store.credentials import Credential, Statement, prove
 from release_store.identification import system_account
-from release_store.permission import ROLES, Act, Person, check_permission
+from release_store.permission import LONGEST_NAME, ROLES, Act, Person, check_permission, check_typed, unfit
 from release_store.staff import Member, Staff, load_staff, roster
 from release_store.store import ReleaseStore
 
@@ -29,7 +29,17 @@ class Runner:
 
 def system_user() -> str:
     """Return the service that RELEASEGATE_ACTOR names, else the system's account."""
-    return os.environ.get(ACTOR_VARIABLE) or system_account()
+    return _named_service() or system_account()
+
+
+def _named_service() -> str:
+    """Return what RELEASEGATE_ACTOR says, if anything. Raises UsageError for what is no name in one line."""
+    name = os.environ.get(ACTOR_VARIABLE, "")
+    if name and (unfit(name, LONGEST_NAME) or not name.isprintable()):
+        raise UsageError(
+            f"{ACTOR_VARIABLE} is no name in one line that can be seen", mend="Give the service a plain name."
+        )
+    return name
 
 
 @contextmanager
@@ -40,6 +50,8 @@ def acting(store: ReleaseStore, act: Act, by: str | None, credential: Credential
     unknown, has no role for `act`, or gives no proof.
     """
     staff = None if by is None else load_staff(store.root)
+    if by is not None:
+        check_typed(by, "", "--by")
     if by is None or staff is None:
         yield
         return
@@ -83,7 +95,7 @@ def runner(store: ReleaseStore, act: Act, by: str | None) -> Runner:
 
 
 def _service(staff: Staff) -> str:
-    name = os.environ.get(ACTOR_VARIABLE)
+    name = _named_service()
     if name and staff.member(name) is not None:
         raise UsageError(
             f"{ACTOR_VARIABLE} names a person, and nobody is known by a name alone",

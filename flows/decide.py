@@ -10,7 +10,7 @@ from policy.model import ReleasePolicy
 from release_store.canonical import utc_now
 from release_store.credentials import Credential
 from release_store.identification import as_signed
-from release_store.permission import OVERRIDES_NEEDED, Act
+from release_store.permission import OVERRIDES_NEEDED, Act, check_typed
 from release_store.public_files import candidate_folder
 from release_store.publication import check_staged_files, publish, recover
 from release_store.records import CandidateRecord, CandidateState, Decision
@@ -38,6 +38,7 @@ def decide(
     in each nothing is published, and the refusal is in the log. A rejection needs no policy and no files:
     what is damaged can always be refused.
     """
+    check_typed(by, reason, candidate_id)
     recover(store)
     record = store.candidate(candidate_id)
     policy = None if decision == Act.REJECT else policy_from_document(store.policy(record.policy_digest))

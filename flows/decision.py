@@ -11,10 +11,13 @@ from pydantic import Field
 
 from flows.decide import decide
 from release_store.credentials import SignedText
+from release_store.permission import LONGEST_NAME, LONGEST_REASON
 from release_store.store import ReleaseStore
 from tasks.shielded import shielded
 
 Text = Annotated[str, Field(min_length=1)]
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
+Reason = Annotated[str, Field(min_length=1, max_length=LONGEST_REASON)]
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
@@ -29,8 +32,8 @@ def decide_release(
     candidate: Text,
     candidate_digest: Digest,
     decision: Literal["approve", "reject", "override"],
-    by: Text,
-    reason: Text,
+    by: Name,
+    reason: Reason,
     signature: Text,
     store: str = "store",
 ) -> Any:

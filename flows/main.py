@@ -147,6 +147,38 @@ def withdraw(chosen: argparse.Namespace) -> int:
     return 0
 
 
+def clock(chosen: argparse.Namespace) -> int:
+    """Let the log go on from the time now, where its last event is yet to come."""
+    from flows.notices import telling
+    from release_store.correction import correct_clock
+    from release_store.credentials import given_credential
+    from release_store.publication import recover
+    from release_store.store import ReleaseStore
+    from release_store.verify_evidence import corrected_in_words
+
+    store = ReleaseStore.open(chosen.store)
+    credential = given_credential(chosen.key, chosen.token_file)
+    with telling(store.root):
+        event, ended = correct_clock(store, by=chosen.by, reason=chosen.reason, credential=credential)
+        settled = recover(store)
+    if chosen.json:
+        facts = {
+            "event": event.number,
+            "at": event.at,
+            "last_event_at": event.payload["bound"]["last_event_at"],
+        }
+        _write_json({**facts, "stale": ended, "settled": settled})
+    else:
+        from flows.layout import shown
+
+        print(shown(f"event {event.number}: {corrected_in_words(vars(event))}"))
+        for name in ended:
+            print(f"{name} is stale; `releasegate rejudge {name}` judges it again")
+        for line in settled:
+            print(shown(line))
+    return 0
+
+
 def notify(chosen: argparse.Namespace) -> int:
     """End candidates whose time has passed, and deliver the notices that are due."""
     from flows.actor import system_user
@@ -280,8 +312,10 @@ def audit(chosen: argparse.Namespace) -> int:
     from flows.review_tables import show_review
     from flows.running import told
     from policy.errors import Blocked
+    from release_store.permission import check_typed
     from release_store.store import ReleaseStore
 
+    check_typed(chosen.by or "", "", "--by")
     store = ReleaseStore.open(chosen.store)
     by = system_user() if chosen.by is None else chosen.by
     with telling(store.root), told() as words:
@@ -438,6 +472,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "reject": reject,
     "override": override,
     "withdraw": withdraw,
+    "clock": clock,
     "notify": notify,
     "sign": sign,
     "people": people,

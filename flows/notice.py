@@ -9,6 +9,7 @@ from typing import Any
 from flows.layout import minute, shown
 from policy.errors import ReleaseGateError
 from release_store.approvals import needed_by, why
+from release_store.decisions import BEFORE_CORRECTION
 from release_store.public_files import candidate_folder, kept_folder
 from release_store.records import AuditEvent, CandidateRecord, GateResult, Release, Verdict
 from release_store.store import ReleaseStore
@@ -91,7 +92,9 @@ def _published(of: _Subject) -> str:
 
 
 def _stale(of: _Subject) -> str:
-    return f"{of.name} is stale: its series has another release since the gates judged it. Judge it again."
+    another = "its series has another release since the gates judged it"
+    why = BEFORE_CORRECTION if of.event.reason == BEFORE_CORRECTION else another
+    return f"{of.name} is stale: {why}. Judge it again."
 
 
 def _expired(of: _Subject) -> str:

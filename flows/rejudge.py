@@ -14,6 +14,7 @@ from flows.notices import telling
 from policy.errors import Blocked, UsageError
 from policy.load import policy_from_document
 from release_store.canonical import file_digest
+from release_store.decisions import MENDS
 from release_store.keys import load_key
 from release_store.permission import Act, Person, check_permission
 from release_store.publication import recover
@@ -67,7 +68,9 @@ def check_may_be_judged_again(store: ReleaseStore, record: CandidateRecord) -> N
     name = record.candidate_id
     if not may(Act.REJUDGE, record.state):
         raise UsageError(
-            f"is {record.state}, and only a stale or an expired candidate is judged again", where=name
+            f"is {record.state}, and only a stale or an expired candidate is judged again",
+            where=name,
+            mend=MENDS[record.state],
         )
     waiting = [one.candidate_id for one in store.waiting_for(record.series, record.period)]
     if waiting:
@@ -112,7 +115,11 @@ class _Again(Judging):
         with self.undisturbed():
             now = self.store.candidate(record.candidate_id)
             if now != record:
-                raise Blocked("was changed by another run meanwhile", where=record.candidate_id)
+                raise Blocked(
+                    "was changed by another run meanwhile",
+                    where=record.candidate_id,
+                    mend=f"Look at it again: `releasegate show {record.candidate_id}`.",
+                )
             check_may_be_judged_again(self.store, now)
             candidate = self.timed("staging", restaging, record, source, self.policy, self.store, self.actor)
             return self.judged(table, candidate, record.summary["notes"], control)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from flows.revision import asked_of
 from policy.errors import Blocked, InputError
 from policy.load import load_policy
 from policy.model import ReleasePolicy
-from policy.period import day_at, period_at, read_period
+from policy.period import day_at, has_ended, period_at, read_period
 from release_store.keys import load_key
 from release_store.names import check_period
 from release_store.permission import Act, Person, check_permission
@@ -112,6 +113,8 @@ def _release(
     else:
         chosen = read_period(period, policy.period)
     check_period(chosen)
+    if not has_ended(chosen, policy.period, day_at(datetime.now(UTC), policy.timezone)):
+        print(f"releasegate: the period {chosen} has not ended yet", file=sys.stderr, flush=True)
     who = runner(store, Act.REVISE if revise else Act.PREPARE, actor)
     asked = asked_of(store, policy.series, chosen, by=who.name if who.person else None, revise=revise)
     if isinstance(asked, Release):

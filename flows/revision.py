@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from policy.errors import UsageError
-from release_store.permission import Act, Person, check_permission
+from release_store.permission import Act, Person, check_permission, check_typed
 from release_store.records import Release, ReleaseState, Revision
 from release_store.states import may
 from release_store.store import ReleaseStore
@@ -28,6 +28,7 @@ def asked_of(
             )
         return last
     where = f"{series} {period}"
+    check_typed(by or "", revise, where)
     check_permission(Act.REVISE, Person(by or "", revise), where)
     if last is None or not may(Act.REVISE, last.state):
         raise UsageError(

@@ -39,6 +39,8 @@ def run_release(
     """
     from flows.actor import acting
     from policy.load import load_policy
+    from policy.period import day_at, has_ended, read_period
+    from release_store.canonical import utc_now
     from release_store.store import ReleaseStore
 
     # What is wrong with the policy or the store is told at once, before Prefect starts.
@@ -47,6 +49,8 @@ def run_release(
 
     bound_method(loaded, str(policy))
     opened = ReleaseStore.open(store)
+    if period is not None:
+        has_ended(read_period(period, loaded.period), loaded.period, day_at(utc_now(), loaded.timezone))
     act = Act.REVISE if revise else Act.PREPARE
     if wait:
         from flows.notices import telling
@@ -137,8 +141,13 @@ def run_rejudge(
 def _outcome_of(begin: Callable[[], Any]) -> Outcome:
     with told() as words:
         words(0.0, "starting Prefect")
+        from prefect.settings import PREFECT_API_URL
+
+        from flows.watcher import watch_temporary_server
         from tasks.shielded import watched_by
 
+        if not PREFECT_API_URL.value():
+            watch_temporary_server()
         with watched_by(words):
             result = _result_of(begin)
     if isinstance(result, Outcome):

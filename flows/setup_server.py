@@ -13,13 +13,16 @@ from urllib.parse import urlsplit
 
 from flows.settings import REQUIRED
 from flows.web import Answered, is_loopback, talk
-from policy.errors import TransientFailure
+from policy.errors import TransientFailure, UsageError
 from release_store.checkup import Check, Condition
 
 TAG = "releasegate"
 _TIMEOUT = 2.0
 _LISTEN = "0A"
 _DEPLOY = "Run `prefect --no-prompt deploy --all`."
+_AUTOMATION = "examples/crashed-runs.yaml"
+_HEARTBEAT = "prefect.flow-run.heartbeat"
+_HEADERS = "PREFECT_CLIENT_CUSTOM_HEADERS"
 _OPEN = "Start it with `--host 127.0.0.1`, and set PREFECT_SERVER_API_AUTH_STRING."
 
 
@@ -29,6 +32,7 @@ def server() -> list[Check]:
     if not url:
         found = "none is named in PREFECT_API_URL: each command starts one of its own while it runs"
         return [Check("server", Condition.FINE, found)]
+    check_address(url)
     try:
         version = str(talk(f"{url}/admin/version", headers=_credential(), timeout=_TIMEOUT))
     except Answered as error:
@@ -37,6 +41,20 @@ def server() -> list[Check]:
         mend = "Start it, or mend PREFECT_API_URL: docs/operations.md says how."
         return [Check("server", Condition.WRONG, f"{urlsplit(url).netloc} {error.finding}", mend)]
     return [_version(version), _access(url), *_work(url)]
+
+
+def check_address(url: str) -> None:
+    """Raise UsageError unless PREFECT_API_URL is an address that Prefect's client could reach."""
+    try:
+        parts = urlsplit(url)
+        fine = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 80) > 0
+    except ValueError:
+        fine = False
+    if not fine:
+        raise UsageError(
+            "PREFECT_API_URL is no http or https address",
+            mend="Write it like http://127.0.0.1:4200/api, or leave it out.",
+        )
 
 
 def _refused(error: Answered) -> Check:
@@ -114,6 +132,33 @@ def _work(url: str) -> Iterator[Check]:
         yield Check("late runs", Condition.WRONG, found, "Start a worker; each period is released once.")
     else:
         yield Check("late runs", Condition.FINE, "none")
+    yield _crashed_runs(_post(f"{url}/automations/filter", {}))
+
+
+def _crashed_runs(automations: Sequence[dict[str, Any]]) -> Check:
+    """Look for the automation that marks runs as crashed which say nothing any more."""
+    ours = [one for one in automations if _marks_crashed(one)]
+    if any(one.get("enabled") for one in ours):
+        return Check("crashed runs", Condition.FINE, "an automation marks runs that fall silent")
+    if ours:
+        found, mend = (
+            f"the automation {ours[0]['name']} is off",
+            "Put it on, on the server's page of automations.",
+        )
+    else:
+        found = (
+            "no automation marks runs that fall silent, and one would keep its deployment's place for ever"
+        )
+        mend = f"Run `prefect automation create --from-file {_AUTOMATION}`."
+    return Check("crashed runs", Condition.WRONG, found, mend)
+
+
+def _marks_crashed(automation: dict[str, Any]) -> bool:
+    trigger = automation.get("trigger") or {}
+    return _HEARTBEAT in (trigger.get("after") or []) and any(
+        (one.get("type"), one.get("state")) == ("change-flow-run-state", "CRASHED")
+        for one in automation.get("actions") or []
+    )
 
 
 def _deployments(deployments: Sequence[dict[str, Any]]) -> Iterator[Check]:
@@ -164,7 +209,12 @@ def _post(url: str, body: dict[str, Any]) -> Any:
 
 def _credential() -> dict[str, str]:
     """Return the headers by which Prefect's own client would be let in."""
-    headers = json.loads(os.environ.get("PREFECT_CLIENT_CUSTOM_HEADERS") or "{}")
+    try:
+        headers = dict(json.loads(os.environ.get(_HEADERS) or "{}"))
+    except (ValueError, TypeError):
+        raise UsageError(
+            f"{_HEADERS} is no JSON object", mend='Write it like {"X-Name": "text"}, or leave it out.'
+        ) from None
     if word := os.environ.get("PREFECT_API_AUTH_STRING"):
         headers["Authorization"] = f"Basic {base64.b64encode(word.encode()).decode()}"
     elif key := os.environ.get("PREFECT_API_KEY"):

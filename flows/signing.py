@@ -9,7 +9,7 @@ from typing import Any
 from policy.errors import UsageError
 from release_store.canonical import utc_now
 from release_store.credentials import PrivateKey, Statement, signed_text
-from release_store.permission import Act, Person, check_permission
+from release_store.permission import Act, Person, check_permission, check_typed
 from release_store.records import CandidateRecord, CandidateState, Release
 from release_store.withdrawal import bound_of
 
@@ -57,8 +57,11 @@ def signed(document: dict[str, Any], act: str, *, by: str, reason: str, key: Pri
     of_release = "release_digest" in document["bound"]
     if of_release is not (act == Act.WITHDRAW):
         raise UsageError(
-            f"{act} is not done to a {'release' if of_release else 'candidate'}", where=document["object"]
+            f"{act} is not done to a {'release' if of_release else 'candidate'}",
+            where=document["object"],
+            mend="Withdraw a release; approve, reject or override a candidate.",
         )
+    check_typed(by, reason, document["object"])
     check_permission(Act(act), Person(by, reason), document["object"])
     # An approved candidate, whose publication was interrupted, is not approved again: it is published.
     left = act == Act.APPROVE and document["state"] == CandidateState.APPROVED

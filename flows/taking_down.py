@@ -8,7 +8,7 @@ from typing import Any
 from prefect import flow
 from prefect.states import Completed
 
-from flows.decision import Text
+from flows.decision import Name, Reason, Text
 from flows.notices import telling
 from release_store.credentials import SignedText
 from release_store.publication import recover
@@ -24,7 +24,7 @@ from tasks.shielded import shielded
     persist_result=False,
     retries=0,
 )
-def withdraw_release(release: Text, by: Text, reason: Text, signature: Text, store: str = "store") -> Any:
+def withdraw_release(release: Text, by: Name, reason: Reason, signature: Text, store: str = "store") -> Any:
     """Take a release out of the public place. Whoever copied it has it, so later ones stay compared with it.
 
     Args:

@@ -51,6 +51,26 @@ def read_period(text: str, kind: str) -> str:
     return period
 
 
+def has_ended(period: str, kind: str, day: date) -> bool:
+    """Tell whether a period has ended before `day`; one of a `given` series always has.
+
+    Raises UsageError for one that has not begun by then: nothing can be known of it yet.
+    """
+    form, _ = _FORM_OF.get(kind, ("", ""))
+    read = _FORMS[form] if form else None
+    place = read(period) if read else None
+    last = read(period_at(kind, day)) if read else None
+    if place is None or last is None or place <= last:
+        return True
+    if place == last + 1:
+        return False
+    raise UsageError(
+        f"the period {period} has not begun: it is {day} in the policy's time zone",
+        where="--period",
+        mend=f"Name a period that has ended, such as {period_at(kind, day)}.",
+    )
+
+
 def spellings(period: str) -> tuple[str, ...]:
     """Return every way to write a period that names the same one, as stores may hold them; its own first."""
     own = _joined(period)

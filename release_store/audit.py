@@ -16,9 +16,9 @@ import duckdb
 from policy.errors import StoreError
 from release_store.canonical import canonical_json, digest_of, iso, plain, sha256_hex, utc_now
 from release_store.records import AuditEvent
+from release_store.verify_evidence import CLOCK_TOLERANCE, CORRECTED
 
 GENESIS = "0" * 64
-CLOCK_TOLERANCE = 60.0  # seconds by which an event may be before the last: clocks are set by a little
 _BATCH = 20_000
 _COLUMNS = "number, at_utc, actor, action, object, reason, payload, previous, hash"
 
@@ -41,20 +41,24 @@ def append(
     object: str,  # noqa: A002 -- the event's own word
     reason: str = "",
     payload: Mapping[str, Any] | None = None,
+    *,
+    at: datetime | None = None,
 ) -> AuditEvent:
     """Add one event inside the caller's transaction, and return it.
 
-    Raises StoreError where the clock stands before the last event by more than `CLOCK_TOLERANCE` seconds.
+    Raises StoreError where the clock stands before the last event by more than `CLOCK_TOLERANCE` seconds; a
+    correction of the clock alone says `at` which time it happens, and is not asked.
     """
     size, head, last = _last(con)
-    now = utc_now()
+    now = utc_now() if at is None else at
     behind = _seconds_behind(last, now)
-    if behind > CLOCK_TOLERANCE:
+    if at is None and behind > CLOCK_TOLERANCE:
         raise StoreError(
             f"the clock of this machine says {now:%Y-%m-%d %H:%M} UTC, and the last event of the store is "
             f"{_span(behind)} later",
             where="audit log",
-            mend="Set the clock, and try again; nothing was changed.",
+            mend="Set the clock, and try again; nothing was changed. If the clock is right, see "
+            "`releasegate clock`.",
         )
     fields: dict[str, Any] = {
         "number": size + 1,
@@ -92,6 +96,21 @@ def log_head(con: duckdb.DuckDBPyConnection) -> tuple[int, str]:
 def seconds_behind(con: duckdb.DuckDBPyConnection, now: datetime) -> float:
     """Return by how many seconds `now` is before the last event; 0 or less where it is not."""
     return _seconds_behind(_last(con)[2], now)
+
+
+def last_moment(con: duckdb.DuckDBPyConnection) -> str:
+    """Return the time of the last event as it is written, an empty text for none."""
+    return _last(con)[2]
+
+
+def corrected_since(con: duckdb.DuckDBPyConnection, action: str, subject: str) -> datetime | None:
+    """Return when the clock was last corrected after the event of that action and object; None if never."""
+    found = con.execute(
+        "SELECT at_utc FROM event WHERE action = ? AND number > "
+        "(SELECT min(number) FROM event WHERE action = ? AND object = ?) ORDER BY number DESC LIMIT 1",
+        [CORRECTED, action, subject],
+    ).fetchone()
+    return datetime.fromisoformat(found[0]) if found else None
 
 
 def _seconds_behind(at: str, now: datetime) -> float:

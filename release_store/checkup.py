@@ -16,7 +16,7 @@ from pathlib import Path
 from policy.errors import ReleaseGateError, UsageError
 from release_store import keys, queries
 from release_store.announcement import lost_checkpoints
-from release_store.audit import CLOCK_TOLERANCE, seconds_behind
+from release_store.audit import seconds_behind
 from release_store.canonical import utc_now
 from release_store.checkpoints import check_can_keep
 from release_store.connection import DATABASE, connect, is_read_only, schema_number, wrong_triggers
@@ -25,6 +25,7 @@ from release_store.locks import held_locks
 from release_store.person_key import person_key, person_key_path
 from release_store.publication import recover, unsettled
 from release_store.store import ReleaseStore
+from release_store.verify_evidence import CLOCK_TOLERANCE
 
 LEAST_FREE = 100 * 1024 * 1024
 _OWN_FOLDERS = (".", "candidates", "releases", "locks", "withdrawn")
@@ -125,7 +126,8 @@ def _clock(root: Path) -> list[Check]:
     if behind <= CLOCK_TOLERANCE:
         return [Check("clock", Condition.FINE, "not before the last event")]
     found = f"stands {behind:,.0f} s before the last event, and nothing can be written to the log"
-    return [Check("clock", Condition.WRONG, found, "Set the clock.")]
+    mend = "Set the clock; if it is right, an administrator corrects the log: `releasegate clock`."
+    return [Check("clock", Condition.WRONG, found, mend)]
 
 
 def _signing_key(root: Path) -> list[Check]:

@@ -22,7 +22,22 @@ from release_store.verify_evidence import is_by
 
 Connection = duckdb.DuckDBPyConnection
 MEND_BLOCKED = "Prepare the period again."
+BEFORE_CORRECTION = "the clock was corrected since it was made"
 MEND_ALTERED = "Restore the files, or reject the candidate and prepare the period again."
+_MEND_ALTERED_BLOCKED = "Restore the files, or prepare the period again."
+MENDS = {  # what a candidate that an act is not done to in its state needs
+    CandidateState.STAGED: "Wait until its gates have judged it.",
+    CandidateState.ASSESSED: "Wait until its gates have judged it.",
+    CandidateState.AWAITING_APPROVAL: "Approve or reject it.",
+    CandidateState.APPROVED: "Approving it publishes it; or reject it.",
+    CandidateState.PUBLISHING: "Wait until it is published, or run `releasegate doctor`.",
+    CandidateState.BLOCKED: "Prepare the period again, or let two administrators override the gates.",
+    CandidateState.PUBLISHED: "Withdraw the release, or revise it: `releasegate run` with --revise REASON.",
+    CandidateState.EXPIRED: "`releasegate rejudge` judges it again; decide on that candidate.",
+    CandidateState.STALE: "`releasegate rejudge` judges it again; decide on that candidate.",
+    CandidateState.REJECTED: MEND_BLOCKED,
+    CandidateState.FAILED: MEND_BLOCKED,
+}
 
 
 ACTS = (Act.APPROVE, Act.REJECT, Act.OVERRIDE)
@@ -50,14 +65,14 @@ def decide(
     said = statement_of(decision, store_id)
     if decision.decision not in ACTS:
         refused: ReleaseGateError | None = Unproven(
-            "a decision is approve, reject or override", where=record.candidate_id
+            "a decision is approve, reject or override", where=record.candidate_id, mend="Take one of them."
         )
     else:
         proven = _proven(con, record, decision, staff, credential, store_id)
         if isinstance(proven, Decision):
             decision = proven
             refused = _ended(con, record, decision) or _refusal(con, record, decision)
-            refused = refused or _changed(decision, altered)
+            refused = refused or _changed(record, decision, altered)
         else:
             refused = proven
     if refused is not None:
@@ -108,8 +123,9 @@ def _proven(
     proof = identified(con, staff, Act(decision.decision), said, credential)
     if isinstance(proof, ReleaseGateError):
         return proof
+    since = audit.corrected_since(con, "candidate.staged", record.candidate_id) or record.made_at
     try:
-        check_moment(said, utc_now(), record.made_at)
+        check_moment(said, utc_now(), since)
     except UsageError as error:
         return error
     return replace(decision, proof=proof)
@@ -120,11 +136,14 @@ def _ended(con: Connection, record: CandidateRecord, decision: Decision) -> Rele
 
     One that gates held back has ended already, and stays as it is.
     """
+    corrected = audit.corrected_since(con, "candidate.staged", record.candidate_id) is not None
     if record.state is CandidateState.STALE:
-        return _stale(record)
+        return _stale(record, corrected=corrected)
     blocked = record.state is CandidateState.BLOCKED and decision.decision == Act.OVERRIDE
     if record.state is not CandidateState.AWAITING_APPROVAL and not blocked:
         return None
+    if blocked and corrected:
+        return Blocked(BEFORE_CORRECTION, where=record.candidate_id, mend=MEND_BLOCKED)
     if record.expires_at is not None and utc_now() >= record.expires_at:
         to, found = CandidateState.EXPIRED, _expired(record, f"{record.expires_at:%Y-%m-%d %H:%M}")
     elif queries.history_head(con, record.series) != record.history_head:
@@ -145,9 +164,10 @@ def _expired(record: CandidateRecord, when: str) -> Blocked:
     )
 
 
-def _stale(record: CandidateRecord) -> Blocked:
+def _stale(record: CandidateRecord, *, corrected: bool = False) -> Blocked:
+    since = "the series has another release, or the period another candidate, since the gates judged it"
     return Blocked(
-        "stale: the series has another release, or the period another candidate, since the gates judged it",
+        f"stale: {BEFORE_CORRECTION if corrected else since}",
         where=record.candidate_id,
         mend=f"`releasegate rejudge {record.candidate_id}` judges it again; decide on that candidate.",
     )
@@ -161,7 +181,7 @@ def _refusal(con: Connection, record: CandidateRecord, decision: Decision) -> Re
             if act is Act.OVERRIDE
             else "only a candidate that awaits approval is decided on"
         )
-        return UsageError(f"is {record.state}, and {only}", where=where)
+        return UsageError(f"is {record.state}, and {only}", where=where, mend=MENDS[record.state])
     if act is Act.OVERRIDE and (error := _not_overridable(where, queries.gates(con, where))):
         return error
     other = _other(record, decision)
@@ -211,11 +231,12 @@ def _not_overridable(where: str, results: Sequence[GateResult]) -> UsageError | 
     return None
 
 
-def _changed(decision: Decision, altered: Sequence[str]) -> ReleaseGateError | None:
+def _changed(record: CandidateRecord, decision: Decision, altered: Sequence[str]) -> ReleaseGateError | None:
     if not altered or decision.decision == Act.REJECT:
         return None
     finding = f"changed since the gates judged it: {', '.join(altered)}"
-    return VerificationFailed(finding, where=decision.candidate_id, mend=MEND_ALTERED)
+    mend = MEND_ALTERED if may(Act.REJECT, record.state) else _MEND_ALTERED_BLOCKED
+    return VerificationFailed(finding, where=decision.candidate_id, mend=mend)
 
 
 def in_force(staff: Staff, words: Sequence[Decision]) -> int:

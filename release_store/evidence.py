@@ -43,8 +43,8 @@ release/                 the files as they were published, and manifest.json, wh
 policy.json              the policy that the release was made by
 evidence.json            the events of the audit log about the release, its candidate (and those that had its
                          files before and became stale or expired) and its input, each with a proof that it
-                         stands in the log that was signed (Merkle tree of RFC 9162); and the people whom
-                         the log knew when somebody's word was taken, with their public keys
+                         stands in the signed log (Merkle tree of RFC 9162); corrections of the clock; the
+                         people whom the log knew when somebody's word was taken, with their public keys
 checkpoint.json          the signed state of the log when the release was published
 newest-checkpoint.json   the signed state of the log when this bundle was made
 public-key.pem           the key that signed both (Ed25519)
@@ -167,6 +167,7 @@ def _events_about(
         or any(event.payload.get(field) == name for field, name in names)
         or (event.object == period and event.payload.get("input") == record.input_digest)
     ]
+    about += audit.read_events_of(con, [bundle.CORRECTED])
     known = audit.read_numbers(con, CHANGED)
     wanted = {
         max((number for number in known if number < event.number), default=0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import duckdb
@@ -34,12 +35,15 @@ def system_account() -> str:
         return f"uid {os.getuid()}"
 
 
-def log_people(con: Connection, staff: Staff) -> str:
-    """Keep in the log who is in force, if that changed since it was last logged; return its digest."""
+def log_people(con: Connection, staff: Staff, at: datetime | None = None) -> str:
+    """Keep in the log who is in force, if that changed since it was last logged; return its digest.
+
+    `at` is the time that the event bears before a correction of the clock, else it is now.
+    """
     now = roster(staff.members, staff.approvers_at_least)
     payload = _known_people(con)
     if payload is None or payload.get("digest") != now["digest"]:
-        audit.append(con, _ACTOR, CHANGED, _OBJECT, "", now)
+        audit.append(con, _ACTOR, CHANGED, _OBJECT, "", now, at=at)
     return str(now["digest"])
 
 

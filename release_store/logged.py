@@ -12,12 +12,20 @@ import duckdb
 from release_store.approvals import FIELD
 from release_store.audit import GENESIS, Finding, canonical_payload, flat_shape, hash_of_texts, read_rows
 from release_store.checkpoints import due_name
+from release_store.verify_evidence import CORRECTED, IN_ORDER, out_of_order, wrong_correction
 
 _DECISION = ("decision", "by", "reason", "at", "candidate_digest", "policy_digest", "history_head")
 _DECIDED = ("decision.approve", "decision.reject", "decision.override")
-_WORDS = (*_DECIDED, "decision.publish", "release.withdrawn")  # what a person says, and proves
+_WORDS = (*_DECIDED, "decision.publish", "release.withdrawn", CORRECTED)  # what a person says, and proves
 _TOLD_BY = ("state", "release_state")  # fields of the events that move a candidate or a release
-_TOLD_OF = ("candidate", "decision", "people", "publication", "release")  # what their actions begin with
+_TOLD_OF = (
+    "candidate",
+    "clock",
+    "decision",
+    "people",
+    "publication",
+    "release",
+)  # what their actions begin with
 
 
 @dataclass
@@ -97,24 +105,26 @@ class Log:
 
 
 def read_log(con: duckdb.DuckDBPyConnection) -> Log:
-    """Read the whole log, and check its numbers, links and hashes on the way."""
+    """Read the whole log, and check its numbers, links, hashes and times on the way."""
     log = Log()
-    number, head = 0, GENESIS
+    number, head, at = 0, GENESIS, ""
     shapes: dict[str, re.Pattern[str]] = {}  # by action, of events that move nothing: most of a long log
     for rows in read_rows(con):
         for row in rows:
             shape = shapes.get(row[3])
             plain = shape is not None and shape.fullmatch(row[6])
-            if plain and row[0] == number + 1 and row[7] == head and row[8] == hash_of_texts(*row[:8]):
-                number, head = row[0], row[8]
+            linked = row[0] == number + 1 and row[7] == head and row[1] >= at
+            if plain and linked and row[8] == hash_of_texts(*row[:8]):
+                number, head, at = row[0], row[8], row[1]
                 log.hashes.append(head)
                 continue
             payload = canonical_payload(row[6])
             if row[0] != number + 1 or row[7] != head or payload is None or row[8] != hash_of_texts(*row[:8]):
                 log.findings += _broken(row, number, head, payload)
-            number, head = row[0], row[8]
-            log.hashes.append(head)
             _note(log, row, payload or {})
+            log.findings += _untimely(log, row, at, payload or {})
+            number, head, at = row[0], row[8], row[1]
+            log.hashes.append(head)
             if payload is not None and row[3] not in shapes and _moves_nothing(row[3], payload):
                 found = flat_shape(payload)
                 if found is not None:
@@ -137,6 +147,25 @@ def _broken(row: tuple[Any, ...], number: int, head: str, payload: dict[str, Any
     if payload is None or row[8] != hash_of_texts(*row[:8]):
         findings.append(Finding(where, "does not match its own hash: it was changed"))
     return findings
+
+
+def _untimely(log: Log, row: tuple[Any, ...], before: str, payload: dict[str, Any]) -> list[Finding]:
+    """Return what is wrong with an event's time: it goes on from the one before, or the clock was corrected.
+
+    Logs of earlier releasegates do not say that theirs do, and may step back.
+    """
+    where = f"event {row[0]}"
+    if row[3] == CORRECTED:
+        event = {"at": row[1], "previous": row[7], "payload": payload}
+        try:
+            wrong = wrong_correction(event, before)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            wrong = "does not say what it must"
+    elif before and (log.first or ("", {}))[1].get("times") == IN_ORDER:
+        wrong = out_of_order(before, row[1])
+    else:
+        wrong = None
+    return [Finding(where, wrong)] if wrong else []
 
 
 def _note(log: Log, row: tuple[Any, ...], payload: dict[str, Any]) -> None:

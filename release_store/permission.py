@@ -24,6 +24,7 @@ class Act(StrEnum):
     REVISE = "revise"  # release a period again, in place of its last release
     WITHDRAW = "withdraw"
     OVERRIDE = "override"  # publish what gates held back: break glass
+    CLOCK = "correct the clock"  # of a log whose last event is yet to come
 
 
 class Role(StrEnum):
@@ -53,6 +54,7 @@ WHO: dict[Act, tuple[Rule, ...]] = {
     Act.REVISE: (Rule.NAME, Rule.REASON),
     Act.WITHDRAW: (Rule.NAME, Rule.REASON),
     Act.OVERRIDE: (Rule.NAME, Rule.REASON, Rule.NOT_THE_MAKER, Rule.FIRST_WORD),
+    Act.CLOCK: (Rule.NAME, Rule.REASON),
 }
 
 # One of these roles, and a proof that it is the person: a key's signature or a token.
@@ -65,10 +67,12 @@ ROLES: dict[Act, frozenset[Role]] = {
     Act.REVISE: frozenset({Role.OPERATOR}),
     Act.WITHDRAW: frozenset({Role.APPROVER, Role.ADMIN}),
     Act.OVERRIDE: frozenset({Role.ADMIN}),
+    Act.CLOCK: frozenset({Role.ADMIN}),
 }
 # These the system's own account may do as well, which is a service's and no person's.
 BY_A_SERVICE = frozenset({Act.PREPARE, Act.REJUDGE})
 OVERRIDES_NEEDED = 2
+LONGEST_REASON, LONGEST_NAME = 2_000, 200  # letters
 
 _CALLED: dict[Act, tuple[str, str]] = {  # what the act is called, and how its missing name is mended
     Act.PREPARE: ("a candidate", "Say who makes it."),
@@ -79,6 +83,7 @@ _CALLED: dict[Act, tuple[str, str]] = {  # what the act is called, and how its m
     Act.REVISE: ("a revision", "Say who revises it."),
     Act.WITHDRAW: ("a withdrawal", "Say who withdraws it."),
     Act.OVERRIDE: ("an override", "Say who overrides the gates."),
+    Act.CLOCK: ("a correction of the clock", "Say who corrects it."),
 }
 
 
@@ -128,9 +133,35 @@ def comparable(name: str) -> str:
     return "".join(sign for sign in seen if unicodedata.category(sign)[0] not in "CZ")
 
 
+def unfit(text: str, longest: int = LONGEST_REASON) -> str | None:
+    """Return why a text that somebody typed cannot be kept as a reason or a name, or None if it can be."""
+    if len(text) > longest:
+        return f"is longer than {longest:,} letters"
+    if any(sign == "\0" or unicodedata.category(sign) == "Cs" for sign in text):
+        return "has a sign that no text can hold"
+    return None if any(map(_is_seen, text)) else "has no letter that can be seen"
+
+
+def _is_seen(sign: str) -> bool:
+    if unicodedata.category(sign)[0] in "CZ" or sign == "\u2800":  # the empty pattern of Braille
+        return False
+    return not any(low <= ord(sign) <= high for low, high in _INVISIBLE)
+
+
+def check_typed(by: str, reason: str, where: str) -> None:
+    """Raise UsageError for a name or a reason that cannot be kept. One that is empty is a rule's matter."""
+    for called, text, longest, mend in (
+        ("name", by, LONGEST_NAME, "Give the name as the file of people has it."),
+        ("reason", reason, LONGEST_REASON, "Say why, in plain words."),
+    ):
+        wrong = unfit(text, longest) if text.strip() else None
+        if wrong is not None:
+            raise UsageError(f"the {called} {wrong}", where=where, mend=mend)
+
+
 _HOLDS: dict[Rule, Callable[[Person], bool]] = {
-    Rule.NAME: lambda person: bool(person.by.strip()),
-    Rule.REASON: lambda person: bool(person.reason.strip()),
+    Rule.NAME: lambda person: unfit(person.by, LONGEST_NAME) is None,
+    Rule.REASON: lambda person: unfit(person.reason) is None,
     Rule.NOT_THE_MAKER: lambda person: not same_person(person.by, person.made_by),
     Rule.FIRST_WORD: lambda person: not any(same_person(person.by, one) for one in person.decided),
 }

@@ -308,7 +308,7 @@ def policy(con: Connection, digest: str) -> dict[str, Any]:
     """Return the policy document of that digest. Raises UsageError if none is kept."""
     found = con.execute("SELECT document FROM policy WHERE digest = ?", [digest]).fetchone()
     if found is None:
-        raise UsageError(f"there is no policy {digest!r} in the store")
+        raise UsageError(f"there is no policy {digest!r} in the store", mend="Run `releasegate verify`.")
     return _json(found[0])
 
 

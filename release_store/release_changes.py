@@ -14,7 +14,7 @@ from release_store import audit, queries
 from release_store.canonical import canonical_json, iso, sha256_hex, utc_now
 from release_store.changes import approvers_demanded, set_state
 from release_store.classes import classes_digest, delete_classes, write_classes
-from release_store.decisions import is_overridden
+from release_store.decisions import BEFORE_CORRECTION, is_overridden
 from release_store.manifest import build_manifest, override_of
 from release_store.override_mark import judged_package, marked_package
 from release_store.people import Statement, delete_people, publishable_people
@@ -32,6 +32,7 @@ from release_store.states import check_transition, may
 from release_store.verify_evidence import PACKAGE
 
 Connection = duckdb.DuckDBPyConnection
+_MEND_VERIFY = "Run `releasegate verify`: it was approved by other means than decisions."
 
 
 @dataclass(frozen=True)
@@ -64,8 +65,12 @@ def start_publication(
     """
     record = queries.candidate(con, candidate_id)
     _check_admitted(con, candidate_id, record.state)
-    if queries.history_head(con, record.series) != record.history_head:
-        finding = "stale: the series has another release since the gates judged it"
+    outdated = queries.history_head(con, record.series) != record.history_head
+    if outdated or audit.corrected_since(con, "candidate.staged", candidate_id):
+        finding = (
+            "the series has another release since the gates judged it" if outdated else BEFORE_CORRECTION
+        )
+        finding = f"stale: {finding}"
         set_state(con, candidate_id, CandidateState.STALE, actor=actor, reason=finding)
         return Blocked(
             finding, where=candidate_id, mend=f"`releasegate rejudge {candidate_id}` judges it again."
@@ -122,15 +127,19 @@ def _check_admitted(con: Connection, candidate_id: str, state: CandidateState) -
             mend=f"`releasegate rejudge {candidate_id}` judges it again.",
         )
     if not may(Act.PUBLISH, state):
-        raise StoreError(f"is {state}, and only an approved candidate is published", where=candidate_id)
+        raise StoreError(
+            f"is {state}, and only an approved candidate is published",
+            where=candidate_id,
+            mend=f"`releasegate show {candidate_id}` says how it stands.",
+        )
     verdicts = queries.verdicts_of(con, [candidate_id]).get(candidate_id, [])
     words = [one.decision for one in queries.decisions(con, candidate_id)]
     if is_overridden(verdicts, words):
         return
     if not verdicts or any(verdict != Verdict.PASS for _, verdict in verdicts):
-        raise StoreError("not every gate passed it", where=candidate_id)
+        raise StoreError("not every gate passed it", where=candidate_id, mend=_MEND_VERIFY)
     if "reject" in words or words.count("approve") < approvers_demanded(con, candidate_id):
-        raise StoreError("not enough people approved it", where=candidate_id)
+        raise StoreError("not enough people approved it", where=candidate_id, mend=_MEND_VERIFY)
 
 
 def started_publication(con: Connection, candidate_id: str, series: str) -> Started:

@@ -20,13 +20,14 @@ from policy.errors import UsageError, did_you_mean
 from policy.load import StrictLoader, yaml_finding
 from release_store.canonical import sha256_hex
 from release_store.guarded_files import check_file, check_folder, read_plain, trusted_owners
-from release_store.permission import ROLES, Act, Role, same_person
+from release_store.permission import LONGEST_NAME, ROLES, Act, Role, same_person, unfit
 from release_store.verify_evidence import people_digest
 
 PEOPLE_VARIABLE = "RELEASEGATE_PEOPLE"
 PEOPLE_FILE = "people.yaml"
 AT_LEAST = "approvers_at_least"
 _HEXADECIMAL = r"^[0-9a-f]{64}$"
+# The form of a hash is no secret.
 TOKEN_HASH = r"^scrypt\$(16384|32768|65536|131072)\$8\$[1-4]\$[0-9a-f]{32,128}\$[0-9a-f]{64}$"  # noqa: S105
 _MEND = "See docs/people.md for what is allowed."
 _MEND_NOBODY = "Restore it, or remove it; `releasegate people add` makes a new one."
@@ -39,7 +40,7 @@ class _Strict(BaseModel):
 class Member(_Strict):
     """One person who works with the store."""
 
-    name: str = Field(min_length=1, max_length=200)
+    name: str = Field(min_length=1, max_length=LONGEST_NAME)
     roles: list[Annotated[Role, Field(strict=False)]] = Field(min_length=1)
     public_key: str | None = Field(None, pattern=_HEXADECIMAL)  # Ed25519, hexadecimal
     token_hash: str | None = Field(None, pattern=TOKEN_HASH)
@@ -216,7 +217,7 @@ def check_members(members: Sequence[Member], path: Path) -> None:
     """Raise UsageError unless each is proven by something, and nobody shares anything with another."""
     for number, one in enumerate(members):
         where = f"{path}: {one.name}"
-        if not one.name.strip() or not one.name.isprintable():
+        if unfit(one.name, LONGEST_NAME) or not one.name.isprintable():
             raise UsageError(
                 "a person has a name in one line", where=f"{path}: people.{number}.name", mend=_MEND
             )

@@ -38,6 +38,7 @@ WHEN: dict[Act, frozenset[C] | frozenset[R]] = {
     Act.REVISE: frozenset({R.PUBLISHED, R.WITHDRAWN}),
     Act.WITHDRAW: frozenset({R.PUBLISHED, R.SUPERSEDED}),
     Act.OVERRIDE: frozenset({C.BLOCKED}),
+    Act.CLOCK: frozenset[C](),  # done to the log, by its time
 }
 
 

@@ -46,7 +46,7 @@ from release_store.records import (
     Validation,
 )
 from release_store.staff import load_staff, needed_staff
-from release_store.verify_evidence import PROVEN
+from release_store.verify_evidence import IN_ORDER, PROVEN
 
 _FOLDERS = ("candidates", "releases", "locks")
 _BY_HAND = frozenset(
@@ -106,6 +106,7 @@ class ReleaseStore:
                     "public_key": keys.public_hex(key),
                     "created_at": created_at,
                     "decisions": PROVEN,
+                    "times": IN_ORDER,
                 },
             )
             begun = sign(con, key, [store_id])

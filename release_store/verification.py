@@ -7,7 +7,7 @@ from typing import Any
 
 from policy.errors import ReleaseGateError
 from release_store import keys, queries
-from release_store.audit import Finding
+from release_store.audit import Finding, read_events_of
 from release_store.connection import connect, wrong_triggers
 from release_store.logged import read_log
 from release_store.manifest import override_of
@@ -27,6 +27,7 @@ from release_store.verification_releases import check_releases
 from release_store.verification_rows import check_rows
 from release_store.verification_view import View, guarded
 from release_store.verification_words import check_words
+from release_store.verify_evidence import CORRECTED, corrected_in_words
 from release_store.withdrawal import check_withdrawals
 
 __all__ = ["Finding", "notes", "verify"]
@@ -67,8 +68,12 @@ def verify(
 
 
 def notes(store: ReleaseStore) -> list[Finding]:
-    """Return what is no fault and must be known: the releases that gates held back, and who let them out."""
-    found = []
+    """Return what is no fault and must be known: corrections of the clock, and releases by override."""
+    with connect(store.root) as con:
+        found = [
+            Finding(f"event {event.number}", corrected_in_words(vars(event)))
+            for event in read_events_of(con, [CORRECTED])
+        ]
     for release_id, said in overrides(store).items():
         gates = ", ".join(f"{gate} ({verdict})" for gate, verdict in said["gates"].items())
         people = " and ".join(one["by"] for one in said["by"])

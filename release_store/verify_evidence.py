@@ -20,6 +20,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,7 +42,8 @@ _EVENT = ("number", "at", "actor", "action", "object", "reason", "payload", "pre
 _SIGNED = ("store_id", "size", "head", "at", "public_key")
 _DECISION = ("decision", "by", "reason", "at", "candidate_digest", "policy_digest", "history_head")
 _DECIDED = ("decision.approve", "decision.reject", "decision.override")
-_SAID = ("decision.publish", "release.withdrawn")
+CORRECTED = "clock.corrected"
+_SAID = ("decision.publish", "release.withdrawn", CORRECTED)
 _BINDING = ("candidate_digest", "policy_digest", "history_head")
 _STAGED = (*_BINDING, "input_digest", "files", "summary")
 _ROLES = {  # one of them is needed for the act
@@ -50,10 +52,14 @@ _ROLES = {  # one of them is needed for the act
     "publish": {"approver"},
     "withdraw": {"admin", "approver"},
     "override": {"admin"},
+    "correct the clock": {"admin"},
 }
+_ACTS = {"release.withdrawn": "withdraw", CORRECTED: "correct the clock"}  # others are named by their act
 _OVERRIDES_NEEDED = 2
 _OVERRIDABLE = ("fail", "unknown")
 PROVEN = "proven"  # what the first event of a store says of its decisions, unless it is an old one
+IN_ORDER = "in order"  # what it says of the times of its events, likewise
+CLOCK_TOLERANCE = 60.0  # seconds by which an event may be before the last: clocks are set by a little
 _OPTIONAL_GATES = ("err", "umr", "sadr")
 # Letters and marks that nobody sees: fillers, joiners and selectors of variants.
 _INVISIBLE = (
@@ -416,6 +422,56 @@ def _check_events(bundle: Bundle) -> Iterator[Finding]:
             yield Finding(where, "is not proven to be in the log that was signed")
 
 
+def _check_times(bundle: Bundle) -> Iterator[Finding]:
+    """No event is earlier than one before it, unless the clock was corrected between them."""
+    told = bundle.events[0]["payload"].get("times") == IN_ORDER  # the first stores could step back
+    for one, other in itertools.pairwise(bundle.events):
+        steps = other["number"] - one["number"]
+        if other["action"] == CORRECTED:
+            wrong = wrong_correction(other, one["at"] if steps == 1 else None)
+        else:
+            wrong = out_of_order(one["at"], other["at"], steps) if told else None
+        if wrong:
+            yield Finding(f"event {other['number']}", wrong)
+
+
+def out_of_order(before: str, after: str, steps: int = 1) -> str | None:
+    """Return what is wrong with the time of an event that follows another by `steps`, None if nothing is."""
+    try:
+        back = _seconds_back(before, after)
+    except (ValueError, TypeError):
+        return "its time, or that of the event before it, cannot be read"
+    if back <= CLOCK_TOLERANCE * steps:
+        return None
+    return f"is {back:,.0f} s earlier than an event before it, and nobody corrected the clock"
+
+
+def wrong_correction(event: dict[str, Any], before: str | None) -> str | None:
+    """Return what is wrong with an event by which the clock was corrected, None if nothing is.
+
+    `before` is the time of the event before it, None where that is not at hand.
+    """
+    said = event["payload"]
+    bound, told = said["bound"], said["bound"]["last_event_at"]
+    if said["at"] != event["at"] or bound["log_head"] != event["previous"] or before not in (None, told):
+        return "corrects the clock of another log than the one that it stands in"
+    if _seconds_back(told, event["at"]) <= CLOCK_TOLERANCE:
+        return "corrects a clock that was not ahead"
+    return None
+
+
+def _seconds_back(before: str, after: str) -> float:
+    return (datetime.fromisoformat(before) - datetime.fromisoformat(after)).total_seconds()
+
+
+def corrected_in_words(event: dict[str, Any]) -> str:
+    """Return what a reader must know of an event by which the clock was corrected."""
+    before, now = (
+        str(one)[:16].replace("T", " ") for one in (event["payload"]["bound"]["last_event_at"], event["at"])
+    )
+    return f"{event['actor']} corrected the clock from {before} to {now} UTC; the times just before are wrong"
+
+
 def proven_by(number: int, checkpoint: dict[str, Any], newest: dict[str, Any]) -> dict[str, Any] | None:
     """Return the checkpoint whose root proves an event: the release's, else the newest, else None."""
     for one in (checkpoint, newest):
@@ -553,6 +609,7 @@ _CHECKS: tuple[tuple[str, Callable[[Bundle], Iterator[Finding]]], ...] = (
     (CHECKPOINT, _check_checkpoints),
     ("the checkpoint that was given", _check_kept),
     (EVIDENCE, _check_events),
+    (EVIDENCE, _check_times),
     (RELEASE, _check_files),
     (RELEASE + MANIFEST, _check_manifest),
     (POLICY, _check_policy),
@@ -576,6 +633,9 @@ def _tell(bundle: Bundle, report: Report) -> None:
     ]
     if states[-1] != "published":
         report.notes.append(f"{release} was published, and is {states[-1]} now")
+    for event in bundle.events:
+        if event["action"] == CORRECTED:
+            report.notes.append(f"event {event['number']}: {corrected_in_words(event)}")
     for event in bundle.said():
         method = (event["payload"].get("proof") or {}).get("method")
         told = {
@@ -677,8 +737,8 @@ def signed_by(document: dict[str, Any], public_key: str, signature: str) -> bool
 def word_of(event: dict[str, Any], store_id: str) -> dict[str, Any]:
     """Return the statement that a person signed or said, by the event that kept it."""
     said = event["payload"]
-    if event["action"] == "release.withdrawn":
-        act, bound = "withdraw", said["bound"]
+    if event["action"] in _ACTS:
+        act, bound = _ACTS[event["action"]], said["bound"]
     else:
         act, bound = said["decision"], {name: said[name] for name in _BINDING}
     return statement(
@@ -707,7 +767,7 @@ def wrong_proof(
         return "was taken by people other than those whom the log knew then"
     said, who = word_of(event, store_id), event["actor"]
     known = [one for one in people["members"] if _comparable(one["name"]) == _comparable(who)]
-    if event["action"] not in (f"decision.{said['act']}", "release.withdrawn") or said["act"] not in _ROLES:
+    if event["action"] not in (f"decision.{said['act']}", *_ACTS) or said["act"] not in _ROLES:
         return "is an act of another name than it says"
     if len(known) != 1:
         return f"is of {who}, whom the log did not know then"

@@ -12,6 +12,7 @@ Whoever copied the release has it, so it stays in every later comparison.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 import duckdb
@@ -24,7 +25,7 @@ from release_store.canonical import tree_digest, utc_now
 from release_store.connection import connect, transaction
 from release_store.credentials import Credential, Statement, as_said, check_moment
 from release_store.identification import identified, refuse
-from release_store.permission import Act
+from release_store.permission import Act, check_typed
 from release_store.public_files import (
     move_folder,
     release_folder,
@@ -53,6 +54,7 @@ def withdraw(
     about it as it no longer is; StoreError if it is withdrawn and its folder could not be moved, which the
     next run does. A refusal is in the log by then.
     """
+    check_typed(by, reason, release_id)
     staff = needed_staff(store.root)
     key = keys.load_key(store.root)
     known = {release.release_id: release.series for release in store.releases()}
@@ -97,7 +99,8 @@ def _keep_withdrawal(
 ) -> ReleaseGateError | None:
     """Keep that a release is withdrawn; or, in the log, that this was refused, and return why."""
     proof = identified(con, staff, Act.WITHDRAW, said, credential)
-    refused = proof if isinstance(proof, ReleaseGateError) else _not_now(release, said)
+    since = audit.corrected_since(con, "release.published", release.release_id) or release.published_at
+    refused = proof if isinstance(proof, ReleaseGateError) else _not_now(release, said, since)
     if refused is not None or isinstance(proof, ReleaseGateError):
         error = refused or StoreError("nobody withdraws it", where=release.release_id)
         refuse(con, said.act, said, error)
@@ -118,10 +121,14 @@ def _keep_withdrawal(
     return None
 
 
-def _not_now(release: Release, said: Statement) -> ReleaseGateError | None:
-    """Return why a release cannot be withdrawn on this word as it stands, or None."""
+def _not_now(release: Release, said: Statement, since: datetime) -> ReleaseGateError | None:
+    """Return why a release cannot be withdrawn on this word as it stands, or None.
+
+    `since` is when it was published, or the clock was corrected after that.
+    """
     if not may(Act.WITHDRAW, release.state):
-        return UsageError(f"is {release.state} already", where=release.release_id)
+        mend = "There is nothing left to withdraw; `releasegate show` says who did it."
+        return UsageError(f"is {release.state} already", where=release.release_id, mend=mend)
     if dict(said.bound) != bound_of(release):
         return Blocked(
             "what was signed is about the release in another state, or about other files",
@@ -129,7 +136,7 @@ def _not_now(release: Release, said: Statement) -> ReleaseGateError | None:
             mend="Look at the release again, and sign what stands there now.",
         )
     try:
-        check_moment(said, utc_now(), release.published_at)
+        check_moment(said, utc_now(), since)
     except UsageError as error:
         return error
     return None

@@ -38,6 +38,7 @@ def is_compressed(path: Path) -> bool:
 
 def open_bytes(path: Path) -> BinaryIO:
     """Open the file's text as bytes, decompressed where its name ends in .gz."""
+    # A GzipFile reads as a BinaryIO does, and is not declared as one.
     return gzip.open(path, "rb") if is_compressed(path) else path.open("rb")  # type: ignore[return-value]
 
 

@@ -61,7 +61,7 @@ def encode(
                 loss = torch.nn.functional.mse_loss(linear(relu(linear(coded, w3, b3)), w4, b4), part)
                 for weight in weights:
                     weight.grad = None
-                loss.backward()  # type: ignore[no-untyped-call]
+                loss.backward()  # type: ignore[no-untyped-call]  # torch declares no types for it
                 optimizer.step()
                 losses.append(loss.detach() * len(part))
             loss_of_epoch = float(torch.stack(losses).sum()) / len(sample)

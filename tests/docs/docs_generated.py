@@ -61,7 +61,7 @@ def diagram(transitions: Mapping[object, frozenset[object]], start: str) -> str:
 
 def permissions() -> str:
     """Return the table of who may do what, and in which states."""
-    from release_store.permission import BY_A_SERVICE, ROLES, WHO
+    from release_store.permission import BY_A_SERVICE, ROLES, WHO, Act
     from release_store.records import CandidateState, ReleaseState
     from release_store.states import may
 
@@ -70,6 +70,8 @@ def permissions() -> str:
         states = [state for state in (*CandidateState, *ReleaseState) if may(act, state)]
         kind = "candidate" if all(isinstance(state, CandidateState) for state in states) else "release"
         when = ", ".join(f"`{state}`" for state in states) or "none: it makes a new one"
+        if act is Act.CLOCK:
+            kind, when = "log", "its last event is ahead of the clock"
         roles = " or ".join(f"`{role}`" for role in sorted(ROLES[act]))
         service = ", or a service" if act in BY_A_SERVICE else ""
         lines.append(f"| {act} | {kind} | {when} | {roles}{service} | {', '.join(rules)} |")

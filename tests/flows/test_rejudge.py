@@ -125,7 +125,8 @@ def test_a_table_with_tabs_is_judged_again(
 def test_only_a_stale_or_expired_candidate_is_judged_again(stale: Desk, capsys: Capture) -> None:
     assert again(stale, candidate="clinic-2026Q2-c1", table="later.csv") == 2
     assert complaint(capsys) == [
-        "clinic-2026Q2-c1: is published, and only a stale or an expired candidate is judged again"
+        "clinic-2026Q2-c1: is published, and only a stale or an expired candidate is judged again",
+        "  Withdraw the release, or revise it: `releasegate run` with --revise REASON.",
     ]
     assert again(stale, candidate="clinic-2026Q9-c1") == 2
     assert "no candidate 'clinic-2026Q9-c1'" in complaint(capsys)[0]

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import re
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from front_desk import Desk
 
-from policy.errors import ReleaseGateError
+from flows.release import release
+from policy.errors import ReleaseGateError, UsageError
 from release_store.records import CandidateState, Verdict
 from tasks.risk.gate import GATES, Gate
 
@@ -297,6 +299,27 @@ def test_a_period_that_cannot_name_a_folder_is_refused(desk: Desk, capsys: Captu
     assert desk.store.candidates() == []
 
 
+def test_a_period_that_has_not_begun_is_refused_before_its_work(desk: Desk, capsys: Capture) -> None:
+    logged = desk.store.n_events()
+    assert desk.run(desk.policy(), desk.table(), "2099Q1") == 2
+    told = capsys.readouterr().err.splitlines()
+    assert told[0].startswith("releasegate: --period: the period 2099Q1 has not begun: it is 2")
+    assert told[1].startswith("  Name a period that has ended, such as 2")
+    assert len(told) == 2
+    assert desk.store.n_events() == logged
+
+
+def test_the_running_period_is_told_in_a_line_and_released(desk: Desk, capsys: Capture) -> None:
+    day = datetime.now(UTC).date()
+    running = f"{day.year}Q{(day.month + 2) // 3}"
+    assert desk.run(desk.policy(), desk.table(), running) == 0
+    assert f"releasegate: the period {running} has not ended yet\n" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="the period 2099Q1 has not begun"):
+        release.fn(
+            policy=str(desk.policy()), period="2099Q1", input_path=str(desk.table()), store=str(desk.root)
+        )
+
+
 def test_a_run_without_the_name_of_who_makes_it_is_refused_before_its_work(
     desk: Desk, capsys: Capture
 ) -> None:
@@ -308,8 +331,6 @@ def test_a_run_without_the_name_of_who_makes_it_is_refused_before_its_work(
 
 
 def test_the_period_follows_from_the_policy_where_it_is_not_given(desk: Desk) -> None:
-    from datetime import UTC, datetime
-
     from policy.period import period_at
 
     before = period_at("quarterly", datetime.now(UTC).date())

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from front_desk import Desk
 from listener import Answer, Listener, Request, listening
 from packaging.requirements import Requirement
@@ -66,6 +67,8 @@ class Api:
         self.pool: dict[str, Any] | None = {"type": "process", "is_paused": False}
         self.workers: list[dict[str, Any]] = [{"status": "OFFLINE"}, {"status": "ONLINE"}]
         self.late = 0
+        file = Path(__file__).parents[2] / "examples" / "crashed-runs.yaml"
+        self.automations: Any = yaml.safe_load(file.read_text(encoding="utf-8"))["automations"]
 
     def __call__(self, request: Request) -> Answer:
         if self.word is not None:
@@ -78,6 +81,7 @@ class Api:
             "/api/work_pools/release-pool": self.pool,
             "/api/work_pools/release-pool/workers/filter": self.workers,
             "/api/flow_runs/count": self.late,
+            "/api/automations/filter": self.automations,
         }
         body = found.get(request.path)
         return (404, None) if body is None else (200, body)
@@ -107,6 +111,7 @@ def test_a_server_on_which_all_is_well(api: tuple[Api, Listener]) -> None:
         "work pool": "release-pool is there, of type process",
         "workers": "1 of release-pool answer",
         "late runs": "none",
+        "crashed runs": "an automation marks runs that fall silent",
     }
     tags = {"tags": {"all_": ["releasegate"]}}
     (count,) = {json.dumps(one.body) for one in api[1].requests if one.path == "/api/flow_runs/count"}
@@ -126,6 +131,12 @@ def test_a_server_on_which_all_is_well(api: tuple[Api, Listener]) -> None:
         ({"workers": [{"status": "OFFLINE"}]}, "workers", "none of release-pool answers"),
         ({"workers": []}, "workers", "none of release-pool answers"),
         ({"late": 3}, "late runs", "3 wait past their time"),
+        ({"automations": []}, "crashed runs", "no automation marks runs that fall silent"),
+        (
+            {"automations": [{"name": "other", "enabled": True, "trigger": {}, "actions": [{"type": "x"}]}]},
+            "crashed runs",
+            "no automation marks runs that fall silent",
+        ),
     ],
 )
 def test_each_thing_that_is_wrong_is_found_and_has_its_mend(
@@ -203,6 +214,34 @@ def test_an_answer_that_is_none_is_a_finding_and_no_exception(
 ) -> None:
     api[0].deployments = body
     assert "server" in wrong(set_up(desk.root))
+
+
+def test_an_automation_that_is_off_is_found(api: tuple[Api, Listener]) -> None:
+    api[0].automations[0]["enabled"] = False
+    assert wrong(server()) == {"crashed runs": "the automation releasegate crashed runs is off"}
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["nonsense", "http://[::1", "http://127.0.0.1:port/api", "http://127.0.0.1:70000", "ftp://x", "http://"],
+)
+def test_an_address_that_is_none_is_told_in_a_line(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    monkeypatch.setenv("PREFECT_API_URL", url)
+    (check,) = [one for one in set_up(desk.root) if one.name == "server"]
+    assert check.found == "PREFECT_API_URL is no http or https address"
+    assert check.mend == "Write it like http://127.0.0.1:4200/api, or leave it out."
+
+
+@pytest.mark.parametrize("headers", ["{x", "[1]", "7", '"text"'])
+def test_headers_that_are_no_json_object_are_told_in_a_line(
+    desk: Desk, api: tuple[Api, Listener], monkeypatch: pytest.MonkeyPatch, headers: str
+) -> None:
+    monkeypatch.setenv("PREFECT_CLIENT_CUSTOM_HEADERS", headers)
+    (check,) = [one for one in set_up(desk.root) if one.name == "server"]
+    assert check.found == "PREFECT_CLIENT_CUSTOM_HEADERS is no JSON object"
+    assert check.mend
 
 
 def test_a_server_that_is_away_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

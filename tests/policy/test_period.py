@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.errors import UsageError
-from policy.period import day_at, period_at, periods_apart, read_period, spellings
+from policy.period import day_at, has_ended, period_at, periods_apart, read_period, spellings
 
 DAYS = st.dates(min_value=date(1990, 1, 1), max_value=date(2100, 12, 31))
 
@@ -179,3 +179,33 @@ def test_what_a_schedule_yields_is_spelt_as_it_is_read(day: date, kind: str) -> 
     period = period_at(kind, day)
     assert read_period(period, kind) == period
     assert all(read_period(one, kind) == period for one in spellings(period))
+
+
+@pytest.mark.parametrize(
+    ("kind", "day", "ended", "running", "ahead"),
+    [
+        ("daily", date(2026, 4, 1), "2026-03-31", "2026-04-01", "2026-04-02"),
+        ("weekly", date(2027, 1, 3), "2026W52", "2026W53", "2027W01"),
+        ("monthly", date(2026, 12, 31), "2026-11", "2026-12", "2027-01"),
+        ("quarterly", date(2026, 12, 31), "2026Q3", "2026Q4", "2027Q1"),
+        ("quarterly", date(2026, 10, 1), "2026Q3", "2026Q4", "2099Q1"),
+    ],
+)
+def test_a_period_that_has_not_begun_is_refused(
+    kind: str, day: date, ended: str, running: str, ahead: str
+) -> None:
+    assert has_ended(ended, kind, day)
+    assert not has_ended(running, kind, day)
+    with pytest.raises(UsageError, match=f"the period {ahead} has not begun") as caught:
+        has_ended(ahead, kind, day)
+    assert caught.value.mend == f"Name a period that has ended, such as {ended}."
+    assert has_ended(ahead, "given", day)
+
+
+@given(DAYS, st.sampled_from(["daily", "weekly", "monthly", "quarterly"]))
+def test_the_last_complete_period_has_ended_and_not_before_its_end(day: date, kind: str) -> None:
+    period = period_at(kind, day)
+    assert has_ended(period, kind, day)
+    earlier = day - timedelta(days=1)
+    if period_at(kind, earlier) != period:
+        assert not has_ended(period, kind, earlier)

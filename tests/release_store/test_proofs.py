@@ -115,7 +115,7 @@ def test_a_refusal_is_told_and_logged(
         give(store, record, by, credential)
     assert finding in caught.value.finding
     assert caught.value.where == record.candidate_id
-    assert caught.value.mend or kind is UsageError
+    assert caught.value.mend
     action, actor, reason = last(store)
     proven = by != "mallory" and by == key
     assert (action, actor) == ("decision.refused", by if proven else system_account())
@@ -592,3 +592,45 @@ def test_verify_finds_a_proof_that_does_not_hold(
     assert verify(decided) == []
     monkeypatch.setattr(verification, "read_log", edited)
     assert any(finding in str(one) for one in verify(decided))
+
+
+# What is told of a refusal ---------------------------------------------------------------------------
+
+
+def brought_to(store: ReleaseStore, record: CandidateRecord, state: CandidateState) -> None:
+    with duckdb.connect(str(store.root / DATABASE)) as con:
+        con.execute("UPDATE candidate SET state = ?", [state.value])
+
+
+@pytest.mark.parametrize("state", CandidateState)
+def test_a_refusal_says_its_mend_in_every_state(store: ReleaseStore, state: CandidateState) -> None:
+    record = awaiting(store)
+    brought_to(store, record, state)
+    for act in ("approve", "reject", "override"):
+        with pytest.raises(ReleaseGateError) as caught:  # the maker's word is refused in any state
+            agreed(store, word(record, "ann", act), 1)
+        assert caught.value.mend
+        assert "\n" not in caught.value.finding + caught.value.mend
+
+
+@pytest.mark.parametrize(
+    ("blocked", "act", "mend"),
+    [
+        (True, "override", "Restore the files, or prepare the period again."),
+        (False, "approve", "Restore the files, or reject the candidate and prepare the period again."),
+    ],
+)
+def test_files_that_were_altered_are_told_with_what_can_be_done(
+    store: ReleaseStore, blocked: bool, act: str, mend: str
+) -> None:
+    record = stage(store) if blocked else awaiting(store)
+    if blocked:
+        store.record_gates(record.candidate_id, [K_FAILS], to=CandidateState.BLOCKED, actor="ann")
+    altered(store, record)
+    with pytest.raises(VerificationFailed, match="changed since the gates judged it") as caught:
+        agreed(store, word(record, "bob", act), 1)
+    assert caught.value.mend == mend
+    if blocked:
+        with pytest.raises(UsageError, match="is blocked, and only") as usage:
+            agreed(store, word(record, "bob"), 1)
+        assert usage.value.mend == "Prepare the period again, or let two administrators override the gates."

@@ -1,0 +1,47 @@
+"""A run whose worker died before the run began is shown as crashed by the example's second automation."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+from front_desk import Desk
+
+from tests.faults.site import ROOT, Site
+
+pytestmark = [pytest.mark.prefect, pytest.mark.slow]
+WITHIN = 10  # seconds, the least that Prefect takes: to be shorter than the example
+
+
+def test_a_run_that_stays_pending_is_marked_as_crashed_and_one_that_begins_is_not(
+    tmp_path: Path, desk: Desk
+) -> None:
+    document = yaml.safe_load((ROOT / "examples/crashed-runs.yaml").read_text())
+    _, never_began = document["automations"]
+    assert never_began["trigger"]["after"] == ["prefect.flow-run.Pending"]
+    never_began["trigger"]["within"] = WITHIN
+    file = tmp_path / "automation.yaml"
+    file.write_text(yaml.safe_dump({"automations": [never_began]}))
+    site = Site(tmp_path)
+    try:
+        site.start_server()
+        site.prefect("automation", "create", "--from-file", str(file))
+        deployment = site.deploy(policy=str(desk.policy()), store=str(desk.root))
+        begun, stuck = (site.run(deployment, period=period) for period in ("2026Q1", "2026Q2"))
+
+        def told(run: str, *states: str) -> None:
+            for state in states:  # as a worker and a run do
+                site.post(f"/flow_runs/{run}/set_state", {"state": {"type": state}})
+            assert site.state(run)["type"] == states[-1]
+
+        told(begun, "PENDING", "RUNNING")
+        time.sleep(WITHIN + 10)  # Prefect looks every five seconds
+        assert site.state(begun)["type"] == "RUNNING"
+        told(begun, "COMPLETED")
+        told(stuck, "PENDING")
+        site.until("the crash", lambda: site.state(stuck)["type"] == "CRASHED", WITHIN + 60)
+        assert "did not begin for ten minutes" in site.state(stuck)["message"]
+    finally:
+        site.stop()
