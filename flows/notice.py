@@ -12,10 +12,13 @@ from release_store.approvals import needed_by, why
 from release_store.decisions import BEFORE_CORRECTION
 from release_store.public_files import candidate_folder, kept_folder
 from release_store.records import AuditEvent, CandidateRecord, GateResult, Release, Verdict
+from release_store.staff import AT_LEAST
 from release_store.store import ReleaseStore
+from release_store.verify_evidence import CORRECTED
 
 PREFIX = "releasegate."
 _PEOPLE, _REVIEWED = "people.changed", "series.audited"
+_OF_THE_STORE = (_PEOPLE, CORRECTED)  # about no series
 
 
 @dataclass(frozen=True)
@@ -93,8 +96,8 @@ def _published(of: _Subject) -> str:
 
 def _stale(of: _Subject) -> str:
     another = "its series has another release since the gates judged it"
-    why = BEFORE_CORRECTION if of.event.reason == BEFORE_CORRECTION else another
-    return f"{of.name} is stale: {why}. Judge it again."
+    cause = BEFORE_CORRECTION if of.event.reason == BEFORE_CORRECTION else another
+    return f"{of.name} is stale: {cause}. Judge it again."
 
 
 def _expired(of: _Subject) -> str:
@@ -130,7 +133,13 @@ def _gates_failed(of: _Subject) -> str:
 
 def _people_changed(of: _Subject) -> str:
     told = [f"{', '.join(names)} {how}" for how, names in of.changes.items() if names]
-    return f"The people who work with the store changed: {'; '.join(told) or 'what is asked of all of them'}."
+    least = f"now {of.event.payload.get(AT_LEAST, 0)} of them must agree to a candidate at least"
+    return f"The people who work with the store changed: {'; '.join(told) or least}."
+
+
+def _corrected(of: _Subject) -> str:
+    by = shown(of.event.actor)
+    return f"{by} corrected the clock: the log's last event was yet to come. What waited is stale."
 
 
 KINDS: dict[str, tuple[str, Callable[[_Subject], str]]] = {
@@ -146,6 +155,7 @@ KINDS: dict[str, tuple[str, Callable[[_Subject], str]]] = {
     "input.refused": ("candidate.input-refused", _refused),
     _REVIEWED: ("release.gates-failed", _gates_failed),
     _PEOPLE: ("people.changed", _people_changed),
+    CORRECTED: ("clock.corrected", _corrected),
 }
 
 
@@ -170,7 +180,7 @@ def notice_of(store: ReleaseStore, event: AuditEvent) -> Notice:
     """Return the notice of an event in `KINDS`, with what the store says of its candidate or release now."""
     kind, words = KINDS[event.action]
     of = _subject(store, event)
-    about_series = of.record is None and event.action != _PEOPLE
+    about_series = of.record is None and event.action not in _OF_THE_STORE
     series, _, period = of.name.partition("/") if about_series else ("", "", "")
     failing = _failing(of.gates)
     facts: dict[str, Any] = {"by": shown(event.actor)}
@@ -201,7 +211,7 @@ def _subject(store: ReleaseStore, event: AuditEvent) -> _Subject:
     """Look up the candidate and the release; what is no longer there is left out, and the event told."""
     release, record, approvers = None, None, 0
     gates: list[GateResult] = []
-    if event.action in (_REVIEWED, _PEOPLE):
+    if event.action in (_REVIEWED, *_OF_THE_STORE):
         changes = _changes(store, event) if event.action == _PEOPLE else {}
         return _Subject(event, shown(event.object), changes, record, release, gates, approvers)
     try:

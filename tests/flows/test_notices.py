@@ -29,11 +29,14 @@ from flows.notices import (
     verify_failed,
 )
 from policy.errors import StoreError
-from release_store import keys
+from release_store import audit, keys
+from release_store.canonical import utc_now
 from release_store.connection import transaction
+from release_store.correction import correct_clock
 from release_store.expiry import end_expired
 from release_store.records import CandidateState
 from release_store.roll_call import note_people
+from release_store.staff import people_path
 from release_store.store import ReleaseStore
 from release_store.verification import verify
 from tests.at_work import key_of, member, withdraw, write_people
@@ -279,7 +282,6 @@ def test_publications_withdrawals_expiry_and_inputs_are_told(desk: Desk, kept: P
     waits = awaiting(store, period="2025", expires_at=datetime.now(UTC) - timedelta(days=1))
     assert end_expired(store, actor="timer") == [waits]
     assert store.candidate(waits).state is CandidateState.EXPIRED
-    from release_store import audit
 
     with transaction(store.root) as con:
         audit.append(con, "ann", "input.missing", "clinic/2026", "late", {})
@@ -560,7 +562,6 @@ def test_every_kind_is_valid_for_prefect_with_the_same_id_each_time(desk: Desk) 
     from prefect.events.schemas.events import Event
 
     from flows.notice import notice_of
-    from release_store import audit
 
     store = desk.store
     candidate = blocked(store)
@@ -568,7 +569,8 @@ def test_every_kind_is_valid_for_prefect_with_the_same_id_each_time(desk: Desk) 
     with transaction(store.root) as con:
         for action in KINDS:
             about = release.release_id if action.startswith("release.") else candidate
-            about = {"series.audited": "clinic", "people.changed": "people"}.get(action, about)
+            things = {"series.audited": "clinic", "people.changed": "people", "clock.corrected": "clock"}
+            about = things.get(action, about)
             about = "clinic/2024" if action.startswith("input.") else about
             audit.append(con, "ann", action, about, "", {})
     for event in store.events_of(KINDS):
@@ -576,7 +578,8 @@ def test_every_kind_is_valid_for_prefect_with_the_same_id_each_time(desk: Desk) 
         made = [Event.model_validate(prefect_event(notice)) for _ in range(2)]
         assert made[0] == made[1]
         assert made[0].event == notice.kind
-        what = {"series": "releasegate.series.clinic", "people": "releasegate.store."}
+        what = dict.fromkeys(("people", "clock"), "releasegate.store.")
+        what["series"] = "releasegate.series.clinic"
         begins = what.get(event.action.partition(".")[0], ("releasegate.candidate.", "releasegate.period."))
         assert made[0].resource.id.startswith(begins)
     assert {event.action for event in store.events_of(KINDS)} == set(KINDS)
@@ -601,6 +604,26 @@ def test_who_came_and_went_is_told_by_name_and_without_keys(desk: Desk, kept: Pa
         "The people who work with the store changed: eve added; cid removed; dan changed."
     )
     assert keys.public_hex(key_of("bob").key) not in kept.read_text()
+    path = people_path(desk.root)
+    path.write_text("approvers_at_least: 1\n" + path.read_text())
+    note_people(desk.store)
+    send_due(desk.store)
+    last = next(one for one in told(kept)[::-1] if one["notice"] == "releasegate.people.changed")
+    assert last["text"].endswith("changed: now 1 of them must agree to a candidate at least.")
+
+
+def test_a_corrected_clock_is_told(desk: Desk, kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin(desk.store)
+    write_people(desk.root)
+    ahead = utc_now() + timedelta(days=9)
+    with transaction(desk.root) as con:
+        audit.append(con, "ann", "input.validated", "clinic/2024", "", {}, at=ahead)
+    correct_clock(desk.store, by="dan", reason="the clock is right again", credential=key_of("dan"))
+    send_due(desk.store)
+    last = told(kept)[-1]
+    assert last["notice"] == "releasegate.clock.corrected"
+    assert last["text"].startswith("dan corrected the clock: ")
+    assert (last["series"], last["candidate"]) == ("", "")
 
 
 def test_a_review_that_fails_on_gates_alone_is_told(desk: Desk, kept: Path) -> None:
@@ -623,7 +646,6 @@ def test_a_review_that_fails_on_gates_alone_is_told(desk: Desk, kept: Path) -> N
 
 
 def test_an_event_about_a_candidate_that_is_gone_is_still_told(desk: Desk, kept: Path) -> None:
-    from release_store import audit
 
     begin(desk.store)
     with transaction(desk.store.root) as con:

@@ -55,7 +55,7 @@ BASE: dict[str, Any] = {
     "linkage": {"ext_frac": [0.1, 0.2], "seeds": 5, "errors": 0.1, "control": "others.csv"},
     "approval": {"approvers": 2, "expires_days": 14},
 }
-GONE = object()
+GONE = "a field that is left out"
 AGE, CITY = "roles.quasi_identifiers.age", "roles.quasi_identifiers.city"
 DISEASE = "roles.sensitive.disease"
 # A field, what stands there instead, and what is said of it.
