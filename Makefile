@@ -3,13 +3,17 @@ PYTHON ?= python3
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: demo test test-slow test-e2e test-all lint lock clean
+.PHONY: demo test coverage test-slow test-e2e test-all lint lock clean
 
 demo: .venv/installed
 	$(BIN)/python -m examples.register.demo demo
 
 # A file's tests stay in one process, and share what they set up.
 test: .venv/installed
+	$(PYTEST) -m "not slow and not e2e" -n auto --maxprocesses 4 --dist loadfile
+
+# The same, slower: which lines no test comes to.
+coverage: .venv/installed
 	$(PYTEST) -m "not slow and not e2e" -n auto --maxprocesses 4 --dist loadfile --cov --cov-report=term
 
 # Real tables within the time and memory promised, and processes killed.

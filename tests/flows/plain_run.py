@@ -24,7 +24,7 @@ from tasks.types import no_progress
 
 
 def run(store: ReleaseStore, policy_file: Path, table_file: Path, period: str, by: str = "ann") -> str:
-    """Publish a period's table if its gates pass; return the release's id, or the blocked candidate's."""
+    """Publish a period's table if its gates pass; return its id, or that of a candidate that is held."""
     policy = load_policy(policy_file)
     source = read_table(policy, input_path=table_file, period=period, base=policy_file.parent)
     history = store.earlier_classes(policy.series)
@@ -91,9 +91,12 @@ def run(store: ReleaseStore, policy_file: Path, table_file: Path, period: str, b
             earlier_people=earlier_people,
         )
     )
-    to = CandidateState.APPROVED if report.passed else CandidateState.BLOCKED
+    opened = (
+        CandidateState.AWAITING_APPROVAL if store.approvers_needed(candidate_id) else CandidateState.APPROVED
+    )
+    to = opened if report.passed else CandidateState.BLOCKED
     store.record_gates(candidate_id, report.results, to=to, actor=by)
-    if not report.passed:
+    if to is not CandidateState.APPROVED:
         return candidate_id
     with store.series_lock(policy.series):
         return publish(store, candidate_id, classes, actor=by, manifest_extra={}).release_id

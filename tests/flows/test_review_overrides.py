@@ -119,8 +119,9 @@ def test_a_later_release_is_not_excused_by_the_override_of_an_earlier_one(
     overridden: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     overridden.policy()
-    second = plain_run.run(overridden.store, overridden.policy(), overridden.table(seed=2), "2026Q2")
-    assert second == SECOND
+    waits = plain_run.run(overridden.store, overridden.policy(), overridden.table(seed=2), "2026Q2")
+    decide(overridden.store, waits, "approve", by="bob", reason="what was overridden is asked no more")
+    assert overridden.store.releases()[-1].release_id == SECOND
     monkeypatch.setitem(GATES, "h_min", says("h_min", Verdict.FAIL))
     found = review_store(overridden.store, by="cyd")
     assert found.not_passed == [SECOND]
