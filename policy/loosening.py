@@ -25,8 +25,8 @@ _SHORT = ("privacy.", "approval.")  # sections whose fields are known by their o
 def loosened(earlier: ReleasePolicy, now: ReleasePolicy) -> list[str]:
     """Return what `now` guards less than `earlier`, a few words each; nothing where it guards as much.
 
-    What does not guard is passed over: the source, the method but for its recoding, the seed, the calendar,
-    the texts of the data package.
+    What does not guard is passed over: where the table comes from, the method but for its recoding, the seed,
+    the calendar, the texts of the data package.
     """
     return list(_section("", earlier, now))
 
@@ -72,12 +72,6 @@ def _no_more(place: str, was: float | None, now: float | None) -> Iterator[str]:
         yield _instead(place, was, now)
 
 
-def _moves(place: str, was: tuple[float, float], now: tuple[float, float]) -> Iterator[str]:
-    """Whoever may have moved further is harder to find again in a comparison."""
-    if now[0] < was[0] or now[1] > was[1]:
-        yield f"{_called(place)} is wider"
-
-
 def _names_all(place: str, was: Iterable[Any] | None, now: Iterable[Any] | None) -> Iterator[str]:
     """What is listed is held to something; no list stands for one that is not written here."""
     if was is None or now is None:
@@ -118,6 +112,13 @@ def _recoding_alone(place: str, was: model.Method, now: model.Method) -> Iterato
     yield from _differs(f"{place}.recoding", was.recoding, now.recoding)
 
 
+def _source(place: str, was: model.Source, now: model.Source) -> Iterator[str]:
+    """Where a table comes from does not count; what is missing there decides what is asked of values."""
+    if not set(was.missing) <= set(now.missing):
+        yield f"{place}.missing names fewer"
+    yield from _differs(f"{place}.missing_label", was.missing_label, now.missing_label)
+
+
 def _expectations(place: str, was: Expectations, now: Expectations) -> Iterator[str]:
     yield from _section(f"{place}.", was, now)
     for name in dict.fromkeys((*was.missing_in, *now.missing_in)):
@@ -132,7 +133,8 @@ def _roles(place: str, was: Roles, now: Roles) -> Iterator[str]:
         followed = role == _UNREAD and found == "key"  # not published either
         if role not in (found, _KEPT) and not followed:
             yield f"{_named(name, was, now)} is {found} instead of {role}"
-    yield from (f"{name} is kept" for name in now.kept if name not in before)
+    raw = [*((name, "kept") for name in now.kept), *((name, "sensitive") for name in now.sensitive)]
+    yield from (f"{name} is {role}" for name, role in raw if name not in before)
     for field in ("quasi_identifiers", "sensitive"):
         ours, theirs = getattr(was, field), getattr(now, field)
         for name in ours:
@@ -183,17 +185,16 @@ def _all(section: type[Section], rule: Rule, *fields: str) -> dict[tuple[type[Se
 
 
 _RULES: dict[tuple[type[Section], str], Rule] = {
-    **_all(ReleasePolicy, _free, "series", "period", "timezone", "source", "publication", "seed"),
-    **_all(ReleasePolicy, _of_order("cumulative", "overlapping", "independent"), "population"),
+    **_all(ReleasePolicy, _free, "series", "period", "timezone", "publication", "seed"),
+    **_all(ReleasePolicy, _source, "source"),
+    **_all(ReleasePolicy, _differs, "population"),  # another comparison
     **_all(ReleasePolicy, _roles, "roles"),
     **_all(ReleasePolicy, _expectations, "expectations"),
     **_all(ReleasePolicy, _recoding_alone, "method"),
     **_all(ReleasePolicy, _part, "privacy", "gates", "linkage", "approval"),
-    **_all(model.NumericQuasiIdentifier, _differs, "type", "bounds", "widths", "weight"),
-    **_all(model.NumericQuasiIdentifier, _moves, "moves"),
+    **_all(model.NumericQuasiIdentifier, _differs, "type", "bounds", "widths", "weight", "moves"),
     **_all(model.NumericQuasiIdentifier, _free, "description"),
-    **_all(model.CategoricalQuasiIdentifier, _differs, "type", "values", "hierarchy", "weight"),
-    **_all(model.CategoricalQuasiIdentifier, _no_more, "may_change"),
+    **_all(model.CategoricalQuasiIdentifier, _differs, "type", "values", "hierarchy", "weight", "may_change"),
     **_all(model.CategoricalQuasiIdentifier, _free, "description"),
     **_all(model.SensitiveAttribute, _of_order("stable", "transient"), "stability"),
     **_all(model.SensitiveAttribute, _differs, "type", "values"),

@@ -145,13 +145,18 @@ def test_a_policy_that_does_not_wait_asks_for_nothing(desk: Desk) -> None:
 def test_a_waiting_command_ends_at_ctrl_c_and_leaves_nothing(desk: Desk) -> None:
     policy = wanted(desk) and desk.folder / "clinic.yaml"
     command = [sys.executable, "-m", "flows", "--store", str(desk.root), "run", str(policy)]
+    # What a shell starts with `&` passes Ctrl-C over, and so do its children, if they are not told otherwise.
     with subprocess.Popen(
-        [*command, "--period", "2026-Q1", "--wait"], cwd=ROOT, stderr=subprocess.PIPE, text=True
+        ["env", "--default-signal=INT", *command, "--period", "2026-Q1", "--wait"],
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as child:
         assert child.stderr is not None
         assert child.stderr.readline().startswith("  waits: 2026Q1.csv is not there; the next look is at ")
         child.send_signal(signal.SIGINT)
-        assert child.stderr.read() == "releasegate: interrupted; nothing half done is visible\n"
-        assert child.wait(60) == 130
+        _, told = child.communicate(timeout=60)
+        assert told == "releasegate: interrupted; nothing half done is visible\n"
+        assert child.returncode == 130
     assert len(desk.store.events()) == 1
     assert desk.store.candidates() == []

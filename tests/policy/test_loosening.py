@@ -60,7 +60,10 @@ AGE, CITY = "roles.quasi_identifiers.age", "roles.quasi_identifiers.city"
 DISEASE = "roles.sensitive.disease"
 # A field, what stands there instead, and what is said of it.
 LOOSER: list[tuple[str, Any, str]] = [
-    ("population", "independent", "population independent instead of overlapping"),
+    ("population", "independent", "population is another"),
+    ("population", "cumulative", "population is another"),
+    ("source.missing", ["NA"], "source.missing names fewer"),
+    ("source.missing_label", "none", "source.missing_label is another"),
     ("privacy.k", 2, "k 2 instead of 5"),
     ("privacy.e", 1, "e 1 instead of 3"),
     ("privacy.p_max", 1.0, "p_max 1 instead of 0.8"),
@@ -110,10 +113,11 @@ LOOSER: list[tuple[str, Any, str]] = [
     (f"{AGE}.bounds", [0, 120], f"{AGE}.bounds is another"),
     (f"{AGE}.widths", [5, 20], f"{AGE}.widths is another"),
     (f"{AGE}.weight", 2, f"{AGE}.weight is another"),
-    (f"{AGE}.moves", [0, 5], f"{AGE}.moves is wider"),
+    (f"{AGE}.moves", [0, 5], f"{AGE}.moves is another"),
+    (f"{AGE}.moves", [0, 0], f"{AGE}.moves is another"),  # fewer pairs may be one person: less is compared
     (f"{AGE}.type", "numeric", f"{AGE}.type is another"),
     (f"{CITY}.values", ["Aix"], f"{CITY}.values is another"),
-    (f"{CITY}.may_change", True, f"{CITY}.may_change true instead of false"),
+    (f"{CITY}.may_change", True, f"{CITY}.may_change is another"),
     (CITY, {"type": "numeric", "bounds": [0, 1]}, f"{CITY} is another"),
     (f"{DISEASE}.stability", "transient", f"{DISEASE}.stability transient instead of stable"),
     (f"{DISEASE}.values", ["flu", "hiv"], f"{DISEASE}.values is another"),
@@ -130,7 +134,6 @@ FREE: list[tuple[str, Any]] = [
     ("roles.kept", []),
 ]
 TIGHTER: list[tuple[str, Any]] = [
-    ("population", "cumulative"),
     ("roles.identifiers", ["name", "phone"]),
     ("roles.identifiers", ["name", "ward"]),
     ("gates.umr", {"max": 0.1}),
@@ -143,7 +146,7 @@ TIGHTER: list[tuple[str, Any]] = [
     ("gates.ncp.max", 0.1),
     ("approval.approvers", 3),
     ("approval.expires_days", 1),
-    (f"{AGE}.moves", [0, 0]),
+    ("source.missing", ["", "NA"]),
     ("expectations.rows.max", 800),
     ("expectations.missing_in.age", 0.05),
 ]
@@ -226,6 +229,11 @@ def test_a_column_whose_role_protects_it_stays_what_it_is(column: str, to: str) 
     ]
     same = {was, to} <= {"identifiers", "dropped"} or was == to
     assert bool(found) is not same
+
+
+def test_a_column_that_is_published_as_it_is_and_was_not_published_counts() -> None:
+    new = {**BASE["roles"]["sensitive"], "number": {"stability": "transient"}}
+    assert "number is sensitive" in loosened(policy(BASE), changed("roles.sensitive", new))
 
 
 def test_values_of_the_data_and_columns_that_nobody_sees_are_not_told() -> None:
