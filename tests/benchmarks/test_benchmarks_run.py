@@ -54,6 +54,7 @@ def test_the_slope_of_a_quadratic_stage_is_two() -> None:
     assert scale.slope(runs, "pairwise") is None
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_the_scale_benchmark_measures_every_stage_in_its_own_process(
     capsys: pytest.CaptureFixture[str],

@@ -30,6 +30,7 @@ def test_made_up_releases_are_of_the_population_that_they_are_called(population:
     assert len(evidence.space.numeric) + len(evidence.space.domains) == 5
 
 
+@pytest.mark.slow
 def test_every_check_is_measured_in_its_own_process(capsys: pytest.CaptureFixture[str]) -> None:
     kinds = ["--kinds", "cumulative", "overlapping"]
     text = comparison.main(["--rows", "600", "--earlier", "1", "2", *kinds])

@@ -46,6 +46,7 @@ def test_what_ci_is_said_to_run_it_runs() -> None:
     assert "make test" in script
 
 
+@pytest.mark.slow
 @pytest.mark.prefect
 def test_every_command_of_the_pages_can_be_run(
     prefect_server: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -223,11 +223,13 @@ def _inputs(folder: Path) -> set[Path]:
     return {*folder.glob("*.csv"), folder / "words.txt"}
 
 
+@pytest.mark.slow
 @pytest.mark.prefect
 def test_identifiers_keys_dropped_columns_and_refused_values_are_nowhere(aftermath: Path) -> None:
     assert canary_search.find(aftermath, SECRET, but=_inputs(aftermath)) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.prefect
 def test_people_are_kept_as_keyed_hashes_of_what_was_searched_for(aftermath: Path) -> None:
     found = ReleaseStore.open(aftermath / "store").people_in_common("clinic-2026Q1-c1")
@@ -235,6 +237,7 @@ def test_people_are_kept_as_keyed_hashes_of_what_was_searched_for(aftermath: Pat
     assert found.n == ReleaseStore.open(aftermath / "store").releases()[0].summary["n_published"]
 
 
+@pytest.mark.slow
 @pytest.mark.prefect
 def test_published_cells_are_in_the_published_files_and_their_classes_alone(aftermath: Path) -> None:
     found = canary_search.find(aftermath, PUBLIC, but=_inputs(aftermath))
@@ -253,6 +256,7 @@ def test_published_cells_are_in_the_published_files_and_their_classes_alone(afte
         assert all(place.startswith("store/history.duckdb: class_") for place in elsewhere), elsewhere
 
 
+@pytest.mark.slow
 @pytest.mark.prefect
 def test_evidence_holds_published_cells_in_the_published_files_alone(aftermath: Path, tmp_path: Path) -> None:
     bundle = write_evidence(ReleaseStore.open(aftermath / "store"), "clinic-2026Q1-r1", tmp_path / "b.zip")
@@ -264,6 +268,7 @@ def test_evidence_holds_published_cells_in_the_published_files_alone(aftermath: 
     assert all(places == {"release/data.csv", "release/data.parquet"} for places in found.values())
 
 
+@pytest.mark.slow
 @pytest.mark.prefect
 def test_the_search_finds_what_an_unshielded_flow_leaves_behind(aftermath: Path) -> None:
     found = canary_search.find(aftermath, CONTROL, but=_inputs(aftermath))
@@ -272,6 +277,7 @@ def test_the_search_finds_what_an_unshielded_flow_leaves_behind(aftermath: Path)
     assert {"err.txt", "prefect/prefect.db: flow_run_state"} <= found["raised"]
 
 
+@pytest.mark.slow
 @pytest.mark.prefect
 def test_logs_lineage_and_notices_were_among_what_was_searched(aftermath: Path) -> None:
     log, lineage, told = (
@@ -284,6 +290,7 @@ def test_logs_lineage_and_notices_were_among_what_was_searched(aftermath: Path) 
     assert kinds >= {"published", "blocked", "awaiting", "input-refused", "failed"}
 
 
+@pytest.mark.slow
 @pytest.mark.prefect
 def test_every_run_reached_prefect(aftermath: Path) -> None:
     """What was searched is what the runs wrote: the server's database, and its logs down to DEBUG."""

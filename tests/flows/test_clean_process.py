@@ -49,6 +49,7 @@ def test_prefect_has_our_settings_whichever_module_is_first(tmp_path: Path, firs
     assert json.loads(done.stdout) == [False, False, True, True, "CRITICAL", 90]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "code", "stages", "finding"),
     [

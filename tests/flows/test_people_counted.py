@@ -30,6 +30,7 @@ def by_person(capsys: Capture) -> dict[str, Any]:
     return dict(found)
 
 
+@pytest.mark.slow
 def test_people_are_followed_from_the_first_release_with_a_key_on(
     published: Desk, key: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -39,6 +39,7 @@ def test_a_second_run_leaves_the_candidate_that_waits_alone(desk: Desk, capsys: 
     assert desk.store.events() == logged
 
 
+@pytest.mark.slow
 def test_another_input_or_policy_makes_another_candidate_and_ends_the_first(desk: Desk) -> None:
     assert desk.run(desk.policy(approval=ONE), desk.table()) == 5
     assert desk.run(desk.policy(approval=ONE), desk.table(seed=2)) == 5

@@ -42,6 +42,7 @@ def test_the_same_bytes_come_out(published: Desk, capsys: Capture) -> None:
     assert capsys.readouterr().out.splitlines()[-1] == f"{RELEASE} comes out again, byte for byte"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["mondrian", "ae-lrhma"])
 def test_a_later_release_comes_out_beside_the_history_of_then(
     published: Desk, capsys: Capture, method: str

@@ -85,6 +85,7 @@ def test_the_run_is_for_the_period_of_its_scheduled_time_in_the_policys_zone(
     assert [one.period for one in desk.store.releases()] == [period]
 
 
+@pytest.mark.slow
 def test_a_run_whose_input_is_late_schedules_one_next_look_however_many_ticks_ask(
     client: Any, desk: Desk
 ) -> None:

@@ -496,6 +496,7 @@ rows_strategy = st.lists(
 ).map(lambda rows: [(f"p{person}", age, illness) for person, age, illness in rows])
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.lists(rows_strategy, min_size=2, max_size=3), st.integers(2, 3))
 def test_after_the_repair_nobody_fails_by_person(tables: list[list[tuple[Any, ...]]], l_least: int) -> None:
