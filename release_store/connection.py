@@ -22,7 +22,7 @@ from pathlib import Path
 import duckdb
 from filelock import FileLock, Timeout
 
-from policy.errors import StoreError
+from policy.errors import StoreError, VerificationFailed
 from release_store.canonical import iso, utc_now
 from release_store.locks import called, holder
 
@@ -34,6 +34,7 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
 }
 # Threads of this process share DuckDB's lock on the file, so they wait for each other here.
 _threads: dict[Path, threading.RLock] = {}
+_checked: dict[Path, tuple[object, ...]] = {}  # databases as this process left them, with nothing foreign
 _depths: dict[Path, int] = {}  # how many connections of this process are open, one in the other
 
 
@@ -65,8 +66,9 @@ def connect(
 
 @contextmanager
 def _connection(path: Path, timeout: float) -> Iterator[duckdb.DuckDBPyConnection]:
-    con = _open(path, timeout)
+    con, checked = _open(path, timeout), False
     try:
+        _check_catalog(con, path)
         _migrate(con, path)
         yield con
     except duckdb.Error as error:
@@ -76,8 +78,12 @@ def _connection(path: Path, timeout: float) -> Iterator[duckdb.DuckDBPyConnectio
             where=str(path),
             mend="Look at the disk's free space and rights, then at `releasegate verify`.",
         ) from None
+    else:
+        checked = True
     finally:
         con.close()
+        if checked:
+            _checked[path] = _stamp(path)
 
 
 @contextmanager
@@ -137,6 +143,13 @@ def migrations() -> dict[int, tuple[str, str]]:
 
 
 _MIGRATIONS = migrations()
+# Each read by its full name: a macro could stand in place of a short one.
+_FOREIGN = {
+    "macro": "SELECT function_name FROM system.main.duckdb_functions() WHERE NOT internal",
+    "view": "SELECT view_name FROM system.main.duckdb_views() WHERE NOT internal",
+    "schema": "SELECT schema_name FROM system.main.duckdb_schemas() WHERE NOT internal",
+    "table": "SELECT table_name FROM system.main.duckdb_tables() WHERE NOT internal",
+}
 _ADDED_COLUMN = re.compile(r"ALTER TABLE (\w+) ADD COLUMN (\w+) (\w+)")
 
 
@@ -180,8 +193,47 @@ def _made_triggers(newest: int) -> dict[str, tuple[str, str]]:
 
 
 def _triggers(con: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str]]:
-    rows = con.execute("SELECT trigger_name, table_name, sql FROM duckdb_triggers()").fetchall()
+    rows = con.execute("SELECT trigger_name, table_name, sql FROM system.main.duckdb_triggers()").fetchall()
     return {str(name): (str(table), str(sql)) for name, table, sql in rows}
+
+
+def _check_catalog(con: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Raise VerificationFailed if there is a macro, a view, a schema or a table that no migration made.
+
+    A macro stands in place of a function of the same name, and a view in place of a table: nothing that is
+    read beside them can be believed. What this process left there a moment ago is not looked at again.
+    """
+    if _checked.get(path) == _stamp(path):
+        return
+    for what, sql in _FOREIGN.items():
+        found = con.execute(sql).fetchall()
+        if what == "table":
+            found = [one for one in found if one[0] not in _made_tables()]
+        if found:
+            raise VerificationFailed(
+                f"holds a {what} that the store was not made with ({found[0][0]})",
+                where=str(path),
+                mend="Restore the store from a backup.",
+            )
+
+
+def _stamp(path: Path) -> tuple[object, ...]:
+    """Return what is another as soon as anybody writes the database, or the log that DuckDB keeps of it."""
+    found: list[object] = []
+    for file in (path, path.with_name(f"{path.name}.wal")):
+        try:
+            status = file.stat()
+            found.append((status.st_ino, status.st_size, status.st_ctime_ns))
+        except FileNotFoundError:
+            found.append(None)
+    return tuple(found)
+
+
+@cache
+def _made_tables() -> frozenset[str]:
+    return frozenset(re.findall(r"CREATE TABLE (\w+)", "".join(sql for _, sql in _MIGRATIONS.values()))) | {
+        "schema_migration"
+    }
 
 
 def _open(path: Path, timeout: float) -> duckdb.DuckDBPyConnection:

@@ -14,7 +14,7 @@ from release_store.canonical import canonical_json, iso, utc_now
 from release_store.changes import approvers_demanded, set_state
 from release_store.credentials import Credential, check_moment
 from release_store.identification import Unproven, identified, maker_of, marks_of, refuse, statement_of
-from release_store.permission import OVERRIDES_NEEDED, Act, Person, refusal
+from release_store.permission import OVERRIDES_NEEDED, Act, Person, Rule, holds, refusal
 from release_store.records import CandidateRecord, CandidateState, Decision, GateResult, Verdict
 from release_store.staff import Staff
 from release_store.states import may
@@ -94,7 +94,10 @@ def allow_publication(
     """
     record = queries.candidate(con, decision.candidate_id)
     proven = _proven(con, record, decision, staff, credential, store_id)
-    refused = _other(record, proven) if isinstance(proven, Decision) else proven
+    if isinstance(proven, Decision):
+        refused = _other(record, proven) or _too_few(con, record, proven, staff)
+    else:
+        refused = proven
     if refused is not None or not isinstance(proven, Decision):
         error = refused or StoreError("nobody publishes it", where=record.candidate_id)
         refuse(con, decision.decision, statement_of(decision, store_id), error)
@@ -247,6 +250,34 @@ def in_force(staff: Staff, words: Sequence[Decision]) -> int:
         and member.may(Act(one.decision))
         and (one.proof is None or is_by(one.proof.document(), mark))
         for one, mark, member in zip(words, marks, (staff.member(one.by) for one in words), strict=True)
+    )
+
+
+def _too_few(
+    con: Connection, record: CandidateRecord, publisher: Decision, staff: Staff
+) -> ReleaseGateError | None:
+    """Count the words for an approved candidate anew, by the people and their least of today.
+
+    Who publishes it agrees to it, if they may and have not done so.
+    """
+    where = record.candidate_id
+    words = queries.decisions(con, where)
+    verdicts = queries.verdicts_of(con, [where]).get(where, [])
+    if is_overridden(verdicts, [one.decision for one in words]):
+        given = in_force(staff, [one for one in words if one.decision == Act.OVERRIDE])
+        needed = OVERRIDES_NEEDED
+    else:
+        agreed = [one for one in words if one.decision == Act.APPROVE]
+        same = any(one.by == publisher.by or _one_proof(one, publisher) for one in agreed)
+        may_agree = holds(Rule.NOT_THE_MAKER, Person(publisher.by, made_by=record.made_by))
+        given = in_force(staff, agreed) + (may_agree and not same and not _is_maker(con, publisher))
+        needed = max(approvers_demanded(con, where), staff.approvers_at_least)
+    if given >= needed:
+        return None
+    return UsageError(
+        f"{given} of {needed} words for it are of people who might give them today",
+        where=where,
+        mend="Reject it, and run the period again: what is made then waits for them.",
     )
 
 

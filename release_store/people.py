@@ -26,7 +26,7 @@ WITHOUT_PEOPLE = frozenset({CandidateState.REJECTED, CandidateState.FAILED})
 _NOT_STAGED = "its keyed hashes of people are not those that it was staged with"
 _NOBODY = sha256_hex(b"")
 # What is signed of a row; of one that was kept before classes were, what was signed then.
-_LINE = "sha256(CASE WHEN class IS NULL THEN person ELSE person || ' ' || class END)"
+_LINE = "system.main.sha256(CASE WHEN class IS NULL THEN person ELSE person || ' ' || class END)"
 _AT_ONCE = 1_000_000  # hashes that one query puts in order
 
 
@@ -181,7 +181,7 @@ def _statements(con: Connection, candidate_ids: Sequence[str]) -> dict[str, Stat
     for names in _pieces(con, candidate_ids):
         for name, n, digest in con.execute(
             "SELECT candidate_id, count(DISTINCT person), "
-            f"sha256(string_agg({_LINE}, '' ORDER BY person, class)) "
+            f"system.main.sha256(string_agg({_LINE}, '' ORDER BY person, class)) "
             "FROM person_hash WHERE candidate_id IN (SELECT unnest(?::VARCHAR[])) GROUP BY candidate_id",
             [names],
         ).fetchall():

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import threading
@@ -8,11 +9,13 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from policy.errors import StoreError, UsageError
+from policy.errors import StoreError, UsageError, VerificationFailed
 from release_store import connection
+from release_store.checkup import Condition, checkup
 from release_store.connection import DATABASE, connect, transaction
 from release_store.locks import held_locks
 from release_store.store import ReleaseStore
+from release_store.verification import verify
 
 HOLDER = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print('held', flush=True); sys.stdin.read()"
 
@@ -226,3 +229,41 @@ def test_extensions_are_neither_fetched_nor_loaded_by_themselves(store: ReleaseS
             "('autoinstall_known_extensions', 'autoload_known_extensions')"
         ).fetchall()
     assert found == [("false",), ("false",)]
+
+
+FOREIGN = {
+    sql: f"holds a {what} that the store was not made with ({name})"
+    for sql, what, name in (
+        ("CREATE MACRO error(x) AS NULL", "macro", "error"),
+        ("CREATE MACRO duckdb_triggers() AS TABLE SELECT 1", "macro", "duckdb_triggers"),
+        ("CREATE VIEW mine AS SELECT 1", "view", "mine"),
+        ("CREATE SCHEMA mine", "schema", "mine"),
+        ("CREATE TABLE mine (x INTEGER)", "table", "mine"),
+    )
+}
+
+
+@pytest.mark.parametrize("sql", FOREIGN)
+@pytest.mark.parametrize("writes_back", [True, False])
+def test_what_no_migration_made_is_refused_before_anything_is_read(
+    store: ReleaseStore, sql: str, writes_back: bool
+) -> None:
+    assert verify(store) == []  # and so this process has looked at it
+    script = "import duckdb, os, sys; c = duckdb.connect(sys.argv[1]); c.execute(sys.argv[2]); "
+    leave = "c.close()" if writes_back else "os._exit(0)"
+    subprocess.run([sys.executable, "-c", script + leave, str(store.root / DATABASE), sql], check=True)
+    with pytest.raises(VerificationFailed, match=re.escape(FOREIGN[sql])):
+        store.events()
+    (finding,) = verify(store)
+    assert FOREIGN[sql] in finding.what
+    (wrong,) = [one for one in checkup(store.root) if one.condition is Condition.WRONG]
+    assert FOREIGN[sql] in wrong.found
+
+
+def test_a_macro_hides_no_dropped_trigger(store: ReleaseStore) -> None:
+    """By their full names even where nobody looked for macros."""
+    with connect(store.root) as con:
+        con.execute("CREATE MACRO duckdb_triggers() AS TABLE SELECT 'a' AS trigger_name")
+        assert connection.wrong_triggers(con) == {}
+        con.execute("DROP TRIGGER event_keeps_updates ON event")
+        assert "event_keeps_updates" in connection.wrong_triggers(con)
