@@ -515,7 +515,7 @@ def test_a_broken_file_of_places_is_told_with_its_mend(desk: Desk, kept: Path, c
         blocked(desk.store)
     assert capsys.readouterr().err == "releasegate: notices wait: cannot be understood\n"
     with pytest.raises(StoreError, match="cannot be understood"):
-        read_cursors(desk.root)
+        read_cursors(desk.store)
     assert send_due(desk.store).problems == ["notices wait: cannot be understood"]
 
 
