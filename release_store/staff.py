@@ -204,7 +204,20 @@ def _first_finding(error: ValidationError, document: Any) -> tuple[str, str]:
         "token_hash": "is no hash of a token as `releasegate people add --make-token` writes it",
         AT_LEAST: "is a whole number from 0 to 20",
     }
-    return ".".join(place), what.get(field, f"is not as it should be ({first['type']})")
+    return ".".join(place), what.get(field, _in_words(first))
+
+
+def _in_words(detail: Any) -> str:
+    most = detail.get("ctx", {}).get("max_length", "")
+    words = {
+        "string_type": "is a text",
+        "string_too_short": "is empty",
+        "string_too_long": f"is longer than {most} letters",
+        "list_type": "is a list",
+        "too_short": "is empty",
+        "model_type": "is made of fields, each with its name",
+    }
+    return words.get(detail["type"], "is not as it should be")
 
 
 def _at(document: Any, place: Sequence[int | str]) -> Any:
