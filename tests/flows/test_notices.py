@@ -521,7 +521,7 @@ def _no_wait() -> Iterator[None]:
         pytest.fail("waits")  # which nothing takes for an error of its own
 
     before = signal.signal(signal.SIGALRM, ended)
-    signal.alarm(60)
+    signal.alarm(120)
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)
@@ -567,6 +567,16 @@ def test_a_broken_file_of_places_stops_nothing_and_is_told_with_its_mend(
     blocked(desk.store, period="2025")
     assert send_due(desk.store).delivered == {"command": 1}
     assert [one["candidate"] != held for one in told(kept)] == [True]
+
+
+@pytest.mark.prefect
+@pytest.mark.usefixtures("prefect_server", "_no_wait")
+def test_a_run_publishes_beside_a_broken_file_of_places(desk: Desk, kept: Path, capsys: Capture) -> None:
+    os.mkfifo(desk.root / CURSORS)
+    assert desk.run(desk.policy(), desk.table()) == 0
+    assert capsys.readouterr().err.count(f"{desk.root / CURSORS} is no regular file") == 1
+    assert len(desk.store.releases()) == 1
+    assert told(kept) == []
 
 
 def test_a_broken_file_of_places_is_told_where_no_channel_is_set(desk: Desk, capsys: Capture) -> None:
