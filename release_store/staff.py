@@ -210,12 +210,12 @@ def _first_finding(error: ValidationError, document: Any) -> tuple[str, str]:
 def _in_words(detail: Any) -> str:
     most = detail.get("ctx", {}).get("max_length", "")
     words = {
-        "string_type": "is a text",
+        "string_type": "is no text",
         "string_too_short": "is empty",
         "string_too_long": f"is longer than {most} letters",
-        "list_type": "is a list",
+        "list_type": "is no list",
         "too_short": "is empty",
-        "model_type": "is made of fields, each with its name",
+        "model_type": "is no mapping of fields",
     }
     return words.get(detail["type"], "is not as it should be")
 

@@ -193,10 +193,10 @@ def test_a_key_with_a_passphrase_says_so(desk: Desk, capsys: Capture) -> None:
     ("field", "written", "finding"),
     [
         ("name", "''", "is empty"),
-        ("name", "[]", "is a text"),
+        ("name", "[]", "is no text"),
         ("name", "x" * 2000, "is longer than"),
         ("roles", "[]", "is empty"),
-        ("roles", "admin", "is a list"),
+        ("roles", "admin", "is no list"),
         ("account", "''", "is empty"),
     ],
 )
@@ -214,11 +214,11 @@ def test_a_field_of_a_person_is_told_in_plain_words(
 
 def test_a_list_of_people_that_is_none_is_told_in_plain_words(desk: Desk, capsys: Capture) -> None:
     people_path(desk.root).write_text("people: [Ann]\n")
-    assert "people.0: is made of fields" in refused(desk, capsys, "people")[0]
+    assert "people.0: is no mapping of fields" in refused(desk, capsys, "people")[0]
     people_path(desk.root).write_text("people: Ann\n")
-    assert "people: is a list" in refused(desk, capsys, "people")[0]
+    assert "people: is no list" in refused(desk, capsys, "people")[0]
     people_path(desk.root).write_text("[Ann]\n")
-    assert "people.yaml: is made of fields" in refused(desk, capsys, "people")[0]
+    assert "people.yaml: is no mapping of fields" in refused(desk, capsys, "people")[0]
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 and no more"])
