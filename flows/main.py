@@ -183,19 +183,31 @@ def notify(chosen: argparse.Namespace) -> int:
     """End candidates whose time has passed, and deliver the notices that are due."""
     from flows.actor import system_user
     from flows.notice_channels import channels
-    from flows.notices import begin, due, send_all, tell_problems
+    from flows.notices import BrokenPlaces, begin, due, send_all, tell_problems
     from policy.errors import ReleaseGateError, UsageError
     from release_store.expiry import end_expired
     from release_store.roll_call import note_people
     from release_store.store import ReleaseStore
 
     store = ReleaseStore.open(chosen.store)
-    begin(store)
-    with suppress(ReleaseGateError):  # a file of people that cannot be read: `doctor` and decisions say so
+    with suppress(BrokenPlaces):  # `send_all` says so
+        begin(store)
+    unread = None
+    try:
         note_people(store)
+    except ReleaseGateError as error:
+        unread = error
     ended = end_expired(store, actor=system_user())
     sent = send_all(store)
-    left = due(store)
+    if unread is not None:
+        line = f"a change of the people cannot be told: {unread.where} {unread.finding}"
+        sent.problems.append(line)
+        if isinstance(unread, UsageError):
+            sent.mends[line] = unread.mend
+    try:
+        left = due(store)
+    except BrokenPlaces:
+        left = {}
     if chosen.json:
         facts = {"expired": ended, "channels": sorted(channels()), "delivered": sent.delivered}
         problems = {"problems": sent.problems, "mends": list(sent.mends.values())}
@@ -376,8 +388,12 @@ def _listed(findings: Sequence[Finding]) -> list[dict[str, str]]:
 
 
 def _verify_bundle(chosen: argparse.Namespace) -> int:
+    from release_store.guarded_files import check_plain
     from release_store.verify_evidence import NOT_WHAT_IT_WAS, examine, tell
 
+    for given in (chosen.bundle, chosen.checkpoint, chosen.public_key):
+        if given is not None:
+            check_plain(Path(given))
     report = examine(chosen.bundle, chosen.public_key, chosen.checkpoint)
     if not chosen.json:
         return tell(report)

@@ -23,12 +23,18 @@ from flows.logs import log_event
 from flows.notice import PREFIX, Notice, events_to_tell, notice_of
 from flows.notice_channels import Channel, channels, wrong_settings
 from policy.errors import ReleaseGateError, StoreError
+from policy.plain_file import not_read, read_bytes
 from release_store.canonical import indented_json, iso, sha256_hex, utc_now
 from release_store.public_files import replace_file
 from release_store.store import ReleaseStore
 
 CURSORS = "notices.json"
+_MEND = "Remove it: what is due by then is told no more, and notices begin with what comes next."
 _PATIENCE = 60.0  # seconds that one call may wait for others and go on telling, so that a run ends
+
+
+class BrokenPlaces(StoreError):
+    """It cannot be told up to where notices were delivered; waiting does not mend that."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,8 @@ def send_due(store: ReleaseStore, *, run: RunLink | None = None, patience: float
         return Sent({}, [])
     try:
         return _send(store, found, run, patience)
+    except BrokenPlaces as error:
+        return _untold(error)
     except Exception as error:  # nothing that a notice stumbles over may fail a release
         if (head := _head(store)) is not None:
             _tried[store.root.resolve()] = head
@@ -75,7 +83,8 @@ def send_due(store: ReleaseStore, *, run: RunLink | None = None, patience: float
 def send_all(store: ReleaseStore) -> Sent:
     """Deliver all that is due, a minute at a time, so that others who tell get their turn in between.
 
-    The settings of a channel are looked at even where nothing is due on it.
+    The settings of a channel are looked at even where nothing is due on it, and what cannot be told to be due
+    is a problem even where no channel is set.
     """
     delivered: Counter[str] = Counter()
     while True:
@@ -84,27 +93,41 @@ def send_all(store: ReleaseStore) -> Sent:
         if not (sent.late and any(sent.delivered.values())):
             break
     problems, mends = list(sent.problems), dict(sent.mends)
+    try:
+        left = due(store)
+    except BrokenPlaces as found:
+        broken, left = _untold(found), {}
+        problems = list(dict.fromkeys([*problems, *broken.problems]))
+        mends |= broken.mends
     for name, error in wrong_settings().items():
-        if not due(store).get(name):
+        if not left.get(name):
             line = f"notices by {name} will wait: {error.where} {error.finding}"
             problems.append(line)
             mends[line] = error.mend
     return Sent(dict(delivered), problems, mends, sent.late)
 
 
+def _untold(error: BrokenPlaces) -> Sent:
+    line = f"notices wait: {error.where} {error.finding}"
+    return Sent({}, [line], {line: error.mend})
+
+
 def begin(store: ReleaseStore) -> int:
-    """Let channels that were never used begin here, and return the number of the last event."""
+    """Let channels that were never used begin here, and return the number of the last event.
+
+    Raises BrokenPlaces as `read_cursors`.
+    """
     head = store.n_events()
-    new = channels().keys() - read_cursors(store.root).keys()
+    new = channels().keys() - read_cursors(store).keys()
     if new:
         with store.notices_lock():
-            _keep(store, {**dict.fromkeys(new, head), **read_cursors(store.root)})
+            _keep(store, {**dict.fromkeys(new, head), **read_cursors(store)})
     return head
 
 
 def due(store: ReleaseStore) -> dict[str, int]:
-    """Return how many notices each channel that was ever used has yet to deliver."""
-    cursors = read_cursors(store.root)
+    """Return how many notices each channel that was ever used has yet to deliver; raises as `begin`."""
+    cursors = read_cursors(store)
     if not cursors:
         return {}
     numbers = [event.number for event in events_to_tell(store, min(cursors.values()))]
@@ -161,22 +184,26 @@ def tell_problems(sent: Sent) -> None:
             print(shown(f"  {mend}"), file=sys.stderr, flush=True)
 
 
-def read_cursors(root: Path) -> dict[str, int]:
-    """Return the number of the last event that each channel told. Raises StoreError for a broken file."""
-    path = root / CURSORS
+def read_cursors(store: ReleaseStore) -> dict[str, int]:
+    """Return the number of the last event that each channel told.
+
+    Raises BrokenPlaces for a file that is none, cannot be read, or names what the log does not have.
+    """
+    path = store.root / CURSORS
     try:
-        text = path.read_text(encoding="utf-8")
+        found = json.loads(read_bytes(path))
     except FileNotFoundError:
         return {}
-    try:
-        found = json.loads(text)
-        return {str(name): int(number) for name, number in found.items()}
-    except (ValueError, AttributeError, TypeError):
-        raise StoreError(
-            "cannot be understood",
-            where=str(path),
-            mend="Remove it: notices then begin with what comes next.",
-        ) from None
+    except OSError as error:
+        raise BrokenPlaces(not_read(error), where=str(path), mend=_MEND) from None
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict) or not all(type(one) is int and one >= 0 for one in found.values()):
+        raise BrokenPlaces("cannot be understood", where=str(path), mend=_MEND)
+    if found and max(found.values()) > (head := store.n_events()):
+        finding = f"names event {max(found.values())} of a log of {head}"
+        raise BrokenPlaces(finding, where=str(path), mend=_MEND)
+    return found
 
 
 def _keep(store: ReleaseStore, cursors: dict[str, int]) -> None:
@@ -190,7 +217,7 @@ def _send(store: ReleaseStore, found: dict[str, Channel], run: RunLink | None, p
     with store.notices_lock(timeout=max(patience, 0.0)):
         head = store.n_events()
         _tried[store.root.resolve()] = head
-        cursors = {**dict.fromkeys(found, head), **read_cursors(store.root)}
+        cursors = {**dict.fromkeys(found, head), **read_cursors(store)}
         events = events_to_tell(store, min(cursors[name] for name in found))
         for name, deliver in found.items():
             for event in [event for event in events if event.number > cursors[name]]:
@@ -207,7 +234,7 @@ def _send(store: ReleaseStore, found: dict[str, Channel], run: RunLink | None, p
                 _keep(store, cursors)  # at once: what was told is not told again
             else:
                 cursors[name] = max(head, cursors[name])
-        if read_cursors(store.root) != cursors:
+        if read_cursors(store) != cursors:
             _keep(store, cursors)
     return replace(sent, late=late)
 

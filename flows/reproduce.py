@@ -13,10 +13,11 @@ from flows.running import told
 from policy.errors import StoreError, UsageError, VerificationFailed, did_you_mean
 from policy.load import policy_from_document
 from policy.model import ReleasePolicy
+from policy.plain_file import read_bytes
 from release_store.canonical import file_digest
 from release_store.manifest import software_versions
 from release_store.person_key import PERSON_KEY_VARIABLE, fingerprint_of, person_key
-from release_store.public_files import MANIFEST, kept_folder
+from release_store.public_files import MANIFEST, differing_files, kept_folder
 from release_store.records import CandidateRecord, Release
 from release_store.store import ReleaseStore
 from tasks.composition import People, composed
@@ -159,8 +160,8 @@ def _changed_software(store: ReleaseStore, release: Release) -> dict[str, tuple[
 
 def _software_of(path: Path, digest: str) -> Mapping[str, str]:
     try:
-        if file_digest(path) == digest:
-            found: Mapping[str, str] = json.loads(path.read_bytes())["software"]
+        if not differing_files(path.parent, {path.name: digest}):
+            found: Mapping[str, str] = json.loads(read_bytes(path))["software"]
             return found
     except OSError:
         pass

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from policy.errors import UsageError
+from policy.plain_file import read_bytes
 from release_store.canonical import utc_now
 from release_store.credentials import PrivateKey, Statement, signed_text
+from release_store.guarded_files import check_plain
 from release_store.permission import Act, Person, check_permission, check_typed
 from release_store.records import CandidateRecord, CandidateState, Release
 from release_store.withdrawal import bound_of
 
-SIGNED = (Act.APPROVE, Act.REJECT, Act.OVERRIDE, Act.WITHDRAW)
 _FIELDS = {"store_id", "object", "state", "bound"}
 
 
@@ -33,12 +34,13 @@ def to_sign(store_id: str, candidate: CandidateRecord, release: Release | None) 
 
 def read_to_sign(path: Path, name: str) -> dict[str, Any]:
     """Return the same from a file that `show --json` wrote. Raises UsageError if it is none of `name`."""
+    check_plain(path)
     try:
-        found: Any = json.loads(path.read_bytes())
+        found: Any = json.loads(read_bytes(path))
         said = found["to_sign"]
         texts = [said["store_id"], said["object"], said["state"], *said["bound"].values()]
         fine = said.keys() == _FIELDS and all(isinstance(text, str) for text in texts)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         fine = False
     if not fine:
         raise UsageError(

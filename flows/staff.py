@@ -15,6 +15,7 @@ from policy.errors import UsageError
 from release_store import keys
 from release_store.canonical import sha256_hex
 from release_store.credentials import make_private_key, make_token
+from release_store.guarded_files import resolved
 from release_store.public_files import replace_file
 from release_store.staff import (
     AT_LEAST,
@@ -101,7 +102,7 @@ def add_person(
     if public_key is not None and make_key is not None:
         raise UsageError("two keys are given", where=name, mend="Give one of --public-key and --make-key.")
     for secret in (make_key, make_token_file):
-        if secret is not None and secret.resolve().is_relative_to(root.resolve()):
+        if secret is not None and resolved(secret).is_relative_to(root.resolve()):
             raise UsageError(
                 "lies in the store", where=str(secret), mend="Keep it where only the person reads."
             )

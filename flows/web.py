@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from flows.limit import within
 from policy.errors import TransientFailure, UsageError
+from policy.plain_file import not_read, read_bytes
 
 _LARGEST = 1 << 20
 _PIECE = 1 << 16
@@ -65,10 +66,10 @@ def secret_of(path: Path, where: str) -> str:
     """Return the secret in a file. Raises UsageError for one that others can read, or that holds none."""
     try:
         mode = stat.S_IMODE(path.stat().st_mode)
-        text = path.read_text(encoding="utf-8").strip()
+        text = read_bytes(path).decode().strip()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
-            f"cannot be read ({type(error).__name__})",
+            not_read(error),
             where=where,
             mend="Name a file there with the secret in one line, that its owner alone reads (mode 0600).",
         ) from None

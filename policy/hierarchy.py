@@ -12,11 +12,14 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from io import TextIOWrapper
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
+
+from policy.plain_file import open_plain
 
 ROOT = "*"
 
@@ -42,7 +45,7 @@ def read_csv_hierarchy(path: Path) -> Hierarchy:
 
     Raises ValueError with a one-line finding where the file is empty, repeats a leaf or is not a tree.
     """
-    with path.open(encoding="utf-8", newline="") as file:
+    with open_plain(path) as data, TextIOWrapper(data, encoding="utf-8", newline="") as file:
         rows = [tuple(cell.strip() for cell in row) for row in csv.reader(file, delimiter=";") if row]
     found = checked([row if row[-1] == ROOT else (*row, ROOT) for row in rows])
     return replace(found, origin=path.name)

@@ -15,6 +15,7 @@ from policy.errors import PolicyError
 from policy.findings import policy_error
 from policy.hierarchy import Hierarchy, from_tree, read_csv_hierarchy
 from policy.model import ReleasePolicy, Source
+from policy.plain_file import not_read, read_bytes
 
 _ORDERED_ROLES = ("quasi_identifiers", "sensitive")
 
@@ -50,13 +51,11 @@ def load_policy(path: Path) -> ReleasePolicy:
     file, the field, what was found and what is allowed.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_bytes(path).decode()
     except FileNotFoundError:
         raise PolicyError("no such file", where=str(path), mend="Give the path of a policy.") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise PolicyError(
-            f"cannot be read ({type(error).__name__})", where=str(path), mend="A policy is a UTF-8 text file."
-        ) from None
+        raise PolicyError(not_read(error), where=str(path), mend="A policy is a UTF-8 text file.") from None
     return parse_policy(text, path)
 
 
@@ -157,9 +156,7 @@ def _hierarchy(written: object, path: Path, field: str) -> Hierarchy:
             "no such file", where=where, mend="Give a path relative to the policy's folder."
         ) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise PolicyError(
-            f"cannot be read ({type(error).__name__})", where=where, mend="A hierarchy is a UTF-8 text file."
-        ) from None
+        raise PolicyError(not_read(error), where=where, mend="A hierarchy is a UTF-8 text file.") from None
     except ValueError as error:
         raise PolicyError(
             str(error),

@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 from enum import Enum
 from json.encoder import encode_basestring
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import rfc8785
@@ -118,10 +118,15 @@ def digest_of(value: Any) -> str:
 
 def file_digest(path: Path) -> str:
     """Return the SHA-256 of the file in `path`, read piece by piece."""
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while piece := file.read(_CHUNK):
-            digest.update(piece)
+        return stream_digest(file)
+
+
+def stream_digest(file: BinaryIO) -> str:
+    """Return the SHA-256 of what is left to read in `file`, read piece by piece."""
+    digest = hashlib.sha256()
+    while piece := file.read(_CHUNK):
+        digest.update(piece)
     return digest.hexdigest()
 
 

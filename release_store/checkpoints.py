@@ -19,6 +19,7 @@ import duckdb
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from policy.errors import StoreError, UsageError, VerificationFailed
+from policy.plain_file import not_read, read_bytes
 from release_store import audit, keys, merkle, queries
 from release_store.canonical import iso, pretty_json, utc_now
 from release_store.public_files import checkpoint_files, checkpoint_of, replace_file
@@ -58,13 +59,11 @@ def read_kept(path: Path) -> list[Checkpoint]:
     Raises VerificationFailed if it cannot be read.
     """
     try:
-        found = json.loads(path.read_bytes())
+        found = json.loads(read_bytes(path))
     except FileNotFoundError:
         return []
-    except (OSError, ValueError) as error:
-        raise VerificationFailed(
-            f"cannot be read ({type(error).__name__})", where=str(path), mend="Restore it from a copy."
-        ) from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise VerificationFailed(not_read(error), where=str(path), mend="Restore it from a copy.") from None
     if not isinstance(found, list) or not found or not all(isinstance(one, dict) for one in found):
         raise VerificationFailed("holds no checkpoint", where=str(path), mend="Restore it from a copy.")
     return found
@@ -178,8 +177,8 @@ def _newest(
 
 def _read(path: Path) -> Checkpoint | None:
     try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+        found = json.loads(read_bytes(path))
+    except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 

@@ -27,6 +27,7 @@ from policy.errors import UsageError
 from release_store import keys
 from release_store.canonical import canonical_json, iso
 from release_store.guarded_files import read_secret
+from release_store.permission import SIGNED_ELSEWHERE
 from release_store.records import Proof
 from release_store.staff import Member, token_fingerprint
 from release_store.verify_evidence import read_json, signed_by, statement
@@ -36,6 +37,8 @@ TOKEN_VARIABLE = "RELEASEGATE_TOKEN"  # noqa: S105 -- a name
 LEAST_TOKEN = 20  # letters: what a person types from memory is too short to stand in a file of hashes
 CLOCKS_APART = timedelta(minutes=5)
 _LONGEST_TEXT = 20_000
+_MEND_SIGNED = "Give --key FILE, --token-file FILE or --signed TEXT."
+_MEND_HERE = "Give --key FILE or --token-file FILE."
 _MEND_TEXT = "Give the whole line that `releasegate sign` printed."
 _SCRYPT = (1 << 15, 8, 1)  # N, r, p: 32 MiB, a tenth of a second
 
@@ -104,7 +107,7 @@ def prove(member: Member, credential: Credential | None, said: Statement, roster
             raise UsageError(
                 f"{said.by} gives no proof of being {member.name}",
                 where=where,
-                mend="Give --key FILE, --token-file FILE or --signed TEXT.",
+                mend=_MEND_SIGNED if said.act in SIGNED_ELSEWHERE else _MEND_HERE,
             )
         case Token(text):
             if member.token_hash is None or not _is_token(text, member.token_hash):
@@ -211,13 +214,12 @@ def make_private_key(path: Path) -> Ed25519PrivateKey:
 def read_private_key(path: Path) -> PrivateKey:
     """Return a person's key. Raises UsageError if it cannot be read, is open to others or is no such key."""
     data = read_secret(path, "the key")
-    with contextlib.suppress(ValueError, TypeError):
-        key = serialization.load_pem_private_key(data, password=None)
-        if isinstance(key, Ed25519PrivateKey):
-            return PrivateKey(key)
-    raise UsageError(
-        "holds no Ed25519 key", where=str(path), mend="Give the person's private key, a PEM file."
-    )
+    key = keys.read_pem(data, path)
+    if key is None:
+        raise UsageError(
+            "holds no Ed25519 key", where=str(path), mend="Give the person's private key, a PEM file."
+        )
+    return PrivateKey(key)
 
 
 def make_token(path: Path) -> str:

@@ -13,10 +13,12 @@ from typing import Any
 import duckdb
 
 from policy.errors import StoreError, UsageError, VerificationFailed
+from policy.plain_file import open_plain, read_bytes
 from release_store import audit, keys, merkle, queries
 from release_store import verify_evidence as bundle
 from release_store.canonical import canonical_json, pretty_json
 from release_store.connection import connect
+from release_store.guarded_files import resolved
 from release_store.identification import CHANGED
 from release_store.public_files import checkpoint_file, kept_folder
 from release_store.records import AuditEvent, CandidateRecord, Release
@@ -63,13 +65,13 @@ def write_evidence(store: ReleaseStore, release_id: str, out: Path) -> Path:
     Raises UsageError if there is no such release or `out` cannot be written; VerificationFailed, and leaves
     nothing, if what the store holds does not verify; StoreError if no checkpoint has a tree's root yet.
     """
-    if out.resolve().is_relative_to(store.root.resolve()):
+    if resolved(out).is_relative_to(store.root.resolve()):
         raise UsageError(
             "lies in the store, where nothing foreign belongs",
             where=str(out),
             mend="Choose another file with --out.",
         )
-    if out.is_symlink() or (out.exists() and not zipfile.is_zipfile(out)):
+    if out.is_symlink() or (out.exists() and not (out.is_file() and zipfile.is_zipfile(out))):
         raise UsageError(
             "is there already, and is no bundle", where=str(out), mend="Choose another file with --out."
         )
@@ -137,7 +139,7 @@ def _documents(con: duckdb.DuckDBPyConnection, root: Path, release: Release) -> 
         bundle.SCRIPT: script.read_bytes(),
         bundle.CHECKPOINT: pretty_json(checkpoint),
         bundle.NEWEST: pretty_json(newest),
-        bundle.PUBLIC_KEY: (root / keys.PUBLIC_KEY_FILE).read_bytes(),
+        bundle.PUBLIC_KEY: read_bytes(root / keys.PUBLIC_KEY_FILE),
         bundle.POLICY: canonical_json(queries.policy(con, record.policy_digest)),
         bundle.EVIDENCE: pretty_json(_evidence(tree, events, checkpoint, newest, sorted(signed))),
     }
@@ -227,8 +229,8 @@ def _signed_checkpoints(root: Path, trusted: str) -> dict[int, dict[str, Any]]:
 
 def _read_checkpoint(path: Path) -> dict[str, Any] | None:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = json.loads(read_bytes(path))
+    except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 
@@ -245,5 +247,5 @@ def _fill(archive: zipfile.ZipFile, documents: Mapping[str, bytes], files: Mappi
             archive.writestr(member, documents[name])
             continue
         member.file_size = published[name].stat().st_size
-        with published[name].open("rb") as reader, archive.open(member, "w") as writer:
+        with open_plain(published[name]) as reader, archive.open(member, "w") as writer:
             shutil.copyfileobj(reader, writer, 1 << 20)

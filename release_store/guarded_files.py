@@ -8,8 +8,10 @@ from collections.abc import Collection
 from pathlib import Path
 
 from policy.errors import UsageError
+from policy.plain_file import NotRegular, not_read, open_plain
 
 _ROOT = 0
+_MEND_NOT_REGULAR = "Name a file of its own."
 
 
 def read_plain(path: Path, called: str = "", *, mend: str) -> tuple[bytes, os.stat_result]:
@@ -19,19 +21,32 @@ def read_plain(path: Path, called: str = "", *, mend: str) -> tuple[bytes, os.st
     `called` names it in the message; `mend` is for one that cannot be read.
     """
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-        with os.fdopen(handle, "rb") as file:
-            status = os.fstat(handle)
-            if not stat.S_ISREG(status.st_mode):
-                raise UsageError(
-                    _said(called, "is no regular file"),
-                    where=str(path),
-                    mend="Name a file of its own.",
-                )
-            return file.read(), status
+        with open_plain(path) as file:
+            return file.read(), os.fstat(file.fileno())
     except OSError as error:
-        finding = _said(called, f"cannot be read ({type(error).__name__})")
-        raise UsageError(finding, where=str(path), mend=mend) from None
+        mend = _MEND_NOT_REGULAR if isinstance(error, NotRegular) else mend
+        raise UsageError(_said(called, not_read(error)), where=str(path), mend=mend) from None
+
+
+def check_plain(path: Path) -> None:
+    """Raise UsageError for a pipe or a device; what else is wrong with a file, its reader says."""
+    try:
+        with open_plain(path):
+            pass
+    except NotRegular as error:
+        raise UsageError(not_read(error), where=str(path), mend=_MEND_NOT_REGULAR) from None
+    except OSError:
+        pass
+
+
+def resolved(path: Path) -> Path:
+    """Return where a path leads. Raises UsageError for links that lead nowhere but to one another."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links, before Python 3.13
+        loop = isinstance(error, RuntimeError)
+        finding = "is a link that leads to itself" if loop else f"cannot be followed ({type(error).__name__})"
+        raise UsageError(finding, where=str(path), mend="Remove the link, or mend where it leads.") from None
 
 
 def read_secret(path: Path, called: str, *, mend: str = "Name another file.") -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,9 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from policy.errors import UsageError
+from policy.plain_file import read_bytes
 from release_store.canonical import canonical_json
-from release_store.guarded_files import read_plain, read_secret
+from release_store.guarded_files import read_plain, read_secret, resolved
 from release_store.verify_evidence import signature_holds
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "make_key",
     "public_hex",
     "public_pem",
+    "read_pem",
     "read_public_hex",
     "sign_checkpoint",
     "signature_holds",
@@ -34,9 +35,9 @@ PUBLIC_KEY_FILE = "public-key.pem"
 
 def key_path(root: Path) -> Path:
     """Return where the signing key of the store in `root` is kept. Raises UsageError inside the store."""
-    store = root.resolve()
+    store = resolved(root)
     chosen = os.environ.get(KEY_VARIABLE)
-    path = Path(chosen).resolve() if chosen else store.with_name(store.name + ".key")
+    path = resolved(Path(chosen)) if chosen else store.with_name(store.name + ".key")
     if path.is_relative_to(store):
         raise UsageError(
             "the signing key lies inside the store that it guards",
@@ -81,11 +82,28 @@ def key_at_hand(root: Path) -> Ed25519PrivateKey:
     """Return the key in the place of the store's, whichever store's it is; raises as `load_key`."""
     path = key_path(root)
     data = read_secret(path, "the signing key", mend=f"Restore it, or name it in {KEY_VARIABLE}.")
-    with contextlib.suppress(ValueError, TypeError):
+    key = read_pem(data, path)
+    if key is None:
+        raise UsageError("holds no Ed25519 key", where=str(path), mend="Restore the key from a backup.")
+    return key
+
+
+def read_pem(data: bytes, path: Path) -> Ed25519PrivateKey | None:
+    """Return the private key in PEM, or None if it is no such key. Raises UsageError if it is encrypted.
+
+    `path` is named in the message.
+    """
+    try:
         key = serialization.load_pem_private_key(data, password=None)
-        if isinstance(key, Ed25519PrivateKey):
-            return key
-    raise UsageError("holds no Ed25519 key", where=str(path), mend="Restore the key from a backup.")
+    except TypeError:  # as the library says that a password is needed
+        raise UsageError(
+            "has a passphrase, and nobody is asked for one",
+            where=str(path),
+            mend=f"`(umask 077 && openssl pkey -in {path} -out NEW)` writes it without; give that file.",
+        ) from None
+    except ValueError:
+        return None
+    return key if isinstance(key, Ed25519PrivateKey) else None
 
 
 def public_hex(key: Ed25519PrivateKey | Ed25519PublicKey) -> str:
@@ -104,7 +122,7 @@ def public_pem(key: Ed25519PrivateKey) -> bytes:
 def read_public_hex(root: Path) -> str | None:
     """Return the public key kept in the store in hexadecimal, or None if it is missing or no such key."""
     try:
-        key = serialization.load_pem_public_key((root / PUBLIC_KEY_FILE).read_bytes())
+        key = serialization.load_pem_public_key(read_bytes(root / PUBLIC_KEY_FILE))
     except (OSError, ValueError):
         return None
     return public_hex(key) if isinstance(key, Ed25519PublicKey) else None

@@ -27,6 +27,9 @@ class Act(StrEnum):
     CLOCK = "correct the clock"  # of a log whose last event is yet to come
 
 
+SIGNED_ELSEWHERE = frozenset({Act.APPROVE, Act.REJECT, Act.PUBLISH, Act.OVERRIDE, Act.WITHDRAW})
+
+
 class Role(StrEnum):
     """What a person is to a store, by `people.yaml`."""
 

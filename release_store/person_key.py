@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from policy.errors import UsageError
-from release_store.guarded_files import read_secret
+from release_store.guarded_files import read_secret, resolved
 from release_store.records import PersonHashes
 
 PERSON_KEY_VARIABLE = "RELEASEGATE_PERSON_KEY_FILE"
@@ -24,8 +24,8 @@ def person_key_path(root: Path) -> Path:
     Raises UsageError inside the store.
     """
     chosen = os.environ.get(PERSON_KEY_VARIABLE)
-    store = root.resolve()
-    path = (Path(chosen) if chosen else store.with_name(store.name + ".people.key")).resolve()
+    store = resolved(root)
+    path = resolved(Path(chosen) if chosen else store.with_name(store.name + ".people.key"))
     if path.is_relative_to(store):
         raise UsageError(
             "the key of people lies inside the store, whose hashes it protects",

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from policy.errors import VerificationFailed
-from release_store.canonical import file_digest
+from policy.plain_file import open_plain
+from release_store.canonical import stream_digest
 from release_store.records import Release, ReleaseState
 
 MANIFEST = "manifest.json"
@@ -179,7 +180,7 @@ def sync_folder(folder: Path) -> None:
 def _copy(source: Path, target: Path) -> str:
     """Copy a file, and return the SHA-256 of the bytes that were copied."""
     digest = hashlib.sha256()
-    with source.open("rb") as reader, target.open("xb") as writer:
+    with open_plain(source) as reader, target.open("xb") as writer:
         while piece := reader.read(_CHUNK):
             digest.update(piece)
             writer.write(piece)
@@ -201,6 +202,7 @@ def _digest_or_none(path: Path) -> str | None:
     if path.is_symlink():
         return None
     try:
-        return file_digest(path)
+        with open_plain(path) as file:
+            return stream_digest(file)
     except OSError:
         return None

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from policy.errors import UsageError, did_you_mean
 from policy.load import StrictLoader, yaml_finding
 from release_store.canonical import sha256_hex
-from release_store.guarded_files import check_file, check_folder, read_plain, trusted_owners
+from release_store.guarded_files import check_file, check_folder, read_plain, resolved, trusted_owners
 from release_store.permission import LONGEST_NAME, ROLES, Act, Role, same_person, unfit
 from release_store.verify_evidence import people_digest
 
@@ -82,7 +82,7 @@ class Staff:
 
 def people_path(root: Path) -> Path:
     """Return where the people of the store in `root` stand. Raises UsageError inside the store."""
-    store, path = root.resolve(), _named(root).resolve()
+    store, path = resolved(root), resolved(_named(root))
     if path.is_relative_to(store):
         raise UsageError(
             "lies inside the store, on which these people decide",
@@ -117,7 +117,7 @@ def _is_there(root: Path) -> bool:
 def _named(root: Path) -> Path:
     """Return where the people are looked for; what is found there may be a link."""
     chosen = os.environ.get(PEOPLE_VARIABLE)
-    return Path(chosen) if chosen else root.resolve().with_name(PEOPLE_FILE)
+    return Path(chosen) if chosen else resolved(root).with_name(PEOPLE_FILE)
 
 
 def needed_staff(root: Path) -> Staff:
@@ -159,7 +159,7 @@ def read_people_file(root: Path) -> str:
 
 def check_people_folder(root: Path) -> None:
     """Raise UsageError where others can put another file, or another link to one, in place of the people."""
-    folders = (_named(root).parent.resolve(), people_path(root).parent)
+    folders = (resolved(_named(root).parent), people_path(root).parent)
     for folder in dict.fromkeys(folders):
         check_folder(folder, trusted_owners(root))
 
@@ -204,7 +204,20 @@ def _first_finding(error: ValidationError, document: Any) -> tuple[str, str]:
         "token_hash": "is no hash of a token as `releasegate people add --make-token` writes it",
         AT_LEAST: "is a whole number from 0 to 20",
     }
-    return ".".join(place), what.get(field, f"is not as it should be ({first['type']})")
+    return ".".join(place), what.get(field, _in_words(first))
+
+
+def _in_words(detail: Any) -> str:
+    most = detail.get("ctx", {}).get("max_length", "")
+    words = {
+        "string_type": "is no text",
+        "string_too_short": "is empty",
+        "string_too_long": f"is longer than {most} letters",
+        "list_type": "is no list",
+        "too_short": "is empty",
+        "model_type": "is no mapping of fields",
+    }
+    return words.get(detail["type"], "is not as it should be")
 
 
 def _at(document: Any, place: Sequence[int | str]) -> Any:

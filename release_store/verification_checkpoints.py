@@ -10,10 +10,12 @@ from typing import Any
 import duckdb
 
 from policy.errors import ReleaseGateError, UsageError
+from policy.plain_file import not_read, read_bytes
 from release_store import keys
 from release_store.audit import Finding
 from release_store.canonical import pretty_json
 from release_store.checkpoints import kept_file, read_kept
+from release_store.guarded_files import read_plain
 from release_store.public_files import checkpoint_files, checkpoint_of
 from release_store.records import Release
 from release_store.verification_view import View
@@ -70,9 +72,9 @@ def _cut(view: View, size: int) -> Finding:
 def _checkpoint(view: View, path: Path) -> tuple[int, list[str], dict[str, Any]]:
     """Return the size that a checkpoint signs (0 if it does not hold), what is wrong with it, and itself."""
     try:
-        data = path.read_bytes()
+        data = read_bytes(path)
         found: Any = json.loads(data)
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return 0, ["is missing or no JSON"], {}
     size, wrong = _statement(view, found, view.public_key)
     if not wrong and data != pretty_json(found):
@@ -87,14 +89,13 @@ def kept_public_key(text: str) -> str:
 
 def read_kept_checkpoint(path: Path) -> Any:
     """Return what a checkpoint kept elsewhere says. Raises UsageError if it cannot be read."""
+    mend = "Give a checkpoint that was copied from beside a release."
+    data, _ = read_plain(path, "the checkpoint", mend=mend)
     try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise UsageError(
-            f"the checkpoint cannot be read ({type(error).__name__})",
-            where=str(path),
-            mend="Give a checkpoint that was copied from beside a release.",
-        ) from None
+        found = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        finding = f"the checkpoint {not_read(error)}"
+        raise UsageError(finding, where=str(path), mend=mend) from None
     return found[-1] if isinstance(found, list) and found else found  # as it is kept beside the key
 
 

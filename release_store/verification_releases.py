@@ -7,6 +7,7 @@ from typing import Any
 
 import duckdb
 
+from policy.plain_file import read_bytes
 from release_store import queries
 from release_store.approvals import needed_by
 from release_store.audit import Finding
@@ -76,9 +77,8 @@ def _manifest(view: View, release: Release) -> list[Finding]:
     """The manifest, whose digest the log holds, says what the history says of the release."""
     name = release.release_id
     try:
-        text = (kept_folder(view.root, release) / MANIFEST).read_text(encoding="utf-8")
-        found: Any = json.loads(text)
-    except (OSError, ValueError):
+        found: Any = json.loads(read_bytes(kept_folder(view.root, release) / MANIFEST))
+    except (OSError, ValueError, RecursionError):
         return []  # found already: it is missing, or not the file that was published
     told = [] if bool(found.get("override")) is release.overridden else ["override"]
     return [Finding(name, f"its {field_name} is not the one in its manifest") for field_name in told] + [

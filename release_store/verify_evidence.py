@@ -217,7 +217,7 @@ def _carry_out(check: Callable[[Bundle], Iterator[Finding]], bundle: Bundle, rep
 
 
 def _read(path: Path, trusted: str | None, kept: dict[str, Any] | None, report: Report) -> Bundle | None:
-    with zipfile.ZipFile(path) as archive:
+    with _zip(path) as archive:
         report.findings += _strange_names(archive.namelist())
         if report.findings:
             return None
@@ -256,6 +256,20 @@ def _read(path: Path, trusted: str | None, kept: dict[str, Any] | None, report: 
             paths={event["number"]: None if path is None else _path(path) for event, path in proven},
             consistency={_whole(one["size"]): _path(one["path"]) for one in evidence["consistency"]},
         )
+
+
+def _zip(path: Path) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(_regular(path))
+    except zipfile.BadZipFile:
+        raise Broken("is no bundle, or not all of one: copy it again from where it was made") from None
+
+
+def _regular(path: Path) -> Path:
+    """Return a path again. Raises Broken for a pipe or a device, at which a reader would wait."""
+    if path.exists() and not path.is_file():
+        raise Broken("is no regular file")
+    return path
 
 
 def _strange_names(names: Sequence[str]) -> list[Finding]:
@@ -321,7 +335,7 @@ def _given_key(given: str | None) -> str | None:
     text = given.strip().lower()
     if len(text) == 64 and set(text) <= set("0123456789abcdef"):
         return text
-    return _pem_key(Path(given).read_bytes())
+    return _pem_key(_regular(Path(given)).read_bytes())
 
 
 def _pem_key(data: bytes) -> str:
@@ -335,7 +349,7 @@ def _pem_key(data: bytes) -> str:
 
 
 def _given_checkpoint(path: Path | None) -> dict[str, Any] | None:
-    return None if path is None else _object(read_json(path.read_bytes()), "the checkpoint")
+    return None if path is None else _object(read_json(_regular(path).read_bytes()), "the checkpoint")
 
 
 # Checks: each yields what it finds -----------------------------------------------------------------------

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
+import re
+import signal
 import sys
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +22,7 @@ from flows.notice import KINDS
 from flows.notice_channels import COMMAND_VARIABLE, SECRET_VARIABLE, URL_VARIABLE, prefect_event
 from flows.notices import (
     CURSORS,
+    BrokenPlaces,
     RunLink,
     Sent,
     begin,
@@ -28,7 +33,6 @@ from flows.notices import (
     telling,
     verify_failed,
 )
-from policy.errors import StoreError
 from release_store import audit, keys
 from release_store.canonical import utc_now
 from release_store.connection import transaction
@@ -36,7 +40,7 @@ from release_store.correction import correct_clock
 from release_store.expiry import end_expired
 from release_store.records import CandidateState
 from release_store.roll_call import note_people
-from release_store.staff import people_path
+from release_store.staff import PEOPLE_VARIABLE, people_path
 from release_store.store import ReleaseStore
 from release_store.verification import verify
 from tests.at_work import key_of, member, withdraw, write_people
@@ -509,14 +513,96 @@ def test_what_happened_in_a_run_leads_to_its_page_and_other_things_do_not(desk: 
     assert [one["links"].get("run") for one in told(kept)] == [None, "http://here/abc", None]
 
 
-def test_a_broken_file_of_places_is_told_with_its_mend(desk: Desk, kept: Path, capsys: Capture) -> None:
-    (desk.root / CURSORS).write_text("[1")
+@pytest.fixture
+def _no_wait() -> Iterator[None]:
+    """A test that waits at a pipe ends, and fails."""
+
+    def ended(*_: object) -> None:
+        pytest.fail("waits")  # which nothing takes for an error of its own
+
+    before = signal.signal(signal.SIGALRM, ended)
+    signal.alarm(120)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+BROKEN_PLACES: dict[str, tuple[Callable[[Path], object], str]] = {
+    "cut": (lambda path: path.write_text("[1"), "cannot be understood"),
+    "empty": (lambda path: path.write_text(""), "cannot be understood"),
+    "a list": (lambda path: path.write_text("[]"), "cannot be understood"),
+    "nested": (lambda path: path.write_text("[" * 100_000), "cannot be understood"),
+    "no text": (lambda path: path.write_bytes(b"\xff\xfe"), "cannot be understood"),
+    "true": (lambda path: path.write_text('{"command": true}'), "cannot be understood"),
+    "negative": (lambda path: path.write_text('{"command": -1}'), "cannot be understood"),
+    "beyond the log": (lambda path: path.write_text('{"command": 99}'), "names event 99 of a log of"),
+    "a pipe": (os.mkfifo, "is no regular file"),
+    "a folder": (lambda path: path.mkdir(), "cannot be read (IsADirectoryError)"),
+}
+
+
+@pytest.mark.usefixtures("_no_wait")
+@pytest.mark.parametrize("name", BROKEN_PLACES)
+def test_a_broken_file_of_places_stops_nothing_and_is_told_with_its_mend(
+    desk: Desk, kept: Path, capsys: Capture, name: str
+) -> None:
+    path = desk.root / CURSORS
+    spoil, finding = BROKEN_PLACES[name]
+    spoil(path)
+    mend = "  Remove it: what is due by then is told no more, and notices begin with what comes next."
+    with telling(desk.root):
+        held = blocked(desk.store)
+    told_of, mended = capsys.readouterr().err.splitlines()
+    assert told_of.startswith(f"releasegate: notices wait: {path} {finding}")
+    assert mended == mend
+    with pytest.raises(BrokenPlaces, match=re.escape(finding)):
+        read_cursors(desk.store)
+    assert desk.say("notify") == 2
+    assert capsys.readouterr().err.splitlines()[1] == mend
+    assert desk.say("doctor") == 6
+    assert finding in capsys.readouterr().out
+    assert told(kept) == []
+    path.rmdir() if path.is_dir() else path.unlink()
+    assert desk.say("notify") == 0
+    blocked(desk.store, period="2025")
+    assert send_due(desk.store).delivered == {"command": 1}
+    assert [one["candidate"] != held for one in told(kept)] == [True]
+
+
+@pytest.mark.prefect
+@pytest.mark.usefixtures("prefect_server", "_no_wait")
+def test_a_run_publishes_beside_a_broken_file_of_places(desk: Desk, kept: Path, capsys: Capture) -> None:
+    os.mkfifo(desk.root / CURSORS)
+    assert desk.run(desk.policy(), desk.table()) == 0
+    assert capsys.readouterr().err.count(f"{desk.root / CURSORS} is no regular file") == 1
+    assert len(desk.store.releases()) == 1
+    assert told(kept) == []
+
+
+def test_a_broken_file_of_places_is_told_where_no_channel_is_set(desk: Desk, capsys: Capture) -> None:
+    (desk.root / CURSORS).write_text("[" * 100_000)
     with telling(desk.root):
         blocked(desk.store)
-    assert capsys.readouterr().err == "releasegate: notices wait: cannot be understood\n"
-    with pytest.raises(StoreError, match="cannot be understood"):
-        read_cursors(desk.root)
-    assert send_due(desk.store).problems == ["notices wait: cannot be understood"]
+    assert capsys.readouterr().err == ""
+    assert desk.say("notify", "--json") == 2
+    said = json.loads(capsys.readouterr().out)
+    assert (said["ok"], said["due"], len(said["problems"]), len(said["mends"])) == (False, {}, 1, 1)
+
+
+def test_people_who_cannot_be_read_are_told_after_what_is_due(
+    desk: Desk, kept: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(desk.store)
+    blocked(desk.store)
+    none = desk.folder / "none.yaml"
+    monkeypatch.setenv(PEOPLE_VARIABLE, str(none))
+    assert desk.say("notify") == 2
+    shown = capsys.readouterr()
+    assert shown.out == "command: 1 delivered, 0 due\n"
+    assert shown.err == (
+        f"releasegate: a change of the people cannot be told: {none} cannot be read (FileNotFoundError)\n"
+        f"  Restore it, or name another in {PEOPLE_VARIABLE}.\n"
+    )
 
 
 def test_the_store_with_its_places_still_verifies(desk: Desk, kept: Path) -> None:

@@ -40,7 +40,7 @@ def test_people_are_found_by_their_names_whatever_the_case_and_by_their_accounts
     [
         ([{"name": "ada", "roles": ["approver"]}], "has neither a public_key nor a token_hash"),
         ([member("ada", ["boss"])], "a role is one of operator, approver, auditor, admin, found 'boss'"),
-        ([member("ada", [])], "roles: is not as it should be"),
+        ([member("ada", [])], "roles: is empty"),
         ([member("ada"), member("bob"), {**member("eve"), "name": "A-D-A"}], "is there twice, as ada too"),
         ([member("ada"), {**member("ada"), "name": "bob"}], "has the same key as ada"),
         ([member("ada", account="x"), member("bob", account="x")], "has the same account as ada"),
@@ -51,7 +51,7 @@ def test_people_are_found_by_their_names_whatever_the_case_and_by_their_accounts
         ([{"roles": ["admin"]}], "name: is missing"),
         ([member(" ")], "a person has a name in one line"),
         ([member("a\nb")], "a person has a name in one line"),
-        (["ada"], "is not as it should be"),
+        (["ada"], "is no mapping of fields"),
     ],
 )
 def test_what_a_file_of_people_may_not_say(people: list[dict[str, object]], finding: str) -> None:
