@@ -388,12 +388,19 @@ def _listed(findings: Sequence[Finding]) -> list[dict[str, str]]:
 
 
 def _verify_bundle(chosen: argparse.Namespace) -> int:
+    from policy.errors import UsageError
     from release_store.guarded_files import check_plain
     from release_store.verify_evidence import NOT_WHAT_IT_WAS, examine, tell
 
     for given in (chosen.bundle, chosen.checkpoint, chosen.public_key):
         if given is not None:
             check_plain(Path(given))
+    if not Path(chosen.bundle).exists():
+        raise UsageError(
+            "there is no such file",
+            where=str(chosen.bundle),
+            mend="Name a bundle; `releasegate evidence RELEASE` writes one.",
+        )
     report = examine(chosen.bundle, chosen.public_key, chosen.checkpoint)
     if not chosen.json:
         return tell(report)

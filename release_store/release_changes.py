@@ -121,8 +121,10 @@ def _check_revision(con: Connection, record: CandidateRecord) -> None:
 
 def _check_admitted(con: Connection, candidate_id: str, state: CandidateState) -> None:
     if state is CandidateState.STALE:
+        corrected = audit.corrected_since(con, "candidate.staged", candidate_id) is not None
+        since = "the series has another release, or the period another candidate, since then"
         raise Blocked(
-            "stale: the series has another release, or the period another candidate, since then",
+            f"stale: {BEFORE_CORRECTION if corrected else since}",
             where=candidate_id,
             mend=f"`releasegate rejudge {candidate_id}` judges it again.",
         )

@@ -228,3 +228,11 @@ def test_a_bundle_that_is_none_says_what_to_do(desk: Desk, capsys: Capture, cont
     assert desk.say("verify", bundle) == 6
     told = "is no bundle, or not all of one: copy it again from where it was made"
     assert capsys.readouterr().out == f"bundle.zip: {told}\n"
+
+
+def test_a_bundle_that_is_not_there_is_a_slip_and_nothing_altered(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "clinic-2026Q1-r1"]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "releasegate: clinic-2026Q1-r1: there is no such file",
+        "  Name a bundle; `releasegate evidence RELEASE` writes one.",
+    ]
