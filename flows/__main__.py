@@ -13,9 +13,17 @@ from flows.ending import leave
 from policy.errors import ReleaseGateError
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """End with usage, the finding and its mend, where argparse knows none."""
+        if "unrecognized arguments" in message and "--store" in message:
+            message += "\n  --store stands before the command: releasegate --store DIR COMMAND ..."
+        super().error(message)
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
-    top = argparse.ArgumentParser(
+    top = _Parser(
         prog="releasegate",
         description="Publish a table about people every period, if it is safe beside all that is public.",
         epilog="Exit codes: 0 published or fine, 2 usage or policy, 3 input refused, 4 blocked by a gate, "
@@ -94,7 +102,7 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _staff(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _staff(commands: argparse._SubParsersAction[_Parser]) -> None:
     """Add the commands about the people who work with the store."""
     command = commands.add_parser("sign", help="sign a decision, to be given where the store is")
     command.add_argument("act", choices=("approve", "reject", "override", "withdraw"), metavar="ACT")
@@ -147,7 +155,7 @@ def _proof(command: argparse.ArgumentParser) -> None:
     command.add_argument("--signed", metavar="TEXT", help="what `sign` printed, in place of key and token")
 
 
-def _reading(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _reading(commands: argparse._SubParsersAction[_Parser]) -> None:
     """Add the commands that read."""
     command = commands.add_parser("history", help="list the releases, and the candidates that are none")
     command.add_argument("series", nargs="?", metavar="SERIES")

@@ -418,3 +418,9 @@ def test_settings_that_are_left_open_are_filled(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.delenv(name)
     settings.apply()
     assert {name: os.environ[name] for name in settings.DEFAULTS} == settings.DEFAULTS
+
+
+def test_a_store_that_is_named_after_the_command_is_told_where_it_stands(capsys: Capture) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["history", "--store", "elsewhere"])
+    assert "--store stands before the command: releasegate --store DIR COMMAND ..." in capsys.readouterr().err
