@@ -28,20 +28,20 @@ def test_a_run_that_stays_pending_is_marked_as_crashed_and_one_that_begins_is_no
     try:
         site.start_server()
         site.prefect("automation", "create", "--from-file", str(file))
-        deployment = site.deploy(policy=str(desk.policy()), store=str(desk.root))
-        begun, stuck = (site.run(deployment, period=period) for period in ("2026Q1", "2026Q2"))
+        site.deploy("pending", policy=str(desk.policy()), store=str(desk.root))
+        begun, stuck = (site.start("pending", {"period": period}) for period in ("2026Q1", "2026Q2"))
 
         def told(run: str, *states: str) -> None:
             for state in states:  # as a worker and a run do
-                site.post(f"/flow_runs/{run}/set_state", {"state": {"type": state}})
-            assert site.state(run)["type"] == states[-1]
+                site.ask(f"/flow_runs/{run}/set_state", {"state": {"type": state}})
+            assert site.run(run)["state_type"] == states[-1]
 
         told(begun, "PENDING", "RUNNING")
         time.sleep(WITHIN + 10)  # Prefect looks every five seconds
-        assert site.state(begun)["type"] == "RUNNING"
+        assert site.run(begun)["state_type"] == "RUNNING"
         told(begun, "COMPLETED")
         told(stuck, "PENDING")
-        site.until("the crash", lambda: site.state(stuck)["type"] == "CRASHED", WITHIN + 60)
-        assert "did not begin for ten minutes" in site.state(stuck)["message"]
+        site.until("the crash", lambda: site.run(stuck)["state_type"] == "CRASHED", WITHIN + 60)
+        assert "did not begin for ten minutes" in site.run(stuck)["state"]["message"]
     finally:
-        site.stop()
+        site.close()
