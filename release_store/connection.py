@@ -68,8 +68,12 @@ def connect(
 def _connection(path: Path, timeout: float) -> Iterator[duckdb.DuckDBPyConnection]:
     con, checked = _open(path, timeout), False
     try:
-        _check_catalog(con, path)
+        known = _checked.get(path) == _stamp(path)  # as this process left it a moment ago
+        if not known:
+            _check_none(con, path, _FOREIGN)
         _migrate(con, path)
+        if not known:
+            _check_none(con, path, _FOREIGN_TABLES)  # last: a newer releasegate has others
         yield con
     except duckdb.Error as error:
         # DuckDB's own text may quote what was being written: its kind and the system's word are told.
@@ -148,8 +152,8 @@ _FOREIGN = {
     "macro": "SELECT function_name FROM system.main.duckdb_functions() WHERE NOT internal",
     "view": "SELECT view_name FROM system.main.duckdb_views() WHERE NOT internal",
     "schema": "SELECT schema_name FROM system.main.duckdb_schemas() WHERE NOT internal",
-    "table": "SELECT table_name FROM system.main.duckdb_tables() WHERE NOT internal",
 }
+_FOREIGN_TABLES = {"table": "SELECT table_name FROM system.main.duckdb_tables() WHERE NOT internal"}
 _ADDED_COLUMN = re.compile(r"ALTER TABLE (\w+) ADD COLUMN (\w+) (\w+)")
 
 
@@ -197,24 +201,20 @@ def _triggers(con: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str]]:
     return {str(name): (str(table), str(sql)) for name, table, sql in rows}
 
 
-def _check_catalog(con: duckdb.DuckDBPyConnection, path: Path) -> None:
+def _check_none(con: duckdb.DuckDBPyConnection, path: Path, foreign: dict[str, str]) -> None:
     """Raise VerificationFailed if there is a macro, a view, a schema or a table that no migration made.
 
     A macro stands in place of a function of the same name, and a view in place of a table: nothing that is
-    read beside them can be believed. What this process left there a moment ago is not looked at again.
+    read beside them can be believed.
     """
-    if _checked.get(path) == _stamp(path):
-        return
-    for what, sql in _FOREIGN.items():
-        found = con.execute(sql).fetchall()
-        if what == "table":
-            found = [one for one in found if one[0] not in _made_tables()]
-        if found:
-            raise VerificationFailed(
-                f"holds a {what} that the store was not made with ({found[0][0]})",
-                where=str(path),
-                mend="Restore the store from a backup.",
-            )
+    for what, sql in foreign.items():
+        for (name,) in con.execute(sql).fetchall():
+            if what != "table" or name not in _made_tables():
+                raise VerificationFailed(
+                    f"holds a {what} that the store was not made with ({name})",
+                    where=str(path),
+                    mend="Restore the store from a backup.",
+                )
 
 
 def _stamp(path: Path) -> tuple[object, ...]:

@@ -113,6 +113,7 @@ def test_while_another_process_has_that_lock_the_database_is_not_opened(
 def test_a_store_of_a_newer_schema_is_refused_in_one_line(store: ReleaseStore) -> None:
     with transaction(store.root) as con:
         con.execute("INSERT INTO schema_migration VALUES (999, 'later', 'now')")
+        con.execute("CREATE TABLE later (x INTEGER)")
     with pytest.raises(StoreError, match=r"schema is 999") as caught:
         ReleaseStore.open(store.root)
     assert "\n" not in caught.value.finding
