@@ -47,6 +47,19 @@ def variables() -> dict[str, str]:
     return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
 
 
+def understood(unit: Path | str) -> None:
+    """Ask systemd itself, where it is."""
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd is not here; the other tests read the units")
+    said = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", unit],
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    assert (said.returncode, said.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("path", UNITS, ids=lambda path: path.name)
 def test_a_unit_starts_one_of_the_programs_as_nobody_special(path: Path) -> None:
     unit = Unit(path)
@@ -81,18 +94,10 @@ def test_the_timer_starts_the_notices_often_and_the_unit_starts_by_nothing_else(
 
 
 def test_systemd_understands_the_timer(tmp_path: Path) -> None:
-    if shutil.which("systemd-analyze") is None:
-        pytest.skip("systemd is not here; the other tests read the units")
     unit = tmp_path / "releasegate-notify.service"
     unit.write_text("[Service]\nType=oneshot\nExecStart=/bin/true\n")
     copy = shutil.copy(FOLDER / "releasegate-notify.timer", tmp_path)
-    said = subprocess.run(
-        ["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", copy],
-        capture_output=True,
-        check=False,
-        text=True,
-    )
-    assert (said.returncode, said.stderr) == (0, "")
+    understood(copy)
 
 
 def test_the_settings_keep_data_out_and_the_server_on_this_machine() -> None:
@@ -111,16 +116,8 @@ def test_every_setting_is_one_that_prefect_knows() -> None:
 
 @pytest.mark.parametrize("path", UNITS, ids=lambda path: path.name)
 def test_systemd_understands_every_line(path: Path, tmp_path: Path) -> None:
-    if shutil.which("systemd-analyze") is None:
-        pytest.skip("systemd is not here; the other tests read the units")
     text = path.read_text(encoding="utf-8")
     program = Unit(path)["Service"]["ExecStart"].split()[0]
     copy = tmp_path / path.name
     copy.write_text(text.replace(program, "/bin/true"))  # what is not there cannot be started
-    said = subprocess.run(
-        ["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", copy],
-        capture_output=True,
-        check=False,
-        text=True,
-    )
-    assert (said.returncode, said.stderr) == (0, "")
+    understood(copy)
