@@ -1,0 +1,74 @@
+"use strict";
+// What every page can do: choose light or dark, and sort and search its tables.
+(() => {
+  const root = document.documentElement;
+  const kept = () => { try { return localStorage.getItem("theme"); } catch { return null; } };
+  const keep = (theme) => { try { localStorage.setItem("theme", theme); } catch { /* a page opened from a file */ } };
+
+  function themes() {
+    const button = document.getElementById("theme");
+    if (!button) return;
+    const dark = () => (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+    const tell = () => { button.textContent = dark() ? "Light" : "Dark"; };
+    if (kept()) root.dataset.theme = kept();
+    button.hidden = false;
+    tell();
+    button.addEventListener("click", () => {
+      root.dataset.theme = dark() ? "light" : "dark";
+      keep(root.dataset.theme);
+      tell();
+      document.dispatchEvent(new Event("theme"));
+    });
+  }
+
+  const value = (row, column) => {
+    const cell = row.cells[column];
+    return cell.dataset.value ?? cell.textContent.trim();
+  };
+  const compare = (a, b) => {
+    const [x, y] = [Number(a), Number(b)];
+    if (a !== "" && b !== "" && !Number.isNaN(x) && !Number.isNaN(y)) return x - y;
+    return a.localeCompare(b, undefined, { numeric: true });
+  };
+
+  function sortable(table) {
+    [...table.tHead.rows[0].cells].forEach((head, column) => {
+      if ("plain" in head.dataset) return;
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener("click", () => {
+        const up = head.getAttribute("aria-sort") !== "ascending";
+        for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+        head.setAttribute("aria-sort", up ? "ascending" : "descending");
+        const body = table.tBodies[0];
+        const rows = [...body.rows].sort((a, b) => compare(value(a, column), value(b, column)));
+        body.append(...(up ? rows : rows.reverse()));
+      });
+    });
+  }
+
+  function searchable(field) {
+    const table = document.getElementById(field.dataset.searches);
+    const told = document.getElementById(field.getAttribute("aria-describedby"));
+    const texts = new Map([...table.tBodies[0].rows].map((row) => [row, row.textContent.toLowerCase()]));
+    field.addEventListener("input", () => {
+      const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+      let n = 0;
+      for (const [row, text] of texts) {
+        row.hidden = !words.every((word) => text.includes(word));
+        n += row.hidden ? 0 : 1;
+      }
+      told.textContent = words.length ? `${n} of ${texts.size} rows` : `${texts.size} rows`;
+    });
+  }
+
+  function begin() {
+    themes();
+    document.querySelectorAll("table.sortable").forEach(sortable);
+    document.querySelectorAll("input[data-searches]").forEach(searchable);
+  }
+  if (document.readyState === "loading") addEventListener("DOMContentLoaded", begin);
+  else begin();
+})();

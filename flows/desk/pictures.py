@@ -1,0 +1,194 @@
+"""The pictures of one candidate or release, out of its gates and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from flows.desk import charts
+from flows.desk.picture import Picture
+
+Document = Mapping[str, Any]
+_BASIS = {
+    "alone": "who holds this release alone",
+    "cells": "who holds every release, by the cells",
+    "people": "who knows everybody's class in every release",
+}
+_SIGNS = {"pass": "✓", "fail": "✗", "unknown": "?", "error": "!", "not_run": "–"}
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """The pictures by what they are about."""
+
+    risk: tuple[Picture, ...] = ()
+    cost: tuple[Picture, ...] = ()
+    values: tuple[Picture, ...] = ()
+    latent: tuple[Picture, ...] = ()
+    gates: tuple[Picture, ...] = ()
+
+    def all(self) -> list[Picture]:
+        """Return every picture, in the order of the report."""
+        return [one for field in fields(self) for one in getattr(self, field.name)]
+
+
+def pictures_of(gates: Sequence[Document], figures: Document | None) -> Pictures:
+    """Return the pictures; without figures, that of the gates alone."""
+    found = figures or {}
+    return Pictures(
+        risk=tuple(_narrowing(found.get("narrowing") or ())),
+        cost=tuple([*_by_attribute(found), *_class_sizes(found)]),
+        values=tuple(_distribution(i, one) for i, one in enumerate(found.get("attributes") or ())),
+        latent=tuple(_latent(found.get("latent"))),
+        gates=tuple([_gates(gates)] if gates else []),
+    )
+
+
+def used(gate: Document) -> float | None:
+    """Return how much of its limit a gate uses: 1 is the limit, more is over; None where that is not known.
+
+    Of a limit that is a least value it is limit by value; of one at 0 it is 0 or, where anything is found, 2.
+    """
+    value, threshold = gate["value"], gate["threshold"]
+    if value is None or threshold is None:
+        return None
+    above, below = (value, threshold) if gate["relation"] == "<=" else (threshold, value)
+    if below > 0:
+        return float(above / below)
+    return 0.0 if above <= below else 2.0
+
+
+def _gates(gates: Sequence[Document]) -> Picture:
+    rows = [
+        {
+            "gate": gate["gate"],
+            "verdict": str(gate["verdict"]),
+            "sign": f"{_SIGNS.get(str(gate['verdict']), '?')} {gate['verdict']}",
+            "used": None if (share := used(gate)) is None else min(share, 2.0),
+            "value": gate["value"],
+            "must be": "" if gate["threshold"] is None else f"{gate['relation']} {gate['threshold']:.4g}",
+        }
+        for gate in gates
+    ]
+    n_passed = sum(row["verdict"] == "pass" for row in rows)
+    columns = (("gate", "gate"), ("verdict", "verdict"), ("value", "measured"), ("must be", "must be"))
+    words = f"{n_passed} of {len(rows)} gates pass. A bar shows how much of its limit a gate uses."
+    return Picture("gates", "The gates", words, charts.gates(), rows, columns)
+
+
+def _narrowing(curves: Sequence[Document]) -> list[Picture]:
+    attributes = dict.fromkeys(str(curve["attribute"]) for curve in curves)
+    return [
+        _narrowed(i, name, [curve for curve in curves if curve["attribute"] == name])
+        for i, name in enumerate(attributes)
+    ]
+
+
+def _narrowed(i: int, attribute: str, curves: Sequence[Document]) -> Picture:
+    rows: list[dict[str, Any]] = []
+    said = []
+    for curve in curves:
+        basis = _BASIS.get(str(curve["basis"]), str(curve["basis"]))
+        total, people = sum(n for _, n in curve["counts"]), 0
+        if not total:
+            continue
+        for left, n in curve["counts"]:
+            people += n
+            rows.append({"left": left, "people": people, "share": people / total, "basis": basis})
+        fewest = min(left for left, n in curve["counts"] if n)
+        under = sum(n for left, n in curve["counts"] if left < curve["least"])
+        said.append(
+            f"{basis[0].upper()}{basis[1:]} is left with {fewest} values or more of everybody"
+            + (f", and with fewer than {curve['least']} of {under:,} people." if under else ".")
+        )
+    if rows:
+        rows[0] = {**rows[0], "limit": curves[0]["least"]}
+    columns = (
+        ("basis", "who"), ("left", "values left, at most"), ("people", "people"), ("share", "share of people"),
+    )  # fmt: skip
+    title = f"How far people's {attribute} can be narrowed"
+    return Picture(f"narrowing-{i}", title, " ".join(said), charts.narrowing(), rows, columns)
+
+
+def _class_sizes(figures: Document) -> list[Picture]:
+    found = figures.get("classes")
+    if not found:
+        return []
+    rows = [
+        {
+            "label": f"{one['low']}" if one["low"] == one["high"] else f"{one['low']} to {one['high']}",
+            "classes": one["classes"],
+            "records": one["records"],
+        }
+        for one in found["sizes"]
+    ]
+    words = (
+        f"{found['n']:,} classes of {found['least']} to {found['greatest']:,} records, "
+        f"{found['median']:g} in the middle."
+    )
+    columns = (("label", "records in the class"), ("classes", "classes"), ("records", "records in them"))
+    return [Picture("class-sizes", "How large the classes are", words, charts.class_sizes(), rows, columns)]
+
+
+def _by_attribute(figures: Document) -> list[Picture]:
+    ncp = figures.get("ncp")
+    if not ncp:
+        return []
+    rows = sorted(
+        ({"attribute": name, "ncp": value} for name, value in ncp.items()), key=lambda row: -row["ncp"]
+    )
+    words = (
+        f"Most is lost of {rows[0]['attribute']}, least of {rows[-1]['attribute']}; 0 is published as it is."
+    )
+    columns = (("attribute", "attribute"), ("ncp", "NCP"))
+    title = "How much detail each attribute loses"
+    return [Picture("ncp", title, words, charts.by_attribute(), rows, columns)]
+
+
+def _distribution(i: int, attribute: Document) -> Picture:
+    rows = [
+        {"label": one["label"], "after": one["after"], "before": one.get("before")}
+        for one in attribute["bins"]
+    ]
+    hidden = attribute.get("before_not_told", 0)
+    if attribute["role"] in ("sensitive", "kept"):
+        words = "Published as it is."
+        columns: tuple[tuple[str, str], ...] = (("label", "value"), ("after", "published"))
+    else:
+        words = (
+            f"Of {hidden:,} people the source is not told." if hidden else "The source is told of everybody."
+        )
+        columns = (("label", "value"), ("before", "source"), ("after", "published, as counted"))
+    return Picture(f"values-{i}", str(attribute["name"]), words, charts.distribution(), rows, columns)
+
+
+def _latent(found: Document | None) -> list[Picture]:
+    if not found:
+        return []
+    columns = (("x", "first dimension"), ("y", "second dimension"), ("records", "records"))
+    told = (
+        (
+            "latent-before",
+            "Before: where the records lie",
+            "before",
+            "Each circle is a place with so many records",
+        ),
+        (
+            "latent-after",
+            "After: the centres of the classes",
+            "after",
+            "Each circle is a class of so many records",
+        ),
+    )
+    return [
+        Picture(
+            name,
+            title,
+            f"{words}; {found.get(f'{part}_not_told', 0):,} are not shown.",
+            charts.latent(),
+            [{"x": x, "y": y, "records": n} for x, y, n in found[part]],
+            columns,
+        )
+        for name, title, part, words in told
+    ]
