@@ -24,7 +24,7 @@ def _chart(height: int | alt.Step = _HEIGHT) -> alt.Chart:
     return alt.Chart(alt.NamedData(ROWS)).properties(width="container", height=height)
 
 
-def _spec(chart: alt.Chart | alt.LayerChart) -> Spec:
+def _spec(chart: alt.Chart | alt.LayerChart | alt.FacetChart) -> Spec:
     made: Spec = _without_data(chart.to_dict())
     made.pop("config", None)  # the page's theme
     return made
@@ -66,7 +66,7 @@ def narrowing() -> Spec:
     return _spec(alt.layer(line, _rule("x", "limit", "least")))
 
 
-def _rule(channel: str, field: str, word: str) -> alt.LayerChart:
+def _rule(channel: str, field: str, word: str) -> Any:
     """Return the limit as a dashed rule, with a word beside it."""
     base = alt.Chart(alt.NamedData(ROWS)).transform_filter(f"isValid(datum.{field})")
     where: dict[str, Any] = {channel: alt.value(0)}
@@ -129,7 +129,7 @@ def distribution() -> Spec:
     ]
     after = (
         _chart(alt.Step(20))
-        .mark_bar(style=_FIRST)
+        .mark_bar(style=_FIRST, opacity=0.55)
         .encode(y=label, x=alt.X("after:Q", title="records"), tooltip=tooltip)
     )
     before = (
@@ -158,7 +158,7 @@ def latent() -> Spec:
 
 @cache
 def gates() -> Spec:
-    """Bars: how much of its limit each gate uses, 1 is the limit. Rows: `gate`, `used`, `verdict`, `limit`."""
+    """Bars: how much of its limit a gate uses, 1 is the limit. Rows: `gate`, `used`, `verdict`, `sign`."""
     bars = (
         _chart(alt.Step(22))
         .mark_bar()
@@ -166,7 +166,7 @@ def gates() -> Spec:
             y=alt.Y("gate:N", sort=None, axis=_LABEL),
             x=alt.X(
                 "used:Q",
-                title="share of the limit that is used (2 is twice the limit or more)",
+                title="share of the limit that is used (2: twice or more)",
                 scale={"domain": [0, 2]},
             ),
             tooltip=["gate:N", "verdict:N", alt.Tooltip("value:Q", format=".4~g"), "must be:N"],
@@ -248,7 +248,7 @@ def headroom() -> Spec:
 
 @cache
 def risk_utility() -> Spec:
-    """Points: what each release costs, and what an attacker gets of it. Rows: `name`, `cost`, `risk`, `kind`."""
+    """Points: what each release costs, and what an attacker gets. Rows: `name`, `cost`, `risk`, `kind`."""
     base = _chart(260)
     x = alt.X("cost:Q", title="share of detail lost (NCP)", axis=alt.Axis(format="%"), scale={"zero": False})
     y = alt.Y("risk:Q", title="risk", axis=alt.Axis(format="%"), scale={"zero": False})

@@ -1,4 +1,4 @@
-"""How every page is put together: templates that escape all, styles and scripts, and a word against requests."""
+"""How every page is put together: templates that escape all, styles, scripts, and a word against requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from flows.desk.theme import style_variables, vega_config
 from flows.layout import minute, shown
 
 _HERE = Path(__file__).parent
-_SIGNS = {"pass": "✓", "fail": "✗", "unknown": "?", "error": "!", "not_run": "–"}
+_GLOBALS = "window.vegaEmbed = vegaEmbed;"  # what the bundle gives to the scripts after it
+_SIGNS = {"pass": "✓", "fail": "✗", "unknown": "?", "error": "!", "not_run": "-"}
 _KINDS = {"pass": "good", "fail": "bad", "unknown": "open", "error": "bad", "not_run": "open"}
 
 
@@ -66,7 +67,7 @@ def said(text: object) -> Markup:
 def number(value: float | None, digits: int = 4) -> str:
     """Return a number as people read it: whole ones with separators, others to so many digits."""
     if value is None:
-        return "–"
+        return "-"
     if float(value).is_integer() and abs(value) < 1e15:
         return f"{int(value):,}"
     return f"{value:.{digits}g}"
@@ -74,11 +75,11 @@ def number(value: float | None, digits: int = 4) -> str:
 
 def share(value: float | None) -> str:
     """Return a share in percent."""
-    return "–" if value is None else f"{100 * value:.3g}%"
+    return "-" if value is None else f"{100 * value:.3g}%"
 
 
 def embedded(value: Any) -> Markup:
-    """Return JSON that may stand inside a script element: nothing in it ends the element or begins a comment."""
+    """Return JSON that may stand inside a script element: nothing in it ends it, or begins a comment."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
@@ -87,7 +88,7 @@ def embedded(value: Any) -> Markup:
 
 @cache
 def asset(name: str) -> str:
-    """Return a file of `assets`; `style.css` with the colours, `vega.js` from its package, `charts.js` themed."""
+    """Return a file of `assets`: the style with the colours, `charts.js` with the themes, `vega.js`."""
     if name == "vega.js":
         return _vega()
     text = (_HERE / "assets" / name).read_text(encoding="utf-8")
@@ -102,14 +103,14 @@ def asset(name: str) -> str:
 def _vega() -> str:
     import vl_convert
 
-    code: str = vl_convert.javascript_bundle()
+    code: str = vl_convert.javascript_bundle(_GLOBALS)
     # A script element ends at the first of these, wherever it stands.
     return code.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
 @cache
 def inlined(*scripts: str) -> Head:
-    """Return a head that holds everything itself. Only these very scripts run: the policy names their digests."""
+    """Return a head that holds everything itself; only these scripts run: the policy names their digests."""
     codes = [asset(name) for name in scripts]
     digests = " ".join(f"'sha256-{_digest(code)}'" for code in codes)
     # Vega makes functions out of its own expressions, hence 'unsafe-eval'; nothing can be fetched.

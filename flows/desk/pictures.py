@@ -15,7 +15,7 @@ _BASIS = {
     "cells": "who holds every release, by the cells",
     "people": "who knows everybody's class in every release",
 }
-_SIGNS = {"pass": "✓", "fail": "✗", "unknown": "?", "error": "!", "not_run": "–"}
+_SIGNS = {"pass": "✓", "fail": "✗", "unknown": "?", "error": "!", "not_run": "-"}
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def pictures_of(gates: Sequence[Document], figures: Document | None) -> Pictures
     found = figures or {}
     return Pictures(
         risk=tuple(_narrowing(found.get("narrowing") or ())),
-        cost=tuple([*_by_attribute(found), *_class_sizes(found)]),
+        cost=(*_by_attribute(found), *_class_sizes(found)),
         values=tuple(_distribution(i, one) for i, one in enumerate(found.get("attributes") or ())),
         latent=tuple(_latent(found.get("latent"))),
         gates=tuple([_gates(gates)] if gates else []),
@@ -93,19 +93,21 @@ def _narrowed(i: int, attribute: str, curves: Sequence[Document]) -> Picture:
         total, people = sum(n for _, n in curve["counts"]), 0
         if not total:
             continue
+        fewest = min(left for left, n in curve["counts"] if n)
+        if fewest > 1:
+            rows.append({"left": 1, "people": 0, "share": 0.0, "basis": basis})
         for left, n in curve["counts"]:
             people += n
             rows.append({"left": left, "people": people, "share": people / total, "basis": basis})
-        fewest = min(left for left, n in curve["counts"] if n)
         under = sum(n for left, n in curve["counts"] if left < curve["least"])
         said.append(
-            f"{basis[0].upper()}{basis[1:]} is left with {fewest} values or more of everybody"
-            + (f", and with fewer than {curve['least']} of {under:,} people." if under else ".")
+            f"{basis[0].upper()}{basis[1:]}: at least {fewest} values are left for everybody"
+            + (f", and fewer than {curve['least']} for {under:,} people." if under else ".")
         )
     if rows:
         rows[0] = {**rows[0], "limit": curves[0]["least"]}
     columns = (
-        ("basis", "who"), ("left", "values left, at most"), ("people", "people"), ("share", "share of people"),
+        ("basis", "who"), ("left", "values left"), ("people", "people"), ("share", "share"),
     )  # fmt: skip
     title = f"How far people's {attribute} can be narrowed"
     return Picture(f"narrowing-{i}", title, " ".join(said), charts.narrowing(), rows, columns)

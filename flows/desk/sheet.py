@@ -9,16 +9,14 @@ from typing import Any
 
 import duckdb
 
-from flows.desk.pages import number, share
 from flows.desk.pictures import Pictures, pictures_of, used
+from flows.desk.told import cost, digests, made, risk, tiles, verdict
 from flows.desk.words import asks, not_protected, protected
-from release_store.approvals import why
 from release_store.canonical import iso
 from release_store.changes import gate_document
 from release_store.decisions import decision_document
 from release_store.manifest import software_versions
-from release_store.public_files import candidate_folder, differing_files, kept_folder
-from release_store.records import CandidateState, ReleaseState, Verdict
+from release_store.public_files import candidate_folder, differing_files
 from release_store.store import ReleaseStore
 
 Document = Mapping[str, Any]
@@ -70,7 +68,8 @@ class Sheet:
 def kept(store: ReleaseStore, candidate_id: str, *, rows: bool = True) -> Kept:
     """Read what the store keeps of a candidate: its policy, its figures, and ten rows of its staged files."""
     record = store.candidate(candidate_id)
-    columns, lines = (), ()
+    columns: tuple[str, ...] = ()
+    lines: tuple[tuple[str | None, ...], ...] = ()
     folder, files = candidate_folder(store.root, candidate_id), store.files(candidate_id)
     if rows and not differing_files(folder, files):
         columns, lines = sample(folder / "data.parquet")
@@ -137,8 +136,7 @@ def sheet_of(
         {**gate, "used": used(gate), "over": (used(gate) or 0) > 1, "asks": asks(gate["gate"])}
         for gate in facts["gates"]
     )
-    word, mood, reasons = _verdict(facts, release, state)
-    summary = facts["summary"]
+    word, mood, reasons = verdict(facts, release, state)
     return Sheet(
         kind="release" if release else "candidate",
         name=release or str(facts["candidate_id"]),
@@ -148,150 +146,19 @@ def sheet_of(
         reasons=tuple(reasons),
         facts=facts,
         figures=of.figures,
-        tiles=tuple(_tiles(facts, of)),
+        tiles=tuple(tiles(facts, of.figures, of.n_earlier)),
         gates=gates,
-        risk=tuple(_risk(facts, of)),
-        cost=tuple(_cost(facts)),
+        risk=tuple(risk(facts, of.figures, of.n_earlier)),
+        cost=tuple(cost(facts)),
         pictures=pictures_of(facts["gates"], of.figures),
         columns=of.columns,
         rows=of.rows,
         no_rows=why_not or _NO_LONGER,
         protected=tuple(protected(facts["gates"], of.policy, of.n_earlier)),
         not_protected=tuple(not_protected(facts["gates"], of.policy, of.n_earlier)),
-        made=tuple(_made(facts, summary)),
-        digests=tuple(_digests(facts)),
+        made=tuple(made(facts)),
+        digests=tuple(digests(facts)),
     )
-
-
-def _verdict(facts: Document, release: str | None, state: str) -> tuple[str, str, list[str]]:
-    """Return the verdict in a few words, its mood, and the reasons."""
-    failing = [gate for gate in facts["gates"] if gate["verdict"] != Verdict.PASS]
-    n, said = len(facts["gates"]), [_reason(gate) for gate in failing]
-    passed = f"{n - len(failing)} of {n} gates pass."
-    if release:
-        words = [f"{one['decision']} by {one['by']}: {one['reason']}" for one in facts["decisions"]]
-        if failing:
-            return "Published by override of gates that held it back", "bad", [passed, *said, *words]
-        gone = {ReleaseState.WITHDRAWN: "Withdrawn", ReleaseState.SUPERSEDED: "Superseded"}
-        word = next((text for at, text in gone.items() if at == state), "Published")
-        return word, "good" if word == "Published" else "open", [passed, *words]
-    if failing or state == CandidateState.BLOCKED:
-        names = ", ".join(gate["gate"] for gate in failing)
-        return f"Held back by {names}", "bad", [passed, *said]
-    needed = (facts["summary"].get("approval") or {}).get("needed")
-    because = why(facts["summary"])
-    waits = {
-        CandidateState.AWAITING_APPROVAL: f"Passes every gate, and waits for {needed or 'people'} to approve",
-        CandidateState.APPROVED: "Passes every gate, and is approved",
-    }
-    word = next(
-        (text for at, text in waits.items() if at == state), f"Passes every gate; {state or 'judged'}"
-    )
-    return (
-        word.replace("_", " "),
-        "good" if state == CandidateState.APPROVED else "open",
-        [passed, *([because] if because else [])],
-    )
-
-
-def _reason(gate: Document) -> str:
-    measured = ""
-    if gate["value"] is not None and gate["threshold"] is not None:
-        measured = (
-            f" Measured {number(gate['value'])}, must be {gate['relation']} {number(gate['threshold'])}."
-        )
-    return f"{gate['gate']} {str(gate['verdict']).replace('_', ' ')}: {asks(gate['gate'])}{measured}"
-
-
-def _tiles(facts: Document, of: Kept) -> list[tuple[str, str]]:
-    values = {gate["gate"]: gate["value"] for gate in facts["gates"]}
-    source, published = facts["summary"].get("n_source"), facts["summary"].get("n_published")
-    classes = (of.figures or {}).get("classes") or {}
-    found = [("rows", number(published)), ("records left out", number(source - published))]
-    found += [("classes", number(classes["n"]))] if classes else []
-    return [
-        *found,
-        ("smallest class", number(values.get("k"))),
-        ("detail lost (NCP)", share(values.get("ncp"))),
-        ("earlier releases compared", number(of.n_earlier)),
-    ]
-
-
-def _risk(facts: Document, of: Kept) -> list[str]:
-    by_name = {gate["gate"]: gate for gate in facts["gates"]}
-    lines = []
-    for name in ("err", "umr", "sadr"):
-        gate = by_name.get(name)
-        if gate is not None and gate["value"] is not None:
-            limit = "" if gate["threshold"] is None else f" (limit {share(gate['threshold'])})"
-            lines.append(f"{asks(name)} {share(gate['value'])}{limit}.")
-    if of.n_earlier:
-        lines.append(
-            f"Compared with {of.n_earlier} earlier {'release' if of.n_earlier == 1 else 'releases'}: the curves "
-            "show to how many sensitive values people can be narrowed by this release alone and by all of them. "
-            "They count people, and show nobody."
-        )
-    else:
-        lines.append("There is no earlier release to compare it with.")
-    if of.figures is None:
-        lines.append("No figures are kept of it: it was made before releasegate kept any.")
-    return lines
-
-
-def _cost(facts: Document) -> list[str]:
-    source, published = facts["summary"].get("n_source"), facts["summary"].get("n_published")
-    values = {gate["gate"]: gate for gate in facts["gates"]}
-    lines = [
-        f"{number(published)} of {number(source)} records are published, {number(source - published)} left out."
-    ]
-    ncp = values.get("ncp")
-    if ncp is not None and ncp["value"] is not None:
-        lines.append(
-            f"On average {share(ncp['value'])} of an attribute's detail is lost (NCP; limit {share(ncp['threshold'])}): "
-            "0% is as it was, 100% is nothing but “any value”."
-        )
-    return lines
-
-
-def _made(facts: Document, summary: Document) -> list[tuple[str, str]]:
-    found = [
-        ("series", str(facts["series"])),
-        ("period", str(facts["period"])),
-        ("candidate", str(facts["candidate_id"])),
-        ("made", f"by {facts['made_by']} at {facts['made_at'][:16].replace('T', ' ')} UTC"),
-        (
-            "method",
-            f"{summary.get('method')}, {'aware of' if summary.get('history_aware') else 'blind to'} the history",
-        ),
-        (
-            "parameters",
-            ", ".join(f"{k} = {v}" for k, v in sorted((summary.get("parameters") or {}).items()))
-            or "all by default",
-        ),
-        ("seed", str(summary.get("seed"))),
-    ]
-    revision, again = summary.get("revision"), summary.get("judged_again")
-    found += [("revises", f"{revision['of']}: {revision['reason']}")] if revision else []
-    found += [("judged again", f"by {again['by']}, of {again['of']}")] if again else []
-    repair = (summary.get("notes") or {}).get("repair") or {}
-    if repair.get("failing_groups"):
-        found.append(
-            (
-                "repair",
-                f"{repair['failing_groups']} groups would have failed beside earlier releases; {repair['merged']} were "
-                f"merged, {repair['suppressed_records']} records left out",
-            )
-        )
-    return found
-
-
-def _digests(facts: Document) -> list[tuple[str, str]]:
-    named = ("candidate_digest", "policy_digest", "input_digest", "history_head")
-    words = ("candidate", "policy", "input", "history it was judged against")
-    return [
-        *zip(words, (str(facts[name]) for name in named), strict=True),
-        *sorted(facts.get("files", {}).items()),
-    ]
 
 
 def _n_earlier(gates: Sequence[Any]) -> int:

@@ -49,7 +49,7 @@ _ORDERED = {
 
 
 def style_variables() -> str:
-    """Return the palettes as properties of a style sheet: light, dark where the reader's system is, or chosen."""
+    """Return the palettes as properties of a style sheet: the reader's system chooses, or the reader."""
     light, dark = (
         "".join(f"--{name}:{colour};" for name, colour in PALETTES[kind].items())
         for kind in ("light", "dark")

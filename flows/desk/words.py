@@ -17,7 +17,7 @@ GATES: dict[str, tuple[str, str]] = {
         "",
     ),
     "k": (
-        "How many rows has the smallest class, that is, rows which look alike to who knows the quasi-identifiers?",
+        "How many rows has the smallest class: rows alike to who knows the quasi-identifiers?",
         "Who knows a person's quasi-identifiers finds at least {value} rows that could be theirs.",
     ),
     "p_max": (
@@ -55,15 +55,15 @@ GATES: dict[str, tuple[str, str]] = {
     ),
     "lkc": (
         "How sure can one be of a sensitive value who knows a few quasi-identifiers?",
-        "Who knows a few of a person's quasi-identifiers is sure of a sensitive value by {value:share} at most.",
+        "Who knows a few of a person's quasi-identifiers is sure of a value by {value:share} at most.",
     ),
     "err": (
         "How likely is it to pick a person's row, if one knows all their quasi-identifiers?",
-        "Who knows all quasi-identifiers of people picks the right row in {value:share} of the cases on average.",
+        "Who knows all quasi-identifiers picks a person's row in {value:share} of the cases on average.",
     ),
     "umr": (
         "Of how many people is the class certain, if one knows all their quasi-identifiers?",
-        "Who knows all quasi-identifiers of people is certain of the class, not of the row, of {value:share} of them.",
+        "Who knows all quasi-identifiers is certain of the class, not the row, of {value:share} of people.",
     ),
     "sadr": (
         "How sure can one be of a sensitive value, at most, by what one knows of a person?",
@@ -71,11 +71,11 @@ GATES: dict[str, tuple[str, str]] = {
     ),
     "sadr_excess": (
         "How much better are guesses of sensitive values than those about people who are not in the table?",
-        "Guesses of sensitive values are right {value:share} more often at most than of people not in the table.",
+        "Guesses are right {value:share} more often at most than of people who are not in the table.",
     ),
     "pr_dr": (
         "How likely is it to find a person's row or unknown cells?",
-        "Who knows quasi-identifiers finds a person's row or unknown cells with a chance of {value:share} at most.",
+        "Who knows quasi-identifiers finds a row or unknown cells with a chance of {value:share} at most.",
     ),
     "pr_dr_excess": (
         "How much likelier is that than for people who are not in the table?",
@@ -83,11 +83,11 @@ GATES: dict[str, tuple[str, str]] = {
     ),
     "pairwise": (
         "Does a class, together with one of an earlier release, leave somebody too few sensitive values?",
-        "No class together with one of an earlier release leaves under {l} sensitive values to whoever is in both.",
+        "No class together with an earlier one leaves whoever is in both under {l} sensitive values.",
     ),
     "whole_history": (
         "Do all releases together leave somebody too few sensitive values?",
-        "All releases of the series together leave nobody under {l} sensitive values, by the cells of their classes.",
+        "All releases together leave nobody under {l} sensitive values, by the cells of their classes.",
     ),
     "difference": (
         "Does what nested classes of two releases do not share leave too few sensitive values?",
@@ -123,6 +123,12 @@ class _Value(float):
 def asks(gate: str) -> str:
     """Return what a gate asks; of one that is not known here, nothing."""
     return GATES.get(gate, ("", ""))[0]
+
+
+def measured(gate: Document) -> str:
+    """Return what a gate measured as a sentence about people; "" of one that says nothing about them."""
+    sentence = GATES.get(gate["gate"], ("", ""))[1]
+    return sentence.format(value=_Value(gate["value"]), l="l", k="k") if sentence else ""
 
 
 def protected(gates: Sequence[Document], policy: Document, n_earlier: int) -> list[str]:

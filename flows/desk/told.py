@@ -1,0 +1,150 @@
+"""What a report says in words and numbers of one candidate or release: the verdict, and how it came about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flows.desk.pages import number, share
+from flows.desk.words import asks, measured
+from release_store.approvals import why
+from release_store.records import CandidateState, ReleaseState, Verdict
+
+Document = Mapping[str, Any]
+_GONE = {ReleaseState.WITHDRAWN: "Withdrawn", ReleaseState.SUPERSEDED: "Superseded by a later release"}
+
+
+def verdict(facts: Document, release: str | None, state: str) -> tuple[str, str, list[str]]:
+    """Return the verdict in a few words, its mood (good, bad or open), and the reasons.
+
+    `facts` are those of the manifest, `state` is that of the store, "" where the release is about to appear.
+    """
+    gates = facts["gates"]
+    failing = [gate for gate in gates if gate["verdict"] != Verdict.PASS]
+    passed = f"{len(gates) - len(failing)} of {len(gates)} gates pass."
+    reasons = [passed, *map(_reason, failing)]
+    words = [f"{one['decision']} by {one['by']}: {one['reason']}" for one in facts["decisions"]]
+    if release and failing:
+        word = _GONE.get(ReleaseState(state), "Published") if state else "Published"
+        return f"{word}, by override of gates that held it back", "bad", [*reasons, *words]
+    if release:
+        gone = _GONE.get(ReleaseState(state)) if state else None
+        return gone or "Published", "open" if gone else "good", [*reasons, *words]
+    if not gates:
+        return "Was not judged", "bad", [f"It is {state or 'staged'}: no gate was asked.", *words]
+    if failing:
+        names = ", ".join(gate["gate"] for gate in failing)
+        return f"Held back by {names}", "bad", [*reasons, *words]
+    because = why(facts["summary"])
+    reasons += [f"More people must agree: {because}."] if because else []
+    return _passing(facts, state), "good" if state == CandidateState.APPROVED else "open", [*reasons, *words]
+
+
+def _passing(facts: Document, state: str) -> str:
+    if state == CandidateState.AWAITING_APPROVAL:
+        needed = (facts["summary"].get("approval") or {}).get("needed")
+        people = "people" if not needed else "one person" if needed == 1 else f"{needed} people"
+        return f"Passes every gate, and waits for {people} to approve"
+    return f"Passes every gate; {state.replace('_', ' ') or 'judged'}"
+
+
+def _reason(gate: Document) -> str:
+    found = ""
+    if gate["value"] is not None and gate["threshold"] is not None:
+        found = f" Measured {number(gate['value'])}, must be {gate['relation']} {number(gate['threshold'])}."
+    return f"{gate['gate']} {str(gate['verdict']).replace('_', ' ')}: {asks(gate['gate'])}{found}"
+
+
+def tiles(facts: Document, figures: Document | None, n_earlier: int) -> list[tuple[str, str]]:
+    """Return the few numbers that stand at the top."""
+    values = {gate["gate"]: gate["value"] for gate in facts["gates"]}
+    published, left_out = _rows(facts)
+    classes = (figures or {}).get("classes") or {}
+    return [
+        ("rows", number(published)),
+        ("records left out", number(left_out)),
+        *([("classes", number(classes["n"]))] if classes else []),
+        ("smallest class", number(values.get("k"))),
+        ("detail lost (NCP)", share(values.get("ncp"))),
+        ("earlier releases compared", number(n_earlier)),
+    ]
+
+
+def risk(facts: Document, figures: Document | None, n_earlier: int) -> list[str]:
+    """Return what attackers get, as the gates measured it, and what was compared."""
+    lines = []
+    for gate in facts["gates"]:
+        if gate["gate"] in ("err", "umr", "sadr") and gate["value"] is not None:
+            limit = "" if gate["threshold"] is None else f" The limit is {share(gate['threshold'])}."
+            lines.append(measured(gate) + limit)
+    if n_earlier:
+        releases = "release" if n_earlier == 1 else "releases"
+        lines.append(
+            f"Compared with {n_earlier} earlier {releases}: the curves show to how many sensitive values "
+            "people can be narrowed by this one alone and by all together. They count people, and show nobody."
+        )
+    else:
+        lines.append("There is no earlier release to compare it with.")
+    if figures is None:
+        lines.append("No figures are kept of it: it was made before releasegate kept any.")
+    return lines
+
+
+def cost(facts: Document) -> list[str]:
+    """Return what analysts lose."""
+    published, left_out = _rows(facts)
+    lines = [f"{number(published)} records are published, {number(left_out)} left out."]
+    ncp = next((gate for gate in facts["gates"] if gate["gate"] == "ncp"), None)
+    if ncp is not None and ncp["value"] is not None:
+        lines.append(
+            f"On average {share(ncp['value'])} of an attribute's detail is lost (NCP, limit "
+            f'{share(ncp["threshold"])}): 0% is as it was, 100% is nothing but "any value".'
+        )
+    return lines
+
+
+def made(facts: Document) -> list[tuple[str, str]]:
+    """Return by whom, when, how and of what it was made."""
+    summary = facts["summary"]
+    parameters = sorted((summary.get("parameters") or {}).items())
+    aware = "aware of" if summary.get("history_aware") else "blind to"
+    found = [
+        ("series", str(facts["series"])),
+        ("period", str(facts["period"])),
+        ("candidate", str(facts["candidate_id"])),
+        ("made", f"by {facts['made_by']} at {str(facts['made_at'])[:16].replace('T', ' ')} UTC"),
+        ("method", f"{summary.get('method')}, {aware} the history"),
+        ("parameters", ", ".join(f"{name} = {value}" for name, value in parameters) or "all by default"),
+        ("seed", str(summary.get("seed"))),
+    ]
+    revision, again = summary.get("revision"), summary.get("judged_again")
+    repair = (summary.get("notes") or {}).get("repair") or {}
+    found += [("revises", f"{revision['of']}: {revision['reason']}")] if revision else []
+    found += [("judged again", f"by {again['by']}, of {again['of']}")] if again else []
+    if repair.get("failing_groups"):
+        said = (
+            f"{repair['failing_groups']} groups would have failed beside earlier releases; "
+            f"{repair['merged']} were merged, {repair['suppressed_records']} records left out"
+        )
+        found.append(("repair", said))
+    return found
+
+
+def digests(facts: Document) -> list[tuple[str, str]]:
+    """Return what each SHA-256 is of."""
+    named = {
+        "candidate": "candidate_digest",
+        "policy": "policy_digest",
+        "input": "input_digest",
+        "history it was judged against": "history_head",
+    }
+    return [
+        *((words, str(facts[name])) for words, name in named.items()),
+        *sorted(facts.get("files", {}).items()),
+    ]
+
+
+def _rows(facts: Document) -> tuple[int | None, int | None]:
+    """Return how many records are published and left out; None where the summary does not say."""
+    source, published = facts["summary"].get("n_source"), facts["summary"].get("n_published")
+    return published, None if source is None or published is None else source - published
