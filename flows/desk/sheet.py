@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 
 from flows.desk.pictures import Pictures, pictures_of, used
-from flows.desk.told import cost, digests, made, risk, tiles, verdict
+from flows.desk.told import bound, cost, digests, made, risk, tiles, verdict
 from flows.desk.words import asks, not_protected, protected
 from release_store.canonical import iso
 from release_store.changes import gate_document
@@ -133,7 +133,13 @@ def sheet_of(
 ) -> Sheet:
     """Return the sheet of a release, or of a candidate without one; `state` is that of the store."""
     gates = tuple(
-        {**gate, "used": used(gate), "over": (used(gate) or 0) > 1, "asks": asks(gate["gate"])}
+        {
+            **gate,
+            "used": used(gate),
+            "over": (used(gate) or 0) > 1,
+            "asks": asks(gate["gate"]),
+            "bound": bound(gate),
+        }
         for gate in facts["gates"]
     )
     word, mood, reasons = verdict(facts, release, state)

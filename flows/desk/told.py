@@ -11,6 +11,7 @@ from release_store.approvals import why
 from release_store.records import CandidateState, ReleaseState, Verdict
 
 Document = Mapping[str, Any]
+_RELATIONS = {"<=": "at most", ">=": "at least", ">": "over"}
 _GONE = {ReleaseState.WITHDRAWN: "Withdrawn", ReleaseState.SUPERSEDED: "Superseded by a later release"}
 
 
@@ -51,8 +52,15 @@ def _passing(facts: Document, state: str) -> str:
 def _reason(gate: Document) -> str:
     found = ""
     if gate["value"] is not None and gate["threshold"] is not None:
-        found = f" Measured {number(gate['value'])}, must be {gate['relation']} {number(gate['threshold'])}."
+        found = f" Measured {number(gate['value'])}, may be {bound(gate)}."
     return f"{gate['gate']} {str(gate['verdict']).replace('_', ' ')}: {asks(gate['gate'])}{found}"
+
+
+def bound(gate: Document) -> str:
+    """Return what a gate's value may be."""
+    if gate["threshold"] is None:
+        return ""
+    return f"{_RELATIONS.get(gate['relation'], gate['relation'])} {number(gate['threshold'])}"
 
 
 def tiles(facts: Document, figures: Document | None, n_earlier: int) -> list[tuple[str, str]]:
@@ -81,7 +89,7 @@ def risk(facts: Document, figures: Document | None, n_earlier: int) -> list[str]
         releases = "release" if n_earlier == 1 else "releases"
         lines.append(
             f"Compared with {n_earlier} earlier {releases}: the curves show to how many sensitive values "
-            "people can be narrowed by this one alone and by all together. They count people, and show nobody."
+            "people can be narrowed by this one alone and by all together. They count people and show nobody."
         )
     else:
         lines.append("There is no earlier release to compare it with.")
