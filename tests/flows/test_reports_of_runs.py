@@ -22,7 +22,7 @@ Capture = pytest.CaptureFixture[str]
 C1, RELEASE = "clinic-2026Q1-c1", "clinic-2026Q1-r1"
 ASKING = {"approvers": 1}
 ALL_THREE = {"k": 5, "e": 3}
-TOO_MUCH = {"k": 5, "e": 2, "h_min": 1.585}  # more than three diseases can have
+STRICT = {"ncp": {"max": 0.0}}
 
 
 def candidate_page(desk: Desk, name: str = C1) -> Path:
@@ -82,11 +82,11 @@ def test_a_run_names_its_report_at_its_end(desk: Desk, capsys: Capture) -> None:
     assert desk.run(asking, desk.table(), "2026Q1", "ann", "--json") == 5  # it waits already
     assert told(capsys)["report"] == str(candidate_page(desk))
     assert candidate_page(desk).is_file()
-    blocked = desk.policy(privacy=TOO_MUCH)
+    blocked = desk.policy(gates=STRICT)
     assert desk.run(blocked, desk.table(seed=2), "2026Q2", "ann", "--json") == 4
     name = "clinic-2026Q2-c1"
     assert told(capsys)["report"] == str(candidate_page(desk, name))
-    assert "h_min" in candidate_page(desk, name).read_text()
+    assert "ncp" in candidate_page(desk, name).read_text()
     assert fine(desk)
 
 
@@ -109,13 +109,13 @@ def test_a_release_that_people_approve_carries_its_report(desk: Desk, capsys: Ca
 
 
 def test_a_release_by_override_carries_a_report_that_says_so(desk: Desk, capsys: Capture) -> None:
-    assert desk.run(desk.policy(privacy=TOO_MUCH), desk.table()) == 4
+    assert desk.run(desk.policy(gates=STRICT), desk.table()) == 4
     assert desk.store.figures(C1) is not None
     assert desk.say("override", C1, "--by", "bob", "--reason", "it cannot wait") == 5
     assert desk.say("override", C1, "--by", "eve", "--reason", "it cannot wait") == 0
     page = release_page(desk).read_text()
     assert re.search("override", page, re.I)
-    assert "h_min" in page
+    assert "ncp" in page
     assert fine(desk)
     out = desk.folder / "b.zip"
     assert desk.say("evidence", RELEASE, "--out", out) == 0
