@@ -191,8 +191,7 @@ def _copy(source: Path, target: Path) -> str:
 
 
 def _write_synced(path: Path, data: bytes, mode: int = 0o644) -> None:
-    path.touch(0o600, exist_ok=False)
-    with path.open("r+b") as writer:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as writer:
         writer.write(data)
         writer.flush()
         os.fsync(writer.fileno())
