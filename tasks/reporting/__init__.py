@@ -1,0 +1,1 @@
+"""The figures of a candidate: aggregates from which its report is drawn."""
