@@ -269,7 +269,7 @@ def narrowed(
 
 def sizes_of(words: NDArray[np.uint64]) -> IntArray:
     """Return how many values each set of `words` (n, words) has, (n,)."""
-    return np.bitwise_count(words).sum(axis=1, dtype=np.int64)
+    return np.asarray(np.bitwise_count(words).sum(axis=1, dtype=np.int64))
 
 
 def least_left(
