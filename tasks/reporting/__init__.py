@@ -1,1 +1,1 @@
-"""The figures of a candidate: aggregates from which its report is drawn."""
+"""The figures of a candidate: aggregates that a report draws, and nobody's record."""
