@@ -30,6 +30,6 @@ def figures_of(
             "median": float(np.median(size)) if len(size) else 0.0,
             "greatest": int(size.max(initial=0)),
         },
-        "attributes": table_figures["attributes"],
-        "latent": table_figures["latent"],
+        "attributes": list(table_figures.get("attributes") or ()),
+        "latent": table_figures.get("latent"),
     }
