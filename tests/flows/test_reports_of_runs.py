@@ -162,7 +162,7 @@ def test_files_that_were_first_judged_without_figures_have_none_of_the_table(
     monkeypatch.undo()
     second = stale.store.figures("clinic-2026Q1-c2")
     assert second is not None
-    assert (second["attributes"], second["latent"]) == (None, None)
+    assert (second["attributes"], second["latent"]) == ([], None)
     assert second["classes"]["records"] == 400
 
 
