@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import count, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -47,11 +47,11 @@ def _lows(least: int, greatest: int) -> IntArray:
     """Return the least size of each bin, ascending."""
     if greatest - least < MOST:
         return np.arange(least, greatest + 1)
-    for growth in (*GROWTH, *(100.0**power for power in count(1))):
+    for growth in GROWTH:
         lows = [least]
         while len(lows) <= MOST:
             above = max(lows[-1] + 1, int(np.ceil(lows[-1] * growth)))
             if above > greatest:
                 return np.array(lows, dtype=np.int64)
             lows.append(above)
-    raise AssertionError("unreachable: growth has no end")
+    raise ValueError("a class of more records than can be counted")

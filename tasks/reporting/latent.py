@@ -40,8 +40,9 @@ def latent_figures(
     _, own = np.unique(groups, return_inverse=True)
     centres, size = centres_of(points, own)
     kept = size >= least
-    after, of = _listed(centres[kept], size[kept]), "classes"
-    if len(after) > MOST:
+    if kept.sum() <= MOST:
+        after, of = _listed(centres[kept], size[kept]), "classes"
+    else:
         place, _, middle_of = hexagons(centres[kept])
         hexagon, inside = np.unique(place, return_inverse=True)
         after, of = _listed(middle_of(hexagon), np.bincount(inside, weights=size[kept])), "hexagons"

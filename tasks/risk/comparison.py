@@ -269,7 +269,8 @@ def narrowed(
 
 def sizes_of(words: NDArray[np.uint64]) -> IntArray:
     """Return how many values each set of `words` (n, words) has, (n,)."""
-    return np.asarray(np.bitwise_count(words).sum(axis=1, dtype=np.int64))
+    counts = np.bitwise_count(words)
+    return np.asarray(counts.sum(axis=1, dtype=np.int64) if words.shape[1] > 1 else counts[:, 0], np.int64)
 
 
 def least_left(
@@ -306,8 +307,9 @@ def least_left(
             allows = seen[lines, j] & ((theirs[np.arange(len(lines)), word] & value) != 0)
             left = np.where(allows[:, None], left & theirs, left)
             in_some |= allows
-        least[lines] = np.where(in_some, np.minimum(least[lines], sizes_of(left)), least[lines])
-        lines = lines[(least[lines] >= enough) & untried[lines].any(axis=1)]
+        size = np.where(in_some, np.minimum(least[lines], sizes_of(left)), least[lines])
+        least[lines] = size
+        lines = lines[(size >= enough) & untried[lines].any(axis=1)]
     return least
 
 
