@@ -49,31 +49,33 @@ def _without_data(part: Any) -> Any:
 
 
 @cache
-def narrowing() -> Spec:
-    """Steps: how many people are left with so many values or fewer, a line a basis; the limit as a rule.
+def narrowing(bases: tuple[str, ...]) -> Spec:
+    """Steps: how many people are left with so many values or fewer, a line each of `bases`, and the limit.
 
     Rows: `left`, `share`, `people`, `basis`, and `limit` on the first.
     """
-    legend = alt.Legend(orient="top", columns=1)  # one for colour, dash and shape
-    line = (
-        _chart()
-        .transform_filter("isValid(datum.left)")
-        .mark_line(interpolate="step-after", point={"filled": True, "size": 45})
-        .encode(
-            x=alt.X("left:Q", title="sensitive values that are left, at most", axis=alt.Axis(tickMinStep=1)),
-            y=alt.Y("share:Q", title="share of people", axis=alt.Axis(format="%"), scale={"domain": [0, 1]}),
-            color=alt.Color("basis:N", title=None, sort=None, legend=legend),
-            strokeDash=alt.StrokeDash("basis:N", title=None, sort=None, legend=legend),
-            shape=alt.Shape("basis:N", title=None, sort=None, legend=legend),
-            tooltip=[
-                alt.Tooltip("basis:N", title="who"),
-                alt.Tooltip("left:Q", title="values left, at most"),
-                alt.Tooltip("people:Q", title="people", format=","),
-                alt.Tooltip("share:Q", title="share", format=".2%"),
-            ],
-        )
+    base = _chart().transform_filter("isValid(datum.left)")
+    x = alt.X("left:Q", title="sensitive values that are left, at most", axis=alt.Axis(tickMinStep=1))
+    y = alt.Y("share:Q", title="share of people", axis=alt.Axis(format="%"), scale={"domain": [0, 1]})
+    legend = alt.Legend(orient="top", columns=1, symbolSize=90)  # one for colour, dash and shape
+    known = alt.Scale(domain=list(bases))  # the same for all three, so that they share a legend
+    colour = alt.Color("basis:N", title=None, scale=known, legend=legend)
+    line = base.mark_line(interpolate="step-after").encode(
+        x=x, y=y, color=colour, strokeDash=alt.StrokeDash("basis:N", title=None, scale=known, legend=legend)
     )
-    return _spec(alt.layer(line, _rule("x", "limit", "least")))
+    points = base.mark_point(filled=True, size=45, opacity=1).encode(
+        x=x,
+        y=y,
+        color=colour,
+        shape=alt.Shape("basis:N", title=None, scale=known, legend=legend),
+        tooltip=[
+            alt.Tooltip("basis:N", title="who"),
+            alt.Tooltip("left:Q", title="values left, at most"),
+            alt.Tooltip("people:Q", title="people", format=","),
+            alt.Tooltip("share:Q", title="share", format=".2%"),
+        ],
+    )
+    return _spec(alt.layer(line, points, _rule("x", "limit", "least")))
 
 
 def _rule(channel: str, field: str, word: str) -> Any:
@@ -187,7 +189,7 @@ def gates() -> Spec:
     signs = (
         _chart()
         .mark_text(align="left", dx=5)
-        .encode(y=alt.Y("gate:N", sort=None, axis=_LABEL), x=alt.X("used:Q"), text="sign:N")
+        .encode(y=alt.Y("gate:N", sort=None, axis=_LABEL), x=alt.datum(2), text="sign:N")
     )
     rule = (
         alt.Chart(alt.NamedData(ROWS))

@@ -114,8 +114,9 @@ def _narrowed(i: int, attribute: str, curves: Sequence[Document]) -> Picture:
     columns = (
         ("basis", "who"), ("left", "values left"), ("people", "people"), ("share", "share"),
     )  # fmt: skip
+    bases = tuple(dict.fromkeys(row["basis"] for row in rows))
     title = f"How far people's {attribute} can be narrowed"
-    return Picture(f"narrowing-{i}", title, " ".join(said), charts.narrowing(), rows, columns)
+    return Picture(f"narrowing-{i}", title, " ".join(said), charts.narrowing(bases), rows, columns)
 
 
 def _class_sizes(figures: Document) -> list[Picture]:
