@@ -186,8 +186,8 @@ def gates() -> Spec:
 
 
 @cache
-def trend(share: bool = False) -> Spec:
-    """A line over the releases, and the limit as a dashed one: a release may have had another.
+def trend(share: bool = False, limited: bool = True) -> Spec:
+    """A line over the releases, and the limit, where any has one, as a dashed one: it may change.
 
     Rows: `place` (1, 2, ... in the order of publication), `release`, `value`, `limit`.
     """
@@ -203,6 +203,8 @@ def trend(share: bool = False) -> Spec:
         .mark_line(point={"size": 45}, style=_FIRST)
         .encode(x=x, y=alt.Y("value:Q", title=None, axis=axis), tooltip=tooltip)
     )
+    if not limited:
+        return _spec(value)
     limit = (
         _chart()
         .transform_filter("isValid(datum.limit)")
@@ -247,11 +249,16 @@ def headroom() -> Spec:
 
 
 @cache
-def risk_utility() -> Spec:
-    """Points: what each release costs, and what an attacker gets. Rows: `name`, `cost`, `risk`, `kind`."""
+def risk_utility(risk: str) -> Spec:
+    """Points: what each release costs, and what an attacker gets of it: `risk` is the axis' title.
+
+    Rows: `name`, `label` (what stands beside the point), `cost`, `risk`, `kind`.
+    """
     base = _chart(260)
-    x = alt.X("cost:Q", title="share of detail lost (NCP)", axis=alt.Axis(format="%"), scale={"zero": False})
-    y = alt.Y("risk:Q", title="risk", axis=alt.Axis(format="%"), scale={"zero": False})
+    # Room at the sides: for the names beside the points.
+    axis = alt.Axis(format="%", tickCount=6)
+    x = alt.X("cost:Q", title="share of detail lost (NCP)", axis=axis, scale={"zero": False, "padding": 70})
+    y = alt.Y("risk:Q", title=risk, axis=axis, scale={"zero": False, "padding": 20})
     points = base.mark_point(size=110, filled=True).encode(
         x=x,
         y=y,
@@ -264,5 +271,5 @@ def risk_utility() -> Spec:
             alt.Tooltip("risk:Q", format=".3f"),
         ],
     )
-    names = base.mark_text(align="left", dx=8, dy=-6, limit=160).encode(x=x, y=y, text="name:N")
+    names = base.mark_text(align="left", dx=8, dy=-6, limit=160).encode(x=x, y=y, text="label:N")
     return _spec(alt.layer(points, names))

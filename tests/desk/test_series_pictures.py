@@ -1,0 +1,115 @@
+"""The pictures of a series, from releases written by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from flows.desk.series_pictures import Judged, headroom, risk_utility, series_pictures, short_name, trends
+
+
+def gate(name: str, value: float | None, threshold: float | None, relation: str = "<=") -> dict[str, Any]:
+    return {"gate": name, "verdict": "pass", "value": value, "threshold": threshold, "relation": relation}
+
+
+def curve(basis: str, counts: list[list[int]], attribute: str = "disease", least: int = 2) -> dict[str, Any]:
+    return {"attribute": attribute, "basis": basis, "least": least, "unit": "people", "counts": counts}
+
+
+FIRST = Judged(
+    "2024-r1",
+    [gate("umr", 0.5, 0.6), gate("ncp", 0.1, 0.35), gate("k", 8, 8, ">=")],
+    {"narrowing": [curve("alone", [[3, 40], [5, 60]])]},
+)
+SECOND = Judged(
+    "2025-r1",
+    [gate("umr", 0.25, 0.4), gate("ncp", 0.2, None), gate("k", 9, 8, ">=")],
+    {"narrowing": [curve("alone", [[9, 100]]), curve("people", [[1, 1], [2, 9], [3, 40], [7, 50]])]},
+)
+NO_FIGURES = Judged("2023-r1", [gate("umr", None, 0.6), gate("ncp", 0.3, 0.35)])
+
+
+def test_a_trend_is_each_gate_that_measured_anything_with_the_limit_of_its_time() -> None:
+    made = {one.name: one for one in trends([FIRST, SECOND])}
+    assert list(made) == ["trend-umr", "trend-ncp", "trend-k"]
+    assert made["trend-umr"].rows == [
+        {"place": 1, "release": "2024-r1", "value": 0.5, "limit": 0.6},
+        {"place": 2, "release": "2025-r1", "value": 0.25, "limit": 0.4},
+    ]
+    assert made["trend-umr"].words == "25% in 2025-r1 (limit 40%). Between 25% and 50% over 2 releases."
+    assert made["trend-k"].words == "9 in 2025-r1 (limit 8). Between 8 and 9 over 2 releases."
+    assert "no limit" in made["trend-ncp"].words
+
+
+def test_a_release_that_did_not_measure_it_stays_in_its_place_and_is_told() -> None:
+    (umr, *_) = trends([NO_FIGURES, FIRST])
+    assert umr.rows[0] == {"place": 1, "release": "2023-r1", "value": None, "limit": 0.6}
+    assert umr.words == "50% in 2024-r1 (limit 60%). It was not measured in 1."
+
+
+def test_a_trend_without_any_limit_draws_none() -> None:
+    (limited,) = trends([Judged("a", [gate("ncp", 0.1, 0.3)])])
+    (free,) = trends([Judged("a", [gate("ncp", 0.1, None)])])
+    assert "layer" in limited.spec
+    assert "layer" not in free.spec
+
+
+def test_headroom_is_of_who_knows_most_and_counts_people_above_l() -> None:
+    (made,) = headroom([FIRST, SECOND])
+    counts = {(row["release"], row["above"]): row["people"] for row in made.rows}
+    assert counts == {
+        ("2024-r1", "fewer than l"): 0,
+        ("2024-r1", "0"): 0,
+        ("2024-r1", "1"): 40,
+        ("2024-r1", "3 or more"): 60,
+        ("2025-r1", "fewer than l"): 1,
+        ("2025-r1", "0"): 9,
+        ("2025-r1", "1"): 40,
+        ("2025-r1", "3 or more"): 50,
+    }
+    for release in ("2024-r1", "2025-r1"):
+        assert sum(row["share"] for row in made.rows if row["release"] == release) == pytest.approx(1)
+    assert "9 of 100 people (9%) have just l = 2 values left" in made.words
+    assert made.words.endswith(" 1 have fewer.")
+
+
+def test_headroom_says_where_there_is_room_and_of_whom_nothing_is_kept() -> None:
+    (made,) = headroom([NO_FIGURES, FIRST])
+    assert "all of 100 people have more than l = 2 values left" in made.words
+    assert made.words.endswith("Of 1 releases no figures are kept.")
+    assert headroom([NO_FIGURES]) == []
+
+
+def test_headroom_is_one_picture_an_attribute() -> None:
+    both = {"narrowing": [curve("alone", [[2, 5]]), curve("cells", [[4, 5]], "remark")]}
+    assert [one.name for one in headroom([Judged("a", [], both)])] == ["headroom-0", "headroom-1"]
+
+
+def test_risk_is_the_first_of_umr_err_and_sadr_that_was_measured() -> None:
+    (made,) = risk_utility([NO_FIGURES, FIRST, SECOND])
+    assert [(row["name"], row["cost"], row["risk"]) for row in made.rows] == [
+        ("2024-r1", 0.1, 0.5),
+        ("2025-r1", 0.2, 0.25),
+    ]
+    assert "(UMR)" in str(made.spec)
+    assert "Of 1 one of them was not measured." in made.words
+    (by_sadr,) = risk_utility([Judged("a", [gate("sadr", 0.7, 0.8), gate("ncp", 0.1, 0.3)])])
+    assert "(SADR)" in str(by_sadr.spec)
+    assert risk_utility([Judged("a", [gate("umr", 0.7, 0.8)])]) == []
+
+
+def test_names_stand_beside_few_points_only() -> None:
+    (few,) = risk_utility([FIRST] * 24)
+    (many,) = risk_utility([FIRST] * 25)
+    assert {row["label"] for row in few.rows} == {"2024-r1"}
+    assert {row["label"] for row in many.rows} == {""}
+
+
+def test_a_series_without_releases_has_no_pictures() -> None:
+    assert series_pictures([]).all() == []
+
+
+def test_a_name_within_its_series() -> None:
+    assert short_name("clinic-2024-r1", "clinic") == "2024-r1"
+    assert short_name("clinic2-2024-r1", "clinic") == "clinic2-2024-r1"
