@@ -429,6 +429,31 @@ def _verify_bundle(chosen: argparse.Namespace) -> int:
     return NOT_WHAT_IT_WAS if findings else 0
 
 
+def report(chosen: argparse.Namespace) -> int:
+    """Write the site of a store, or the report of one release or candidate."""
+    from flows.desk.command import write_report, write_site
+    from flows.layout import shown
+    from policy.errors import VerificationFailed
+    from release_store.store import ReleaseStore
+
+    store = ReleaseStore.open(chosen.store)
+    if chosen.id is not None:
+        document = write_report(store, chosen.id, chosen.out, series=chosen.series, evidence=chosen.evidence)
+    else:
+        document = write_site(store, chosen.out, series=chosen.series, evidence=chosen.evidence)
+    findings = document["findings"]
+    if chosen.json:
+        _write_json(document)
+    elif chosen.id is not None:
+        print(shown(f"wrote {document['path']}"))
+    else:
+        print(shown(f"wrote {document['pages']} pages to {document['path']}/ in {document['seconds']:.1f} s"))
+    if not chosen.json:
+        for one in findings:
+            print(shown(f"{one['where']}: {one['what']}"))
+    return VerificationFailed.exit_code if findings else 0
+
+
 def reproduce(chosen: argparse.Namespace) -> int:
     """Make a release again from its recorded policy, seed and method, and compare the bytes."""
     from flows.reproduce import reproduction, show_reproduction
@@ -525,6 +550,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "audit": audit,
     "evidence": evidence,
     "pictures": pictures,
+    "report": report,
     "reproduce": reproduce,
     "verify": verify,
     "doctor": doctor,

@@ -18,6 +18,7 @@ from flows.desk.theme import style_variables, vega_config
 from flows.layout import minute, shown
 
 _HERE = Path(__file__).parent
+ASSETS = _HERE / "assets"
 _GLOBALS = "window.vegaEmbed = vegaEmbed;"  # what the bundle gives to the scripts after it
 _SIGNS = {"pass": "✓", "fail": "✗", "unknown": "?", "error": "!", "not_run": "-"}
 _KINDS = {"pass": "good", "fail": "bad", "unknown": "open", "error": "bad", "not_run": "open"}
@@ -91,7 +92,7 @@ def asset(name: str) -> str:
     """Return a file of `assets`: the style with the colours, `charts.js` with the themes, `vega.js`."""
     if name == "vega.js":
         return _vega()
-    text = (_HERE / "assets" / name).read_text(encoding="utf-8")
+    text = (ASSETS / name).read_text(encoding="utf-8")
     if name == "style.css":
         return style_variables() + text
     if name == "charts.js":

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,7 +79,7 @@ def kept(store: ReleaseStore, candidate_id: str, *, rows: bool = True) -> Kept:
         store.figures(candidate_id),
         columns,
         lines,
-        _n_earlier(store.gates(candidate_id)),
+        n_earlier(store.gates(candidate_id)),
     )
 
 
@@ -104,23 +105,33 @@ def candidate_facts(store: ReleaseStore, candidate_id: str) -> dict[str, Any]:
     }
 
 
-def sample(file: Path) -> tuple[tuple[str, ...], tuple[tuple[str | None, ...], ...]]:
-    """Return the columns of a published file and ten of its rows, evenly spread over it."""
+@contextmanager
+def reader() -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open what reads published files; it can serve many."""
     with duckdb.connect() as con:
         con.execute("SET autoinstall_known_extensions=false; SET autoload_known_extensions=false")
         con.execute("SET enable_progress_bar=false")
-        counted = con.execute("SELECT count(*) FROM read_parquet(?)", [str(file)]).fetchone()
-        n = counted[0] if counted else 0
-        n_shown = min(n, N_ROWS)
-        wanted = [i * n // n_shown for i in range(n_shown)]
-        found = con.execute(
-            "SELECT * EXCLUDE (file_row_number) FROM read_parquet(?, file_row_number=true) "
-            "WHERE file_row_number IN (SELECT unnest(?)) ORDER BY file_row_number",
-            [str(file), wanted],
-        )
-        columns = tuple(str(one[0]) for one in found.description or ())
-        rows = found.fetchall()
-    return columns, tuple(tuple(_cell(cell) for cell in row) for row in rows)
+        yield con
+
+
+def sample(
+    file: Path, con: duckdb.DuckDBPyConnection | None = None
+) -> tuple[tuple[str, ...], tuple[tuple[str | None, ...], ...]]:
+    """Return the columns of a published file and ten of its rows, evenly spread over it."""
+    if con is None:
+        with reader() as own:
+            return sample(file, own)
+    counted = con.execute("SELECT count(*) FROM read_parquet(?)", [str(file)]).fetchone()
+    n = counted[0] if counted else 0
+    n_shown = min(n, N_ROWS)
+    wanted = [i * n // n_shown for i in range(n_shown)]
+    found = con.execute(
+        "SELECT * EXCLUDE (file_row_number) FROM read_parquet(?, file_row_number=true) "
+        "WHERE file_row_number IN (SELECT unnest(?)) ORDER BY file_row_number",
+        [str(file), wanted],
+    )
+    columns = tuple(str(one[0]) for one in found.description or ())
+    return columns, tuple(tuple(_cell(cell) for cell in row) for row in found.fetchall())
 
 
 def _cell(cell: Any) -> str | None:
@@ -168,7 +179,7 @@ def sheet_of(
     )
 
 
-def _n_earlier(gates: Sequence[Any]) -> int:
+def n_earlier(gates: Sequence[Any]) -> int:
     """Return how many earlier releases the comparison ran over, as the gates say."""
     for gate in gates:
         if gate.gate == "whole_history":

@@ -1,0 +1,1 @@
+"""The static site of a store: `build` writes it, one module a page."""

@@ -1,0 +1,385 @@
+"""The site of a store: everything is read at one moment, and each page is written once."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from flows.desk.pages import ASSETS, asset, beside, render
+from flows.desk.series_pictures import Judged, series_pictures, short_name
+from flows.desk.sheet import reader
+from flows.desk.site.comparison import sides_of_series
+from flows.desk.site.folder import site_folder
+from flows.desk.site.log_data import PAGE, PIECE, LogData
+from flows.desk.site.overview import overview_of
+from flows.desk.site.places import DIFF, INDEX, LOG, VERIFY, Places, places_of, series_place, up
+from flows.desk.site.scripts import write_data
+from flows.desk.site.sheets import Leaf, Reader
+from flows.desk.site.story import Entry, Stories, Teller
+from flows.documents import check_known_series
+from policy.errors import ReleaseGateError
+from release_store import audit
+from release_store.audit import Finding
+from release_store.changes import gate_document
+from release_store.connection import connect
+from release_store.evidence import write_evidence
+from release_store.manifest import software_versions
+from release_store.records import CandidateRecord, CandidateState, Release, ReleaseState
+from release_store.store import ReleaseStore
+from release_store.verification import verify
+from release_store.whole import Whole, read_whole
+from tasks.risk.gate import GATES
+
+Tell = Callable[[float, str], None]
+CHARTS = ("vega.js", "charts.js", "page.js")
+_SIGNS = {"good": "✓", "bad": "✗", "open": "…"}
+_TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@dataclass(frozen=True)
+class Built:
+    """What was written where; `findings` are what `verify` found, and what stood in a page's way."""
+
+    path: Path
+    pages: int
+    seconds: float
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class About:
+    """What every page says of the site."""
+
+    store_id: str
+    series: str  # the one that the site is of, or empty
+    events: int
+    at: str  # of the last event
+    version: str
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class Period:
+    """One period of a series in the strip: how it ended last."""
+
+    name: str
+    mood: str
+    sign: str
+    word: str
+    page: str
+
+
+def build(
+    store: ReleaseStore, out: Path, *, series: str | None = None, evidence: bool = False, tell: Tell
+) -> Built:
+    """Write the site of a store, or of one series, to `out`. Raises UsageError for an unknown series.
+
+    What is kept and cannot be shown is told on its page, and in what is returned.
+    """
+    begun = perf_counter()
+    with site_folder(out, store.root) as folder:
+        tell(0.0, "verifying")
+        findings = list(verify(store))
+        tell(0.1, "reading")
+        with connect(store.root) as con:
+            whole = read_whole(con, series)
+            if series is not None:
+                check_known_series(series, whole.known_series)
+            for name in ("assets", "data"):
+                (folder / name).mkdir()
+            places = places_of(whole)
+            log = LogData(folder, places, series)
+            teller = _teller(whole, places)
+            for rows in audit.read_rows(con):
+                log.take(rows)
+                teller.tell(rows)
+            log.close()
+        site = _Site(store, folder, whole, places, log, teller.stories, findings, series or "", tell)
+        site.write(evidence=evidence)
+    return Built(out, site.n_pages, perf_counter() - begun, tuple(site.findings))
+
+
+def _teller(whole: Whole, places: Places) -> Teller:
+    periods = {one.candidate_id: one.period for one in whole.candidates}
+    periods |= {one.release_id: one.period for one in whole.releases}
+    return Teller(places, whole.gates, {one.release_id: one.candidate_id for one in whole.releases}, periods)
+
+
+class _Site:
+    """One building of a site: what was read, and what was written of it so far."""
+
+    def __init__(
+        self,
+        store: ReleaseStore,
+        folder: Path,
+        whole: Whole,
+        places: Places,
+        log: LogData,
+        stories: Stories,
+        findings: list[Finding],
+        series: str,
+        tell: Tell,
+    ) -> None:
+        self.store, self.folder, self.whole, self.places = store, folder, whole, places
+        self.log, self.stories, self.findings, self.tell = log, stories, findings, tell
+        self.n_pages = 0
+        self.about = About(
+            whole.store_id,
+            series,
+            log.last_number,
+            log.last_at,
+            software_versions().get("releasegate", ""),
+            tuple(findings),
+        )
+        self.released = {one.candidate_id: one for one in whole.releases}
+        self.records: dict[str, list[CandidateRecord]] = defaultdict(list)
+        for record in whole.candidates:
+            self.records[record.series].append(record)
+        self.releases: dict[str, list[Release]] = defaultdict(list)
+        self.numbers: dict[str, int] = {}  # of releases within their series, from 0
+        for release in whole.releases:
+            self.numbers[release.release_id] = len(self.releases[release.series])
+            self.releases[release.series].append(release)
+        self.problems = self._problems()
+
+    def write(self, *, evidence: bool) -> None:
+        """Write every page."""
+        self._assets()
+        self._page(INDEX, "site_index.html", "overview", [], overview=overview_of(self.whole, self.places))
+        done, total = 0, max(len(self.whole.candidates), 1)
+        with reader() as con:
+            read = Reader(self.store.root, self.whole, self.places, con)
+            for series in self.whole.known_series:
+                (self.folder / "series" / series).mkdir(parents=True)
+                self._series(series)
+                for place, record in enumerate(self.records[series]):
+                    self._leaf(read, record, self._beside(series, place), evidence=evidence)
+                    done += 1
+                    if done % 20 == 0:
+                        self.tell(0.15 + 0.75 * done / total, f"pages: {done} of {total}")
+        self.tell(0.92, "comparisons and the log")
+        self._diff()
+        self._log()
+        self._page(VERIFY, "site_verify.html", "verify", [], scripts=_verify_scripts())
+
+    def _assets(self) -> None:
+        for name in ("style.css", *CHARTS, "log.js", "diff.js", *_verify_scripts()):
+            (self.folder / "assets" / name).write_text(asset(name), encoding="utf-8")
+
+    def _page(
+        self,
+        place: str,
+        template: str,
+        here: str,
+        trail: Sequence[tuple[str, str]],
+        *,
+        scripts: Sequence[str] = ("page.js",),
+        **context: Any,
+    ) -> None:
+        root = up(place)
+        text = render(
+            template,
+            beside(root, *scripts),
+            root=root,
+            here=here,
+            trail=trail,
+            site=self.about,
+            signs=_SIGNS,
+            **context,
+        )
+        (self.folder / place).write_text(text, encoding="utf-8", newline="\n")
+        self.n_pages += 1
+
+    def _series(self, series: str) -> None:
+        releases = self.releases[series]
+        judged = [self._judged(one, series) for one in releases]
+        entries = list(reversed(self.stories.entries.get(series, [])))
+        self._page(
+            series_place(series),
+            "site_series.html",
+            "series",
+            [(series, "")],
+            scripts=CHARTS,
+            series=series,
+            releases=len(releases),
+            title=self._title(series),
+            pictures=series_pictures(judged),
+            entries=entries,
+            periods=self._periods(series, entries),
+        )
+
+    def _judged(self, release: Release, series: str) -> Judged:
+        name = release.candidate_id
+        gates = [gate_document(one) for one in self.whole.gates.get(name, ())]
+        return Judged(short_name(release.release_id, series), gates, self.whole.figures.get(name))
+
+    def _title(self, series: str) -> str:
+        records = self.records[series]
+        policy = self.whole.policies.get(records[-1].policy_digest, {}) if records else {}
+        publication = policy.get("publication")
+        return str(publication.get("title") or "") if isinstance(publication, Mapping) else ""
+
+    def _periods(self, series: str, entries: Sequence[Entry]) -> list[Period]:
+        """Return every period, oldest first by name, with how it stands by its last release or candidate."""
+        found: dict[str, Period] = {}
+        for entry in entries:  # newest first: of one that has only an input
+            if entry.period and entry.word.startswith("input "):
+                found.setdefault(entry.period, Period(entry.period, "bad", "!", entry.word, ""))
+        for record in self.records[series]:
+            page = self.places.pages[record.candidate_id]
+            release = self.released.get(record.candidate_id)
+            if release is None and _is_release(found.get(record.period)):
+                continue  # a release stands, whatever was tried after it
+            mood, sign, word = _standing(record, release)
+            found[record.period] = Period(record.period, mood, sign, word, page)
+        return [found[name] for name in sorted(found)]
+
+    def _beside(self, series: str, place: int) -> dict[str, tuple[str, str] | None]:
+        """Return the releases before and after one, and for what is none the release it came after."""
+        records, releases = self.records[series], self.releases[series]
+        release = self.released.get(records[place].candidate_id)
+        if release is None:
+            names = [one.candidate_id for one in records[:place] if one.candidate_id in self.released]
+            return {"before": None, "after": None, "compared": self._link(names[-1]) if names else None}
+        own = self.numbers[release.release_id]
+        before = releases[own - 1] if own else None
+        after = releases[own + 1] if own + 1 < len(releases) else None
+        found = {"before": before, "after": after, "compared": before}
+        return {word: self._link(one.candidate_id) if one else None for word, one in found.items()}
+
+    def _link(self, identifier: str) -> tuple[str, str]:
+        """Return the name of what a page is of, and the page."""
+        release = self.released.get(identifier)
+        return release.release_id if release else identifier, self.places.pages[identifier]
+
+    def _leaf(
+        self, read: Reader, record: CandidateRecord, around: Mapping[str, Any], *, evidence: bool
+    ) -> None:
+        release = self.released.get(record.candidate_id)
+        events = self.stories.events.get(record.candidate_id, [])
+        names = [record.candidate_id, *([release.release_id] if release else [])]
+        problems = [text for name in names for text in self.problems.get(name, ())]
+        leaf = read.leaf(record, release, events, problems)
+        bundle = self._evidence(leaf) if evidence and release else ""
+        self.findings += [Finding(leaf.identifier, text) for text in leaf.problems if text not in problems]
+        self._page(
+            leaf.page,
+            "site_release.html",
+            "series",
+            [(leaf.series, series_place(leaf.series)), (leaf.identifier, "")],
+            scripts=CHARTS,
+            leaf=leaf,
+            sheet=leaf.sheet,
+            around=around,
+            ended=self._ended(leaf),
+            bundle=bundle,
+        )
+
+    def _ended(self, leaf: Leaf) -> list[tuple[str, str, str, str, tuple[str, str] | None]]:
+        """Return who ended a release, when and why, and what came in its place."""
+        found = []
+        for event in leaf.events:
+            if event.action in ("release.superseded", "release.withdrawn"):
+                word = event.action.partition(".")[2]
+                successor = self.stories.successors.get(event.object, "") if word == "superseded" else ""
+                link = self._link(successor) if successor in self.places.pages else None
+                found.append((word, event.actor, event.at, event.reason, link))
+        return found
+
+    def _evidence(self, leaf: Leaf) -> str:
+        """Write the bundle beside the page, and return its name; what does not verify is a finding."""
+        name = f"{leaf.identifier}.evidence.zip"
+        try:
+            write_evidence(self.store, leaf.identifier, self.folder / "series" / leaf.series / name)
+        except ReleaseGateError as error:
+            self.findings.append(Finding(leaf.identifier, f"no evidence can be given: {error.finding}"))
+            return ""
+        return name
+
+    def _problems(self) -> dict[str, list[str]]:
+        """Return what `verify` found by what it names; an event's by its candidate."""
+        by_event = {event.number: name for name, events in self.stories.events.items() for event in events}
+        found: dict[str, list[str]] = defaultdict(list)
+        for one in self.findings:
+            for token in _TOKEN.findall(one.where):
+                name = token
+                if one.where.startswith("event ") and token.isdigit():
+                    name = by_event.get(int(token), "")
+                while name and name not in self.places.series:  # a file beside it: <release>.checkpoint.json
+                    name = name.rpartition(".")[0]
+                if name:
+                    found[name].append(f"{one.where}: {one.what}")
+        return found
+
+    def _diff(self) -> None:
+        for series in self.whole.known_series:
+            write_data(self.folder, f"sides-{series}", sides_of_series(self.whole, series))
+        groups = [
+            (
+                series,
+                [
+                    (release.release_id if release else record.candidate_id)
+                    for record in reversed(self.records[series])
+                    for release in (self.released.get(record.candidate_id),)
+                ],
+            )
+            for series in self.whole.known_series
+        ]
+        self._page(
+            DIFF,
+            "site_diff.html",
+            "diff",
+            [],
+            scripts=("page.js", "diff.js"),
+            groups=groups,
+            gates=list(GATES),
+        )
+
+    def _log(self) -> None:
+        write_data(self.folder, "pages", self.places.pages)
+        self._page(
+            LOG,
+            "site_log.html",
+            "log",
+            [],
+            scripts=("page.js", "log.js"),
+            events=list(reversed(self.log.newest)),
+            actions=sorted(self.log.actions.items()),
+            series=sorted((name, n) for name, n in self.log.of_series.items() if name),
+            pages=self.places.pages,
+            shape={
+                "pieces": self.log.n_pieces,
+                "piece": PIECE,
+                "page": PAGE,
+                "events": self.log.n_events,
+                "whole": not self.about.series,
+            },
+        )
+
+
+def _verify_scripts() -> tuple[str, ...]:
+    return ("page.js", *(("verify.js",) if (ASSETS / "verify.js").is_file() else ()))
+
+
+def _is_release(period: Period | None) -> bool:
+    return period is not None and period.word.startswith(("published", "superseded", "withdrawn"))
+
+
+def _standing(record: CandidateRecord, release: Release | None) -> tuple[str, str, str]:
+    """Return mood, sign and word of a period by its last release, or the candidate where there is none."""
+    if release is not None:
+        by_state = {ReleaseState.PUBLISHED: ("good", "✓"), ReleaseState.SUPERSEDED: ("open", "↻")}
+        mood, sign = by_state.get(release.state, ("bad", "⊘"))
+        if release.state is ReleaseState.PUBLISHED and release.overridden:
+            return "bad", "‼", "published by override"
+        return mood, sign, str(release.state)
+    if record.state in (CandidateState.AWAITING_APPROVAL, CandidateState.APPROVED):
+        return "open", "…", "waits for people"
+    if record.state is CandidateState.BLOCKED:
+        return "bad", "✗", "held back"
+    return "open", "–", str(record.state).replace("_", " ")

@@ -1,0 +1,107 @@
+"""The folder of the site: written hidden beside its place, and put there by renames."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from policy.errors import UsageError
+from release_store.guarded_files import resolved
+
+MARKER = ".releasegate-site"
+_MARK = "`releasegate report` made this folder, and replaces all of it the next time.\n"
+_MEND = "Give a new folder with --out."
+
+
+@contextmanager
+def site_folder(out: Path, store: Path) -> Iterator[Path]:
+    """Yield an empty folder, which takes the place of `out` at the end of the block, or leaves nothing.
+
+    Raises UsageError where `out` is anything but a site that was made here before, an empty folder or nothing;
+    lies in the store or around it; or is being written by another process.
+    """
+    out = resolved(out)
+    _check(out, resolved(store))
+    new, old = (out.with_name(f".{out.name}.releasegate-{word}") for word in ("new", "old"))
+    try:
+        new.mkdir(mode=0o700, exist_ok=True)
+        handle = os.open(new, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError as error:
+        raise _cannot(out, error) from None
+    try:
+        _alone(handle, out)
+        _empty(new)
+        if old.is_dir() and not out.exists():  # a process died between the renames
+            old.rename(out)
+        try:
+            yield new
+            (new / MARKER).write_text(_MARK, encoding="utf-8")
+            _put(new, out, old)
+        except BaseException:
+            shutil.rmtree(new, ignore_errors=True)
+            raise
+    except OSError as error:
+        raise _cannot(out, error) from None
+    finally:
+        os.close(handle)
+
+
+def _check(out: Path, store: Path) -> None:
+    if out == store or out.is_relative_to(store) or store.is_relative_to(out):
+        raise UsageError("is the store, or in it or around it", where=str(out), mend=_MEND)
+    if not out.parent.is_dir():
+        raise UsageError("lies in no folder", where=str(out), mend="Make the folder above it first.")
+    if not out.exists():
+        return
+    if not out.is_dir():
+        raise UsageError("is there, and is no folder", where=str(out), mend=_MEND)
+    mark = out / MARKER
+    if any(out.iterdir()) and not (mark.is_file() and not mark.is_symlink()):
+        raise UsageError(
+            "is there, and is no site that `releasegate report` made", where=str(out), mend=_MEND
+        )
+
+
+def _alone(handle: int, out: Path) -> None:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise UsageError(
+            "is being written by another process", where=str(out), mend="Wait for it, or give another --out."
+        ) from None
+
+
+def _empty(folder: Path) -> None:
+    """Take away what a process left that died."""
+    for inner in folder.iterdir():
+        if inner.is_dir() and not inner.is_symlink():
+            shutil.rmtree(inner)
+        else:
+            inner.unlink()
+
+
+def _put(new: Path, out: Path, old: Path) -> None:
+    if out.exists():
+        with suppress(FileNotFoundError):
+            shutil.rmtree(old)
+        out.rename(old)
+        try:
+            new.rename(out)
+        except OSError:
+            old.rename(out)
+            raise
+        shutil.rmtree(old, ignore_errors=True)
+    else:
+        new.rename(out)
+
+
+def _cannot(out: Path, error: OSError) -> UsageError:
+    return UsageError(
+        f"cannot be written ({type(error).__name__})",
+        where=str(out),
+        mend="Give a folder that can be written with --out, and look at the disk's free space.",
+    )

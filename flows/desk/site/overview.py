@@ -1,0 +1,151 @@
+"""What the first page says of each series: how it stands, what waits for people, and what stands out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flows.desk.site.places import Places, series_place
+from flows.desk.site.story import measured
+from release_store.approvals import needed_by, why
+from release_store.canonical import iso
+from release_store.permission import Act
+from release_store.records import CandidateRecord, CandidateState, Release, ReleaseState, Verdict
+from release_store.whole import Whole
+
+_WAITS = (CandidateState.AWAITING_APPROVAL, CandidateState.APPROVED)
+
+
+@dataclass(frozen=True)
+class Named:
+    """A release or candidate that the overview names, with its page and what is said of it."""
+
+    identifier: str
+    series: str
+    page: str
+    at: str
+    said: str
+
+
+@dataclass(frozen=True)
+class SeriesLine:
+    """One series in short; `public` counts the releases that stand."""
+
+    name: str
+    title: str
+    page: str
+    releases: int
+    public: int
+    last: Named | None
+    last_period: str
+    waiting: int
+    held_back: int
+    refused: int
+
+
+@dataclass(frozen=True)
+class Overview:
+    """Every series, and over all of them what waits, what was held back last, and what was let out or taken back."""
+
+    lines: tuple[SeriesLine, ...]
+    waiting: tuple[Named, ...]
+    held_back: tuple[Named, ...]
+    overridden: tuple[Named, ...]
+    withdrawn: tuple[Named, ...]
+    refused: tuple[Named, ...]
+
+
+def overview_of(whole: Whole, places: Places) -> Overview:
+    """Return the overview, newest first."""
+    released = {one.candidate_id: one for one in whole.releases}
+    waiting = [_waiting(whole, places, one) for one in whole.candidates if one.state in _WAITS]
+    held_back = [
+        _named(places, one, _gates(whole, one))
+        for one in whole.candidates
+        if one.state is CandidateState.BLOCKED
+    ]
+    overridden = [_overridden(whole, places, one) for one in whole.releases if one.overridden]
+    withdrawn = [
+        _release(places, one, f"published {iso(one.published_at)[:16].replace('T', ' ')} UTC")
+        for one in whole.releases
+        if one.state is ReleaseState.WITHDRAWN
+    ]
+    refused = [
+        Named(
+            f"{one.series}/{one.period}",
+            one.series,
+            series_place(one.series),
+            iso(one.at),
+            _failed(one.results),
+        )
+        for one in whole.refused
+    ]
+    return Overview(
+        tuple(_line(whole, places, name, released) for name in whole.known_series),
+        *(tuple(reversed(named)) for named in (waiting, held_back, overridden, withdrawn, refused)),
+    )
+
+
+def _line(whole: Whole, places: Places, series: str, released: dict[str, Release]) -> SeriesLine:
+    releases = [one for one in whole.releases if one.series == series]
+    records = [one for one in whole.candidates if one.series == series]
+    last = releases[-1] if releases else None
+    policy = whole.policies.get(records[-1].policy_digest, {}) if records else {}
+    publication = policy.get("publication")
+    title = publication.get("title") if isinstance(publication, dict) else None
+    return SeriesLine(
+        name=series,
+        title=str(title or ""),
+        page=series_place(series),
+        releases=len(releases),
+        public=sum(one.state is not ReleaseState.WITHDRAWN for one in releases),
+        last=_release(places, last, str(last.state)) if last else None,
+        last_period=last.period if last else "",
+        waiting=sum(one.state in _WAITS for one in records),
+        held_back=sum(one.state is CandidateState.BLOCKED for one in records),
+        refused=sum(one.series == series for one in whole.refused),
+    )
+
+
+def _waiting(whole: Whole, places: Places, record: CandidateRecord) -> Named:
+    words = [one.decision for one in whole.decisions.get(record.candidate_id, ())]
+    given = words.count(Act.APPROVE.value)
+    needed = max(needed_by(whole.policies.get(record.policy_digest, {}), record.summary), 1)
+    if record.state is CandidateState.APPROVED:
+        said = "may be published, and is not yet"
+    else:
+        said = f"{given} of {needed} {'approval' if needed == 1 else 'approvals'} given"
+        if record.expires_at is not None:
+            said += f"; expires {iso(record.expires_at)[:16].replace('T', ' ')} UTC"
+    because = why(record.summary)
+    return _named(places, record, f"{said}; {because}" if because else said)
+
+
+def _overridden(whole: Whole, places: Places, release: Release) -> Named:
+    gates = whole.gates.get(release.candidate_id, ())
+    failing = ", ".join(one.gate for one in gates if one.verdict != Verdict.PASS)
+    words = whole.decisions.get(release.candidate_id, ())
+    people = " and ".join(one.by for one in words if one.decision == Act.OVERRIDE)
+    return _release(places, release, f"{failing}, by {people}")
+
+
+def _gates(whole: Whole, record: CandidateRecord) -> str:
+    gates = whole.gates.get(record.candidate_id, ())
+    return "; ".join(measured(one) for one in gates if one.verdict != Verdict.PASS)
+
+
+def _named(places: Places, record: CandidateRecord, said: str) -> Named:
+    name = record.candidate_id
+    return Named(name, record.series, places.pages[name], iso(record.made_at), said)
+
+
+def _release(places: Places, release: Release, said: str) -> Named:
+    name = release.release_id
+    return Named(name, release.series, places.pages[name], iso(release.published_at), said)
+
+
+def _failed(results: tuple[dict[str, object], ...]) -> str:
+    return ", ".join(
+        f"{one.get('column') or 'table'}: {one.get('expectation')}"
+        for one in results
+        if not one.get("passed")
+    )

@@ -1,0 +1,197 @@
+"""The page of each release and candidate: its report, who decided with what proof, and what became of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from flows.desk.sheet import Kept, Sheet, n_earlier, sample, sheet_of
+from flows.desk.site.places import Places
+from flows.desk.site.story import Event
+from policy.plain_file import read_bytes
+from release_store.canonical import iso
+from release_store.changes import gate_document
+from release_store.decisions import decision_document
+from release_store.public_files import (
+    MANIFEST,
+    candidate_folder,
+    checkpoint_file,
+    differing_files,
+    kept_folder,
+    withdrawal_checkpoint_file,
+)
+from release_store.records import CandidateRecord, CandidateState, Decision, Release, ReleaseState
+from release_store.whole import Whole
+
+_DATA = "data.parquet"
+_WAITS = (CandidateState.AWAITING_APPROVAL, CandidateState.APPROVED, CandidateState.PUBLISHING)
+_NOT_PUBLIC = "They are not shown: the candidate was never published, and waits for nobody."
+_WITHDRAWN = "They are not shown: the release was withdrawn."
+_NO_FILE = f"They are not shown: there is no {_DATA} among its files."
+_ALTERED = f"They are not shown: {_DATA} is missing, or is not the file that was judged."
+_UNREADABLE = f"They are not shown: {_DATA} cannot be read."
+
+
+@dataclass(frozen=True)
+class Word:
+    """One person's decision; `proof` says in words what proves it, `mark` is the public key, or the token's fingerprint."""
+
+    decision: str
+    by: str
+    at: str
+    reason: str
+    proof: str
+    mark: str
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """What the page of one release or candidate holds; `sheet` is None where what is kept makes no report."""
+
+    identifier: str
+    series: str
+    period: str
+    page: str
+    record: CandidateRecord
+    release: Release | None
+    sheet: Sheet | None
+    problems: tuple[str, ...]
+    words: tuple[Word, ...]
+    events: tuple[Event, ...]
+    checkpoints: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Where the leaves are read from: the store's folder, what it keeps, and what opens published files."""
+
+    root: Path
+    whole: Whole
+    places: Places
+    con: duckdb.DuckDBPyConnection
+
+    def leaf(
+        self,
+        record: CandidateRecord,
+        release: Release | None,
+        events: Sequence[Event],
+        problems: Sequence[str],
+    ) -> Leaf:
+        """Return the page of a candidate, or of the release that it became."""
+        found = list(problems)
+        if record.policy_digest not in self.whole.policies:
+            found.append("The policy that it was made by is not kept, or cannot be read.")
+        try:
+            sheet = self._sheet(record, release)
+        except Exception as error:  # whatever an altered history holds: the page says so, and goes on
+            sheet = None
+            found.append(f"No report can be made of what is kept of it ({type(error).__name__}).")
+        decisions = self.whole.decisions.get(record.candidate_id, ())
+        return Leaf(
+            identifier=release.release_id if release else record.candidate_id,
+            series=record.series,
+            period=record.period,
+            page=self.places.pages[record.candidate_id],
+            record=record,
+            release=release,
+            sheet=sheet,
+            problems=tuple(found),
+            words=tuple(map(word_of, decisions)),
+            events=tuple(events),
+            checkpoints=tuple(self._checkpoints(release)) if release else (),
+        )
+
+    def _sheet(self, record: CandidateRecord, release: Release | None) -> Sheet:
+        columns, rows, why_not = self._rows(record, release)
+        kept = Kept(
+            self.whole.policies.get(record.policy_digest, {}),
+            self.whole.figures.get(record.candidate_id),
+            columns,
+            rows,
+            n_earlier(self.whole.gates.get(record.candidate_id, ())),
+        )
+        state = release.state if release else record.state
+        name = release.release_id if release else None
+        return sheet_of(self._facts(record, release), kept, release=name, state=str(state), why_not=why_not)
+
+    def _facts(self, record: CandidateRecord, release: Release | None) -> dict[str, Any]:
+        """Return what a manifest says; the versions are those of the release's own, and no candidate has any."""
+        name = record.candidate_id
+        return {
+            "series": record.series,
+            "period": record.period,
+            "candidate_id": name,
+            "candidate_digest": record.candidate_digest,
+            "made_by": record.made_by,
+            "made_at": iso(record.made_at),
+            "files": release.files if release else self.whole.files.get(name, {}),
+            "policy_digest": record.policy_digest,
+            "input_digest": record.input_digest,
+            "history_head": record.history_head,
+            "summary": record.summary,
+            "gates": [gate_document(result) for result in self.whole.gates.get(name, ())],
+            "decisions": [decision_document(one) for one in self.whole.decisions.get(name, ())],
+            "software": self._software(release) if release else {},
+            "state": str(record.state),
+        }
+
+    def _software(self, release: Release) -> dict[str, str]:
+        document = _document(kept_folder(self.root, release) / MANIFEST)
+        software = document.get("software")
+        return {str(k): str(v) for k, v in software.items()} if isinstance(software, dict) else {}
+
+    def _rows(
+        self, record: CandidateRecord, release: Release | None
+    ) -> tuple[tuple[str, ...], tuple[tuple[str | None, ...], ...], str]:
+        """Return ten rows of what is public, or waits for people; and why there are none."""
+        if release is None and record.state not in _WAITS:
+            return (), (), _NOT_PUBLIC
+        if release is not None and release.state is ReleaseState.WITHDRAWN:
+            return (), (), _WITHDRAWN
+        files = release.files if release else self.whole.files.get(record.candidate_id, {})
+        folder = (
+            kept_folder(self.root, release) if release else candidate_folder(self.root, record.candidate_id)
+        )
+        if _DATA not in files:
+            return (), (), _NO_FILE
+        if differing_files(folder, {_DATA: files[_DATA]}):
+            return (), (), _ALTERED
+        try:
+            return *sample(folder / _DATA, self.con), ""
+        except duckdb.Error:
+            return (), (), _UNREADABLE
+
+    def _checkpoints(self, release: Release) -> list[tuple[str, tuple[tuple[str, str], ...]]]:
+        named = [("when it was published", checkpoint_file)]
+        if release.state is ReleaseState.WITHDRAWN:
+            named.append(("when it was withdrawn", withdrawal_checkpoint_file))
+        found = []
+        for said, place in named:
+            document = _document(place(self.root, release.series, release.release_id))
+            fields = tuple((name, str(document[name])) for name in sorted(document))
+            found.append((said, fields))
+        return found
+
+
+def word_of(decision: Decision) -> Word:
+    """Return a decision with what proves it."""
+    proof, said, mark = decision.proof, "none was asked for by the releasegate of its time", ""
+    if proof is not None and proof.method == "signature":
+        said, mark = "signed with the key", proof.public_key
+    elif proof is not None:
+        said, mark = "given with the token", proof.token
+    return Word(decision.decision, decision.by, iso(decision.at), decision.reason, said, mark)
+
+
+def _document(path: Path) -> Mapping[str, Any]:
+    """Return the JSON object in a file of the store, empty where there is none."""
+    try:
+        found = json.loads(read_bytes(path))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

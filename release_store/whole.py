@@ -1,0 +1,101 @@
+"""Everything that a store keeps about its series, read at one moment with a fixed number of queries."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from release_store import queries
+from release_store.records import (
+    CandidateRecord,
+    Decision,
+    GateResult,
+    Release,
+    Validation,
+)
+
+Connection = duckdb.DuckDBPyConnection
+
+
+@dataclass(frozen=True)
+class ClassSizes:
+    """How many equivalence classes there are, and the records of the least, the middle and the greatest."""
+
+    number: int
+    smallest: int
+    median: float
+    largest: int
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The records of one series or of all, oldest first; what is by candidate leaves out those without."""
+
+    store_id: str
+    known_series: tuple[str, ...]  # with a candidate or an input
+    releases: tuple[Release, ...]
+    candidates: tuple[CandidateRecord, ...]
+    gates: dict[str, list[GateResult]]
+    decisions: dict[str, list[Decision]]
+    files: dict[str, dict[str, str]]
+    refused: tuple[Validation, ...]
+    policies: dict[str, dict[str, Any]]  # by digest
+    figures: dict[str, dict[str, Any]]
+    class_sizes: dict[str, ClassSizes]  # of published candidates
+
+
+def read_whole(con: Connection, series: str | None = None) -> Whole:
+    """Return all about one series or all. Raises StoreError where the database holds what nobody wrote there.
+
+    Policies and figures that are no JSON objects are left out, as those that are missing: whoever shows what
+    was made with them says so.
+    """
+    known = con.execute("SELECT series FROM candidate UNION SELECT series FROM validation").fetchall()
+    candidates = queries.candidates(con, series)
+    names = [one.candidate_id for one in candidates]
+    return Whole(
+        store_id=queries.store_info(con, "store_id"),
+        known_series=tuple(sorted(name for (name,) in known if series in (None, name))),
+        releases=tuple(queries.releases(con, series)),
+        candidates=tuple(candidates),
+        gates=queries.gates_of(con, names),
+        decisions=queries.decisions_of(con, names),
+        files=queries.files_of(con, names),
+        refused=tuple(queries.validations(con, series, refused_only=True)),
+        policies=_policies(con),
+        figures=_figures(con),
+        class_sizes=_class_sizes(con),
+    )
+
+
+def _policies(con: Connection) -> dict[str, dict[str, Any]]:
+    return _objects(con.execute("SELECT digest, document FROM policy").fetchall())
+
+
+def _figures(con: Connection) -> dict[str, dict[str, Any]]:
+    kept = con.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = 'candidate_figures'").fetchone()
+    if kept is None:
+        return {}
+    return _objects(con.execute("SELECT candidate_id, document FROM candidate_figures").fetchall())
+
+
+def _objects(rows: list[tuple[Any, ...]]) -> dict[str, dict[str, Any]]:
+    found = {}
+    for name, text in rows:
+        with suppress(ValueError, TypeError, RecursionError):
+            document = json.loads(text)
+            if isinstance(document, dict):
+                found[str(name)] = document
+    return found
+
+
+def _class_sizes(con: Connection) -> dict[str, ClassSizes]:
+    rows = con.execute(
+        "SELECT candidate_id, count(*), min(size), median(size), max(size) FROM class_size "
+        "GROUP BY candidate_id"
+    ).fetchall()
+    return {name: ClassSizes(n, low, float(middle), high) for name, n, low, middle, high in rows}
