@@ -12,7 +12,7 @@ from tasks.risk.evidence import Evidence
 from tasks.risk.gate import GateReport
 
 FORMAT = "releasegate/figures/1"
-DECIMALS = 6
+DECIMALS = 2  # more would tell the source's span to whoever divides the published widths by it
 
 
 def figures_of(evidence: Evidence, report: GateReport, table_figures: Mapping[str, Any]) -> dict[str, Any]:
