@@ -36,7 +36,7 @@ def test_a_bundle_of_a_real_release_verifies_without_its_store(
     assert main(["--store", "nowhere", "verify", str(bundle), *words]) == 0
     note, line = capsys.readouterr().out.splitlines()
     assert note.startswith("note: what was left out of it cannot be seen here")
-    assert line.startswith(f"{NAME}: 4 files, ")
+    assert line.startswith(f"{NAME}: 5 files, ")
     assert line.endswith("nothing in it has been touched")
 
 
