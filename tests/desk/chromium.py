@@ -58,7 +58,7 @@ class Chromium:
         self.driver.get(page.resolve().as_uri())
 
     def forget(self) -> None:
-        """Forget what pages kept in the browser, such as a choice of light or dark; pages of files share it."""
+        """Forget what pages kept in the browser, such as the choice of dark; all files share it."""
         self._devtools("DOMStorage.enable")
         for origin in ("file://", "file:///"):
             where = {"isLocalStorage": True, "securityOrigin": origin, "storageKey": "file:///"}
