@@ -3,22 +3,26 @@ PYTHON ?= python3
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: demo test coverage test-slow test-e2e test-all lint lock clean
+.PHONY: demo test coverage test-slow test-browser test-e2e test-all lint lock clean
 
 demo: .venv/installed
 	$(BIN)/python -m examples.register.demo demo
 
 # A file's tests stay in one process, and share what they set up.
 test: .venv/installed
-	$(PYTEST) -m "not slow and not e2e" -n auto --maxprocesses 4 --dist loadfile
+	$(PYTEST) -m "not slow and not browser and not e2e" -n auto --maxprocesses 4 --dist loadfile
 
 # The same, slower: which lines no test comes to.
 coverage: .venv/installed
-	$(PYTEST) -m "not slow and not e2e" -n auto --maxprocesses 4 --dist loadfile --cov --cov-report=term
+	$(PYTEST) -m "not slow and not browser and not e2e" -n auto --maxprocesses 4 --dist loadfile --cov --cov-report=term
 
 # Real tables within the time and memory promised, and processes killed.
 test-slow: .venv/installed
 	$(PYTEST) -m slow -n auto --maxprocesses 4 --dist loadfile
+
+# Pages in a real browser; skipped where there is none, and with RELEASEGATE_E2E_BROWSER=required they fail there.
+test-browser: .venv/installed
+	$(PYTEST) -m "browser and not e2e" tests/desk
 
 # A real Prefect server and worker, and a real browser where there is one. RELEASEGATE_E2E_BROWSER=required fails
 # where there is none.
@@ -27,7 +31,7 @@ test-e2e: .venv/installed
 		echo "no chromium or no chromedriver: no form is filled in (apt-get install chromium chromium-driver)"
 	$(PYTEST) -m e2e tests/e2e
 
-test-all: test test-slow test-e2e
+test-all: test test-slow test-browser test-e2e
 
 lint: .venv/installed
 	$(BIN)/ruff check .

@@ -10,6 +10,7 @@ from prefect.states import Completed
 from pydantic import Field
 
 from flows.decide import decide
+from flows.desk.artifacts import show_verdict
 from release_store.credentials import SignedText
 from release_store.permission import LONGEST_NAME, LONGEST_REASON
 from release_store.store import ReleaseStore
@@ -60,4 +61,6 @@ def _decide_release(
     outcome = decide(
         store, candidate, decision, by=by, reason=reason, credential=SignedText(signature), seen=digest
     )
+    if outcome.release_id:
+        show_verdict(store, outcome.candidate_id, outcome.release_id)
     return Completed(message=outcome.message, data=outcome)

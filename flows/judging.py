@@ -12,6 +12,7 @@ from typing import Any
 
 from prefect.states import Completed, Failed
 
+from flows.desk.artifacts import show_verdict
 from flows.desk.releasing import report_of, report_path, write_candidate_report
 from flows.observation import Observation
 from flows.outcome import Outcome, over_max_group_size
@@ -70,7 +71,7 @@ class Judging:
         the verdict holds for one history.
         """
         with self._failing_with(candidate):
-            shown = table_figures()
+            about_table = table_figures()
             report, classes = self.timed(
                 "risk gate",
                 risk_gate,
@@ -80,7 +81,7 @@ class Judging:
                 self.store,
                 self.actor,
                 control,
-                figures=partial(figures_of, table_figures=shown),
+                figures=partial(figures_of, table_figures=about_table),
             )
         self.timed("report", reporting, self.store, candidate.candidate_id)
         found = self._outcome(candidate, report, notes)
@@ -94,11 +95,13 @@ class Judging:
         if not report.passed:
             message = f"{candidate.candidate_id} is blocked: {summary_line(report.results)}"
             blocked = replace(found, state="blocked", message=message)
+            show_verdict(self.store, candidate.candidate_id)
             return Failed(message=message, data=blocked)
         kept = self.store.candidate(candidate.candidate_id)
         if kept.state is CandidateState.AWAITING_APPROVAL:
             needed, because = self.store.approvers_needed(kept.candidate_id), why(kept.summary)
             message = f"{kept.candidate_id} waits for {needed} approval(s){f': {because}' if because else ''}"
+            show_verdict(self.store, kept.candidate_id)
             return Completed(message=message, data=replace(found, state="awaiting_approval", message=message))
         extra = {"classes": classes.n_classes, "ncp": found.ncp}
         made = self.timed(
@@ -111,6 +114,7 @@ class Judging:
             extra,
             report_of(self.store, candidate.candidate_id),
         )
+        show_verdict(self.store, made.candidate_id, made.release_id)
         return Completed(
             message=f"{made.release_id} is published",
             data=replace(

@@ -7,7 +7,9 @@ those that keep data out of Prefect's database and storage are not for choice.
 from __future__ import annotations
 
 import os
+from urllib.parse import quote, urlsplit
 
+SITE_VARIABLE = "RELEASEGATE_SITE_URL"
 REQUIRED = {
     "PREFECT_RESULTS_PERSIST_BY_DEFAULT": "false",
     "PREFECT_TASKS_DEFAULT_PERSIST_RESULT": "false",
@@ -41,3 +43,15 @@ def apply() -> None:
     os.environ.update(REQUIRED)
     for name, value in DEFAULTS.items():
         os.environ.setdefault(name, value)
+
+
+def site_url() -> str:
+    """Return the address at which the site of the store is served; "" where none of http is set."""
+    given = os.environ.get(SITE_VARIABLE, "").strip()
+    try:
+        parts = urlsplit(given)
+    except ValueError:
+        return ""
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        return ""
+    return quote(given.rstrip("/"), safe=":/@[]%~")

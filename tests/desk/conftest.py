@@ -12,6 +12,7 @@ from release_store.keys import KEY_VARIABLE
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
 from tests.desk import sheets
+from tests.desk.chromium import chromium  # noqa: F401 -- a fixture
 from tests.release_store import hand_made
 
 

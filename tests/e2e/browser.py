@@ -125,6 +125,20 @@ class Browser:
         """Open the page of an artifact, such as a table."""
         self.driver.get(f"{self.address}/v2/artifacts/artifact/{artifact_id}")
 
+    def artifact_text(self, artifact_id: str, awaited: str) -> str:
+        """Return what the page of an artifact says, once it says what is awaited."""
+        self.open_artifact(artifact_id)
+        self.wait.until(lambda driver: awaited in driver.find_element(By.TAG_NAME, "body").text)
+        return self.driver.find_element(By.TAG_NAME, "body").text
+
+    def artifact_picture(self, artifact_id: str) -> tuple[int, int]:
+        """Return width and height of the picture that the page of an artifact shows, as it was decoded."""
+        self.open_artifact(artifact_id)
+        size = "const one = [...document.images].find((at) => at.src.startsWith('data:image/png'));"
+        size += "return one && one.naturalWidth ? [one.naturalWidth, one.naturalHeight] : null"
+        width, height = self.wait.until(lambda driver: driver.execute_script(size))
+        return int(width), int(height)
+
     def picture(self, path: Path) -> None:
         """Write what is seen to a PNG."""
         self.driver.save_screenshot(str(path))

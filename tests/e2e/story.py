@@ -105,6 +105,9 @@ class Facts:
     no_password: int = 0
     artifacts: list[Document] = field(default_factory=list)
     gates: list[Document] = field(default_factory=list)  # of the first run
+    verdict: list[Document] = field(default_factory=list)  # of the first run, and what a browser shows of it
+    verdict_page: str = ""
+    picture_size: tuple[int, int] = (0, 0)
     task_runs: list[Document] = field(default_factory=list)
     verified: str = ""
     seconds: dict[str, float] = field(default_factory=dict)
@@ -220,6 +223,13 @@ class Story:
         site = self.site
         self.facts.artifacts = site.ask("/artifacts/filter", {})
         self.facts.gates = self.artifacts(f"gates-{SERIES}", self.facts.runs["first"]["id"])
+        first = self.facts.runs["first"]["id"]
+        self.facts.verdict = self.artifacts(f"verdict-{SERIES}", first)
+        if not lacking():
+            (drawn,) = self.artifacts(f"risk-utility-{SERIES}", first)
+            with browser(site.address, site.environment["PREFECT_API_AUTH_STRING"], site.folder) as page:
+                self.facts.verdict_page = page.artifact_text(self.facts.verdict[0]["id"], "What can be done")
+                self.facts.picture_size = page.artifact_picture(drawn["id"])
         self.facts.task_runs = site.ask("/task_runs/filter", {})
         for _, run in self.facts.missed:
             states = site.ask(f"/flow_run_states/?flow_run_id={run['id']}")

@@ -82,6 +82,22 @@ def test_a_run_shows_its_stages_and_its_gates(facts: Facts) -> None:
     assert any(name.startswith("intake: read the period's table") for name in stages), stages
 
 
+def test_the_verdict_and_risk_against_utility_are_seen_in_prefects_pages(facts: Facts, site: Site) -> None:
+    (verdict,) = facts.verdict
+    assert f"`{facts.runs['first']['state']['message'].partition(' ')[0]}`" in verdict["data"]
+    assert "[this run](" in verdict["data"]
+    drawn = [one for one in facts.artifacts if one["key"] == f"risk-utility-{SERIES}"]
+    assert drawn
+    assert all(len(one["data"]) < 60_000 for one in drawn)
+    if lacking():
+        pytest.skip(f"no {' and no '.join(lacking())} here: apt-get install chromium chromium-driver")
+    assert "# " not in facts.verdict_page.partition("What can be done")[0], (
+        "Markdown is shown as it is written"
+    )
+    assert "releasegate show" in facts.verdict_page
+    assert facts.picture_size[0] == 840
+
+
 def test_a_release_that_a_gate_holds_back_is_a_failed_run_and_no_release(facts: Facts, site: Site) -> None:
     run = facts.runs["blocked"]
     assert run["state_type"] == "FAILED"

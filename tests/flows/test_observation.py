@@ -93,6 +93,13 @@ def test_a_run_that_publishes_is_told_to_everybody_who_watches(watched: Desk, ca
     artifacts = prefect("/artifacts/filter", {"artifacts": {"flow_run_id": {"any_": [run_id]}}})
     (table,) = [one for one in artifacts if one["key"] == "stages-clinic"]
     assert [row["stage"] for row in json.loads(table["data"])] == list(STAGES)
+    assert "verdict.not_shown" not in events
+    keys = ("gates-clinic", "verdict-clinic", "risk-utility-clinic")
+    found = {one["key"]: one for one in prefect("/artifacts/filter", {"artifacts": {"key": {"any_": keys}}})}
+    assert found["verdict-clinic"]["data"].startswith("# ✓ Published\n")
+    assert release in found["verdict-clinic"]["data"]
+    assert found["verdict-clinic"]["flow_run_id"] == run_id
+    assert found["risk-utility-clinic"]["data"].startswith("data:image/png;base64,")
     sent = [line["channel"] for line in log if line["event"] == "notice.sent"]
     assert sorted(sent) == ["command", "prefect"]
 

@@ -16,6 +16,8 @@
       tooltip: { theme: theme() },
       hover: false,
     });
+    // The place itself says in words what is drawn; Vega's own marks have roles without a name.
+    for (const drawn of place.querySelectorAll("svg, canvas")) drawn.setAttribute("aria-hidden", "true");
     waiting.set(place, made);
     place.dataset.drawn = theme();
   }
