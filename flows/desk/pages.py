@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from flows.desk.theme import style_variables, vega_config
 from flows.layout import minute, shown
@@ -62,7 +62,7 @@ def environment() -> Environment:
 
 def said(text: object) -> Markup:
     """Return a text that somebody gave: escaped, apart from the direction of what stands around it."""
-    return Markup("<bdi>{}</bdi>").format(shown(str(text)))
+    return Markup(f"<bdi>{escape(shown(str(text)))}</bdi>")  # noqa: S704 -- escaped; format takes ten times as long
 
 
 def number(value: float | None, digits: int = 4) -> str:

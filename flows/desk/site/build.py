@@ -266,9 +266,7 @@ class _Site:
         problems = [text for name in names for text in self.problems.get(name, ())]
         leaf = read.leaf(record, release, events, problems)
         bundle = self._evidence(leaf) if evidence and release else ""
-        self.findings += [
-            Finding(leaf.identifier, text) for text in leaf.problems if text not in problems
-        ]
+        self.findings += [Finding(leaf.identifier, text) for text in leaf.problems if text not in problems]
         self._page(
             leaf.page,
             "site_release.html",
@@ -305,9 +303,7 @@ class _Site:
 
     def _problems(self) -> dict[str, list[str]]:
         """Return what `verify` found by what it names; an event's by its candidate."""
-        by_event = {
-            event.number: name for name, events in self.stories.events.items() for event in events
-        }
+        by_event = {event.number: name for name, events in self.stories.events.items() for event in events}
         found: dict[str, list[str]] = defaultdict(list)
         for one in self.findings:
             for token in _TOKEN.findall(one.where):
@@ -335,7 +331,13 @@ class _Site:
             for series in self.whole.known_series
         ]
         self._page(
-            DIFF, "site_diff.html", "diff", [], scripts=("page.js", "diff.js"), groups=groups, gates=list(GATES)
+            DIFF,
+            "site_diff.html",
+            "diff",
+            [],
+            scripts=("page.js", "diff.js"),
+            groups=groups,
+            gates=list(GATES),
         )
 
     def _log(self) -> None:

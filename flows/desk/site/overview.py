@@ -70,7 +70,13 @@ def overview_of(whole: Whole, places: Places) -> Overview:
         if one.state is ReleaseState.WITHDRAWN
     ]
     refused = [
-        Named(f"{one.series}/{one.period}", one.series, series_place(one.series), iso(one.at), _failed(one.results))
+        Named(
+            f"{one.series}/{one.period}",
+            one.series,
+            series_place(one.series),
+            iso(one.at),
+            _failed(one.results),
+        )
         for one in whole.refused
     ]
     return Overview(
@@ -139,5 +145,7 @@ def _release(places: Places, release: Release, said: str) -> Named:
 
 def _failed(results: tuple[dict[str, object], ...]) -> str:
     return ", ".join(
-        f"{one.get('column') or 'table'}: {one.get('expectation')}" for one in results if not one.get("passed")
+        f"{one.get('column') or 'table'}: {one.get('expectation')}"
+        for one in results
+        if not one.get("passed")
     )
