@@ -1,8 +1,8 @@
 """A large store made in bulk: every hash, digest and signature as the store itself would have written it.
 
 `n_releases` releases in series of 100, each after one blocked candidate of its period, with thirteen gates,
-one approval, two equivalence classes and three small files; refused inputs; and checked inputs until the log
-has `n_events` events.
+one approval, two equivalence classes, figures and four small files; refused inputs; and checked inputs until
+the log has `n_events` events. The figures are of the size that a register's are, and not those of the rows.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from release_store.public_files import CATALOG, MANIFEST, checkpoint_file, relea
 from release_store.records import EquivalenceClasses, GateResult, Proof, SetCells, Verdict
 from release_store.staff import Member, roster
 from release_store.store import ReleaseStore
+from release_store.verify_evidence import REPORT
 
 PER_SERIES = 100
 EVENTS_PER_RELEASE = 12  # of the release and of the blocked candidate before it
@@ -56,7 +57,67 @@ CLASSES = EquivalenceClasses(
     sensitive_values={"disease": ("flu", "none")},
     counts={"disease": np.array([[3, 0], [0, 4]])},
 )
+REPORT_PAGE = b"<!doctype html>\n<title>A made-up release</title>\n"
+PUBLIC = {**STAGED, REPORT: sha256_hex(REPORT_PAGE)}
+N_FIGURES = 16  # different ones, in turn
+POINTS = 150  # of the latent space, before and after each
 BATCH = 100_000
+
+
+def made_up_figures(number: int) -> dict[str, Any]:
+    """Return figures of the form and size that a run keeps; `number` draws their values."""
+    rng = np.random.default_rng(number)
+    n_classes = int(rng.integers(900, 1100))
+
+    def bins(n: int, *, before: bool) -> list[dict[str, Any]]:
+        counts = rng.integers(20, 2000, n).tolist()
+        return [
+            {"label": f"{5 * i} to {5 * i + 4}", "before": count if before else None, "after": count + 0.5}
+            for i, count in enumerate(counts)
+        ]
+
+    def points() -> list[list[float]]:
+        drawn = [rng.normal(0, 1, POINTS).round(3), rng.normal(0, 1, POINTS).round(3)]
+        return np.column_stack([*drawn, rng.integers(5, 60, POINTS)]).tolist()
+
+    names = ("age", "income", "visits", "sex", "municipality")
+    attributes = [
+        {"name": name, "role": "numeric", "bins": bins(18, before=True), "before_not_told": 3}
+        for name in names
+    ]
+    attributes.append({"name": "disease", "role": "sensitive", "bins": bins(12, before=False)})
+    left = [[number_left, int(rng.integers(10, 3000))] for number_left in range(1 + number % 3, 9)]
+    narrowing = [
+        {"attribute": "disease", "basis": basis, "releases": releases, "least": 2, "unit": "people"}
+        | {"counts": left}
+        for basis, releases in (("alone", 0), ("cells", 4))
+    ]
+    return {
+        "format": "releasegate/figures/1",
+        "least": 5,
+        "classes": {
+            "n": n_classes,
+            "records": 12_000,
+            "least": 5,
+            "median": 8.0,
+            "greatest": 31,
+            "sizes": [
+                {"low": size, "high": size, "classes": n_classes // 20, "records": size * (n_classes // 20)}
+                for size in range(5, 25)
+            ],
+        },
+        "ncp": {name: round(float(share), 4) for name, share in zip(names, rng.random(5) / 4, strict=True)},
+        "narrowing": narrowing,
+        "attributes": attributes,
+        "latent": {
+            "before": points(),
+            "step": [0.1, 0.12],
+            "before_not_told": 12,
+            "after": points(),
+            "after_not_told": 0,
+            "dimensions": 2,
+        },
+    }
 
 
 def make(root: Path, n_releases: int, n_events: int) -> ReleaseStore:
@@ -86,6 +147,8 @@ class _Maker:
         self.n_validations = self.n_candidates = 0
         self.pass_documents = [gate_document(one) for one in PASSES]
         self.fail_documents = [gate_document(one) for one in FAILS]
+        texts = [canonical_json(made_up_figures(number)) for number in range(N_FIGURES)]
+        self.figures = [(text.decode(), sha256_hex(text)) for text in texts]
         self.approver = Ed25519PrivateKey.generate()
         roles, public_key = [Role.APPROVER], keys.public_hex(self.approver)
         self.people = roster([Member(name="bob", roles=roles, public_key=public_key)])
@@ -162,7 +225,9 @@ class _Maker:
         results, documents = (FAILS, self.fail_documents) if blocked else (PASSES, self.pass_documents)
         self.rows.setdefault("gate_result", []).extend(_gate_rows(name, results))
         asked = sorted(result.gate for result in results)
-        self._state("ann", name, "assessed", {"gates": documents, "asked": asked})
+        text, figures = self.figures[self.n_candidates % N_FIGURES]
+        self.rows.setdefault("candidate_figures", []).append([name, text])
+        self._state("ann", name, "assessed", {"gates": documents, "asked": asked, "figures": figures})
         self._state("ann", name, "blocked" if blocked else "awaiting_approval")
         return name, bound
 
@@ -191,11 +256,11 @@ class _Maker:
                 "number": number,
                 "candidate_id": candidate_id,
                 "summary": SUMMARY,
-                "files": STAGED,
+                "files": PUBLIC,
                 **bound,
             }
         )
-        files = {**STAGED, MANIFEST: sha256_hex(manifest)}
+        files = {**PUBLIC, MANIFEST: sha256_hex(manifest)}
         facts = {"release": release_id, "files": files, "classes": classes_digest(CLASSES)}
         self._state("bob", candidate_id, "publishing", facts, action="publication.started")
         published = {**facts, "release_state": "published"}
@@ -217,7 +282,8 @@ class _Maker:
         self.rows.setdefault("release_file", []).extend([release_id, *item] for item in files.items())
         folder = release_folder(self.store.root, series, release_id)
         folder.mkdir()
-        for name, data in (("data.csv", DATA), ("datapackage.json", b"{}\n"), (MANIFEST, manifest)):
+        written = {"data.csv": DATA, "datapackage.json": b"{}\n", REPORT: REPORT_PAGE, MANIFEST: manifest}
+        for name, data in written.items():
             (folder / name).write_bytes(data)
         self.checkpoints.append((checkpoint_file(self.store.root, series, release_id), self.size, self._at()))
         return files

@@ -190,6 +190,8 @@ def _reading(commands: argparse._SubParsersAction[_Parser]) -> None:
     command.add_argument("--out", type=Path, metavar="FILE", help="default: RELEASE.evidence.zip, here")
     _json(command)
 
+    _pictures(commands)
+
     command = commands.add_parser("report", help="write the pages of the store, or the report of one release")
     command.add_argument(
         "id", nargs="?", metavar="ID", help="a release or candidate: write its report alone, as one file"
@@ -249,6 +251,23 @@ def _reading(commands: argparse._SubParsersAction[_Parser]) -> None:
 
     command = commands.add_parser("methods", help="list the methods that a policy can name")
     command.add_argument("name", nargs="?", metavar="METHOD", help="show this method's parameters")
+    _json(command)
+
+
+def _pictures(commands: argparse._SubParsersAction[_Parser]) -> None:
+    command = commands.add_parser(
+        "pictures", help="write the report's pictures as files for papers and slides"
+    )
+    command.add_argument("id", metavar="ID|SERIES", help="a release, a candidate, or a whole series")
+    command.add_argument("--format", default="svg", metavar="svg,png", help="svg (the default), png, or both")
+    command.add_argument(
+        "--only", metavar="A,B,...", help="these pictures, by name or by group, such as values (default: all)"
+    )
+    command.add_argument("--out", type=Path, metavar="DIR", help="default: ID.pictures, here")
+    command.add_argument(
+        "--scale", type=float, default=2.0, metavar="N", help="pixels of a PNG a unit: 640 times N wide (2)"
+    )
+    command.add_argument("--no-titles", action="store_true", help="leave out the titles: captions have them")
     _json(command)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flows.decided import observed_decision
+from flows.desk.releasing import report_of, report_path
 from flows.outcome import Outcome
 from policy.errors import VerificationFailed
 from policy.load import policy_from_document
@@ -100,6 +101,7 @@ def _published(
         actor=by,
         manifest_extra={"classes": classes.n_classes},
         reason=reason,
+        report=report_of(store, record.candidate_id),
     )
     return Outcome(
         record.series,
@@ -108,4 +110,5 @@ def _published(
         record.candidate_id,
         release.release_id,
         message=f"{release.release_id} is published",
+        report=report_path(store, record.series, record.candidate_id, release.release_id),
     )

@@ -13,6 +13,7 @@ from release_store.public_files import candidate_folder, kept_folder
 from release_store.queries import GateSummary
 from release_store.records import GateResult
 from release_store.store import ReleaseStore
+from release_store.verify_evidence import REPORT
 
 Document = dict[str, Any]
 _NO_GATES = GateSummary(0, 0, (), None, None)
@@ -42,6 +43,7 @@ def outcome_document(outcome: Outcome) -> Document:
         "candidate": outcome.candidate_id,
         "release": outcome.release_id,
         "message": outcome.message,
+        "report": outcome.report or None,
         "rows": outcome.n_source,
         "published_rows": outcome.n_published,
         "classes": outcome.n_classes,
@@ -148,6 +150,7 @@ def record_document(store: ReleaseStore, identifier: str) -> Document:
         "summary": candidate.summary,
         "files": release.files if release else store.files(candidate.candidate_id),
         "folder": str(folder),
+        "report": str(folder / REPORT) if (folder / REPORT).is_file() else None,
         "people": people_document(store, candidate.candidate_id),
         "gates": [gate_document(result) for result in store.gates(candidate.candidate_id)],
         "to_sign": to_sign(store.store_id, candidate, release),

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from prefect.states import Completed, Failed
 
+from flows.desk.releasing import report_of, report_path, write_candidate_report
 from flows.observation import Observation
 from flows.outcome import Outcome, over_max_group_size
 from policy.errors import ReleaseGateError
@@ -19,10 +21,13 @@ from release_store.approvals import why
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
 from tasks.publication.task import publication
+from tasks.reporting.figures import figures_of
 from tasks.risk.gate import GateReport, summary_line
 from tasks.risk.task import control_group, risk_gate
-from tasks.shielded import tell_watchers
+from tasks.shielded import stage, tell_watchers
 from tasks.types import Candidate, PreparedTable, SourceTable
+
+reporting = stage("report: write the candidate's page", retries=1)(write_candidate_report)
 
 
 class Judging:
@@ -56,19 +61,36 @@ class Judging:
         candidate: Candidate,
         notes: Mapping[str, Any],
         control: PreparedTable | None,
+        table_figures: Callable[[], Mapping[str, Any]],
     ) -> Any:
         """Ask the gates, publish what passes them, and return the state that Prefect keeps.
 
-        `notes` are those of the candidate's groups, `control` the people who are not in the table. The
-        series' lock must be held: the verdict holds for one history.
+        `notes` are those of the candidate's groups, `control` the people who are not in the table.
+        `table_figures` gives the part of the figures that needs the groups. The series' lock must be held:
+        the verdict holds for one history.
         """
         with self._failing_with(candidate):
+            shown = table_figures()
             report, classes = self.timed(
-                "risk gate", risk_gate, table, candidate, self.policy, self.store, self.actor, control
+                "risk gate",
+                risk_gate,
+                table,
+                candidate,
+                self.policy,
+                self.store,
+                self.actor,
+                control,
+                figures=partial(figures_of, table_figures=shown),
             )
+        self.timed("report", reporting, self.store, candidate.candidate_id)
         found = self._outcome(candidate, report, notes)
         measured = {result.gate: result.value for result in report.results}
-        found = replace(found, n_classes=classes.n_classes, ncp=measured.get("ncp"))
+        found = replace(
+            found,
+            n_classes=classes.n_classes,
+            ncp=measured.get("ncp"),
+            report=report_path(self.store, candidate.series, candidate.candidate_id),
+        )
         if not report.passed:
             message = f"{candidate.candidate_id} is blocked: {summary_line(report.results)}"
             blocked = replace(found, state="blocked", message=message)
@@ -79,10 +101,25 @@ class Judging:
             message = f"{kept.candidate_id} waits for {needed} approval(s){f': {because}' if because else ''}"
             return Completed(message=message, data=replace(found, state="awaiting_approval", message=message))
         extra = {"classes": classes.n_classes, "ncp": found.ncp}
-        made = self.timed("publication", publication, candidate, classes, self.store, self.actor, extra)
+        made = self.timed(
+            "publication",
+            publication,
+            candidate,
+            classes,
+            self.store,
+            self.actor,
+            extra,
+            report_of(self.store, candidate.candidate_id),
+        )
         return Completed(
             message=f"{made.release_id} is published",
-            data=replace(found, state="published", release_id=made.release_id, seconds=dict(self.seconds)),
+            data=replace(
+                found,
+                state="published",
+                release_id=made.release_id,
+                seconds=dict(self.seconds),
+                report=report_path(self.store, made.series, made.candidate_id, made.release_id),
+            ),
         )
 
     def timed(self, name: str, stage: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -357,6 +357,26 @@ def evidence(chosen: argparse.Namespace) -> int:
     return 0
 
 
+def pictures(chosen: argparse.Namespace) -> int:
+    """Write the pictures of a release, a candidate or a series as files."""
+    from flows.layout import shown
+    from flows.picture_files import asked_for, pictures_for, write
+    from flows.picture_files import chosen as of_names
+    from release_store.store import ReleaseStore
+
+    asked = asked_for(chosen.format, chosen.only, not chosen.no_titles, chosen.scale)
+    store = ReleaseStore.open(chosen.store)
+    found = of_names(pictures_for(store, chosen.id), asked.only)
+    out = chosen.out if chosen.out is not None else Path(f"{chosen.id}.pictures")
+    written = write(found, asked, out)
+    if chosen.json:
+        _write_json({"of": chosen.id, "files": written})
+    else:
+        for one in written:
+            print(shown(f"wrote {one['path']}: {one['title']}"))
+    return 0
+
+
 def verify(chosen: argparse.Namespace) -> int:
     """Check the whole store, or one bundle; one line a finding."""
     from flows.layout import shown
@@ -529,6 +549,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "diff": diff,
     "audit": audit,
     "evidence": evidence,
+    "pictures": pictures,
     "report": report,
     "reproduce": reproduce,
     "verify": verify,

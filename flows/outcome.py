@@ -27,6 +27,7 @@ class Outcome:
     seconds: dict[str, float] = field(default_factory=dict)
     stages: tuple[StageFigures, ...] = ()
     message: str = ""
+    report: str = ""  # the path of the page that shows it all, empty where there is none
     repaired: dict[str, int] = field(default_factory=dict)
     over_max_group_size: int = 0
 

@@ -121,5 +121,7 @@ class _Again(Judging):
                     mend=f"Look at it again: `releasegate show {record.candidate_id}`.",
                 )
             check_may_be_judged_again(self.store, now)
+            before = self.store.figures(record.candidate_id) or {}
+            shown = {name: before.get(name) for name in ("attributes", "latent")}  # of the same files
             candidate = self.timed("staging", restaging, record, source, self.policy, self.store, self.actor)
-            return self.judged(table, candidate, record.summary["notes"], control)
+            return self.judged(table, candidate, record.summary["notes"], control, lambda: shown)

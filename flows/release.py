@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from prefect import flow, runtime
 from prefect.states import Completed
 
 from flows.actor import runner
+from flows.desk.releasing import report_path
 from flows.judging import Judging
 from flows.last_end import kept
 from flows.late_input import Wanted, late_state
@@ -37,6 +39,7 @@ from tasks.partitioning.task import partitioning
 from tasks.preprocessing.task import preprocessing
 from tasks.recoding.task import recoding
 from tasks.repair.task import repairing
+from tasks.reporting.task import table_figuring
 from tasks.representation.task import representation
 from tasks.shielded import shielded
 from tasks.staging.task import staging
@@ -118,7 +121,7 @@ def _release(
     who = runner(store, Act.REVISE if revise else Act.PREPARE, actor)
     asked = asked_of(store, policy.series, chosen, by=who.name if who.person else None, revise=revise)
     if isinstance(asked, Release):
-        return _left_alone(asked)
+        return _left_alone(store, asked)
     check_permission(Act.PREPARE, Person(who.name), f"{policy.series} {chosen}")
     person_key(store.root)  # one that is of no use is told at once
     load_key(store.root)  # without it nothing could be published: better said before the work than after
@@ -169,7 +172,7 @@ class _Run(Judging):
             reason = self.revision.reason if self.revision else None
             asked = asked_of(store, policy.series, self.period, by=self.actor, revise=reason)
             if isinstance(asked, Release):
-                return _left_alone(asked)
+                return _left_alone(store, asked)
             if asked != self.revision:
                 raise Blocked(
                     "the period was revised by another run meanwhile",
@@ -196,10 +199,11 @@ class _Run(Judging):
                 notes=notes,
                 revision=self.revision,
             )
-            return self.judged(table, candidate, notes, control)
+            figures = partial(self.timed, "figures", table_figuring, table, where, groups, rows, policy)
+            return self.judged(table, candidate, notes, control, figures)
 
 
-def _left_alone(found: Release) -> Any:
+def _left_alone(store: ReleaseStore, found: Release) -> Any:
     """Return the state of a run whose period is published: nothing was done, and nothing is wrong."""
     message = f"{found.release_id} is published already; nothing was done"
     outcome = Outcome(
@@ -211,6 +215,7 @@ def _left_alone(found: Release) -> Any:
         n_source=int(found.summary.get("n_source", 0)),
         n_published=int(found.summary.get("n_published", 0)),
         message=message,
+        report=report_path(store, found.series, found.candidate_id, found.release_id),
     )
     return Completed(message=message, data=outcome)
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from prefect.states import Completed
 
-from flows.judging import Judging
+from flows.desk.releasing import report_of, report_path
+from flows.judging import Judging, reporting
 from flows.outcome import Outcome
 from policy.load import policy_digest
 from policy.model import ReleasePolicy
@@ -46,6 +47,8 @@ def left_waiting(run: Judging, found: CandidateRecord) -> Any:
     needed = run.store.approvers_needed(found.candidate_id)
     if found.state is CandidateState.APPROVED and not needed:
         return _published(run, found)
+    if not report_path(run.store, found.series, found.candidate_id):  # the run ended before it was written
+        run.timed("report", reporting, run.store, found.candidate_id)
     n_given = sum(1 for one in run.store.decisions(found.candidate_id) if one.decision == "approve")
     if found.state is CandidateState.APPROVED:
         told = "is approved, and its publication was interrupted; approving it again publishes it"
@@ -71,7 +74,8 @@ def _published(run: Judging, found: CandidateRecord) -> Any:
         int(found.summary["n_published"]),
     )
     extra = {"classes": classes.n_classes}
-    made = run.timed("publication", publication, candidate, classes, store, run.actor, extra)
+    report = report_of(store, name)
+    made = run.timed("publication", publication, candidate, classes, store, run.actor, extra, report)
     message = f"{made.release_id} is published; an earlier run had prepared it, and ended before that"
     return Completed(message=message, data=_outcome(run, found, "published", message, made.release_id))
 
@@ -87,4 +91,5 @@ def _outcome(run: Judging, found: CandidateRecord, state: str, message: str, rel
         n_published=int(found.summary.get("n_published", 0)),
         seconds=dict(run.seconds),
         message=message,
+        report=report_path(run.store, found.series, found.candidate_id, release_id),
     )

@@ -37,6 +37,8 @@ def show_outcome(outcome: Outcome, store: Path) -> None:
             f"repair: {outcome.repaired['failing_groups']} groups would have failed beside earlier releases; "
             f"{outcome.repaired['merged']} merged, {outcome.repaired['suppressed_records']} records left out"
         )
+    if outcome.report:
+        out.print(f"report: {shown(outcome.report)}", markup=False, soft_wrap=True)
     if outcome.state == "published":
         out.print(f"published: {store / 'releases' / outcome.series / outcome.release_id}/", soft_wrap=True)
     elif outcome.state == "awaiting_approval":
@@ -135,6 +137,7 @@ def show_record(document: Document) -> None:
         "input": document["input_digest"],
         "history": document["history_head"],
         "folder": document["folder"],
+        **({"report": document["report"]} if document["report"] else {}),
     }
     for name, text in facts.items():
         out.print(f"{name:>8}  {shown(text)}", markup=False, soft_wrap=True)

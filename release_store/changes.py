@@ -13,11 +13,13 @@ from policy.errors import ReleaseGateError, StoreError
 from release_store import audit, queries
 from release_store.approvals import FIELD, Before, approval_of, needed_by
 from release_store.canonical import canonical_json, digest_of, iso, plain, tree_digest, utc_now
+from release_store.figures import write_figures
 from release_store.names import check_file_name, check_period, check_series
 from release_store.people import WITHOUT_PEOPLE, delete_people, statement_of, write_people
 from release_store.permission import Act, Person, check_permission
 from release_store.records import CandidateRecord, CandidateState, GateResult, PersonHashes, Verdict
 from release_store.states import check_transition
+from release_store.verify_evidence import MANIFEST, REPORT
 
 Connection = duckdb.DuckDBPyConnection
 INPUT_MISSING = "input.missing"
@@ -200,10 +202,12 @@ def record_gates(
     to: CandidateState,
     actor: str,
     asked: Collection[str] = (),
+    figures: Mapping[str, Any] | None = None,
 ) -> None:
     """Keep the gate results of a staged candidate, and take it through `assessed` to where they lead.
 
     `asked` names the gates that were to be asked; those with a limit in the policy are to be in any case.
+    `figures` are kept with them, and their digest stands in the event.
     """
     opens = to in (CandidateState.APPROVED, CandidateState.AWAITING_APPROVAL)
     if not opens and to is not CandidateState.BLOCKED:
@@ -220,7 +224,9 @@ def record_gates(
     check_transition(record.state, CandidateState.ASSESSED)
     for position, result in enumerate(results):
         _insert_gate(con, candidate_id, position, result)
-    payload = {"gates": [gate_document(result) for result in results], "asked": demanded}
+    payload: dict[str, Any] = {"gates": [gate_document(result) for result in results], "asked": demanded}
+    if figures is not None:
+        payload["figures"] = write_figures(con, candidate_id, figures)
     set_state(con, candidate_id, CandidateState.ASSESSED, actor=actor, payload=payload)
     if opens:
         _take_place(con, record, actor)
@@ -352,8 +358,9 @@ def _check_candidate(
     if record.state is not CandidateState.STAGED:
         raise StoreError(f"a new candidate is staged, not {record.state}", where=where)
     check_permission(Act.PREPARE, Person(record.made_by), where)
-    if not files or "manifest.json" in files:
-        raise StoreError("a candidate has files, and its manifest is written at publication", where=where)
+    if not files or {MANIFEST, REPORT} & files.keys():
+        finding = "a candidate has files, and its manifest and report are written at publication"
+        raise StoreError(finding, where=where)
     if record.candidate_digest != tree_digest(files):
         raise StoreError("the candidate's digest is not that of its files", where=where)
     if record.policy_digest != digest_of(policy):

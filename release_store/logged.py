@@ -50,6 +50,12 @@ class LoggedCandidate:
             return []
         return list(json.loads(self.assessed).get("asked") or [])
 
+    def figures(self) -> Any:
+        """Return the digest of its figures; None where none were kept."""
+        if self.assessed is None or '"figures"' not in self.assessed:
+            return None
+        return json.loads(self.assessed).get("figures")
+
     def gates(self) -> Any:
         """Return the gate results of its last assessment."""
         return json.loads(self.assessed).get("gates") if self.assessed is not None else []

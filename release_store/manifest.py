@@ -11,12 +11,13 @@ import duckdb
 
 from policy.errors import StoreError
 from release_store import audit, queries
-from release_store.canonical import iso, pretty_json
+from release_store.canonical import iso, plain, pretty_json
 from release_store.changes import gate_document
 from release_store.decisions import decision_document, is_overridden
 from release_store.permission import Act
 from release_store.records import CandidateRecord, Verdict
 
+_FILES = "files"
 _SOFTWARE = (
     "releasegate",
     "cryptography",
@@ -30,19 +31,18 @@ _SOFTWARE = (
 )
 
 
-def build_manifest(
+def manifest_facts(
     con: duckdb.DuckDBPyConnection,
     record: CandidateRecord,
     release_id: str,
     number: int,
     extra: Mapping[str, Any],
-    files: Mapping[str, str],
     override: Mapping[str, Any] | None = None,
-) -> bytes:
-    """Return the manifest of a release about to be published, as JSON that is the same for the same facts.
+) -> dict[str, Any]:
+    """Return what the manifest of a release about to be published says but for its files, as plain JSON.
 
-    `files` (name to SHA-256) are those that become public, `override` what `override_of` returns. Raises
-    StoreError if `extra` names a field that the store fills itself.
+    `override` is what `override_of` returns. Raises StoreError if `extra` names a field that the store fills
+    itself.
     """
     size, head = audit.log_head(con)
     own = {
@@ -54,7 +54,6 @@ def build_manifest(
         "candidate_digest": record.candidate_digest,
         "made_by": record.made_by,
         "made_at": record.made_at,
-        "files": files,
         "policy_digest": record.policy_digest,
         "input_digest": record.input_digest,
         "history_head": record.history_head,
@@ -66,10 +65,19 @@ def build_manifest(
     }
     if override is not None:
         own["override"] = override
-    clash = sorted(own.keys() & extra.keys())
+    clash = sorted({*own, _FILES} & extra.keys())
     if clash:
         raise StoreError(f"the manifest's own fields are not to be given: {', '.join(clash)}")
-    return pretty_json({**own, **extra})
+    facts: dict[str, Any] = plain({**own, **extra})
+    return facts
+
+
+def build_manifest(facts: Mapping[str, Any], files: Mapping[str, str]) -> bytes:
+    """Return the manifest that says these facts, as JSON that is the same for the same facts.
+
+    `files` (name to SHA-256) are those that become public, but for the manifest.
+    """
+    return pretty_json({**facts, _FILES: files})
 
 
 def override_of(con: duckdb.DuckDBPyConnection, candidate_id: str) -> dict[str, Any] | None:

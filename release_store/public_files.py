@@ -141,11 +141,11 @@ def move_folder(folder: Path, target: Path) -> None:
     sync_folder(folder.parent)
 
 
-def replace_file(path: Path, data: bytes) -> None:
+def replace_file(path: Path, data: bytes, *, mode: int = 0o644) -> None:
     """Put `data` in place of the file `path` by one rename."""
     beside = path.with_name(f".{path.name}.new")
     beside.unlink(missing_ok=True)
-    _write_synced(beside, data)
+    _write_synced(beside, data, mode)
     beside.replace(path)
     sync_folder(path.parent)
 
@@ -190,12 +190,12 @@ def _copy(source: Path, target: Path) -> str:
     return digest.hexdigest()
 
 
-def _write_synced(path: Path, data: bytes) -> None:
-    with path.open("xb") as writer:
+def _write_synced(path: Path, data: bytes, mode: int = 0o644) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as writer:
         writer.write(data)
         writer.flush()
         os.fsync(writer.fileno())
-    path.chmod(0o644)
+    path.chmod(mode)
 
 
 def _digest_or_none(path: Path) -> str | None:

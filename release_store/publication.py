@@ -37,6 +37,7 @@ from release_store.public_files import (
 )
 from release_store.records import CandidateState, EquivalenceClasses, Release
 from release_store.release_changes import (
+    Report,
     Started,
     fail_publication,
     finish_publication,
@@ -56,14 +57,16 @@ def publish(
     actor: str,
     manifest_extra: Mapping[str, Any],
     reason: str = "",
+    report: Report | None = None,
 ) -> Release:
     """Make an approved candidate public; to be called inside `store.series_lock`.
 
     `classes` are those that the gates read from the staged files; `reason` is of the person who asks for the
-    publication, where it does not follow from gates or approvals. Raises Blocked if the candidate is
-    stale (it is then marked so), VerificationFailed if a staged file changed or the log does not go on from
-    the newest checkpoint, StoreError if it is not approved by gates and people or cannot be written; in each
-    of these nothing becomes public.
+    publication, where it does not follow from gates or approvals. `report` makes the release's `report.html`
+    of what its manifest says but for its files; what it raises goes on to the caller, and nothing is kept.
+    Raises Blocked if the candidate is stale (it is then marked so), VerificationFailed if a staged file
+    changed or the log does not go on from the newest checkpoint, StoreError if it is not approved by gates
+    and people or cannot be written; in each of these nothing becomes public.
     """
     key = keys.load_key(store.root)
     check_can_keep(store.root)
@@ -72,7 +75,9 @@ def publish(
     _recover_series(store, series)
     check_staged_files(store, candidate_id, actor)
     with transaction(store.root) as con:
-        begun = start_publication(con, store.root, candidate_id, classes, actor, manifest_extra, reason)
+        begun = start_publication(
+            con, store.root, candidate_id, classes, actor, manifest_extra, reason, report
+        )
     if isinstance(begun, ReleaseGateError):
         raise begun
     started, documents = begun

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,11 @@ import duckdb
 
 from policy.errors import Blocked, StoreError
 from release_store import audit, queries
-from release_store.canonical import canonical_json, iso, sha256_hex, utc_now
+from release_store.canonical import canonical_json, iso, plain, sha256_hex, utc_now
 from release_store.changes import approvers_demanded, set_state
 from release_store.classes import classes_digest, delete_classes, write_classes
 from release_store.decisions import BEFORE_CORRECTION, is_overridden
-from release_store.manifest import build_manifest, override_of
+from release_store.manifest import build_manifest, manifest_facts, override_of
 from release_store.override_mark import judged_package, marked_package
 from release_store.people import Statement, delete_people, publishable_people
 from release_store.permission import Act
@@ -29,9 +29,10 @@ from release_store.records import (
     Verdict,
 )
 from release_store.states import check_transition, may
-from release_store.verify_evidence import PACKAGE
+from release_store.verify_evidence import PACKAGE, REPORT
 
 Connection = duckdb.DuckDBPyConnection
+Report = Callable[[Mapping[str, Any]], bytes]  # `report.html`, of what the manifest says but for its files
 _MEND_VERIFY = "Run `releasegate verify`: it was approved by other means than decisions."
 
 
@@ -57,11 +58,13 @@ def start_publication(
     actor: str,
     extra: Mapping[str, Any],
     reason: str = "",
+    report: Report | None = None,
 ) -> tuple[Started, dict[str, bytes]] | Blocked:
     """Check the candidate against the history as it stands now, and keep the start of its publication.
 
-    Returned beside it are the files that become public and are not staged: the manifest, and of a release by
-    override the data package with its mark.
+    Returned beside it are the files that become public and are not staged: the manifest, its report where
+    `report` makes one, and of a release by override the data package with its mark. What `report` raises ends
+    it before anything is kept.
     """
     record = queries.candidate(con, candidate_id)
     _check_admitted(con, candidate_id, record.state)
@@ -84,8 +87,11 @@ def start_publication(
         staged = candidate_folder(root, candidate_id)
         override["judged"] = judged_package(staged, files)
         documents = {PACKAGE: marked_package(staged, override)}
-        files |= {name: sha256_hex(data) for name, data in documents.items()}
-    documents[MANIFEST] = build_manifest(con, record, release_id, number, extra, files, override)
+    facts = manifest_facts(con, record, release_id, number, extra, override)
+    if report is not None:
+        documents[REPORT] = _checked_report(report(plain(facts)), candidate_id)
+    files |= {name: sha256_hex(data) for name, data in documents.items()}
+    documents[MANIFEST] = build_manifest(facts, files)
     files[MANIFEST] = sha256_hex(documents[MANIFEST])
     write_classes(con, candidate_id, classes)
     digest, people = classes_digest(classes), publishable_people(con, candidate_id)
@@ -100,6 +106,12 @@ def start_publication(
         payload=payload,
     )
     return Started(candidate_id, record.series, release_id, actor, files, digest, people, reason), documents
+
+
+def _checked_report(data: bytes, candidate_id: str) -> bytes:
+    if not isinstance(data, bytes) or not data:
+        raise StoreError("its report is no file", where=candidate_id)
+    return data
 
 
 def _of_people(people: Statement | None) -> dict[str, Any]:

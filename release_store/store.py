@@ -19,6 +19,7 @@ from release_store.classes import classes_digest, read_classes
 from release_store.connection import DATABASE, connect, is_read_only, transaction
 from release_store.credentials import Credential
 from release_store.decisions import allow_publication, decide
+from release_store.figures import all_figures, read_figures
 from release_store.identification import (
     known_least_approvers,
     least_approvers,
@@ -218,15 +219,16 @@ class ReleaseStore:
         to: CandidateState,
         actor: str,
         asked: Collection[str] = (),
+        figures: Mapping[str, Any] | None = None,
     ) -> None:
-        """Keep the gate results of a staged candidate, and take it to `to`.
+        """Keep the gate results of a staged candidate and its `figures`, if any, and take it to `to`.
 
         Raises StoreError unless `to` is blocked, or every result is a pass, there is at least one, and one of
         each gate that was `asked` or has a limit in the policy (and, for approved, the policy asks for
         nobody's approval). One that passes takes the place of those of its period that wait: they are ended.
         """
         with transaction(self.root) as con:
-            changes.record_gates(con, candidate_id, results, to=to, actor=actor, asked=asked)
+            changes.record_gates(con, candidate_id, results, to=to, actor=actor, asked=asked, figures=figures)
 
     def refuse(self, decision: Decision, error: ReleaseGateError) -> None:
         """Keep that somebody's decision was refused before anybody was asked to prove it, and why."""
@@ -370,6 +372,22 @@ class ReleaseStore:
         """Return a candidate's gate results in the order in which they were taken."""
         with connect(self.root) as con:
             return queries.gates(con, candidate_id)
+
+    def figures(self, candidate_id: str) -> dict[str, Any] | None:
+        """Return the figures of a candidate, or None where none are kept.
+
+        Raises VerificationFailed if they are not those that the log has the digest of.
+        """
+        with connect(self.root) as con:
+            return read_figures(con, candidate_id)
+
+    def all_figures(self, series: str | None = None) -> dict[str, dict[str, Any]]:
+        """Return the figures of every candidate that has some, by one query, oldest first.
+
+        Unlike those of `figures`, these are not held against the log: `verify` does that.
+        """
+        with connect(self.root) as con:
+            return all_figures(con, series)
 
     def decisions(self, candidate_id: str) -> list[Decision]:
         """Return the accepted decisions on a candidate, oldest first."""

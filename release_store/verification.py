@@ -9,6 +9,7 @@ from policy.errors import ReleaseGateError
 from release_store import keys, queries
 from release_store.audit import Finding, read_events_of
 from release_store.connection import connect, wrong_triggers
+from release_store.figures import check_figures
 from release_store.logged import read_log
 from release_store.manifest import override_of
 from release_store.people import check_people
@@ -54,8 +55,8 @@ def verify(
             log = read_log(con)
             view = View(store.root, con, log, keys.read_public_hex(store.root))
             findings += log.findings
-            checks = (_store, _guards, check_rows, _places, check_candidates, check_words, _people, _releases)
-            for check in checks:
+            checks = (_store, _guards, check_rows, _places, check_candidates, check_words)
+            for check in (*checks, _figures, _people, _releases):
                 findings += guarded(store.root.name, check, view)
             if kept_key is not None and kept_key != view.public_key:
                 findings.append(Finding(keys.PUBLIC_KEY_FILE, f"is not the key kept in {public_key}"))
@@ -136,6 +137,10 @@ def _places(view: View) -> list[Finding]:
         if not 0 < place <= len(logged) or logged[place - 1] != name:
             findings.append(Finding(name, "is not in the place that the log gives it"))
     return findings
+
+
+def _figures(view: View) -> list[Finding]:
+    return check_figures(view.con, view.log)
 
 
 def _people(view: View) -> list[Finding]:

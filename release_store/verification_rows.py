@@ -14,6 +14,7 @@ _OF_CANDIDATES = (
     "class_set",
     "class_count",
     "proven_decision",
+    "candidate_figures",
 )
 
 

@@ -34,6 +34,7 @@ README, SCRIPT, EVIDENCE = "README.txt", "verify_evidence.py", "evidence.json"
 CHECKPOINT, NEWEST = "checkpoint.json", "newest-checkpoint.json"
 PUBLIC_KEY, POLICY = "public-key.pem", "policy.json"
 RELEASE, MANIFEST, PACKAGE = "release/", "manifest.json", "datapackage.json"
+REPORT = "report.html"  # of a release: made when it is published, and no file that gates judge
 MARK = "releasegate:override"  # in the data package of a release that gates held back
 NOT_WHAT_IT_WAS = 6
 
@@ -686,9 +687,10 @@ def package_text(package: Any) -> bytes:
 
 
 def judged_files(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Return the digests of the files as the gates judged them, before the data package was marked."""
+    """Return the digests of the files as the gates judged them: no report, and no mark in the package."""
     override = _object(manifest.get("override") or {}, "the override in the manifest")
-    return {**manifest["files"], **_object(override.get("judged") or {}, "what was judged in the manifest")}
+    judged = {**manifest["files"], **_object(override.get("judged") or {}, "what was judged in the manifest")}
+    return {name: digest for name, digest in judged.items() if name != REPORT}
 
 
 def wrong_mark(manifest: dict[str, Any], package: bytes) -> str:

@@ -20,14 +20,23 @@ _HEIGHT = 220
 _LABEL = alt.Axis(labelLimit=170, title=None)
 
 
-def _chart(height: int | alt.Step = _HEIGHT) -> alt.Chart:
+def _chart(height: int = _HEIGHT) -> alt.Chart:
     return alt.Chart(alt.NamedData(ROWS)).properties(width="container", height=height)
 
 
 def _spec(chart: alt.Chart | alt.LayerChart | alt.FacetChart) -> Spec:
     made: Spec = _without_data(chart.to_dict())
     made.pop("config", None)  # the page's theme
-    return made
+    # As wide as its place, labels and all.
+    return made | {"autosize": {"type": "fit-x", "contains": "padding"}}
+
+
+def with_bars(spec: Spec, n: int, thick: int = 22) -> Spec:
+    """Return a specification that is high enough for `n` bars to the right.
+
+    Vega-Lite can do so itself, by a step, but warns then that the height is not fitted to the page.
+    """
+    return {**spec, "height": thick * n}
 
 
 def _without_data(part: Any) -> Any:
@@ -40,30 +49,33 @@ def _without_data(part: Any) -> Any:
 
 
 @cache
-def narrowing() -> Spec:
-    """Steps: how many people are left with so many values or fewer, a line a basis; the limit as a rule.
+def narrowing(bases: tuple[str, ...]) -> Spec:
+    """Steps: how many people are left with so many values or fewer, a line each of `bases`, and the limit.
 
     Rows: `left`, `share`, `people`, `basis`, and `limit` on the first.
     """
-    line = (
-        _chart()
-        .transform_filter("isValid(datum.left)")
-        .mark_line(interpolate="step-after", point={"filled": True, "size": 45})
-        .encode(
-            x=alt.X("left:Q", title="sensitive values that are left, at most", axis=alt.Axis(tickMinStep=1)),
-            y=alt.Y("share:Q", title="share of people", axis=alt.Axis(format="%"), scale={"domain": [0, 1]}),
-            color=alt.Color("basis:N", title=None, sort=None, legend=alt.Legend(orient="top", columns=1)),
-            strokeDash=alt.StrokeDash("basis:N", sort=None, legend=None),
-            shape=alt.Shape("basis:N", sort=None, legend=None),
-            tooltip=[
-                alt.Tooltip("basis:N", title="who"),
-                alt.Tooltip("left:Q", title="values left, at most"),
-                alt.Tooltip("people:Q", title="people", format=","),
-                alt.Tooltip("share:Q", title="share", format=".2%"),
-            ],
-        )
+    base = _chart().transform_filter("isValid(datum.left)")
+    x = alt.X("left:Q", title="sensitive values that are left, at most", axis=alt.Axis(tickMinStep=1))
+    y = alt.Y("share:Q", title="share of people", axis=alt.Axis(format="%"), scale={"domain": [0, 1]})
+    legend = alt.Legend(orient="top", columns=1, symbolSize=90)  # one for colour, dash and shape
+    known = alt.Scale(domain=list(bases))  # the same for all three, so that they share a legend
+    colour = alt.Color("basis:N", title=None, scale=known, legend=legend)
+    line = base.mark_line(interpolate="step-after").encode(
+        x=x, y=y, color=colour, strokeDash=alt.StrokeDash("basis:N", title=None, scale=known, legend=legend)
     )
-    return _spec(alt.layer(line, _rule("x", "limit", "least")))
+    points = base.mark_point(filled=True, size=45, opacity=1).encode(
+        x=x,
+        y=y,
+        color=colour,
+        shape=alt.Shape("basis:N", title=None, scale=known, legend=legend),
+        tooltip=[
+            alt.Tooltip("basis:N", title="who"),
+            alt.Tooltip("left:Q", title="values left, at most"),
+            alt.Tooltip("people:Q", title="people", format=","),
+            alt.Tooltip("share:Q", title="share", format=".2%"),
+        ],
+    )
+    return _spec(alt.layer(line, points, _rule("x", "limit", "least")))
 
 
 def _rule(channel: str, field: str, word: str) -> Any:
@@ -100,7 +112,7 @@ def class_sizes() -> Spec:
 def by_attribute() -> Spec:
     """Bars to the right: NCP of each quasi-identifier. Rows: `attribute`, `ncp`."""
     return _spec(
-        _chart(alt.Step(24))
+        _chart()
         .mark_bar()
         .encode(
             y=alt.Y("attribute:N", sort=None, axis=_LABEL),
@@ -116,8 +128,8 @@ def by_attribute() -> Spec:
 
 
 @cache
-def distribution() -> Spec:
-    """Bars for what is published, and a mark for what the source holds where that may be told.
+def distribution(told: bool = True) -> Spec:
+    """Bars for what is published, and a mark for what the source holds where that may be told, if anywhere.
 
     Rows: `label`, `after`, `before` (null where it is not told).
     """
@@ -128,12 +140,14 @@ def distribution() -> Spec:
         alt.Tooltip("after:Q", title="published", format=",.1f"),
     ]
     after = (
-        _chart(alt.Step(20))
+        _chart()
         .mark_bar(style=_FIRST, opacity=0.55)
         .encode(y=label, x=alt.X("after:Q", title="records"), tooltip=tooltip)
     )
+    if not told:
+        return _spec(after)
     before = (
-        _chart(alt.Step(20))
+        _chart()
         .transform_filter("isValid(datum.before)")
         .mark_point(shape="diamond", filled=False, size=70, strokeWidth=2, style=_SECOND)
         .encode(y=label, x=alt.X("before:Q", title="records"), tooltip=tooltip)
@@ -160,7 +174,7 @@ def latent() -> Spec:
 def gates() -> Spec:
     """Bars: how much of its limit a gate uses, 1 is the limit. Rows: `gate`, `used`, `verdict`, `sign`."""
     bars = (
-        _chart(alt.Step(22))
+        _chart()
         .mark_bar()
         .encode(
             y=alt.Y("gate:N", sort=None, axis=_LABEL),
@@ -173,9 +187,9 @@ def gates() -> Spec:
         )
     )
     signs = (
-        _chart(alt.Step(22))
+        _chart()
         .mark_text(align="left", dx=5)
-        .encode(y=alt.Y("gate:N", sort=None, axis=_LABEL), x=alt.X("used:Q"), text="sign:N")
+        .encode(y=alt.Y("gate:N", sort=None, axis=_LABEL), x=alt.datum(2), text="sign:N")
     )
     rule = (
         alt.Chart(alt.NamedData(ROWS))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -37,12 +37,17 @@ def pictures_of(gates: Sequence[Document], figures: Document | None) -> Pictures
     """Return the pictures; without figures, that of the gates alone."""
     found = figures or {}
     return Pictures(
-        risk=tuple(_narrowing(found.get("narrowing") or ())),
-        cost=(*_by_attribute(found), *_class_sizes(found)),
-        values=tuple(_distribution(i, one) for i, one in enumerate(found.get("attributes") or ())),
-        latent=tuple(_latent(found.get("latent"))),
-        gates=tuple([_gates(gates)] if gates else []),
+        risk=_drawable(_narrowing(found.get("narrowing") or ())),
+        cost=_drawable([*_by_attribute(found), *_class_sizes(found)]),
+        values=_drawable(_distribution(i, one) for i, one in enumerate(found.get("attributes") or ())),
+        latent=_drawable(_latent(found.get("latent"))),
+        gates=_drawable([_gates(gates)]),
     )
+
+
+def _drawable(pictures: Iterable[Picture]) -> tuple[Picture, ...]:
+    """Return those that have anything to draw."""
+    return tuple(one for one in pictures if one.rows)
 
 
 def used(gate: Document) -> float | None:
@@ -74,7 +79,7 @@ def _gates(gates: Sequence[Document]) -> Picture:
     n_passed = sum(row["verdict"] == "pass" for row in rows)
     columns = (("gate", "gate"), ("verdict", "verdict"), ("value", "measured"), ("must be", "must be"))
     words = f"{n_passed} of {len(rows)} gates pass. A bar shows how much of its limit a gate uses."
-    return Picture("gates", "The gates", words, charts.gates(), rows, columns)
+    return Picture("gates", "The gates", words, charts.with_bars(charts.gates(), len(rows)), rows, columns)
 
 
 def _narrowing(curves: Sequence[Document]) -> list[Picture]:
@@ -109,8 +114,9 @@ def _narrowed(i: int, attribute: str, curves: Sequence[Document]) -> Picture:
     columns = (
         ("basis", "who"), ("left", "values left"), ("people", "people"), ("share", "share"),
     )  # fmt: skip
+    bases = tuple(dict.fromkeys(row["basis"] for row in rows))
     title = f"How far people's {attribute} can be narrowed"
-    return Picture(f"narrowing-{i}", title, " ".join(said), charts.narrowing(), rows, columns)
+    return Picture(f"narrowing-{i}", title, " ".join(said), charts.narrowing(bases), rows, columns)
 
 
 def _class_sizes(figures: Document) -> list[Picture]:
@@ -145,7 +151,7 @@ def _by_attribute(figures: Document) -> list[Picture]:
     )
     columns = (("attribute", "attribute"), ("ncp", "NCP"))
     title = "How much detail each attribute loses"
-    return [Picture("ncp", title, words, charts.by_attribute(), rows, columns)]
+    return [Picture("ncp", title, words, charts.with_bars(charts.by_attribute(), len(rows)), rows, columns)]
 
 
 def _distribution(i: int, attribute: Document) -> Picture:
@@ -162,7 +168,9 @@ def _distribution(i: int, attribute: Document) -> Picture:
             f"Of {hidden:,} people the source is not told." if hidden else "The source is told of everybody."
         )
         columns = (("label", "value"), ("before", "source"), ("after", "published, as counted"))
-    return Picture(f"values-{i}", str(attribute["name"]), words, charts.distribution(), rows, columns)
+    told = any(row["before"] is not None for row in rows)
+    spec = charts.with_bars(charts.distribution(told), len(rows), 20)
+    return Picture(f"values-{i}", str(attribute["name"]), words, spec, rows, columns)
 
 
 def _latent(found: Document | None) -> list[Picture]:

@@ -123,7 +123,8 @@ def sample(
             return sample(file, own)
     counted = con.execute("SELECT count(*) FROM read_parquet(?)", [str(file)]).fetchone()
     n = counted[0] if counted else 0
-    wanted = sorted({i * n // N_ROWS for i in range(min(n, N_ROWS))})
+    n_shown = min(n, N_ROWS)
+    wanted = [i * n // n_shown for i in range(n_shown)]
     found = con.execute(
         "SELECT * EXCLUDE (file_row_number) FROM read_parquet(?, file_row_number=true) "
         "WHERE file_row_number IN (SELECT unnest(?)) ORDER BY file_row_number",

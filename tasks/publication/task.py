@@ -6,6 +6,7 @@ from typing import Any
 
 from release_store.publication import publish
 from release_store.records import EquivalenceClasses, Release
+from release_store.release_changes import Report
 from release_store.store import ReleaseStore
 from tasks.shielded import stage
 from tasks.types import Candidate
@@ -18,6 +19,7 @@ def publication(
     store: ReleaseStore,
     actor: str,
     extra: dict[str, Any],
+    report: Report,
 ) -> Release:
-    """Publish an approved candidate, whole or not at all."""
-    return publish(store, candidate.candidate_id, classes, actor=actor, manifest_extra=extra)
+    """Publish an approved candidate with its report, whole or not at all."""
+    return publish(store, candidate.candidate_id, classes, actor=actor, manifest_extra=extra, report=report)

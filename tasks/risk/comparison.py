@@ -24,6 +24,7 @@ from tasks.types import BoolArray, IntArray
 
 ROWS = 512
 FEW = 4096  # so many rows are intersected sooner than looked through for equal ones
+NOTHING = np.iinfo(np.int64).max  # more values than any set has: what is left where nothing was taken away
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,9 @@ class Comparison:
     combinations of a person and a class (whole history) were looked at; `failed` how many of them failed;
     `witness` names one failure by class numbers and sizes; `untouched` (pairwise) the earlier releases none
     of whose classes is compatible with one of the candidate's; `together` (nested classes) how many times
-    several classes of one release were taken together.
+    several classes of one release were taken together; `left` (whole history) (points,) the least number of
+    values, but not none, that any of a person's classes leaves with any choice of earlier releases or none,
+    `NOTHING` for whom no candidate class contains.
     """
 
     attribute: str
@@ -62,6 +65,7 @@ class Comparison:
     witness: dict[str, int | str]
     untouched: tuple[str, ...] = ()
     together: int = 0
+    left: IntArray | None = None
 
 
 def history_of(
@@ -222,7 +226,7 @@ def whole_history(
     For each person x of the source and each candidate class that contains x, the class's values are
     intersected with what the earlier releases allow x, for every choice of earlier releases that x may have
     been in; 0 < size < l fails. Cost: distinct people times their candidate classes times distinct
-    intersections.
+    intersections. How many values are left is kept too.
     """
     names = list(space.sensitive)
     columns = [names.index(name) for name in attributes]
@@ -231,17 +235,26 @@ def whole_history(
     failed = dict.fromkeys(columns, 0)
     witness: dict[int, dict[str, int | str]] = {c: {} for c in columns}
     own = {c: packed(boxes.present[c]) for c in columns}
+    left = {c: np.full(len(points), NOTHING, dtype=np.int64) for c in columns}
     for block in blocks(points, boxes):
         which, place = np.nonzero(block.inside)
         person, candidate = block.points[which], block.classes[place]
+        starts = np.flatnonzero(np.diff(which, prepend=-1))  # a point's classes are neighbours
         for c in columns:
-            bad = narrowed(own[c][candidate], allowed.masks[c][person], allowed.seen[c][person], l_least)
+            mine = own[c][candidate]
+            taken = least_left(mine, allowed.masks[c][person], allowed.seen[c][person])
+            bad = taken < l_least
+            if len(starts):
+                found = np.minimum(taken, sizes_of(mine))
+                left[c][person[starts]] = np.minimum.reduceat(found, starts)
             compared[c] += len(bad)
             failed[c] += int(bad.sum())
             failing[c][candidate[bad]] = True
             if not witness[c] and bad.any():
                 witness[c] = {"candidate_class": int(candidate[bad][0]), "combinations": int(bad.sum())}
-    return [Comparison(names[c], failing[c], compared[c], failed[c], witness[c]) for c in columns]
+    return [
+        Comparison(names[c], failing[c], compared[c], failed[c], witness[c], left=left[c]) for c in columns
+    ]
 
 
 def narrowed(
@@ -249,9 +262,27 @@ def narrowed(
 ) -> BoolArray:
     """Tell for each row whether some choice of releases narrows `own` to 0 < size < l values.
 
-    Shapes: own (n, words), allowed (n, releases, words), seen (n, releases). Of all choices that leave a
-    value v, that of every release which allows v leaves the fewest others: so it is enough to try each value
-    of `own`. Cost: rows times the most values of a row times releases. Equal rows are tried once.
+    Shapes and cost are those of `least_left`.
+    """
+    return least_left(own, allowed, seen, enough=l_least) < l_least
+
+
+def sizes_of(words: NDArray[np.uint64]) -> IntArray:
+    """Return how many values each set of `words` (n, words) has, (n,)."""
+    counts = np.bitwise_count(words)
+    return np.asarray(counts.sum(axis=1, dtype=np.int64) if words.shape[1] > 1 else counts[:, 0], np.int64)
+
+
+def least_left(
+    own: NDArray[np.uint64], allowed: NDArray[np.uint64], seen: BoolArray, *, enough: int = 2
+) -> IntArray:
+    """Return the least size, but not 0, that any choice of one release or more narrows `own` to, (n,).
+
+    Shapes: own (n, words), allowed (n, releases, words), seen (n, releases). `NOTHING` where no release
+    allows a value of `own`. A row that is known to come under `enough` is not looked at further: its size is
+    then one that some choice leaves, the least where `enough` is 2. Of all choices that leave a value v, that
+    of every release which allows v leaves the fewest others: so it is enough to try each value of `own`.
+    Cost: rows times the most values of a row times releases. Equal rows are tried once.
     """
     n, n_releases, words = allowed.shape
     if n > FEW:
@@ -260,8 +291,8 @@ def narrowed(
         if len(distinct) < n:
             first = np.zeros(len(distinct), dtype=np.int64)
             first[place[::-1]] = np.arange(n)[::-1]
-            return np.asarray(narrowed(own[first], allowed[first], seen[first], l_least)[place])
-    bad = np.zeros(n, dtype=bool)
+            return least_left(own[first], allowed[first], seen[first], enough=enough)[place]
+    least = np.full(n, NOTHING, dtype=np.int64)
     untried = own.copy()
     lines = np.flatnonzero(untried.any(axis=1))
     while len(lines):
@@ -276,9 +307,10 @@ def narrowed(
             allows = seen[lines, j] & ((theirs[np.arange(len(lines)), word] & value) != 0)
             left = np.where(allows[:, None], left & theirs, left)
             in_some |= allows
-        bad[lines] = in_some & (np.bitwise_count(left).sum(axis=1) < l_least)
-        lines = lines[~bad[lines] & untried[lines].any(axis=1)]
-    return bad
+        size = np.where(in_some, np.minimum(least[lines], sizes_of(left)), least[lines])
+        least[lines] = size
+        lines = lines[(size >= enough) & untried[lines].any(axis=1)]
+    return least
 
 
 def _distinct(rows: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], IntArray]:

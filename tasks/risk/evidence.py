@@ -16,7 +16,15 @@ from release_store.records import EquivalenceClasses, PersonHashes
 from tasks.risk.attack import Attack, attack
 from tasks.risk.attackers import Knowledge, People, people_of
 from tasks.risk.beside import SAME_PERIOD, Beside, beside
-from tasks.risk.comparison import Allowed, History, allowed_values, compared_attributes, history_of
+from tasks.risk.comparison import (
+    Allowed,
+    Comparison,
+    History,
+    allowed_values,
+    compared_attributes,
+    history_of,
+    whole_history,
+)
 from tasks.risk.disclosure import Fitting, fitting
 from tasks.risk.external import External, erroneous, from_source, held_out
 from tasks.risk.linkage import Links, draws
@@ -25,10 +33,19 @@ from tasks.risk.published import read_rows
 from tasks.risk.space import Boxes, Points, Space, boxes_of, points_of, space_of
 from tasks.risk.target import Target
 from tasks.types import FloatArray, IntArray, PreparedTable
+from tasks.utility.loss import loss_by_attribute
 
 
 class CannotTell(Exception):
     """Why a gate cannot tell what it is asked: names, counts and sizes only."""
+
+
+@dataclass(frozen=True)
+class LeftByPerson:
+    """How many values each of n followed people is left with, (n,), by so many joined earlier `releases`."""
+
+    left: IntArray
+    releases: int
 
 
 @dataclass(frozen=True)
@@ -193,3 +210,22 @@ class Evidence:
         """What each earlier release allows each person."""
         names = list(self.space.sensitive)
         return allowed_values(self.points, history, [names.index(name) for name in self.compared])
+
+    @cached_property
+    def together(self) -> list[Comparison]:
+        """Each person's classes over all compared releases together; [] where there are none."""
+        history = self.history
+        if history is None:
+            return []
+        allowed, l_least = self.allowed(history), self.policy.privacy.l
+        return whole_history(self.boxes, self.points, allowed, self.space, self.compared, l_least)
+
+    @cached_property
+    def losses(self) -> dict[str, float]:
+        """What each published quasi-identifier lost, beside the source."""
+        return loss_by_attribute(self.classes, self.source, self.policy, self.noised_numbers)
+
+    @cached_property
+    def left_by_person(self) -> dict[str, LeftByPerson]:
+        """What the gate `person` measured, by attribute: empty where it was not asked, or could not tell."""
+        return {}

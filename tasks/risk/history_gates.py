@@ -10,7 +10,7 @@ import numpy as np
 from policy.model import ReleasePolicy
 from policy.recoding import Form
 from release_store.records import GateResult, Verdict
-from tasks.risk.comparison import Comparison, pairwise, whole_history
+from tasks.risk.comparison import Comparison, pairwise
 from tasks.risk.evidence import Evidence
 from tasks.risk.likeness import unlike
 from tasks.risk.nested import difference, sizes
@@ -42,19 +42,10 @@ def pairwise_gate(evidence: Evidence) -> GateResult:
 
 def whole_history_gate(evidence: Evidence) -> GateResult:
     """Nobody's sensitive value is narrowed to under l values by any choice of releases taken together."""
-    history = evidence.history
-    if history is None:
+    if evidence.history is None:
         return _first("whole_history", evidence)
-    found = whole_history(
-        evidence.boxes,
-        evidence.points,
-        evidence.allowed(history),
-        evidence.space,
-        evidence.compared,
-        evidence.policy.privacy.l,
-    )
     people = {"people": evidence.source.n_records, "distinct_people": len(evidence.points)}
-    return _result("whole_history", found, "combinations", "people and classes", evidence, people)
+    return _result("whole_history", evidence.together, "combinations", "people and classes", evidence, people)
 
 
 def difference_gate(evidence: Evidence) -> GateResult:

@@ -10,7 +10,7 @@ from release_store.records import GateResult, Verdict
 from tasks.risk.evidence import Evidence
 from tasks.risk.external import External
 from tasks.risk.linkage import Spread, expected_risk, unique_match_rate
-from tasks.utility.loss import loss, loss_by_attribute
+from tasks.utility.loss import loss
 
 ALL_KNOWN = "knows all quasi-identifiers of people drawn from the source"
 NO_CONTROL = "needs the people of linkage.control, who are not at hand"
@@ -58,9 +58,7 @@ def ncp_gate(evidence: Evidence) -> GateResult:
     policy = evidence.policy
     value = 1.0
     if evidence.n_published:
-        value = loss(
-            loss_by_attribute(evidence.classes, evidence.source, policy, evidence.noised_numbers), policy
-        )
+        value = loss(evidence.losses, policy)
     detail = "mean over records and quasi-identifiers"
     untrue = [name for name in policy.roles.quasi_identifiers if policy.form(name) is not Form.CONTAINS]
     if untrue:

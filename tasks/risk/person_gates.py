@@ -11,8 +11,8 @@ import numpy as np
 
 from release_store.records import EquivalenceClasses, GateResult, PersonHashes, Verdict
 from tasks.risk.bitsets import packed
-from tasks.risk.comparison import Allowed, History, history_of, narrowed
-from tasks.risk.evidence import CannotTell, Evidence
+from tasks.risk.comparison import NOTHING, Allowed, History, history_of, least_left, sizes_of
+from tasks.risk.evidence import CannotTell, Evidence, LeftByPerson
 from tasks.risk.person_nesting import told_of, undone
 from tasks.risk.persons import Followed, allowed_by_person, follow, joinable, why_not_joined
 from tasks.risk.space import Boxes, Space, boxes_of, space_of
@@ -226,13 +226,19 @@ def _people_of(evidence: Evidence, own: PersonHashes) -> _People:
 
 def _narrowed(people: _People) -> _Found:
     rows = np.flatnonzero(people.followed.anywhere)
-    number = people.number[rows]
+    number, person = people.number[rows], people.followed.person
     failing = np.zeros(len(people.boxes), dtype=bool)
     witness: dict[str, Any] = {}
+    n_joined = len(people.earlier) - len(people.not_joined)
     for name, c in zip(people.evidence.compared, people.columns, strict=True):
-        mine = packed(people.boxes.present[c])[number]
-        masks, seen = people.allowed.masks[c][rows], people.allowed.seen[c][rows]
-        bad = narrowed(mine, masks, seen, people.evidence.policy.privacy.l)
+        own = packed(people.boxes.present[c])
+        taken = least_left(own[number], people.allowed.masks[c][rows], people.allowed.seen[c][rows])
+        left = sizes_of(own)[people.number]
+        left[rows] = np.minimum(left[rows], taken)
+        worst = np.full(int(person.max(initial=-1)) + 1, NOTHING)
+        np.minimum.at(worst, person, left)
+        people.evidence.left_by_person[name] = LeftByPerson(worst, n_joined)
+        bad = taken < people.evidence.policy.privacy.l
         failing[number[bad]] = True
         if bad.any():
             witness[name] = {

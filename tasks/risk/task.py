@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from prefect.artifacts import create_table_artifact
 
@@ -34,8 +36,13 @@ def risk_gate(
     store: ReleaseStore,
     actor: str,
     control: PreparedTable | None = None,
+    *,
+    figures: Callable[[Evidence, GateReport], Mapping[str, Any]],
 ) -> tuple[GateReport, EquivalenceClasses]:
-    """Ask every gate, keep the results, and return them with the classes that were read from the files."""
+    """Ask every gate, keep the results, and return them with the classes that were read from the files.
+
+    `figures` computes what is kept beside them for reports; what breaks there breaks the whole.
+    """
     classes = read_classes(candidate.folder / "data.parquet", policy)
     history = store.earlier_classes(policy.series)
     earlier = [(release.release_id, found) for release, found in history]
@@ -58,7 +65,10 @@ def risk_gate(
     passed = CandidateState.AWAITING_APPROVAL if needed else CandidateState.APPROVED
     to = passed if report.passed else CandidateState.BLOCKED
     asked = asked_gates(policy)
-    store.record_gates(candidate.candidate_id, report.results, to=to, actor=actor, asked=asked)
+    measured = figures(evidence, report)
+    store.record_gates(
+        candidate.candidate_id, report.results, to=to, actor=actor, asked=asked, figures=measured
+    )
     shown(
         create_table_artifact,
         key=f"gates-{policy.series.lower().replace('_', '-')}",

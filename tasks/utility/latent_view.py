@@ -45,9 +45,9 @@ def latent_view(latent: FloatArray, groups: IntArray, least: int) -> LatentView:
     """
     points = np.zeros((len(latent), 2))
     points[:, : min(2, latent.shape[1])] = latent[:, :2]
-    number, step, centre_of = _hexagons(points)
+    number, step, centre_of = hexagons(points)
     inside = groups >= 0
-    centres, size = _centres(points[inside], groups[inside])
+    centres, size = centres_of(points[inside], groups[inside])
     shown = np.flatnonzero(size >= least)
     region = np.full(len(size), -1, dtype=np.int64)
     region[shown] = _regions(centres[shown], size[shown])
@@ -70,22 +70,25 @@ def latent_view(latent: FloatArray, groups: IntArray, least: int) -> LatentView:
     )
 
 
-def _centres(points: FloatArray, groups: IntArray) -> tuple[FloatArray, IntArray]:
+def centres_of(points: FloatArray, groups: IntArray) -> tuple[FloatArray, IntArray]:
+    """Return the mean and the number of the points (n, 2) of each group, (g, 2) and (g,)."""
     n_groups = int(groups.max(initial=-1)) + 1
     size = np.bincount(groups, minlength=n_groups).astype(np.int64)
     total = [np.bincount(groups, weights=axis, minlength=n_groups) for axis in points.T]
     return np.column_stack(total) / np.maximum(size, 1)[:, None], size
 
 
-def _hexagons(points: FloatArray) -> tuple[IntArray, FloatArray, Callable[[IntArray], FloatArray]]:
+def hexagons(points: FloatArray) -> tuple[IntArray, FloatArray, Callable[[IntArray], FloatArray]]:
     """Return the number of each point's hexagon (n,), the step, and a function from numbers to centres.
 
     Hexagons lie on two rectangular lattices, the second one half a step aside; a point is in the nearer
-    centre's.
+    centre's. Steps have two digits and both lattices lie on multiples of half a step, so that no centre tells
+    where the outermost point lies.
     """
     low, high = points.min(axis=0), points.max(axis=0)
     span = np.where(high > low, high - low, 1.0)
-    step = span / np.array([HEXAGONS, HEXAGONS / np.sqrt(3)])
+    step = _two_digits(span / np.array([HEXAGONS, HEXAGONS / np.sqrt(3)]))
+    low = np.floor(low / step) * step
     scaled = (points - low) / step
     even, odd = np.rint(scaled), np.floor(scaled)
     weight = np.array([1.0, 3.0])
@@ -100,6 +103,11 @@ def _hexagons(points: FloatArray) -> tuple[IntArray, FloatArray, Callable[[IntAr
         return np.asarray(low + step * np.column_stack([numbers % wide, numbers // wide]) / 2)
 
     return number, step, centre_of
+
+
+def _two_digits(step: FloatArray) -> FloatArray:
+    unit = 10.0 ** (np.floor(np.log10(step)) - 1)
+    return np.asarray(np.ceil(step / unit) * unit)
 
 
 def _regions(centres: FloatArray, size: IntArray) -> IntArray:

@@ -11,6 +11,7 @@ from benchmarks import store as benchmark
 from benchmarks import synthetic_store
 from policy.errors import UsageError
 from release_store import keys, merkle
+from release_store.canonical import canonical_json
 from release_store.public_files import checkpoint_files
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
@@ -28,6 +29,10 @@ def test_the_bulk_made_store_is_whole(tmp_path: Path, monkeypatch: pytest.Monkey
     made = synthetic_store.make(tmp_path / "store", 20, 400)
     assert verify(made) == []
     assert (len(made.releases()), len(made.events())) == (20, 400)
+    figures = made.all_figures()
+    assert figures == {one.candidate_id: made.figures(one.candidate_id) for one in made.candidates()}
+    assert len({canonical_json(one) for one in figures.values()}) == synthetic_store.N_FIGURES
+    assert all(one["latent"]["before"] and one["narrowing"] for one in figures.values())
     assert [one.state for one in made.candidates()].count(CandidateState.BLOCKED) == 20
     assert len({event.hash for event in made.events()}) == 400
     for series in ("series000", "series002"):

@@ -53,6 +53,7 @@ TABLES = (
     "proven_decision",
     "release",
     "release_file",
+    "candidate_figures",
     "store_info",
     "class_attribute",
     "class_size",
@@ -101,7 +102,7 @@ def make(folder: Path) -> Kept:
         decide(store, record.candidate_id, "approve", by=name, reason="looked at it")
     published(store, assessed(store, "shop", "2024").candidate_id)
     withdraw(store, "shop-2024-r1", by="eve", reason="a column was not to be public")
-    rejected = assessed(store, "ward", "2024", approvers=1)
+    rejected = assessed(store, "ward", "2024", approvers=1, figures=False)
     decide(store, rejected.candidate_id, "reject", by="bob", reason="not yet")
     assessed(store, "ward", "2025", approvers=1, people=people_in("ann", "fay"))
     held_back = assessed(store, "ward", "2026", passes=False)
@@ -302,6 +303,30 @@ def person_removed(root: Path, rng: random.Random) -> str:
     return f"{way} of {name}, row {rowid}"
 
 
+def figures_removed(root: Path, rng: random.Random) -> str:
+    """Take the figures of one candidate away, give it another's, or give some to one that has none."""
+    with unguarded(root) as con:
+        kept = con.execute("SELECT candidate_id, document FROM candidate_figures ORDER BY 1").fetchall()
+        bare = con.execute(
+            "SELECT candidate_id FROM candidate ANTI JOIN candidate_figures USING (candidate_id) ORDER BY 1"
+        ).fetchall()
+        (name, document), (other, _) = rng.sample(kept, 2)
+        way = rng.choice(["removed", "another's", "added", "of no candidate"])
+        if way == "removed":
+            con.execute("DELETE FROM candidate_figures WHERE candidate_id = ?", [name])
+        elif way == "another's":
+            con.execute("UPDATE candidate_figures SET document = ? WHERE candidate_id = ?", [document, other])
+        else:
+            given = rng.choice(bare)[0] if way == "added" else "clinic-2031-c1"
+            con.execute("INSERT INTO candidate_figures VALUES (?, ?)", [given, document])
+    return f"figures of {name}: {way}"
+
+
+def report_byte(root: Path, rng: random.Random) -> str:
+    """Change one byte of a published report."""
+    return file_byte(root, rng, "releases/*/*/report.html")
+
+
 def release_with_catalog(root: Path, rng: random.Random) -> str:
     """Change a release's number, period or time, and write the catalog that goes with it."""
     from release_store.announcement import catalog
@@ -455,12 +480,14 @@ KINDS: dict[str, tuple[Callable[[Path, random.Random], str], int]] = {
     "a cell": (cell, 6),
     "a byte of a published file": (published_byte, 1),
     "a byte of a manifest": (manifest_byte, 1),
+    "a byte of a report": (report_byte, 1),
     "a byte of a checkpoint": (checkpoint_byte, 2),
     "a byte of a tombstone": (tombstone_byte, 1),
     "an event removed": (event_removed, 1),
     "two events swapped": (events_swapped, 1),
     "the tail cut": (tail_cut, 1),
     "a person removed": (person_removed, 1),
+    "figures removed": (figures_removed, 2),
     "a release and its catalog": (release_with_catalog, 1),
     "a history rewritten": (rewritten, 1),
     "a history rewritten and signed": (rewritten_and_signed, 1),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
+from flows.desk.releasing import report_of
 from policy.load import parse_policy, policy_digest, policy_document
 from policy.model import ReleasePolicy
 from release_store.canonical import sha256_hex, utc_now
@@ -56,6 +58,32 @@ def rows_of(period: str) -> pd.DataFrame:
             "disease": ["flu", "none", "none", "none", "none", "flu", "flu"],
         }
     )
+
+
+def figures_of(candidate_id: str) -> dict[str, Any]:
+    """Return figures of the form that a run keeps, other ones for every candidate."""
+    return {
+        "format": "releasegate/figures/1",
+        "least": 2,
+        "classes": {
+            "n": 2,
+            "records": 7,
+            "least": 3,
+            "median": 3.5,
+            "greatest": 4,
+            "sizes": [{"low": 3, "high": 4, "classes": 2, "records": 7}],
+        },
+        "ncp": {"age": 0.125, "sex": 1 / (1 + len(candidate_id))},
+        "narrowing": [],
+        "attributes": [
+            {
+                "name": "disease",
+                "role": "sensitive",
+                "bins": [{"label": "flu", "after": 3}, {"label": "none", "after": 4}],
+            }
+        ],
+        "latent": None,
+    }
 
 
 def people_in(*names: str) -> PersonHashes:
@@ -118,6 +146,7 @@ def assessed(
     approvers: int = 0,
     passes: bool = True,
     people: PersonHashes | None = None,
+    figures: bool = True,
 ) -> CandidateRecord:
     """Stage a candidate and keep its gates: approved, waiting for approval where asked for, or blocked.
 
@@ -127,7 +156,13 @@ def assessed(
     to = opened if passes else CandidateState.BLOCKED
     with store.series_lock(series, 60):
         record = staged(store, series, period, approvers, people)
-        store.record_gates(record.candidate_id, PASSES if passes else FAILS, to=to, actor=MAKER)
+        store.record_gates(
+            record.candidate_id,
+            PASSES if passes else FAILS,
+            to=to,
+            actor=MAKER,
+            figures=figures_of(record.candidate_id) if figures else None,
+        )
     return store.candidate(record.candidate_id)
 
 
@@ -137,4 +172,11 @@ def published(store: ReleaseStore, candidate_id: str) -> Release:
     folder = candidate_folder(store.root, candidate_id)
     with store.series_lock(record.series, 60):
         classes = read_classes(folder / "data.parquet", policy_of(record.series))
-        return publish(store, candidate_id, classes, actor=MAKER, manifest_extra={"classes": 2})
+        return publish(
+            store,
+            candidate_id,
+            classes,
+            actor=MAKER,
+            manifest_extra={"classes": 2},
+            report=report_of(store, candidate_id),
+        )

@@ -30,6 +30,10 @@ def schema_of(store: Path) -> int:
     return int(found[0])
 
 
+def logged_files(store: ReleaseStore) -> list[tuple[str, dict[str, str]]]:
+    return [(one.release_id, one.files) for one in store.releases()]
+
+
 @pytest.fixture(params=STORES, ids=[path.stem for path in STORES])
 def old(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An old store as it was packed, never opened since, with its test key at hand."""
@@ -58,6 +62,7 @@ def test_an_old_store_opens_and_verifies(old: Path) -> None:
     assert store.candidate(WAITING).state is CandidateState.AWAITING_APPROVAL
     assert store.candidate(BLOCKED).state is CandidateState.BLOCKED
     assert len(store.earlier_classes("clinic")) == 2
+    assert (store.figures(WAITING), store.all_figures()) == (None, {})
 
 
 def test_an_old_store_that_cannot_be_written_verifies_as_it_is(
@@ -67,7 +72,9 @@ def test_an_old_store_that_cannot_be_written_verifies_as_it_is(
     monkeypatch.setattr(connection, "_open", lambda path, _timeout: connection._open_to_read(path))
     store = ReleaseStore.open(old)
     assert verify(store) == []
-    assert [one.proof for one in store.decisions("clinic-2025-c1")] == [None]
+    (approval,) = store.decisions("clinic-2025-c1")
+    assert (approval.proof is None) is (schema < 4)  # decisions have proofs since
+    assert (store.figures(WAITING), store.all_figures()) == (None, {})
     assert schema_of(old) == schema
 
 
@@ -91,6 +98,8 @@ def test_an_old_store_takes_another_release(old: Path) -> None:
     decide(store, record.candidate_id, "approve", by="cyd", reason="looked at it")
     made = store.release("clinic-2027-r1")
     assert (made.candidate_id, made.number) == (record.candidate_id, 3)
+    assert list(store.all_figures()) == [record.candidate_id]
+    assert [name for name, one in logged_files(store) if "report.html" in one] == [made.release_id]
     assert store.events()[: len(logged)] == logged
     assert verify(store) == []
 

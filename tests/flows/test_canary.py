@@ -41,6 +41,7 @@ SECRET = {
     "out of bounds": (b"918273645", struct.pack("<q", HUGE_AGE), struct.pack("<d", HUGE_AGE)),
     "ragged": (b"cnryragged",),
 }
+KEPT = ("store/history.duckdb: class_", "store/history.duckdb: candidate_figures")
 CONTROL = {"logged": (b"cnrylogged",), "raised": (b"cnryraised",)}
 
 DRIVER = """
@@ -99,6 +100,8 @@ STAGES = (
     "tasks.staging.task.write_candidate",
     "tasks.risk.task.assess",
     "tasks.staging.people.row_classes",
+    "tasks.reporting.task.table_figures",
+    "flows.judging.figures_of",
     "tasks.publication.task.publish",  # the last: the next run publishes what it leaves approved
 )
 CRASH = "tasks.publication.task.publish"  # with everything in memory, and the candidate approved
@@ -239,7 +242,7 @@ def test_people_are_kept_as_keyed_hashes_of_what_was_searched_for(aftermath: Pat
 
 @pytest.mark.slow
 @pytest.mark.prefect
-def test_published_cells_are_in_the_published_files_and_their_classes_alone(aftermath: Path) -> None:
+def test_published_cells_are_in_the_published_files_their_classes_and_figures_alone(aftermath: Path) -> None:
     found = canary_search.find(aftermath, PUBLIC, but=_inputs(aftermath))
     folders = [
         str(path.relative_to(aftermath))
@@ -252,20 +255,24 @@ def test_published_cells_are_in_the_published_files_and_their_classes_alone(afte
     release = "store/releases/clinic/clinic-2026Q1-r1/data"
     for places in found.values():
         assert {f"{release}.csv", f"{release}.parquet"} <= places
-        elsewhere = places - data
-        assert all(place.startswith("store/history.duckdb: class_") for place in elsewhere), elsewhere
+        elsewhere = {place for place in places - data if place.rpartition("/")[0] not in folders}
+        assert all(place.startswith(KEPT) for place in elsewhere), elsewhere
+        assert {place.rpartition("/")[2] for place in places - data - elsewhere} <= {"report.html"}
 
 
 @pytest.mark.slow
 @pytest.mark.prefect
-def test_evidence_holds_published_cells_in_the_published_files_alone(aftermath: Path, tmp_path: Path) -> None:
+def test_evidence_holds_published_cells_in_the_published_files_and_the_report_alone(
+    aftermath: Path, tmp_path: Path
+) -> None:
     bundle = write_evidence(ReleaseStore.open(aftermath / "store"), "clinic-2026Q1-r1", tmp_path / "b.zip")
     with zipfile.ZipFile(bundle) as archive:
         archive.extractall(tmp_path / "unpacked")
     assert canary_search.find(tmp_path / "unpacked", SECRET) == {}
     found = canary_search.find(tmp_path / "unpacked", PUBLIC)
     assert found.keys() == PUBLIC.keys()
-    assert all(places == {"release/data.csv", "release/data.parquet"} for places in found.values())
+    published = {"release/data.csv", "release/data.parquet"}
+    assert all(published <= places <= {*published, "release/report.html"} for places in found.values())
 
 
 @pytest.mark.slow

@@ -56,6 +56,7 @@ RECORD_KEYS = {
     "summary",
     "files",
     "folder",
+    "report",
     "people",
     "gates",
     "afterwards",

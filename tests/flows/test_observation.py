@@ -26,7 +26,9 @@ STAGES = (
     "repair",
     "recoding",
     "staging",
+    "figures",
     "risk gate",
+    "report",
     "publication",
 )
 

@@ -20,7 +20,7 @@ from tasks.risk.gate import GATES, Gate
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
 Capture = pytest.CaptureFixture[str]
 
-PUBLISHED_FILES = {"data.parquet", "data.csv", "datapackage.json", "manifest.json"}
+PUBLISHED_FILES = {"data.parquet", "data.csv", "datapackage.json", "manifest.json", "report.html"}
 ALL_GATES = [
     "files",
     "truth",
@@ -119,6 +119,7 @@ def test_a_run_as_json_tells_state_ids_counts_and_gates(desk: Desk, capsys: Capt
         "candidate",
         "release",
         "message",
+        "report",
         "rows",
         "published_rows",
         "classes",
@@ -178,7 +179,9 @@ def test_a_trained_method_gives_the_same_bytes_in_two_stores(desk: Desk, capsys:
 def _published_bytes(root: Path) -> dict[str, bytes]:
     """The files of the release, but for the manifest, which tells the time."""
     release = root / "releases/clinic/clinic-2026Q1-r1"
-    return {file: (release / file).read_bytes() for file in PUBLISHED_FILES - {"manifest.json"}}
+    return {
+        file: (release / file).read_bytes() for file in PUBLISHED_FILES - {"manifest.json", "report.html"}
+    }
 
 
 def _bytes_below(folder: Path) -> dict[Path, bytes]:

@@ -131,8 +131,8 @@ def published(release: Release, truth: Sequence[str]) -> EquivalenceClasses:
     )
 
 
-def judged(releases: Sequence[Release], truth: Sequence[str], policy: ReleasePolicy) -> dict[str, GateResult]:
-    """Return what the gates of the comparison say of the last release beside those before it.
+def evidence_of(releases: Sequence[Release], truth: Sequence[str], policy: ReleasePolicy) -> Evidence:
+    """Return the last release beside those before it, as the gates look at it.
 
     The source is everybody, so that the checks look at each person.
     """
@@ -142,7 +142,12 @@ def judged(releases: Sequence[Release], truth: Sequence[str], policy: ReleasePol
     table = prepare(SourceTable(frame.astype(object), "0" * 64, "worlds"), policy)
     *earlier, last = [published(release, truth) for release in releases]
     named = [(f"release-{number}", each) for number, each in enumerate(earlier, 1)]
-    evidence = Evidence(policy, table, last, Path(), {}, named)
+    return Evidence(policy, table, last, Path(), {}, named)
+
+
+def judged(releases: Sequence[Release], truth: Sequence[str], policy: ReleasePolicy) -> dict[str, GateResult]:
+    """Return what the gates of the comparison say of the last release beside those before it."""
+    evidence = evidence_of(releases, truth, policy)
     asked = {name: gate for name, gate in GATES.items() if name in CHECKS}
     return {result.gate: result for result in assess(evidence, asked).results}
 

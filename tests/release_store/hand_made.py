@@ -21,6 +21,7 @@ from release_store.records import (
     SetCells,
     Verdict,
 )
+from release_store.release_changes import Report
 from release_store.store import ReleaseStore
 
 K_PASSES = GateResult("k", Verdict.PASS, 3.0, 2.0, ">=", "prosecutor", 0.01)
@@ -111,7 +112,10 @@ def word(record: CandidateRecord, by: str = "bob", decision: str = "approve", **
     return Decision(**fields)
 
 
-def publish_one(store: ReleaseStore, candidate_id: str) -> Release:
+def publish_one(store: ReleaseStore, candidate_id: str, report: Report | None = None) -> Release:
     """Publish an approved candidate under its series' lock."""
+    extra = {"method": "mdav"}
     with store.series_lock(store.candidate(candidate_id).series, 10):
-        return publish(store, candidate_id, classes_of_two(), actor="ann", manifest_extra={"method": "mdav"})
+        return publish(
+            store, candidate_id, classes_of_two(), actor="ann", manifest_extra=extra, report=report
+        )

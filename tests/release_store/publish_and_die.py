@@ -20,6 +20,7 @@ from typing import Any
 from hand_made import publish_one
 
 from release_store import audit
+from release_store.canonical import canonical_json
 from release_store.publication import recover
 from release_store.store import ReleaseStore
 from release_store.verification import verify
@@ -84,7 +85,7 @@ def attempt(template: Path, folder: Path, step: int, withdrawing: bool) -> bool:
         if withdrawing:
             withdraw(store, store.releases()[-1].release_id, by="eve", reason="wrong")
         else:
-            publish_one(store, store.candidates()[-1].candidate_id)
+            publish_one(store, store.candidates()[-1].candidate_id, canonical_json)
 
     def settle() -> None:
         store = ReleaseStore.open(folder / "store")
@@ -92,7 +93,7 @@ def attempt(template: Path, folder: Path, step: int, withdrawing: bool) -> bool:
         again = recover(store, timeout=5)
         candidate = store.candidates()[-1]
         if candidate.state == "approved":
-            publish_one(store, candidate.candidate_id)
+            publish_one(store, candidate.candidate_id, canonical_json)
         found = {
             "died_at": note.read_text() if note.exists() else None,
             "said": said,

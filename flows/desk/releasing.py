@@ -1,0 +1,43 @@
+"""Where a run meets the desk: the report that goes out with a release, and the one beside a candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from flows.desk.report import candidate_report, release_report
+from flows.desk.sheet import kept
+from release_store.public_files import candidate_folder, release_folder, replace_file
+from release_store.store import ReleaseStore
+from release_store.verify_evidence import REPORT
+
+
+def report_of(store: ReleaseStore, candidate_id: str) -> Callable[[Mapping[str, Any]], bytes]:
+    """Return what makes the report of the release that a candidate becomes, as `publish` calls it.
+
+    What the store keeps is read here, before the publication begins. The report is given what the manifest
+    says but for its files; of the same facts it makes the same bytes.
+    """
+    of = kept(store, candidate_id)
+    return lambda facts: release_report(facts, of)
+
+
+def write_candidate_report(store: ReleaseStore, candidate_id: str) -> Path:
+    """Write `report.html` beside the files of a candidate that was judged, whole or not at all.
+
+    It is none of the files that were judged, and only the store's owner can read it.
+    """
+    path = candidate_folder(store.root, candidate_id) / REPORT
+    replace_file(path, candidate_report(store, candidate_id), mode=0o600)
+    return path
+
+
+def report_path(store: ReleaseStore, series: str, candidate_id: str, release_id: str = "") -> str:
+    """Return where the report of a release lies, or that of a candidate; empty where it has none."""
+    if release_id:
+        folder = release_folder(store.root, series, release_id)
+    else:
+        folder = candidate_folder(store.root, candidate_id)
+    path = folder / REPORT
+    return str(path) if candidate_id and path.is_file() else ""

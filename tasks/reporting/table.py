@@ -1,0 +1,191 @@
+"""Every published attribute before and after: counts of the source in bins, beside what was published.
+
+Before are the values of the people who are published, and only those: nobody who is left out enters, so
+nothing of them can be found by a difference. Which counts are told, and against which attacker, stands in
+`tasks.reporting.suppression`. Bins are made of published cells alone. Numbers lie between round edges over
+the range that the cells show; where cells need not hold their people, the outer bins are open. A value has a
+bin of its own only if a published cell names it: one that stands under `*` alone, or in no cell, is counted
+with the other values. That there is such a value, or a missing number, is told by the bin's being there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from policy.model import ReleasePolicy
+from policy.recoding import Form
+from tasks.reporting.latent import latent_figures
+from tasks.reporting.number_bins import NumberBins, number_bins
+from tasks.reporting.suppression import Public, components, nothing_certain, told
+from tasks.reporting.value_bins import cells_of, value_bins
+from tasks.risk.space import distinct_rows
+from tasks.types import FloatArray, IntArray, PreparedTable, Representation
+
+DECIMALS = 3
+
+
+def table_figures(
+    table: PreparedTable,
+    records: IntArray,
+    where: Representation,
+    labels: IntArray,
+    published: pd.DataFrame,
+    policy: ReleasePolicy,
+) -> dict[str, Any]:
+    """Return `attributes`, in the order of the published columns, and `latent` (`latent_figures`).
+
+    Row i of `published` is about record `records[i]` (m,) of the source; `labels` (n,) are its groups. An
+    attribute has a `name`, a `role` (numeric, categorical, sensitive, kept) and `bins`, each with a `label`,
+    `after`, how many published rows lie in it, and `before`, how many of their people, None where that is not
+    told; `before_not_told` counts the people of those bins. Sensitive and kept columns are published as they
+    are: they have no `before_not_told`, and every `before` is None.
+
+    A published interval is spread evenly over its numbers, a set over its values, `*` over all values that
+    published cells name. The order of the rows does not matter. O(m) a column, and O(m log m).
+    """
+    if len(records) != len(published):
+        raise ValueError("not one record a published row")
+    attributes = []
+    for name in policy.roles.quasi_identifiers:
+        if name in policy.roles.numeric:
+            values = table.numeric[records, table.numeric_names.index(name)]
+            attributes.append(_numeric(name, values, published, policy))
+        else:
+            codes = table.codes[records, table.categorical_names.index(name)]
+            attributes.append(_categorical(name, codes, table.domains[name], published[name], policy))
+    attributes += [_as_it_is(name, "sensitive", published[name], policy) for name in policy.roles.sensitive]
+    attributes += [_as_it_is(name, "kept", published[name], policy) for name in policy.roles.kept]
+    return {"attributes": attributes, "latent": latent_figures(where, records, labels, policy)}
+
+
+def _attribute(
+    name: str, role: str, labels: list[str], public: Public, counts: IntArray, least: int
+) -> dict[str, Any]:
+    shown = told(counts, public, least)
+    bins = [
+        {"label": label, "before": int(count) if is_told else None, "after": round(float(after), DECIMALS)}
+        for label, count, is_told, after in zip(labels, counts, shown, public.after, strict=True)
+    ]
+    return {"name": name, "role": role, "bins": bins, "before_not_told": int(counts[~shown].sum())}
+
+
+def _numeric(name: str, values: FloatArray, published: pd.DataFrame, policy: ReleasePolicy) -> dict[str, Any]:
+    whole = policy.roles.numeric[name].type == "integer"
+    holds = policy.form(name) is Form.CONTAINS
+    ends = (f"{name}_min", f"{name}_max") if holds else (name, name)
+    low, high = (published[end].to_numpy(dtype=np.float64) for end in ends)
+    first, row_of = distinct_rows([low, high])
+    order = np.lexsort([high[first], low[first]])
+    low, high = low[first][order], high[first][order]
+    rows = np.bincount(row_of, minlength=len(first))[order].astype(np.int64)
+    labels: list[str] = []
+    missing = np.isnan(values)
+    counts, after = np.zeros(0, dtype=np.int64), np.zeros(0)
+    linked = np.zeros((0, 0), dtype=bool)
+    certain = counts.copy()
+    if len(rows):
+        bins = number_bins(low.min(), high.max(), whole=whole, is_open=not holds)
+        labels = bins.labels
+        counts = _counted(bins.place(values[~missing]), len(bins))
+        after = bins.spread(low, high, rows) if holds else _weighed(bins.place(low), rows, len(bins))
+        certain, linked = _intervals(bins, low, high, rows)
+    if missing.any():
+        labels.append(policy.source.missing_label)
+        counts, after = np.append(counts, missing.sum()), np.append(after, 0.0)
+    # A cell is made of the numbers that are known: whose number is missing may be anywhere.
+    public = Public(certain, components(linked), after) if holds and not missing.any() else None
+    return _attribute(name, "numeric", labels, public or nothing_certain(after), counts, policy.privacy.k)
+
+
+def _intervals(
+    bins: NumberBins, low: FloatArray, high: FloatArray, rows: IntArray
+) -> tuple[IntArray, np.ndarray]:
+    """Return how many rows lie in each bin for certain (b,), and which bins an interval has in common."""
+    first, last = bins.place(low), bins.place(high)
+    inside = first == last
+    certain = _weighed(first[inside], rows[inside], len(bins)).astype(np.int64)
+    linked = np.zeros((len(bins), len(bins)), dtype=bool)
+    for one, other in {*zip(first[~inside].tolist(), last[~inside].tolist(), strict=True)}:
+        linked[one : other + 1, one : other + 1] = True
+    return certain, linked
+
+
+def _categorical(
+    name: str, codes: IntArray, domain: tuple[str, ...], column: pd.Series[str], policy: ReleasePolicy
+) -> dict[str, Any]:
+    cells = cells_of(column)
+    by_value = np.bincount(codes, minlength=len(domain))
+    named = set(cells.names)
+    unnamed = any(count and value not in named for value, count in zip(domain, by_value, strict=True))
+    bins = value_bins(
+        cells.names, cells.weight, missing=policy.source.missing_label, others=unnamed or not named
+    )
+    place = bins.place(cells.names)
+    counts = _weighed(bins.place(domain), by_value, len(bins), ignored=True).astype(np.int64)
+    after = _weighed(place, cells.weight, len(bins))
+    if not named:
+        after[bins.others] = cells.rows.sum()
+    public = nothing_certain(after)
+    if policy.form(name) is Form.CONTAINS:
+        member = np.zeros((len(cells.rows), len(bins)), dtype=bool)
+        member[cells.cell, place[cells.value]] = True
+        member[cells.whole] = True
+        single = member.sum(axis=1) == 1
+        certain = member[single].T.astype(np.int64) @ cells.rows[single]
+        several = member[~single].astype(np.float64)
+        public = Public(certain, components((several.T @ several) > 0), after)
+    return _attribute(name, "categorical", list(bins.labels), public, counts, policy.privacy.k)
+
+
+def _as_it_is(name: str, role: str, column: pd.Series[Any], policy: ReleasePolicy) -> dict[str, Any]:
+    """Return a column that is published as it is; a text has a bin of its own if k rows or more have it."""
+    missing_label, least = policy.source.missing_label, policy.privacy.k
+    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        missing = np.isnan(values)
+        known = values[~missing]
+        finite = known[np.isfinite(known)]
+        labels, after = [], np.zeros(0)
+        if len(known):
+            low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)
+            bins = number_bins(
+                float(low),
+                float(high),
+                whole=bool((finite == np.rint(finite)).all()),
+                is_open=len(finite) < len(known),
+            )
+            labels, after = bins.labels, _counted(bins.place(known), len(bins)).astype(np.float64)
+        if missing.any():
+            labels, after = [*labels, missing_label], np.append(after, missing.sum())
+    else:
+        codes, found = pd.factorize(column, use_na_sentinel=True)
+        texts = [*(str(each) for each in found), missing_label]
+        place, names = pd.factorize(np.array(texts, dtype=object), sort=True)
+        rows = np.bincount(place[codes], minlength=len(names))  # -1, a missing value, is the last
+        named = (rows >= least) | ((names == missing_label) & (rows > 0))
+        kept = np.flatnonzero(named)
+        others = bool(rows[~named].any())
+        weight = rows[kept].astype(np.float64)
+        chosen = value_bins([str(names[i]) for i in kept], weight, missing=missing_label, others=others)
+        labels = list(chosen.labels)
+        after = _weighed(chosen.place([str(name) for name in names]), rows, len(chosen), ignored=True)
+    bins_told = [
+        {"label": label, "before": None, "after": round(float(n), DECIMALS)}
+        for label, n in zip(labels, after, strict=True)
+    ]
+    return {"name": name, "role": role, "bins": bins_told}
+
+
+def _counted(place: IntArray, n_bins: int) -> IntArray:
+    return np.bincount(place, minlength=n_bins).astype(np.int64)
+
+
+def _weighed(place: IntArray, weight: np.ndarray, n_bins: int, *, ignored: bool = False) -> FloatArray:
+    """Return the weight in each bin; where `ignored`, what has no bin has no weight."""
+    known = place >= 0
+    if not ignored and not known.all():
+        raise ValueError("a value without a bin")
+    return np.bincount(place[known], weights=weight[known], minlength=n_bins).astype(np.float64)
