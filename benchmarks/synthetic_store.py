@@ -1,13 +1,14 @@
 """A large store made in bulk: every hash, digest and signature as the store itself would have written it.
 
 `n_releases` releases in series of 100, each after one blocked candidate of its period, with thirteen gates,
-one approval, two equivalence classes, figures and four small files; refused inputs; and checked inputs until
+one approval, two equivalence classes, figures and five small files; refused inputs; and checked inputs until
 the log has `n_events` events. The figures are of the size that a register's are, and not those of the rows.
 """
 
 from __future__ import annotations
 
 import hashlib
+import tempfile
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -37,7 +38,20 @@ from release_store.verify_evidence import REPORT
 PER_SERIES = 100
 EVENTS_PER_RELEASE = 12  # of the release and of the blocked candidate before it
 DATA = b"age_min,age_max,sex,disease\n" + b"20,29,f,flu\n" * 3 + b"30,45,*,none\n" * 4
-STAGED = {"data.csv": sha256_hex(DATA), "datapackage.json": sha256_hex(b"{}\n")}
+
+
+
+def _parquet() -> bytes:
+    """Return the same rows as a Parquet file."""
+    with tempfile.TemporaryDirectory() as folder, duckdb.connect() as con:
+        source, target = Path(folder) / "data.csv", Path(folder) / "data.parquet"
+        source.write_bytes(DATA)
+        con.execute(f"COPY (FROM read_csv('{source}')) TO '{target}' (FORMAT parquet)")
+        return target.read_bytes()
+
+
+FILES = {"data.csv": DATA, "data.parquet": _parquet(), "datapackage.json": b"{}\n"}
+STAGED = {name: sha256_hex(data) for name, data in FILES.items()}
 SUMMARY = {"method": "mondrian", "n_source": 7, "n_published": 7, "parameters": {"seed": 1}}
 GATES = ("files", "truth", "k", "p_max", "h_min", "e", "ERR", "UMR", "SADR", "pairwise", "whole_history")
 PASSES = tuple(
@@ -282,7 +296,7 @@ class _Maker:
         self.rows.setdefault("release_file", []).extend([release_id, *item] for item in files.items())
         folder = release_folder(self.store.root, series, release_id)
         folder.mkdir()
-        written = {"data.csv": DATA, "datapackage.json": b"{}\n", REPORT: REPORT_PAGE, MANIFEST: manifest}
+        written = {**FILES, REPORT: REPORT_PAGE, MANIFEST: manifest}
         for name, data in written.items():
             (folder / name).write_bytes(data)
         self.checkpoints.append((checkpoint_file(self.store.root, series, release_id), self.size, self._at()))

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from flows.documents import Document
 from tasks.methods.registry import methods, parameters_of
@@ -77,13 +78,20 @@ def fields_of(policy: Mapping[str, Any]) -> Document:
 def method_of(summary: Mapping[str, Any]) -> Document:
     """Return the method, its seed and every parameter; one that was left out as it is by default now."""
     parameters = summary.get("parameters") or {}
-    method = methods().get(str(summary.get("method")))
-    if method is not None:
+    model = _parameters(str(summary.get("method")))
+    if model is not None:
         # Those of an earlier program may not be today's: then the given ones are all that can be told.
         with suppress(ValidationError):
-            parameters = parameters_of(method).model_validate(parameters).model_dump(mode="json")
+            parameters = model.model_validate(parameters).model_dump(mode="json")
     named = ("method", "history_aware", "seed")
     return {**{name: summary.get(name) for name in named}, **parameters}
+
+
+@cache
+def _parameters(name: str) -> type[BaseModel] | None:
+    """Return the model of a method's parameters; making one takes milliseconds."""
+    method = methods().get(name)
+    return None if method is None else parameters_of(method)
 
 
 def _rows(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[Document]:

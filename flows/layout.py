@@ -97,6 +97,8 @@ def shown(text: str) -> str:
     Control characters, separators of lines, signs that turn the direction of writing and halves of a pair are
     written as their numbers: they can forge lines, or make a text read as another.
     """
+    if text.isascii() and text.isprintable():
+        return text
     return "".join(_numbered(sign) if _commands(sign) else sign for sign in text)
 
 

@@ -77,9 +77,6 @@ def _policies(con: Connection) -> dict[str, dict[str, Any]]:
 
 
 def _figures(con: Connection) -> dict[str, dict[str, Any]]:
-    kept = con.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = 'candidate_figures'").fetchone()
-    if kept is None:
-        return {}
     return _objects(con.execute("SELECT candidate_id, document FROM candidate_figures").fetchall())
 
 

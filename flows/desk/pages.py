@@ -7,13 +7,14 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
+from flows.desk.picture import Picture
 from flows.desk.theme import style_variables, vega_config
 from flows.layout import minute, shown
 
@@ -54,6 +55,7 @@ def environment() -> Environment:
         "number": number,
         "share": share,
         "data": embedded,
+        "table_rows": table_rows,
         "sign": lambda verdict: _SIGNS.get(str(verdict), "?"),
         "kind": lambda verdict: _KINDS.get(str(verdict), "open"),
     }
@@ -62,7 +64,7 @@ def environment() -> Environment:
 
 def said(text: object) -> Markup:
     """Return a text that somebody gave: escaped, apart from the direction of what stands around it."""
-    return Markup("<bdi>{}</bdi>").format(shown(str(text)))
+    return Markup(f"<bdi>{escape(shown(str(text)))}</bdi>")  # noqa: S704 -- escaped; format takes ten times as long
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -77,6 +79,24 @@ def number(value: float | None, digits: int = 4) -> str:
 def share(value: float | None) -> str:
     """Return a share in percent."""
     return "-" if value is None else f"{100 * value:.3g}%"
+
+
+def table_rows(picture: Picture) -> Markup:
+    """Return the rows of a picture's table of numbers: a site has millions of cells, too many for a template."""
+    fields = [field for field, _ in picture.columns]
+    lines = ["".join([f"<td>{_cell(row.get(field))}</td>" for field in fields]) for row in picture.rows]
+    return Markup("\n".join([f"<tr>{line}</tr>" for line in lines]))  # noqa: S704 -- each cell is escaped
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    return number(value) if isinstance(value, int | float) else _told(str(value))
+
+
+@lru_cache(maxsize=4096)
+def _told(text: str) -> Markup:
+    return said(text)
 
 
 def embedded(value: Any) -> Markup:
