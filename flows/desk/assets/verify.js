@@ -579,7 +579,7 @@ class Source {
   }
 
   async read(from, length) {
-    if (from < 0) fail("ValueError");
+    if (from < 0) fail("OSError");
     return new Uint8Array(await this.blob.slice(from, Math.max(from, from + length)).arrayBuffer());
   }
 
@@ -1815,5 +1815,145 @@ async function verifyBundle(given, key = null, options = {}) {
   return report;
 }
 
+// For tests, which hold every part to the script's.
+verifyBundle.parts = { Inflater, Sha256, canonical, comparable, hex, packageText, readJson, represented, outOfOrder };
 globalThis.verifyBundle = verifyBundle;
+
+// The page: templates/verify_body.html ----------------------------------------------------------------------------
+
+const SIGNS = { [HELD]: "\u2713", [FAILED]: "\u2717", [UNCHECKED]: "\u2013" };
+const CLASSES = { [HELD]: "held", [FAILED]: "failed", [UNCHECKED]: "unchecked" };
+
+/** Return a new element with a class, and what is in it: texts, which stay texts, and elements. */
+function made(tag, named, ...inside) {
+  const element = document.createElement(tag);
+  if (named) element.className = named;
+  element.append(...inside);
+  return element;
+}
+
+const listed = (named, lines) => made("ul", named, ...lines.map((line) => made("li", "", line)));
+const inWords = (finding) => `${finding.where}: ${finding.what}`;
+
+/** Return the verdict in a few words, and in one line why. */
+function verdict(report) {
+  if (!report.verified) {
+    const many = report.findings.length > 1 ? ` (and ${report.findings.length - 1} more)` : "";
+    const why = report.findings.length ? inWords(report.findings[0]) + many : "it was not checked to the end";
+    return ["Not verified", why, "failed"];
+  }
+  if (report.ownKeyOnly) return ["Verified by the bundle\u2019s own key only", report.summary, "warned"];
+  return ["Verified", report.summary, "held"];
+}
+
+/** Show a report in place of what the page said before. */
+function show(page, report, name) {
+  const [told, why, named] = verdict(report);
+  const parts = [made("h2", `verify-verdict verify-${named}`, told), made("p", "verify-why", why)];
+  parts[0].id = "verify-verdict";
+  const release = report.release ?? "unknown: the manifest could not be read";
+  parts.push(made("p", "verify-release", `File: ${oneLine(name)}. Release that it names: ${release}.`));
+  if (report.ownKeyOnly) {
+    const [key] = report.notes.filter((note) => note.startsWith("no public key was given"));
+    const loud = made("strong", "", "Only the key in the bundle was used: ");
+    parts.push(made("p", "verify-warning", loud, key));
+  }
+  const notes = report.notes.filter((note) => !report.ownKeyOnly || !note.startsWith("no public key was given"));
+  if (notes.length) parts.push(made("h3", "", "What you must know"), listed("verify-notes", notes));
+  const rows = (states) => report.checks.filter((check) => states.includes(check.state)).map((check) => {
+    const sign = made("span", "verify-sign", `${SIGNS[check.state]} `);
+    sign.setAttribute("aria-hidden", "true");
+    const row = made("li", `verify-${CLASSES[check.state]}`, sign, made("strong", "", check.state), `: ${check.title}`);
+    if (check.findings.length) row.append(listed("verify-findings", check.findings.map(inWords)));
+    return row;
+  });
+  for (const [title, states] of [["What was checked", [FAILED, HELD]], ["What was not checked", [UNCHECKED]]]) {
+    const found = rows(states);
+    if (found.length) parts.push(made("h3", "", title), made("ul", "verify-checks", ...found));
+  }
+  page.result.replaceChildren(...parts);
+  page.result.hidden = false;
+  page.status.textContent = `${told}. ${why}`;
+}
+
+function wire(root) {
+  const found = (name) => root.querySelector(`#verify-${name}`);
+  const page = Object.fromEntries(
+    ["form", "file", "key", "checkpoint", "status", "progress", "result"].map((name) => [name, found(name)]),
+  );
+  let file = null;
+  let latest = 0;
+
+  async function verify() {
+    const mine = ++latest;
+    page.result.hidden = true;
+    page.result.replaceChildren();
+    if (!file) {
+      page.status.textContent = "Choose an evidence bundle first.";
+      return;
+    }
+    page.status.textContent = `Checking ${oneLine(file.name)}.`;
+    page.progress.removeAttribute("value");
+    page.progress.hidden = false;
+    let report;
+    try {
+      const given = page.key.value.trim();
+      const [kept] = page.checkpoint.files;
+      report = await verifyBundle(file, given === "" ? null : given, {
+        name: file.name,
+        checkpoint: kept ? new Uint8Array(await kept.arrayBuffer()) : null,
+        progress: (done, total) => {
+          if (mine !== latest) throw new Error("another file was chosen");
+          if (total > 0) page.progress.value = Math.min(1, done / total);
+        },
+      });
+    } catch (error) {
+      const finding = { where: oneLine(file.name), what: `cannot be read (${error?.name})` };
+      report = { verified: false, findings: [finding], notes: [], summary: "", release: null, checks: [] };
+    }
+    if (mine !== latest) return;
+    page.progress.hidden = true;
+    show(page, report, file.name);
+  }
+
+  function chosen(files) {
+    file = files.length === 1 ? files[0] : null;
+    if (files.length > 1) {
+      latest++;
+      page.progress.hidden = true;
+      page.result.hidden = true;
+      page.status.textContent = "Drop one file at a time.";
+    } else verify();
+  }
+
+  page.file.addEventListener("change", () => chosen(page.file.files));
+  for (const input of [page.key, page.checkpoint]) input.addEventListener("change", () => file && verify());
+  page.form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    verify();
+  });
+  // A file that is dropped beside the field must not take the place of the page.
+  document.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    root.classList.add("verify-over");
+  });
+  document.addEventListener("dragleave", () => root.classList.remove("verify-over"));
+  document.addEventListener("drop", (event) => {
+    event.preventDefault();
+    root.classList.remove("verify-over");
+    if (event.dataTransfer.files.length) {
+      page.file.value = "";
+      chosen(event.dataTransfer.files);
+    }
+  });
+}
+
+if (typeof document !== "undefined") {
+  const begin = () => {
+    const root = document.getElementById("verify");
+    if (root) wire(root);
+  };
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", begin);
+  else begin();
+}
 })();
