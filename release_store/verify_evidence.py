@@ -75,7 +75,7 @@ _INVISIBLE = (
 )
 _LARGEST_DOCUMENT = 1 << 28
 _CHUNK = 1 << 20
-_LOCAL_HEADER = 30  # bytes before a member's name and data; the last four are the lengths of name and extra field
+_LOCAL_HEADER = 30  # bytes before a member's name; the last four are the lengths of its name and extra field
 
 
 class Finding(NamedTuple):
