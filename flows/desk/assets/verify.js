@@ -42,7 +42,8 @@ const OPTIONAL_GATES = ["err", "umr", "sadr"];
 const GIVEN_CHECKPOINT = "the checkpoint that was given";
 const LARGEST_DOCUMENT = 2 ** 28;
 const LARGEST_STEP = 2 ** 30; // what Python's zipfile unpacks of a document at once
-const CHUNK = 2 ** 20;
+const CHUNK = 2 ** 20; // what the script reads of a file at once
+const STORED_CHUNK = 2 ** 18;
 const PACKED_CHUNK = 2 ** 14; // unpacks to 16 MiB at the most
 const DEEPEST = 400; // arrays and objects within each other: a little less than Python's canonical() can do
 const AT_A_TIME = 30; // milliseconds of work between two breaths of the page
@@ -262,12 +263,14 @@ class Sha256 {
       words[at] = (bytes[from] << 24) | (bytes[from + 1] << 16) | (bytes[from + 2] << 8) | bytes[from + 3];
     }
     for (let at = 16; at < 64; at++) {
-      const [x, y] = [words[at - 15], words[at - 2]];
+      const x = words[at - 15];
+      const y = words[at - 2];
       const s0 = ((x >>> 7) | (x << 25)) ^ ((x >>> 18) | (x << 14)) ^ (x >>> 3);
       const s1 = ((y >>> 17) | (y << 15)) ^ ((y >>> 19) | (y << 13)) ^ (y >>> 10);
       words[at] = (words[at - 16] + s0 + words[at - 7] + s1) | 0;
     }
-    let [a, b, c, d, e, f, g, h] = state;
+    let a = state[0], b = state[1], c = state[2], d = state[3];
+    let e = state[4], f = state[5], g = state[6], h = state[7];
     for (let at = 0; at < 64; at++) {
       const s1 = ((e >>> 6) | (e << 26)) ^ ((e >>> 11) | (e << 21)) ^ ((e >>> 25) | (e << 7));
       const one = (h + s1 + ((e & f) ^ (~e & g)) + K[at] + words[at]) | 0;
@@ -715,7 +718,7 @@ async function unpack(source, entry, most, give) {
   };
   const inflater = entry.method === DEFLATED ? new Inflater(accept, most) : null;
   do {
-    const wanted = Math.min(packed, inflater ? PACKED_CHUNK : CHUNK);
+    const wanted = Math.min(packed, inflater ? PACKED_CHUNK : STORED_CHUNK);
     const bytes = await source.read(at, wanted);
     if (wanted && !bytes.length) {
       if (left > 0) fail("EOFError");
@@ -1816,7 +1819,7 @@ async function verifyBundle(given, key = null, options = {}) {
 }
 
 // For tests, which hold every part to the script's.
-verifyBundle.parts = { Inflater, Sha256, canonical, comparable, hex, packageText, readJson, represented, outOfOrder };
+verifyBundle.parts = { Inflater, Sha256, canonical, crc32, comparable, hex, packageText, readJson, represented, outOfOrder };
 globalThis.verifyBundle = verifyBundle;
 
 // The page: templates/verify_body.html ----------------------------------------------------------------------------
