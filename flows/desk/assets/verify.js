@@ -524,9 +524,51 @@ class Inflater {
     throw STARVED;
   }
 
+  /** Unpack while there is room and input, up to the first word that is long, the last of a block, or none. */
+  quickly() {
+    const { out, input } = this;
+    const [literals, distances] = [this.literals.quick, this.distances.quick];
+    const [full, mask] = [HISTORY + ROOM, (1 << QUICK) - 1];
+    const known = this.given - this.from;
+    let { at, bits, held, to } = this;
+    while (at + 8 <= input.length && to < full) {
+      for (; held <= 16; held += 8) bits |= input[at++] << held;
+      const quick = literals[bits & mask];
+      if (quick === NONE || !(quick & 15) || quick >> 4 === 256 || quick >> 4 > 285) break;
+      if (quick >> 4 < 256) {
+        bits >>>= quick & 15;
+        held -= quick & 15;
+        out[to++] = quick >> 4;
+        continue;
+      }
+      const more = LENGTH_BITS[(quick >> 4) - 257];
+      let rest = bits >>> (quick & 15);
+      let left = held - (quick & 15); // 7 or more
+      const length = LENGTH_BASE[(quick >> 4) - 257] + (rest & ((1 << more) - 1));
+      rest >>>= more;
+      left -= more;
+      let next = at;
+      for (; left <= 16; left += 8) rest |= input[next++] << left;
+      const far = distances[rest & mask];
+      if (far === NONE || !(far & 15) || far >> 4 > 29) break;
+      rest >>>= far & 15;
+      left -= far & 15;
+      for (; left <= 16; left += 8) rest |= input[next++] << left;
+      const wide = DISTANCE_BITS[far >> 4];
+      const distance = DISTANCE_BASE[far >> 4] + (rest & ((1 << wide) - 1));
+      if (distance > known + to) break;
+      bits = rest >>> wide;
+      held = left - wide;
+      at = next;
+      for (const end = to + length; to < end; to++) out[to] = out[to - distance];
+    }
+    [this.at, this.bits, this.held, this.to] = [at, bits, held, to];
+  }
+
   codes(final) {
     const { out, literals, distances } = this;
     for (;;) {
+      if (this.to < HISTORY + ROOM) this.quickly();
       if (!final && this.input.length - this.at < 8) return false;
       if (this.to >= HISTORY + ROOM) {
         this.flush();
