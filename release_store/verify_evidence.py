@@ -14,6 +14,7 @@ import hashlib
 import itertools
 import json
 import math
+import struct
 import sys
 import unicodedata
 import zipfile
@@ -75,6 +76,7 @@ _INVISIBLE = (
 )
 _LARGEST_DOCUMENT = 1 << 28
 _CHUNK = 1 << 20
+_LOCAL_HEADER = 30  # bytes before a member's name; the last four are the lengths of its name and extra field
 
 
 class Finding(NamedTuple):
@@ -219,7 +221,7 @@ def _carry_out(check: Callable[[Bundle], Iterator[Finding]], bundle: Bundle, rep
 
 def _read(path: Path, trusted: str | None, kept: dict[str, Any] | None, report: Report) -> Bundle | None:
     with _zip(path) as archive:
-        report.findings += _strange_names(archive.namelist())
+        report.findings += _strange_names(archive.namelist()) + _overlapping(path, archive)
         if report.findings:
             return None
         manifest = _object(_document(archive, RELEASE + MANIFEST), RELEASE + MANIFEST)
@@ -281,6 +283,23 @@ def _strange_names(names: Sequence[str]) -> list[Finding]:
         if "\\" in name or any(part in ("", ".", "..") for part in name.split("/")):
             findings.append(Finding(repr(name), "is no name that a bundle may hold"))
     return findings
+
+
+def _overlapping(path: Path, archive: zipfile.ZipFile) -> list[Finding]:
+    """Find members whose data run into another's, of which readers make different things.
+
+    Newer versions of Python refuse them, and older ones read them.
+    """
+    names, end = [], archive.start_dir
+    with path.open("rb") as file:
+        for member in sorted(archive.infolist(), key=lambda one: one.header_offset, reverse=True):
+            file.seek(member.header_offset)
+            header = file.read(_LOCAL_HEADER).ljust(_LOCAL_HEADER, b"\xff")
+            begins = member.header_offset + len(header) + sum(struct.unpack("<HH", header[-4:]))
+            if begins + member.compress_size > end:
+                names.append(member.filename)
+            end = member.header_offset
+    return [Finding(repr(name), "runs into another member of the zip") for name in sorted(names)]
 
 
 def _bytes(archive: zipfile.ZipFile, name: str) -> bytes:

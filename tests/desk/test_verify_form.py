@@ -1,0 +1,255 @@
+"""The page that verifies a bundle, as somebody uses it: a file, a key, a verdict in plain words."""
+
+from __future__ import annotations
+
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.wait import WebDriverWait
+
+from release_store import keys
+from release_store.canonical import canonical_json, sha256_hex, tree_digest
+from release_store.public_files import checkpoint_file
+from release_store.verify_evidence import word_of
+from tests.at_work import key_of
+from tests.desk import verify_page
+from tests.desk.chromium import Chromium
+from tests.desk.random_edits import seeded
+from tests.release_store.bundle_alterations import NAME, make_three_releases
+from tests.release_store.bundles import Members, Told, forged, put_together, taken_apart
+
+pytestmark = pytest.mark.browser
+PATIENCE = 60
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return verify_page.written(tmp_path_factory.mktemp("verify_page"))
+
+
+@pytest.fixture
+def opened(chromium: Chromium, page: Path) -> webdriver.Chrome:
+    return verify_page.opened(chromium.driver, page)
+
+
+@pytest.fixture(scope="module")
+def three_releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_three_releases(tmp_path_factory.mktemp("three_releases"))
+
+
+@pytest.fixture
+def key(three_releases: Path) -> str:
+    return keys.public_hex(keys.load_key(three_releases / "store"))
+
+
+@pytest.fixture
+def bundle(three_releases: Path) -> Path:
+    return three_releases / "bundle.zip"
+
+
+@pytest.fixture
+def members(bundle: Path) -> Members:
+    return taken_apart(bundle)
+
+
+def element(driver: webdriver.Chrome, name: str) -> WebElement:
+    return driver.find_element(By.ID, f"verify-{name}")
+
+
+def result(driver: webdriver.Chrome) -> str:
+    """Return what stands on the page when the verdict is there."""
+    WebDriverWait(driver, PATIENCE).until(lambda _: element(driver, "result").is_displayed())
+    return element(driver, "result").text
+
+
+def test_a_chosen_file_is_judged_in_plain_words(
+    opened: webdriver.Chrome, bundle: Path, key: str, members: Members, tmp_path: Path
+) -> None:
+    element(opened, "file").send_keys(str(bundle))
+    told = result(opened)
+    assert told.startswith("Verified by the bundle\u2019s own key only\n")
+    assert "Only the key in the bundle was used: no public key was given, so the key in the bundle is" in told
+    assert f"Compare it with one that you kept: {key}" in told
+    element(opened, "key").send_keys(key, Keys.TAB)  # and it is judged again by itself
+    WebDriverWait(opened, PATIENCE).until(lambda _: element(opened, "result").text.startswith("Verified\n"))
+    told = result(opened)
+    assert f"{NAME}: 3 files, 11 events of a log of 24: nothing in it has been touched" in told
+    assert f"File: bundle.zip. Release that it names: {NAME}." in told
+    assert f"{NAME} was published, and is superseded now" in told
+    assert "\u2713 held: The files are those that were published." in told
+    assert told.index("What was not checked") < told.index("The checkpoint that you kept is of the same log.")
+    status = element(opened, "status")
+    assert (status.get_attribute("aria-live"), status.get_attribute("role")) == ("polite", "status")
+    assert status.text.startswith("Verified. ")
+    members["release/data.csv"] = b"age_min,age_max\n20,28\n"
+    element(opened, "file").send_keys(str(put_together(tmp_path / "altered.zip", members)))
+    WebDriverWait(opened, PATIENCE).until(lambda _: "Not verified" in element(opened, "status").text)
+    told = result(opened)
+    found = "release/data.csv: is not the file that was published"
+    assert told.startswith(f"Not verified\n{found}")
+    assert "\u2717 did not hold: The files are those that were published." in told
+    assert "Verified" not in told
+    assert opened.get_log("browser") == []
+
+
+def test_a_checkpoint_that_was_kept_is_asked_for_and_checked(
+    opened: webdriver.Chrome, bundle: Path, three_releases: Path
+) -> None:
+    kept = checkpoint_file(three_releases / "store", "clinic", "clinic-2024-r1")
+    element(opened, "checkpoint").send_keys(str(kept))
+    element(opened, "file").send_keys(str(bundle))
+    told = result(opened)
+    assert "\u2713 held: The checkpoint that you kept is of the same log." in told
+    assert "What was not checked" not in told
+
+
+def test_a_file_may_be_dropped_anywhere(opened: webdriver.Chrome, bundle: Path) -> None:
+    drop = """
+    const data = new DataTransfer();
+    for (const [name, text] of arguments[0]) {
+      data.items.add(new File([Uint8Array.from(atob(text), (one) => one.charCodeAt(0))], name));
+    }
+    const told = new DragEvent("drop", {dataTransfer: data, bubbles: true, cancelable: true});
+    return !document.querySelector("h1").dispatchEvent(told);"""
+    (text,) = verify_page.in_base64([bundle.read_bytes()])
+    assert opened.execute_script(drop, [["one.zip", text], ["two.zip", text]])
+    assert element(opened, "status").text == "Drop one file at a time."
+    assert not element(opened, "result").is_displayed()
+    assert opened.execute_script(drop, [["<b>one</b>.zip", text]])  # and the browser does not open it
+    assert f"File: <b>one</b>.zip. Release that it names: {NAME}." in result(opened)
+    assert opened.current_url.endswith("/verify.html")
+
+
+def test_names_in_a_bundle_stay_texts(opened: webdriver.Chrome, members: Members, tmp_path: Path) -> None:
+    names = ["<img src=x onerror=alert(1)>", "\u202egnihton", "x\nVerified", "a" * 3000, "&amp;"]
+    for name in names:
+        members[f"release/{name}"] = b""
+    element(opened, "file").send_keys(str(put_together(tmp_path / "b.zip", members)))
+    told = result(opened)
+    assert told.startswith("Not verified\n")
+    for shown in ("<img src=x onerror=alert(1)>", "?gnihton", "x?Verified", "a" * 3000, "&amp;"):
+        assert f"release/{shown}: does not belong to the bundle" in told
+    assert opened.find_elements(By.CSS_SELECTOR, "#verify-result img") == []
+    assert opened.get_log("browser") == []
+
+
+@pytest.mark.parametrize(
+    "lacking",
+    [
+        "Object.defineProperty(crypto, 'subtle', {value: undefined})",
+        "crypto.subtle.importKey = () => Promise.reject(new DOMException('no', 'NotSupportedError'))",
+    ],
+)
+def test_without_ed25519_nothing_is_verified(opened: webdriver.Chrome, bundle: Path, lacking: str) -> None:
+    opened.execute_script(lacking)
+    element(opened, "file").send_keys(str(bundle))
+    told = result(opened)
+    assert told.startswith(
+        "Not verified\ncheckpoint.json: cannot be checked here: this browser has no Ed25519"
+    )
+    assert "\u2013 not checked: Both checkpoints are signed by that key" in told
+    assert "\u2013 not checked: Every word is proven to be of a person who might say it." in told
+    assert "\u2713 held: The files are those that were published." in told
+
+
+def test_whatever_breaks_the_page_s_own_work_is_not_verified(opened: webdriver.Chrome, bundle: Path) -> None:
+    opened.execute_script("crypto.subtle.verify = () => Promise.resolve('yes')")
+    element(opened, "file").send_keys(str(bundle))
+    assert result(opened).startswith(
+        "Not verified\ncheckpoint.json: is not signed by the key that is trusted"
+    )
+    opened.refresh()
+    opened.execute_script("Blob.prototype.slice = () => { throw new RangeError(); }")
+    element(opened, "file").send_keys(str(bundle))
+    assert result(opened).startswith("Not verified\nbundle.zip: cannot be read (RangeError)")
+
+
+def test_every_field_has_a_label_and_is_reached_by_the_keyboard(opened: webdriver.Chrome) -> None:
+    fields = ["file", "key", "checkpoint"]
+    reached = []
+    opened.find_element(By.TAG_NAME, "body").click()
+    for _ in range(8):
+        webdriver.ActionChains(opened).send_keys(Keys.TAB).perform()
+        active = opened.switch_to.active_element
+        reached.append(active.get_attribute("id") or active.text)
+    assert [one for one in dict.fromkeys(reached) if one][:4] == [
+        *(f"verify-{one}" for one in fields),
+        "Verify",
+    ]
+    for name in fields:
+        labels = opened.execute_script(
+            "return [...arguments[0].labels].map((one) => one.textContent)", element(opened, name)
+        )
+        assert len(labels) == 1
+        described = element(opened, name).get_attribute("aria-describedby")
+        assert described
+        assert opened.find_element(By.ID, described).text
+    opened.find_element(By.CSS_SELECTOR, "#verify button").send_keys(Keys.ENTER)
+    assert element(opened, "status").text == "Choose an evidence bundle first."
+
+
+# Large bundles ---------------------------------------------------------------------------------------------
+
+_WATCHED = """
+window.longest = 0;
+let last = performance.now();
+const watch = () => {
+  const now = performance.now();
+  window.longest = Math.max(window.longest, now - last);
+  last = now;
+  setTimeout(watch, 0);
+};
+watch();
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_a_large_bundle_does_not_hold_up_the_page(
+    opened: webdriver.Chrome, members: Members, three_releases: Path, tmp_path: Path, method: int
+) -> None:
+    rng = seeded(3)
+    rows = b"".join(
+        b"%d,%d,%s\n" % (rng.randrange(99), rng.randrange(99), rng.randbytes(8).hex().encode())
+        for _ in range(50_000)
+    )
+    large = rows * (200_000_000 // len(rows))
+    other = forged(members, lambda tale: larger(tale, large), keys.load_key(three_releases / "store"))
+    with zipfile.ZipFile(tmp_path / "large.zip", "w", method, compresslevel=1) as archive:
+        for name, data in other.items():
+            archive.writestr(name, data)
+    opened.execute_script(_WATCHED)
+    begun = time.monotonic()
+    element(opened, "file").send_keys(str(tmp_path / "large.zip"))
+    told = result(opened)
+    seconds, longest = time.monotonic() - begun, opened.execute_script("return window.longest")
+    print(f"{method}: {seconds:.1f} s, the page was held up for {longest:.0f} ms at the longest")
+    assert told.startswith("Verified by"), told
+    assert longest < 1000
+
+
+def larger(tale: Told, data: bytes) -> None:
+    """Let the whole history be of a larger file."""
+    tale.files["data.csv"] = data
+    files = {**tale.manifest["files"], "data.csv": sha256_hex(data)}
+    digest = tree_digest(files)
+    tale.manifest.update(files=files, candidate_digest=digest)
+    staged = tale.event("candidate.staged")["payload"]
+    staged.update(files=files, candidate_digest=digest)
+    for event in tale.events:
+        if event["action"] == "decision.approve":
+            said = event["payload"]
+            said["candidate_digest"] = digest
+            word = word_of(event, tale.event("store.created")["payload"]["store_id"])
+            said["proof"]["signature"] = key_of(event["actor"]).key.sign(canonical_json(word)).hex()
+    said = [one["payload"] for one in tale.events if one["action"] == "decision.approve"]
+    tale.manifest["decisions"] = [
+        {**one, **{name: made[name] for name in one}}
+        for one, made in zip(tale.manifest["decisions"], said, strict=True)
+    ]

@@ -1,0 +1,207 @@
+"""The parts of the page's script do what Python's do: JSON, names, times, streams, digests."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import sys
+import unicodedata
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium import webdriver
+
+from release_store.verify_evidence import _comparable, canonical, out_of_order, package_text, read_json
+from tests.desk import verify_page
+from tests.desk.chromium import Chromium
+from tests.desk.random_edits import seeded
+from tests.desk.verify_page import in_base64
+
+pytestmark = pytest.mark.browser
+
+_WITH_PARTS = """
+const done = arguments[arguments.length - 1];
+const {Inflater, Sha256, canonical, comparable, hex, packageText, readJson, outOfOrder} = verifyBundle.parts;
+const bytes = (text) => Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
+const tried = async (work) => { try { return await work(); } catch { return null; } };
+(async (given) => { %s })(arguments[0]).then(done, (error) => done(String(error)));
+"""
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return verify_page.written(tmp_path_factory.mktemp("verify_page"))
+
+
+@pytest.fixture
+def opened(chromium: Chromium, page: Path) -> webdriver.Chrome:
+    return verify_page.opened(chromium.driver, page)
+
+
+def with_parts(driver: webdriver.Chrome, given: object, body: str) -> Any:
+    """Return what a piece of JavaScript makes of what is given."""
+    return driver.execute_async_script(_WITH_PARTS % body, given)
+
+
+DOCUMENTS = [
+    b"", b" ", b"null", b"1", b"1.0", b"-0", b"-0.0", b"0.1", b"1e2", b"1E400", b"-1e400", b"5e-324", b"1e16",
+    b"1e-5", b"1e15", b"1e-4", b"123456789012345680000", b"9007199254740991", b"9007199254740992", b"1e21",
+    b"-9007199254740993", b"1e-7", b"1" * 400, b"1" * 4300, b"1" * 4301, b"01", b"+1", b"1.", b".5", b"1e",
+    b"- 1", b"NaN", b"Infinity", b"-Infinity", b"[1, 1.0, 1e0]", b"[1,]", b"[,1]", b"[1 2]", b"[", b"]",
+    b"{}", b"{,}", b'{"a":1,}', b'{"a" : 1 }', b'{"a":1,"a":1}', b'{"a":{"b":1},"b":{"a":2}}',
+    b'{"\\u0061":1,"a":2}',
+    b"{'a':1}", b"{a:1}", b'{"a"}', b'{"__proto__":1,"x":{}}', b'"\\ud83d\\ude00"', b'"\\ud83d"',
+    b'"\\ude00\\ud83d"', b'"\\ud83d\\ud83d\\ude00"', b'{"\\ud800":1}', b'"\\u00e9"', '"é"'.encode(),
+    b'"\\x41"',
+    b'"\\u12"', b'"a\nb"', b'"a\\nb\\u0000\\u001f\\u007f"', b'"\x7f"', b'"', b'"\\', b"\xff",
+    b'"\xed\xa0\x80"', b"\xef\xbb\xbf1", b"1 1", b"true", b"tru", b"falsey", b"nul", b"\x0b1", b"\xc2\xa01",
+    '{"\u20ac":1,"\ufb33":2,"😀":3,"1":4,"":5}'.encode(), b"[" * 300 + b"]" * 300, b"[[[]]]",
+    b'[{"b":[true,false,null],"a":""}]', b'"\\/\\b\\f\\t\\r\\""', '"\u2028"'.encode(),
+]  # fmt: skip
+
+
+def read_and_written(data: bytes) -> list[str | None]:
+    """Return the canonical text of a document and the one of a data package, None where it has none."""
+    try:
+        value = read_json(data)
+    except (ValueError, RecursionError):
+        return [None, None]
+
+    def text(write: Any) -> str | None:
+        try:
+            return str(write(value).hex())
+        except ValueError:
+            return None
+
+    return [text(canonical), text(package_text)]
+
+
+def random_json(rng: random.Random, depth: int = 3) -> Any:
+    kind = rng.randrange(8 if depth else 6)
+    if kind == 0:
+        return rng.choice((None, True, False))
+    if kind == 1:
+        return rng.choice((1, -1)) * rng.randrange(10 ** rng.randrange(1, 20))
+    if kind in (2, 3):
+        wide = rng.uniform(-1, 1) * 10.0 ** rng.randrange(-320, 308)
+        return rng.choice((rng.random(), wide, float(rng.randrange(99)), 10.0 ** rng.randrange(-9, 23)))
+    if kind in (4, 5):
+        ranges = ((32, 127), (128, 0x800), (0xE000, 0x11000))
+        return "".join(chr(rng.randrange(*rng.choice(ranges))) for _ in range(rng.randrange(5)))
+    inner = [random_json(rng, depth - 1) for _ in range(rng.randrange(4))]
+    return inner if kind == 6 else {str(random_json(rng, 0)): one for one in inner}
+
+
+def test_json_is_read_refused_and_written_as_by_the_script(opened: webdriver.Chrome) -> None:
+    rng = seeded(7)
+    more = [json.dumps(random_json(rng), indent=rng.choice((None, 1))).encode() for _ in range(400)]
+    body = """
+    const told = [];
+    for (const one of given) {
+      const read = await tried(async () => [await readJson(bytes(one))]);
+      const text = (write) => read && tried(() => hex(write(read[0])));
+      told.push([await text(canonical), await text(packageText)]);
+    }
+    return told;"""
+    told = with_parts(opened, in_base64([*DOCUMENTS, *more]), body)
+    for document, found in zip([*DOCUMENTS, *more], told, strict=True):
+        assert found == read_and_written(document), document
+
+
+def test_names_are_compared_as_by_the_script(opened: webdriver.Chrome) -> None:
+    """Every letter and sign that Python knows, and some names that are one person's."""
+    every = [chr(code) for code in range(sys.maxunicode + 1)]
+    names = [one for one in every if unicodedata.category(one) not in ("Cn", "Co", "Cs", "Lo")]
+    names += [one for one in every if unicodedata.category(one) == "Lo"][::20]
+    names += [
+        "İrem",
+        "IREM",
+        "ANN ",
+        "straße",
+        "STRASSE",
+        "ΣΊΣΥΦΟΣ",
+        "Ꭰꭰ",
+        "...",
+        "a\u200db",
+        "ǅ",
+        "",
+    ]
+    told = with_parts(opened, names, "return given.map(comparable);")
+    assert [one for one, found in zip(names, told, strict=True) if found != _comparable(one)] == []
+
+
+def test_times_are_read_as_by_the_script(opened: webdriver.Chrome) -> None:
+    times = [
+        "2026-01-01T00:00:00.000000+00:00", "2026-01-01T00:02:30.500000+00:00", "2026-01-01T02:00:00+02:00",
+        "2026-01-01T00:02:31.500000+00:00", "2026-01-01T00:00:00", "2026-01-01", "2026-01-01 00:00",
+        "2026-01-01T00", "2026-02-29T00:00:00", "2024-02-29T00:00:00", "2026-01-01T24:00:00", "2026-13-01",
+        "2026-01-01T00:60:00", "0000-01-01", "0001-01-01", "9999-12-31T23:59:59.999999-23:59", "", "x",
+        "2026-1-1", "2096-01-01T00:00:00.123456+00:00", "2096-01-01T00:00:00.123456+24:00",
+    ]  # fmt: skip
+    pairs = [(one, other) for one in times for other in times]
+    told = with_parts(opened, pairs, "return given.map(([one, other]) => outOfOrder(one, other, 1));")
+    assert told == [out_of_order(one, other) for one, other in pairs]
+
+
+def packed(seed: int) -> bytes:
+    """Return a stream of one of zlib's levels and strategies; many are cut, or have a bit flipped."""
+    rng = seeded(seed)
+    words = [rng.randbytes(rng.randrange(1, 40)) for _ in range(rng.randrange(1, 30))]
+    text = b"".join(rng.choice(words) for _ in range(rng.randrange(60 if seed % 8 else 5000)))
+    engine = zlib.compressobj(rng.randrange(10), zlib.DEFLATED, -15, rng.randrange(1, 10), rng.randrange(5))
+    made = bytearray(engine.compress(text) + engine.flush())
+    if seed % 2:
+        made[rng.randrange(min(len(made), 60))] ^= 1 << rng.randrange(8)
+    if seed % 5 == 0:
+        del made[-rng.randrange(1, 9) :]
+    return bytes(made)
+
+
+def test_streams_are_unpacked_and_refused_as_by_zlib(opened: webdriver.Chrome) -> None:
+    streams = [
+        b"",
+        b"\x00",
+        b"\x03\x00",
+        b"\x06",
+        b"\x01\x00\x00\xff\xff",
+        b"\x01\x01\x00\xff\xff",
+        b"\xff" * 9,
+    ]
+    streams += [packed(seed) for seed in range(400)]
+    body = """
+    return Promise.all(given.map((one) => tried(async () => {
+      const [digest, packed] = [new Sha256(), bytes(one)];
+      let length = 0;
+      const inflater = new Inflater((piece) => { digest.update(piece); length += piece.length; }, 2 ** 30);
+      for (let at = 0; at < packed.length && !inflater.ended; at += 1000) {
+        inflater.push(packed.subarray(at, at + 1000), at + 1000 >= packed.length);
+      }
+      return [hex(digest.digest()), length];
+    })));"""
+    told = with_parts(opened, in_base64(streams), body)
+    refused = 0
+    for stream, found in zip(streams, told, strict=True):
+        engine = zlib.decompressobj(-15)
+        try:
+            whole = engine.decompress(stream) + engine.flush()
+        except zlib.error:
+            assert found is None, stream
+            refused += 1
+        else:
+            assert found == [hashlib.sha256(whole).hexdigest(), len(whole)], stream
+    assert 20 < refused < 200
+
+
+def test_digests_are_sha256_however_the_bytes_come(opened: webdriver.Chrome) -> None:
+    data = seeded(1).randbytes(1000)
+    body = """
+    return [...Array(200).keys()].map((length) => {
+      const [whole, digest] = [bytes(given[0]).subarray(0, length * 5), new Sha256()];
+      for (let at = 0; at < whole.length; at += length) digest.update(whole.subarray(at, at + length));
+      return hex(digest.digest());
+    });"""
+    told = with_parts(opened, in_base64([data]), body)
+    assert told == [hashlib.sha256(data[: length * 5]).hexdigest() for length in range(200)]
