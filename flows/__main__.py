@@ -265,9 +265,9 @@ def _pictures(commands: argparse._SubParsersAction[_Parser]) -> None:
     )
     command.add_argument("--out", type=Path, metavar="DIR", help="default: ID.pictures, here")
     command.add_argument(
-        "--scale", type=float, default=2.0, metavar="N", help="pixels of a PNG a unit: 640 times N wide (2)"
+        "--scale", type=float, default=2.0, metavar="N", help="a PNG is 640 times N pixels wide (default: 2)"
     )
-    command.add_argument("--no-titles", action="store_true", help="leave out the titles: captions have them")
+    command.add_argument("--no-titles", action="store_true", help="leave the titles to captions")
     _json(command)
 
 

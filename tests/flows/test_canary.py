@@ -304,6 +304,8 @@ def test_every_run_reached_prefect(aftermath: Path) -> None:
     with sqlite3.connect(aftermath / "prefect/prefect.db") as con:
         n_runs = con.execute("SELECT count(*) FROM flow_run").fetchone()[0]
         levels = {level for (level,) in con.execute("SELECT DISTINCT level FROM log")}
+        shown = {key for (key,) in con.execute("SELECT DISTINCT key FROM artifact WHERE key IS NOT NULL")}
+    assert {"gates-clinic", "verdict-clinic", "stages-clinic"} <= shown
     assert n_runs == 4 + len(STAGES) + 5 + 1 + 1
     assert {10, 40} <= levels
 
