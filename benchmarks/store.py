@@ -120,9 +120,9 @@ def main(arguments: Sequence[str] | None = None) -> str:
     what = (
         f"A made-up store of {chosen.releases:,} releases in series of {PER_SERIES}, as many\n"
         f"blocked candidates, and {chosen.events:,} events, most of them checked inputs; its database\n"
-        f"has {size:,.0f} MB. Every release has thirteen gates, an approval, two equivalence classes, figures,\n"
-        "five files and a checkpoint that signs the root of the log's tree. Commands are timed as processes,\n"
-        "from start to end: the median, and in brackets the least and the most. The machine's load average,\n"
+        f"has {size:,.0f} MB. Every release has thirteen gates, an approval, two equivalence classes,\n"
+        "figures, five files and a checkpoint that signs the root of the log's tree. Commands are timed as\n"
+        "processes, from start to end: the median, and in brackets the least and the most. The machine's load average,\n"
         "of which a command alone makes one, "
         f"was {min(loads):.1f} to {max(loads):.1f}."
     )
