@@ -40,7 +40,6 @@ EVENTS_PER_RELEASE = 12  # of the release and of the blocked candidate before it
 DATA = b"age_min,age_max,sex,disease\n" + b"20,29,f,flu\n" * 3 + b"30,45,*,none\n" * 4
 
 
-
 def _parquet() -> bytes:
     """Return the same rows as a Parquet file."""
     with tempfile.TemporaryDirectory() as folder, duckdb.connect() as con:

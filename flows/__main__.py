@@ -99,6 +99,7 @@ def parser() -> argparse.ArgumentParser:
 
     _staff(commands)
     _reading(commands)
+    _showing(commands)
     return top
 
 
@@ -192,19 +193,6 @@ def _reading(commands: argparse._SubParsersAction[_Parser]) -> None:
 
     _pictures(commands)
 
-    command = commands.add_parser("report", help="write the pages of the store, or the report of one release")
-    command.add_argument(
-        "id", nargs="?", metavar="ID", help="a release or candidate: write its report alone, as one file"
-    )
-    command.add_argument("--series", metavar="SERIES", help="the pages of this series alone")
-    command.add_argument(
-        "--out", type=Path, metavar="PATH", help="a folder (default: ./report), with ID a file (./ID.html)"
-    )
-    command.add_argument(
-        "--evidence", action="store_true", help="put the evidence of each release beside its page"
-    )
-    _json(command)
-
     command = commands.add_parser("reproduce", help="make a release again, and compare it byte by byte")
     command.add_argument("release", metavar="RELEASE")
     command.add_argument("--input", type=Path, metavar="FILE", help="the table that it was made of")
@@ -268,6 +256,22 @@ def _pictures(commands: argparse._SubParsersAction[_Parser]) -> None:
         "--scale", type=float, default=2.0, metavar="N", help="a PNG is 640 times N pixels wide (default: 2)"
     )
     command.add_argument("--no-titles", action="store_true", help="leave the titles to captions")
+    _json(command)
+
+
+def _showing(commands: argparse._SubParsersAction[_Parser]) -> None:
+    """Add the commands that write pages."""
+    command = commands.add_parser("report", help="write the pages of the store, or the report of one release")
+    command.add_argument(
+        "id", nargs="?", metavar="ID", help="a release or candidate: write its report alone, as one file"
+    )
+    command.add_argument("--series", metavar="SERIES", help="the pages of this series alone")
+    command.add_argument(
+        "--out", type=Path, metavar="PATH", help="a folder (default: ./report), with ID a file (./ID.html)"
+    )
+    command.add_argument(
+        "--evidence", action="store_true", help="put the evidence of each release beside its page"
+    )
     _json(command)
 
 

@@ -69,6 +69,8 @@ def said(text: object) -> Markup:
 
 def number(value: float | None, digits: int = 4) -> str:
     """Return a number as people read it: whole ones with separators, others to so many digits."""
+    if type(value) is int and -(10**15) < value < 10**15:
+        return f"{value:,}"
     if value is None:
         return "-"
     if float(value).is_integer() and abs(value) < 1e15:
@@ -82,21 +84,22 @@ def share(value: float | None) -> str:
 
 
 def table_rows(picture: Picture) -> Markup:
-    """Return the rows of a picture's table of numbers: a site has millions of cells, too many for a template."""
+    """Return the rows of a picture's table: a site has millions of cells, too many for a template."""
     fields = [field for field, _ in picture.columns]
     lines = ["".join([f"<td>{_cell(row.get(field))}</td>" for field in fields]) for row in picture.rows]
     return Markup("\n".join([f"<tr>{line}</tr>" for line in lines]))  # noqa: S704 -- each cell is escaped
 
 
 def _cell(value: Any) -> str:
-    if value is None:
-        return "-"
-    return number(value) if isinstance(value, int | float) else _told(str(value))
+    kind = type(value)
+    if kind is str:
+        return _told(value)
+    return number(value) if kind is int or kind is float or value is None else _told(str(value))
 
 
 @lru_cache(maxsize=4096)
-def _told(text: str) -> Markup:
-    return said(text)
+def _told(text: str) -> str:
+    return str.__str__(said(text))  # no longer marked: joining such texts again and again is slow
 
 
 def embedded(value: Any) -> Markup:

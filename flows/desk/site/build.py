@@ -382,4 +382,4 @@ def _standing(record: CandidateRecord, release: Release | None) -> tuple[str, st
         return "open", "…", "waits for people"
     if record.state is CandidateState.BLOCKED:
         return "bad", "✗", "held back"
-    return "open", "–", str(record.state).replace("_", " ")
+    return "open", "-", str(record.state).replace("_", " ")

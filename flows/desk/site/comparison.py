@@ -15,7 +15,7 @@ Pairs = list[tuple[str, Any]]
 
 
 def sides_of_series(whole: Whole, series: str) -> dict[str, Any]:
-    """Return the policies of a series by digest, and the side of each release, and each candidate that is none.
+    """Return the policies of a series by digest, and the side of each release and unpublished candidate.
 
     Names and values are pairs, since names of columns may be any, and their order is told.
     """
@@ -53,7 +53,7 @@ def side(whole: Whole, record: CandidateRecord, release: Release | None) -> Docu
 
 
 def _sizes(whole: Whole, record: CandidateRecord, release: Release | None) -> Document:
-    """Return the sizes of the classes: a release's from the history, a candidate's from its figures if it has any."""
+    """Return the sizes of the classes: a release's from the history, a candidate's from its figures."""
     kept = whole.class_sizes.get(record.candidate_id) if release else None
     if kept is not None:
         return {

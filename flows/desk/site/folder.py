@@ -21,8 +21,8 @@ _MEND = "Give a new folder with --out."
 def site_folder(out: Path, store: Path) -> Iterator[Path]:
     """Yield an empty folder, which takes the place of `out` at the end of the block, or leaves nothing.
 
-    Raises UsageError where `out` is anything but a site that was made here before, an empty folder or nothing;
-    lies in the store or around it; or is being written by another process.
+    Raises UsageError where `out` is anything but an earlier site, an empty folder or nothing; where it lies
+    in the store or around it; and where another process is writing it.
     """
     out = resolved(out)
     _check(out, resolved(store))

@@ -1,4 +1,4 @@
-"""The audit log in pieces that the page of the log loads one by one: fields in one file, payloads in another."""
+"""The audit log in pieces that its page loads one by one: fields in one file, payloads in another."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from flows.desk.site.places import Places
 from flows.desk.site.scripts import write_data
-from flows.desk.site.story import Row, series_of
+from flows.desk.site.story import series_of
 
 PIECE = 2_000  # events a file
 PAGE = 200  # rows that are shown at once

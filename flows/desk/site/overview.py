@@ -44,7 +44,7 @@ class SeriesLine:
 
 @dataclass(frozen=True)
 class Overview:
-    """Every series, and over all of them what waits, what was held back last, and what was let out or taken back."""
+    """Every series, and over all of them what waits, was held back, was let out by override or taken back."""
 
     lines: tuple[SeriesLine, ...]
     waiting: tuple[Named, ...]
@@ -56,7 +56,6 @@ class Overview:
 
 def overview_of(whole: Whole, places: Places) -> Overview:
     """Return the overview, newest first."""
-    released = {one.candidate_id: one for one in whole.releases}
     waiting = [_waiting(whole, places, one) for one in whole.candidates if one.state in _WAITS]
     held_back = [
         _named(places, one, _gates(whole, one))
@@ -80,12 +79,12 @@ def overview_of(whole: Whole, places: Places) -> Overview:
         for one in whole.refused
     ]
     return Overview(
-        tuple(_line(whole, places, name, released) for name in whole.known_series),
+        tuple(_line(whole, places, name) for name in whole.known_series),
         *(tuple(reversed(named)) for named in (waiting, held_back, overridden, withdrawn, refused)),
     )
 
 
-def _line(whole: Whole, places: Places, series: str, released: dict[str, Release]) -> SeriesLine:
+def _line(whole: Whole, places: Places, series: str) -> SeriesLine:
     releases = [one for one in whole.releases if one.series == series]
     records = [one for one in whole.candidates if one.series == series]
     last = releases[-1] if releases else None

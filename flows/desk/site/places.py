@@ -15,7 +15,7 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
 @dataclass(frozen=True)
 class Places:
-    """The pages of releases and candidates by id, from the site's root: a published candidate's is its release's.
+    """The pages by id, from the site's root: that of a published candidate is its release's.
 
     `series` is by id too, and holds every candidate and release.
     """

@@ -39,7 +39,7 @@ _UNREADABLE = f"They are not shown: {_DATA} cannot be read."
 
 @dataclass(frozen=True)
 class Word:
-    """One person's decision; `proof` says in words what proves it, `mark` is the public key, or the token's fingerprint."""
+    """One person's decision and what proves it; `mark` is the public key, or the token's fingerprint."""
 
     decision: str
     by: str
@@ -120,7 +120,7 @@ class Reader:
         return sheet_of(self._facts(record, release), kept, release=name, state=str(state), why_not=why_not)
 
     def _facts(self, record: CandidateRecord, release: Release | None) -> dict[str, Any]:
-        """Return what a manifest says; the versions are those of the release's own, and no candidate has any."""
+        """Return what a manifest says; the versions are those of the release's own."""
         name = record.candidate_id
         return {
             "series": record.series,

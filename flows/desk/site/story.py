@@ -49,7 +49,7 @@ _WORDS: dict[str, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class Entry:
-    """One step: `word` says what happened, `detail` what the store knows of it, `reason` what somebody typed."""
+    """One step: `detail` is what the store knows of it, `reason` what somebody typed."""
 
     number: int
     at: str
