@@ -128,6 +128,7 @@ def clock_corrected(store: ReleaseStore) -> str:
     return publish_one(store, approved(store, period="2025")).release_id
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "note"),
     [
@@ -295,6 +296,7 @@ def test_random_edits_are_judged_as_by_the_script(
     assert 10 < sum(told) < 290
 
 
+@pytest.mark.slow
 def test_a_bomb_is_refused(opened: webdriver.Chrome, members: Members, tmp_path: Path) -> None:
     """A document that says its size is not unpacked; one that does not say it is cut where it says."""
     bomb = b"{" + b" " * 2**28 + b"}"

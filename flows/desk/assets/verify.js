@@ -1791,11 +1791,11 @@ const CHECKS = [
   [RELEASE + MANIFEST, checkManifest, "The manifest says what the log says."],
   [POLICY, checkPolicy, "The policy is the one that the release was made by."],
   ["gates", checkGates, "Every gate that the policy names was asked, and passed or was overridden by two administrators."],
-  ["decisions", checkDecisions, "Enough people, none of them the maker, agreed to just these files."],
+  ["decisions", checkDecisions, "Enough people, none of them the maker, agreed to just these files, or overrode the gates."],
   ["proofs", checkProofs, "Every word is proven to be of a person who might say it."],
   [EVIDENCE, tell, "The log says how the release stood when the bundle was made."],
 ];
-const READING = "The file is a whole bundle: every member is there once, none is damaged, none was added.";
+const READING = "The file is a whole bundle: every member is there once, none was added, and all evidence can be read.";
 const [HELD, FAILED, UNCHECKED] = ["held", "did not hold", "not checked"];
 
 /**
@@ -1904,7 +1904,8 @@ function show(page, report, name) {
     parts.push(made("p", "verify-warning", loud, key));
   }
   const notes = report.notes.filter((note) => !report.ownKeyOnly || !note.startsWith("no public key was given"));
-  if (notes.length) parts.push(made("h3", "", "What you must know"), listed("verify-notes", notes));
+  const heading = report.verified ? "What you must know" : "What the bundle says, unverified";
+  if (notes.length) parts.push(made("h3", "", heading), listed("verify-notes", notes));
   const rows = (states) => report.checks.filter((check) => states.includes(check.state)).map((check) => {
     const sign = made("span", "verify-sign", `${SIGNS[check.state]} `);
     sign.setAttribute("aria-hidden", "true");
