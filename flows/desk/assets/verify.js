@@ -13,6 +13,7 @@ const STATEMENT = "releasegate decision 1";
 const [README, SCRIPT, EVIDENCE] = ["README.txt", "verify_evidence.py", "evidence.json"];
 const [CHECKPOINT, NEWEST] = ["checkpoint.json", "newest-checkpoint.json"];
 const [PUBLIC_KEY, POLICY] = ["public-key.pem", "policy.json"];
+const REPORT = "report.html"; // made when a release is published: no file that gates judge
 const [RELEASE, MANIFEST, PACKAGE] = ["release/", "manifest.json", "datapackage.json"];
 const MARK = "releasegate:override"; // in the data package of a release that gates held back
 const OWN = [README, SCRIPT, EVIDENCE, CHECKPOINT, NEWEST, PUBLIC_KEY, POLICY];
@@ -1580,7 +1581,8 @@ function judgedFiles(manifest) {
   const override = asObject(or(get(manifest, "override"), new Map()), "the override in the manifest");
   const judged = asObject(or(get(override, "judged"), new Map()), "what was judged in the manifest");
   const files = item(manifest, "files");
-  return isObject(files) ? new Map([...files, ...judged]) : fail("TypeError");
+  if (!isObject(files)) return fail("TypeError");
+  return new Map([...files, ...judged].filter(([name]) => name !== REPORT));
 }
 
 /** Return what is wrong with the data package of a release by override; empty if nothing is. */
