@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -120,6 +122,13 @@ class Chromium:
             if one["impact"] in ("serious", "critical")
         ]
 
+    def whole_page(self, path: Path) -> None:
+        """Write the whole page to a PNG, as wide as the window."""
+        made = self.driver.execute_cdp_cmd(
+            "Page.captureScreenshot", {"captureBeyondViewport": True, "fromSurface": True}
+        )
+        path.write_bytes(base64.b64decode(made["data"]))
+
     def press(self, *keys: str) -> None:
         """Press keys, one after the other."""
         ActionChains(self.driver, duration=0).send_keys(*keys).perform()
@@ -136,6 +145,13 @@ def chromium() -> Iterator[Chromium]:
         if os.environ.get(REQUIRED) == "required":
             pytest.fail(f"{REQUIRED} is required, and there is {word}")
         pytest.skip(word)
+    with opened() as found:
+        yield found
+
+
+@contextmanager
+def opened() -> Iterator[Chromium]:
+    """Open a browser in a new folder of its own."""
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which(CHROMIUM) or CHROMIUM
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
