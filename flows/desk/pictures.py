@@ -107,7 +107,11 @@ def _narrowed(i: int, attribute: str, curves: Sequence[Document]) -> Picture:
         under = sum(n for left, n in curve["counts"] if left < curve["least"])
         said.append(
             f"{basis[0].upper()}{basis[1:]}: at least {fewest} values are left for everybody"
-            + (f", and fewer than {curve['least']} for {under:,} people." if under else ".")
+            + (
+                f", and fewer than {curve['least']} for {under:,} {'person' if under == 1 else 'people'}."
+                if under
+                else "."
+            )
         )
     if rows:
         rows[0] = {**rows[0], "limit": curves[0]["least"]}

@@ -51,9 +51,10 @@ def _take(chromium: Chromium, site: Path, page: str, width: int, path: Path) -> 
             "the comparison", lambda: chromium.run("return document.body.innerText.includes('umr')")
         )
     chromium.draw_all()
+    seen_width = chromium.run("return document.documentElement.clientWidth")
     chromium.whole_page(path)
     with Image.open(path) as seen:
-        shown = seen.crop((0, 0, width, min(seen.height, HEIGHTS[width])))
+        shown = seen.crop((0, 0, seen_width, min(seen.height, HEIGHTS[width])))
         if width > 1000:
             shown.thumbnail((900, 10_000))
         shown.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
