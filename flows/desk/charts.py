@@ -17,6 +17,8 @@ Spec = dict[str, Any]
 # Two things are told apart by shape and dash as well as by colour: the theme's first and second.
 _FIRST, _SECOND = "first", "second"
 _HEIGHT = 220
+# Ticks can stand at halves where there are few; what is counted has none.
+_WHOLE = alt.Axis(tickMinStep=1, format=",d", labelExpr="datum.value % 1 ? '' : datum.label")
 _LABEL = alt.Axis(labelLimit=170, title=None)
 
 
@@ -55,7 +57,7 @@ def narrowing(bases: tuple[str, ...]) -> Spec:
     Rows: `left`, `share`, `people`, `basis`, and `limit` on the first.
     """
     base = _chart().transform_filter("isValid(datum.left)")
-    x = alt.X("left:Q", title="sensitive values that are left, at most", axis=alt.Axis(tickMinStep=1))
+    x = alt.X("left:Q", title="sensitive values that are left, at most", axis=_WHOLE)
     y = alt.Y("share:Q", title="share of people", axis=alt.Axis(format="%"), scale={"domain": [0, 1]})
     legend = alt.Legend(orient="top", columns=1, symbolSize=90)  # one for colour, dash and shape
     known = alt.Scale(domain=list(bases))  # the same for all three, so that they share a legend
@@ -98,7 +100,7 @@ def class_sizes() -> Spec:
         .mark_bar()
         .encode(
             x=alt.X("label:O", sort=None, title="records in the class", axis=alt.Axis(labelOverlap=True)),
-            y=alt.Y("classes:Q", title="classes"),
+            y=alt.Y("classes:Q", title="classes", axis=_WHOLE),
             tooltip=[
                 alt.Tooltip("label:O", title="records in the class"),
                 alt.Tooltip("classes:Q", title="classes", format=","),
