@@ -122,8 +122,8 @@ def main(arguments: Sequence[str] | None = None) -> str:
         f"blocked candidates, and {chosen.events:,} events, most of them checked inputs; its database\n"
         f"has {size:,.0f} MB. Every release has thirteen gates, an approval, two equivalence classes,\n"
         "figures, five files and a checkpoint that signs the root of the log's tree. Commands are timed as\n"
-        "processes, from start to end: the median, and in brackets the least and the most. The machine's load average,\n"
-        "of which a command alone makes one, "
+        "processes, from start to end: the median, and in brackets the least and the most. The machine's\n"
+        "load average, of which a command alone makes one, "
         f"was {min(loads):.1f} to {max(loads):.1f}."
     )
     heading = "# Listing and verifying a large store"

@@ -69,7 +69,7 @@ def said(text: object) -> Markup:
 
 def number(value: float | None, digits: int = 4) -> str:
     """Return a number as people read it: whole ones with separators, others to so many digits."""
-    if type(value) is int and -(10**15) < value < 10**15:
+    if isinstance(value, int) and -(10**15) < value < 10**15:
         return f"{value:,}"
     if value is None:
         return "-"
