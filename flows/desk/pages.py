@@ -67,7 +67,7 @@ def said(text: object) -> Markup:
     return Markup(f"<bdi>{escape(shown(str(text)))}</bdi>")  # noqa: S704 -- escaped; format takes ten times as long
 
 
-def number(value: float | None, digits: int = 4) -> str:
+def number(value: int | float | None, digits: int = 4) -> str:
     """Return a number as people read it: whole ones with separators, others to so many digits."""
     if isinstance(value, int) and -(10**15) < value < 10**15:
         return f"{value:,}"
