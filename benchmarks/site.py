@@ -1,0 +1,62 @@
+"""The site of a large store: what it takes to build it.
+
+python -m benchmarks.site --releases 1000 --write
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from benchmarks import report, synthetic_store
+from benchmarks.store import measure, tables
+from release_store.connection import DATABASE
+
+
+def main(arguments: Sequence[str] | None = None) -> str:
+    """Make the store, build its site as often as asked, and return the report."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.site", description=__doc__)
+    parser.add_argument("--releases", type=int, default=1_000)
+    parser.add_argument("--events", type=int, default=20_000)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--folder", type=Path, help="keep the store here, and use one that is here already")
+    parser.add_argument("--write", action="store_true", help="write benchmarks/results/site.md")
+    chosen = parser.parse_args(arguments)
+    with ExitStack() as stack:
+        folder = chosen.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        store, out = folder / "store", folder / "site"
+        if not (store / DATABASE).exists():
+            synthetic_store.make(store, chosen.releases, chosen.events)
+        loads, runs = [], []
+        for _ in range(chosen.runs):
+            runs.append(measure(store, ("report", "--out", str(out))))
+            loads.append(os.getloadavg()[0])
+        pages = list(out.rglob("*.html"))
+        size = sum(one.stat().st_size for one in out.rglob("*") if one.is_file()) / 2**20
+    what = (
+        f"A made-up store of {chosen.releases:,} releases, as many blocked candidates and\n"
+        f"{chosen.events:,} events gives {len(pages):,} pages, {size:,.0f} MB with their data. Building them is\n"
+        "promised in 30 s for 1,000 releases. The machine's load average, of which a command alone makes one, was\n"
+        f"{min(loads):.1f} to {max(loads):.1f}."
+    )
+    command = "python -m benchmarks.site --write"
+    text = "\n\n".join(
+        [
+            "# Building the site of a large store",
+            what,
+            report.measured_with(command),
+            tables({"report": runs}),
+        ]
+    )
+    print(text)
+    if chosen.write:
+        report.write("site.md", text)
+    return text
+
+
+if __name__ == "__main__":
+    main()
