@@ -38,10 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> str:
         pages = list(out.rglob("*.html"))
         size = sum(one.stat().st_size for one in out.rglob("*") if one.is_file()) / 2**20
     what = (
-        f"A made-up store of {chosen.releases:,} releases, as many blocked candidates and\n"
-        f"{chosen.events:,} events gives {len(pages):,} pages, {size:,.0f} MB with their data. Building them is\n"
-        "promised in 30 s for 1,000 releases. The machine's load average, of which a command alone makes one, was\n"
-        f"{min(loads):.1f} to {max(loads):.1f}."
+        f"A made-up store of {chosen.releases:,} releases, as many blocked candidates\n"
+        f"and {chosen.events:,} events gives {len(pages):,} pages, {size:,.0f} MB with their data.\n"
+        "Building them is promised in 30 s for 1,000 releases. The machine's load average, of which\n"
+        f"a command alone makes one, was {min(loads):.1f} to {max(loads):.1f}."
     )
     command = "python -m benchmarks.site --write"
     text = "\n\n".join(
