@@ -368,7 +368,7 @@ def pictures(chosen: argparse.Namespace) -> int:
     store = ReleaseStore.open(chosen.store)
     found = of_names(pictures_for(store, chosen.id), asked.only)
     out = chosen.out if chosen.out is not None else Path(f"{chosen.id}.pictures")
-    written = write(found, asked, out)
+    written = write(found, asked, out, store.root)
     if chosen.json:
         _write_json({"of": chosen.id, "files": written})
     else:

@@ -15,11 +15,12 @@ from flows.desk.picture import Picture
 from flows.desk.pictures import pictures_of
 from flows.desk.series import judged_releases
 from flows.desk.series_pictures import series_pictures
-from flows.desk.sheet import kept
+from flows.desk.withheld import withheld, without_content
 from flows.documents import Document
 from flows.evaluate import listed
 from policy.errors import UsageError, did_you_mean
 from release_store.changes import gate_document
+from release_store.guarded_files import resolved
 from release_store.store import ReleaseStore
 
 GREATEST_SCALE = 8.0
@@ -60,7 +61,10 @@ def pictures_for(store: ReleaseStore, identifier: str) -> list[Picture]:
     series = dict.fromkeys(candidates.values())
     if (candidate := releases.get(identifier, identifier)) in candidates:
         gates = [gate_document(result) for result in store.gates(candidate)]
-        found = pictures_of(gates, kept(store, candidate, rows=False).figures).all()
+        release = store.release(identifier) if identifier in releases else None
+        figures = store.figures(candidate)
+        spread = not withheld(store.candidate(candidate), release)
+        found = pictures_of(gates, figures if spread else without_content(figures)).all()
     elif identifier in series:
         found = series_pictures(judged_releases(store, identifier)).all()
     else:
@@ -98,12 +102,14 @@ def _is(picture: Picture, name: str) -> bool:
     return name in (picture.name, picture.name.rpartition("-")[0])
 
 
-def write(pictures: Sequence[Picture], asked: Asked, out: Path) -> list[Document]:
-    """Write the pictures into `out`, and return what was written: name, title, words, path, SHA-256.
+def write(pictures: Sequence[Picture], asked: Asked, out: Path, root: Path) -> list[Document]:
+    """Write the pictures into `out`, outside the store `root`; return name, title, words, path and SHA-256.
 
     A file that is there and holds the same is left; where one holds anything else, nothing is written, and
     UsageError raised. A new folder appears whole or not at all.
     """
+    if resolved(out).is_relative_to(root.resolve()):
+        raise UsageError("lies in the store", where=str(out), mend="Choose another folder with --out.")
     if out.exists() and not out.is_dir():
         raise UsageError("is no folder", where=str(out), mend="Give a folder with --out.")
     if not out.resolve().parent.is_dir():

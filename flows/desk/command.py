@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from pathlib import Path
 
-from flows.desk.report import candidate_report
+from flows.desk.report import page
+from flows.desk.sheet import reader
 from flows.desk.site.build import build
+from flows.desk.site.places import places_of
+from flows.desk.site.sheets import Reader
 from flows.documents import Document
 from flows.running import told
 from policy.errors import UsageError, did_you_mean
 from release_store.canonical import file_digest
+from release_store.connection import connect
 from release_store.guarded_files import resolved
 from release_store.store import ReleaseStore
+from release_store.whole import read_whole
 
-_MARK = b"<!doctype html>"
+_MARK = b'<meta name="generator" content="releasegate report">'
+_HEAD = 4096  # bytes in which the mark stands
 
 
 def write_site(store: ReleaseStore, out: Path | None, *, series: str | None, evidence: bool) -> Document:
@@ -49,17 +57,37 @@ def write_report(
         )
     path = out or Path(f"{identifier}.html")
     _check(path, store.root)
-    data = candidate_report(store, releases.get(identifier, identifier))
-    beside = path.with_name(f".{path.name}.new")
+    data = _report(store, releases.get(identifier, identifier))
     try:
-        beside.unlink(missing_ok=True)
-        beside.write_bytes(data)
-        beside.replace(path)
+        _put(data, path)
     except OSError as error:
         raise UsageError(
             f"cannot be written ({type(error).__name__})", where=str(path), mend="Choose another with --out."
         ) from None
     return {"path": str(path), "sha256": file_digest(path), "findings": []}
+
+
+def _report(store: ReleaseStore, candidate_id: str) -> bytes:
+    """Return the report as the site has it: what became of a release since, and nothing that is withheld."""
+    store.figures(candidate_id)  # raises where they were altered
+    record = store.candidate(candidate_id)
+    with connect(store.root) as con:
+        whole = read_whole(con, record.series)
+    release = next((one for one in whole.releases if one.candidate_id == candidate_id), None)
+    with reader() as con:
+        return page(Reader(store.root, whole, places_of(whole), con).sheet(record, release))
+
+
+def _put(data: bytes, path: Path) -> None:
+    """Put the file in its place whole, to be read by its owner alone."""
+    handle, beside = tempfile.mkstemp(prefix=".releasegate-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        Path(beside).replace(path)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise
 
 
 def _check(path: Path, root: Path) -> None:
@@ -74,4 +102,4 @@ def _check(path: Path, root: Path) -> None:
 
 def _is_page(path: Path) -> bool:
     with path.open("rb") as file:
-        return file.read(len(_MARK)) == _MARK
+        return _MARK in file.read(_HEAD)

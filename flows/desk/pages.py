@@ -51,6 +51,7 @@ def environment() -> Environment:
     )
     made.filters |= {
         "said": said,
+        "plain": shown,
         "minute": minute,
         "number": number,
         "share": share,

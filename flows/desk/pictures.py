@@ -8,6 +8,7 @@ from typing import Any
 
 from flows.desk import charts
 from flows.desk.picture import Picture
+from flows.layout import shown
 
 Document = Mapping[str, Any]
 _BASIS = {
@@ -83,9 +84,9 @@ def _gates(gates: Sequence[Document]) -> Picture:
 
 
 def _narrowing(curves: Sequence[Document]) -> list[Picture]:
-    attributes = dict.fromkeys(str(curve["attribute"]) for curve in curves)
+    attributes = dict.fromkeys(shown(str(curve["attribute"])) for curve in curves)
     return [
-        _narrowed(i, name, [curve for curve in curves if curve["attribute"] == name])
+        _narrowed(i, name, [curve for curve in curves if shown(str(curve["attribute"])) == name])
         for i, name in enumerate(attributes)
     ]
 
@@ -160,7 +161,7 @@ def _by_attribute(figures: Document) -> list[Picture]:
 
 def _distribution(i: int, attribute: Document) -> Picture:
     rows = [
-        {"label": one["label"], "after": one["after"], "before": one.get("before")}
+        {"label": shown(str(one["label"])), "after": one["after"], "before": one.get("before")}
         for one in attribute["bins"]
     ]
     hidden = attribute.get("before_not_told", 0)
@@ -174,7 +175,7 @@ def _distribution(i: int, attribute: Document) -> Picture:
         columns = (("label", "value"), ("before", "source"), ("after", "published, as counted"))
     told = any(row["before"] is not None for row in rows)
     spec = charts.with_bars(charts.distribution(told), len(rows), 20)
-    return Picture(f"values-{i}", str(attribute["name"]), words, spec, rows, columns)
+    return Picture(f"values-{i}", shown(str(attribute["name"])), words, spec, rows, columns)
 
 
 def _latent(found: Document | None) -> list[Picture]:

@@ -18,11 +18,12 @@ from release_store.changes import gate_document
 from release_store.decisions import decision_document
 from release_store.manifest import software_versions
 from release_store.public_files import candidate_folder, differing_files
+from release_store.records import ReleaseState
 from release_store.store import ReleaseStore
 
 Document = Mapping[str, Any]
 N_ROWS = 10
-_NO_LONGER = "They are not shown: what was withdrawn, or was never published, is not to be spread."
+_ALTERED = "They are not shown: the staged files are missing, or are not those that were judged."
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class Sheet:
     title: str
     word: str
     mood: str
+    are: str  # what its files do: they "are", "were" or "would be" public
     reasons: tuple[str, ...]
     facts: Document
     figures: Document | None
@@ -161,6 +163,7 @@ def sheet_of(
         title=str(of.policy.get("publication", {}).get("title") or facts["series"]),
         word=word,
         mood=mood,
+        are=_are(release, state),
         reasons=tuple(reasons),
         facts=facts,
         figures=of.figures,
@@ -171,12 +174,18 @@ def sheet_of(
         pictures=pictures_of(facts["gates"], of.figures),
         columns=of.columns,
         rows=of.rows,
-        no_rows=why_not or _NO_LONGER,
+        no_rows=why_not or _ALTERED,
         protected=tuple(protected(facts["gates"], of.policy, of.n_earlier)),
         not_protected=tuple(not_protected(facts["gates"], of.policy, of.n_earlier)),
         made=tuple(made(facts)),
         digests=tuple(digests(facts)),
     )
+
+
+def _are(release: str | None, state: str) -> str:
+    if release is None:
+        return "would be"
+    return "were" if state == ReleaseState.WITHDRAWN else "are"
 
 
 def n_earlier(gates: Sequence[Any]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -50,13 +51,14 @@ def stage(
     content: str = "age_min,age_max\n20,29\n",
     package: bytes = b"{}\n",
     people: PersonHashes | None = None,
+    more: Mapping[str, bytes] | None = None,
     **changed: Any,
 ) -> CandidateRecord:
-    """Write two staged files and add the candidate that they make."""
+    """Write two staged files, and `more`, and add the candidate that they make."""
     candidate_id = store.next_candidate_id(series, period)
     folder = candidate_folder(store.root, candidate_id)
     folder.mkdir()
-    contents = {"data.csv": content.encode(), "datapackage.json": package}
+    contents = {"data.csv": content.encode(), "datapackage.json": package, **(more or {})}
     for name, data in contents.items():
         (folder / name).write_bytes(data)
     files = {name: sha256_hex(data) for name, data in contents.items()}

@@ -265,7 +265,8 @@ class _Site:
         names = [record.candidate_id, *([release.release_id] if release else [])]
         problems = [text for name in names for text in self.problems.get(name, ())]
         leaf = read.leaf(record, release, events, problems)
-        bundle = self._evidence(leaf) if evidence and release else ""
+        spread = release is not None and release.state is not ReleaseState.WITHDRAWN
+        bundle = self._evidence(leaf) if evidence and spread else ""
         self.findings += [Finding(leaf.identifier, text) for text in leaf.problems if text not in problems]
         self._page(
             leaf.page,

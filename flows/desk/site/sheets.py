@@ -13,6 +13,7 @@ import duckdb
 from flows.desk.sheet import Kept, Sheet, n_earlier, sample, sheet_of
 from flows.desk.site.places import Places
 from flows.desk.site.story import Event
+from flows.desk.withheld import withheld, without_content
 from policy.plain_file import read_bytes
 from release_store.canonical import iso
 from release_store.changes import gate_document
@@ -25,13 +26,10 @@ from release_store.public_files import (
     kept_folder,
     withdrawal_checkpoint_file,
 )
-from release_store.records import CandidateRecord, CandidateState, Decision, Release, ReleaseState
+from release_store.records import CandidateRecord, Decision, Release, ReleaseState
 from release_store.whole import Whole
 
 _DATA = "data.parquet"
-_WAITS = (CandidateState.AWAITING_APPROVAL, CandidateState.APPROVED, CandidateState.PUBLISHING)
-_NOT_PUBLIC = "They are not shown: the candidate was never published, and waits for nobody."
-_WITHDRAWN = "They are not shown: the release was withdrawn."
 _NO_FILE = f"They are not shown: there is no {_DATA} among its files."
 _ALTERED = f"They are not shown: {_DATA} is missing, or is not the file that was judged."
 _UNREADABLE = f"They are not shown: {_DATA} cannot be read."
@@ -87,7 +85,7 @@ class Reader:
         if record.policy_digest not in self.whole.policies:
             found.append("The policy that it was made by is not kept, or cannot be read.")
         try:
-            sheet = self._sheet(record, release)
+            sheet = self.sheet(record, release)
         except Exception as error:  # whatever an altered history holds: the page says so, and goes on
             sheet = None
             found.append(f"No report can be made of what is kept of it ({type(error).__name__}).")
@@ -106,11 +104,13 @@ class Reader:
             checkpoints=tuple(self._checkpoints(release)) if release else (),
         )
 
-    def _sheet(self, record: CandidateRecord, release: Release | None) -> Sheet:
+    def sheet(self, record: CandidateRecord, release: Release | None) -> Sheet:
+        """Return what the report of a candidate shows, or of the release that it became."""
         columns, rows, why_not = self._rows(record, release)
+        figures = self.whole.figures.get(record.candidate_id)
         kept = Kept(
             self.whole.policies.get(record.policy_digest, {}),
-            self.whole.figures.get(record.candidate_id),
+            without_content(figures) if withheld(record, release) else figures,
             columns,
             rows,
             n_earlier(self.whole.gates.get(record.candidate_id, ())),
@@ -149,10 +149,8 @@ class Reader:
         self, record: CandidateRecord, release: Release | None
     ) -> tuple[tuple[str, ...], tuple[tuple[str | None, ...], ...], str]:
         """Return ten rows of what is public, or waits for people; and why there are none."""
-        if release is None and record.state not in _WAITS:
-            return (), (), _NOT_PUBLIC
-        if release is not None and release.state is ReleaseState.WITHDRAWN:
-            return (), (), _WITHDRAWN
+        if why := withheld(record, release):
+            return (), (), why
         files = release.files if release else self.whole.files.get(record.candidate_id, {})
         folder = (
             kept_folder(self.root, release) if release else candidate_folder(self.root, record.candidate_id)
