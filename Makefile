@@ -18,7 +18,7 @@ coverage: .venv/installed
 
 # Real tables within the time and memory promised, and processes killed.
 test-slow: .venv/installed
-	$(PYTEST) -m slow -n auto --maxprocesses 4 --dist loadfile
+	$(PYTEST) -m "slow and not browser and not e2e" -n auto --maxprocesses 4 --dist loadfile
 
 # Pages in a real browser; skipped where there is none, and with RELEASEGATE_E2E_BROWSER=required they fail there.
 test-browser: .venv/installed

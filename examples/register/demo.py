@@ -122,7 +122,7 @@ def _next(console: Console, store: Path, outcomes: list[Outcome]) -> None:
         console.print(f"  {folder / name}", soft_wrap=True)
     console.print("\n[bold]Try next[/]")
     run = ".venv/bin/releasegate --store " + str(store)
-    for words in ("history", f"show {blind.candidate_id}", f"show {last.release_id}", "verify"):
+    for words in ("history", f"show {blind.candidate_id}", f"show {last.release_id}", "verify", "report"):
         console.print(f"  {run} {words}", soft_wrap=True)
 
 
