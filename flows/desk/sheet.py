@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +10,11 @@ from typing import Any
 
 import duckdb
 
+from flows.desk.compared import n_earlier
 from flows.desk.pictures import Pictures, pictures_of, used
+from flows.desk.protection import not_protected, protected
 from flows.desk.told import bound, cost, digests, made, risk, tiles, verdict
-from flows.desk.words import asks, not_protected, protected
+from flows.desk.words import asks
 from release_store.canonical import iso
 from release_store.changes import gate_document
 from release_store.decisions import decision_document
@@ -34,7 +36,7 @@ class Kept:
     figures: Document | None
     columns: tuple[str, ...]
     rows: tuple[tuple[str | None, ...], ...]
-    n_earlier: int
+    n_earlier: int | None  # None where no gate could tell
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ def kept(store: ReleaseStore, candidate_id: str, *, rows: bool = True) -> Kept:
         store.figures(candidate_id),
         columns,
         lines,
-        n_earlier(store.gates(candidate_id)),
+        n_earlier([gate_document(result) for result in store.gates(candidate_id)]),
     )
 
 
@@ -169,14 +171,14 @@ def sheet_of(
         figures=of.figures,
         tiles=tuple(tiles(facts, of.figures, of.n_earlier)),
         gates=gates,
-        risk=tuple(risk(facts, of.figures, of.n_earlier)),
+        risk=tuple(risk(facts, of.policy, of.figures, of.n_earlier)),
         cost=tuple(cost(facts)),
         pictures=pictures_of(facts["gates"], of.figures),
         columns=of.columns,
         rows=of.rows,
         no_rows=why_not or _ALTERED,
-        protected=tuple(protected(facts["gates"], of.policy, of.n_earlier)),
-        not_protected=tuple(not_protected(facts["gates"], of.policy, of.n_earlier)),
+        protected=tuple(protected(facts["gates"], of.policy)),
+        not_protected=tuple(not_protected(facts["gates"], of.policy)),
         made=tuple(made(facts)),
         digests=tuple(digests(facts)),
     )
@@ -186,13 +188,3 @@ def _are(release: str | None, state: str) -> str:
     if release is None:
         return "would be"
     return "were" if state == ReleaseState.WITHDRAWN else "are"
-
-
-def n_earlier(gates: Sequence[Any]) -> int:
-    """Return how many earlier releases the comparison ran over, as the gates say."""
-    for gate in gates:
-        if gate.gate == "whole_history":
-            coverage = gate.witness.get("coverage")
-            if isinstance(coverage, Mapping):
-                return int(coverage.get("releases", 0))
-    return 0

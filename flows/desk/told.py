@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from flows.desk.pages import number, share
-from flows.desk.words import asks, measured
+from flows.desk.protection import measured
+from flows.desk.words import asks
 from release_store.approvals import why
 from release_store.records import CandidateState, ReleaseState, Verdict
 
@@ -63,7 +64,7 @@ def bound(gate: Document) -> str:
     return f"{_RELATIONS.get(gate['relation'], gate['relation'])} {number(gate['threshold'])}"
 
 
-def tiles(facts: Document, figures: Document | None, n_earlier: int) -> list[tuple[str, str]]:
+def tiles(facts: Document, figures: Document | None, n_earlier: int | None) -> list[tuple[str, str]]:
     """Return the few numbers that stand at the top."""
     values = {gate["gate"]: gate["value"] for gate in facts["gates"]}
     published, left_out = _rows(facts)
@@ -78,21 +79,23 @@ def tiles(facts: Document, figures: Document | None, n_earlier: int) -> list[tup
     ]
 
 
-def risk(facts: Document, figures: Document | None, n_earlier: int) -> list[str]:
+def risk(facts: Document, policy: Document, figures: Document | None, n_earlier: int | None) -> list[str]:
     """Return what attackers get, as the gates measured it, and what was compared."""
     lines = []
     for gate in facts["gates"]:
         if gate["gate"] in ("err", "umr", "sadr") and gate["value"] is not None:
             limit = "" if gate["threshold"] is None else f" The limit is {share(gate['threshold'])}."
-            lines.append(measured(gate) + limit)
+            lines.append(measured(gate, policy) + limit)
     if n_earlier:
         releases = "release" if n_earlier == 1 else "releases"
         lines.append(
             f"Compared with {n_earlier} earlier {releases}: the curves show to how many sensitive values "
             "people can be narrowed by this one alone and by all together. They count people and show nobody."
         )
-    else:
+    elif n_earlier == 0:
         lines.append("There is no earlier release to compare it with.")
+    else:
+        lines.append("It could not be compared with the earlier releases of its series.")
     if figures is None:
         lines.append("No figures are kept of it: it was made before releasegate kept any.")
     return lines

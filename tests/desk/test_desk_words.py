@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from flows.desk.compared import n_earlier
 from flows.desk.pictures import used
+from flows.desk.protection import measured, not_protected, protected
 from flows.desk.told import bound, verdict
 from flows.desk.words import GATES as WORDS
-from flows.desk.words import not_protected, protected
 from tasks.risk.gate import GATES
 from tests.desk.sheets import facts, gate, kept
 
@@ -39,6 +42,60 @@ def test_how_much_of_a_limit_is_used(
     assert used(gate("k", value=value, threshold=threshold, relation=relation)) == share
 
 
+def _history(gate_name: str = "whole_history", **coverage: Any) -> dict[str, Any]:
+    told = {"releases": 0, "combinations": {}, "pairs": {}, "not_run": [], **coverage}
+    return gate(gate_name, witness={"coverage": told})
+
+
+def test_a_comparison_protects_what_it_compared() -> None:
+    """Nothing compared is no protection, and only the attributes that were are named."""
+    looked = _history("pairwise", releases=2, pairs={"disease": 7, "cost": 0})
+    assert protected([looked], POLICY) == [
+        "No class with any of the 2 earlier releases leaves whoever is in both under 2 values of disease."
+    ]
+    for nothing in (
+        _history("pairwise", releases=2, pairs={"disease": 0}),
+        _history("whole_history", releases=2),
+        _history("person", releases=1, followed=0),
+        gate("pairwise"),
+    ):
+        assert protected([nothing], POLICY) == []
+    assert protected([_history("person", releases=1, followed=9)], POLICY) == [
+        "The classes of the earlier release that people were in leave nobody under 2 values of disease."
+    ]
+
+
+def test_what_was_not_compared_is_named_once_and_checks_that_were_not_asked_are_not() -> None:
+    left_out = {"what": "clinic-2023-r1", "why": "of another period"}
+    asked = {"what": "difference", "why": "the population is overlapping"}
+    gates = [_history(name, releases=1, not_run=[left_out, asked]) for name in ("pairwise", "whole_history")]
+    lines = [line for line in not_protected(gates, POLICY) if line.startswith("Not compared")]
+    assert lines == ["Not compared: clinic-2023-r1: of another period."]
+
+
+def test_how_many_releases_were_compared_is_told_or_unknown() -> None:
+    assert n_earlier([_history(releases=3)]) == 3
+    assert n_earlier([gate("whole_history", "unknown", None)]) is None
+    assert n_earlier([]) is None
+    of_its_own = {"coverage": {"failing_classes": 1}, "coverage_": {"releases": 2}}
+    assert n_earlier([gate("whole_history", "fail", 1.0, witness=of_its_own)]) == 2
+    lines = not_protected([gate("whole_history", "unknown", None)], POLICY)
+    assert "It could not be compared with the earlier releases of its series." in lines
+    assert not any("first release" in line for line in lines)
+
+
+def test_an_attack_is_told_with_its_own_attacker() -> None:
+    half = gate("sadr", value=0.4, threshold=0.8, attacker="knows half of the quasi-identifiers")
+    assert measured(half, POLICY) == (
+        "An attacker who knows half of the quasi-identifiers is sure of a sensitive value by 40% at most, "
+        "of the people drawn."
+    )
+    listed = {**POLICY, "gates": {"models": {"lkc": {"values": {"disease": ["flu"]}}}}}
+    lkc = gate("lkc", value=0.5, threshold=0.6, attacker="knows at most 2 of them")
+    assert "a sensitive value that the policy lists by 50%" in measured(lkc, listed)
+    assert "that the policy lists" not in measured(lkc, POLICY)
+
+
 def test_only_what_passed_is_called_protected() -> None:
     gates = [
         gate("k", value=8.0, threshold=8.0, relation=">="),
@@ -46,15 +103,14 @@ def test_only_what_passed_is_called_protected() -> None:
         gate("sadr", "unknown", None),
         gate("pairwise"),
     ]
-    alone = protected(gates, POLICY, 0)
-    assert alone == ["Who knows a person's quasi-identifiers finds at least 8 rows that could be theirs."]
-    assert len(protected(gates, POLICY, 2)) == 2  # with earlier releases the comparison says something
-    against = not_protected(gates, POLICY, 0)
+    found = protected(gates, POLICY)
+    assert found == ["Who knows a person's quasi-identifiers finds at least 8 rows that could be theirs."]
+    against = not_protected([*gates, _history()], POLICY)
     assert against[0].startswith("umr does not pass (fail)")
     assert against[1].startswith("sadr does not pass (unknown)")
     assert any("no differential privacy" in line for line in against)
     assert any("Nothing was compared" in line for line in against)
-    assert any("not followed" in line for line in not_protected(gates, POLICY, 1))
+    assert any("not followed" in line for line in not_protected([_history(releases=1)], POLICY))
 
 
 def test_what_is_kept_or_may_change_is_named() -> None:
@@ -64,7 +120,7 @@ def test_what_is_kept_or_may_change_is_named() -> None:
         "sensitive": [{"name": "cost", "stability": "transient"}],
         "key": "person",
     }
-    said = " ".join(not_protected([], {**POLICY, "roles": roles}, 1))
+    said = " ".join(not_protected([_history(releases=1)], {**POLICY, "roles": roles}))
     assert "ward are published as they are" in said
     assert "cost may change between releases" in said
     assert "not followed" not in said

@@ -10,7 +10,8 @@ from typing import Any
 
 import duckdb
 
-from flows.desk.sheet import Kept, Sheet, n_earlier, sample, sheet_of
+from flows.desk.compared import n_earlier
+from flows.desk.sheet import Kept, Sheet, sample, sheet_of
 from flows.desk.site.places import Places
 from flows.desk.site.story import Event
 from flows.desk.withheld import withheld, without_content
@@ -113,7 +114,7 @@ class Reader:
             without_content(figures) if withheld(record, release) else figures,
             columns,
             rows,
-            n_earlier(self.whole.gates.get(record.candidate_id, ())),
+            n_earlier(list(map(gate_document, self.whole.gates.get(record.candidate_id, ())))),
         )
         state = release.state if release else record.state
         name = release.release_id if release else None

@@ -1,0 +1,119 @@
+"""What is protected against whom, by what the gates measured, and what is not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from flows.desk.compared import BY_CELLS, BY_PERSON, beside, n_earlier, not_compared
+from flows.desk.words import GATES, Value, asks
+from release_store.records import Verdict
+
+Document = Mapping[str, Any]
+_TRUE = ("sets", "hierarchy")  # recodings whose cells hold of everybody in the class
+
+
+def measured(gate: Document, policy: Document) -> str:
+    """Return what a gate measured as a sentence about people.
+
+    Empty where it measured nothing, compared nothing, or says nothing of people.
+    """
+    sentence = GATES.get(gate["gate"], ("", ""))[1]
+    if not sentence or gate["value"] is None:
+        return ""
+    privacy, models = policy.get("privacy", {}), policy.get("gates", {}).get("models", {})
+    words: dict[str, Any] = {
+        "value": Value(gate["value"]),
+        "who": gate["attacker"] or "reads it",
+        "listed": " that the policy lists" if (models.get(gate["gate"]) or {}).get("values") else "",
+        "l": privacy.get("l", "l"),
+        "k": privacy.get("k", "k"),
+    }
+    if gate["gate"] in (*BY_CELLS, *BY_PERSON):
+        found = beside(gate, _compared(policy))
+        if found is None or not found.anything:
+            return ""
+        one = "the earlier release" if found.releases == 1 else f"the {found.releases} earlier releases"
+        words |= {"earlier": one, "attributes": " and ".join(found.attributes)}
+    return sentence.format(**words)
+
+
+def protected(gates: Sequence[Document], policy: Document) -> list[str]:
+    """Return what holds against whom, one line a gate that passed and says something about people."""
+    passing = [gate for gate in gates if gate["verdict"] == Verdict.PASS]
+    return [line for gate in passing if (line := measured(gate, policy))]
+
+
+def not_protected(gates: Sequence[Document], policy: Document) -> list[str]:
+    """Return against what nothing here protects: what failed first, then what no gate can see."""
+    lines = [
+        f"{gate['gate']} does not pass ({str(gate['verdict']).replace('_', ' ')}): {asks(gate['gate'])}"
+        for gate in gates
+        if gate["verdict"] != Verdict.PASS
+    ]
+    lines += _of_attackers(gates, policy)
+    lines += _of_history(gates, policy)
+    kept = policy.get("roles", {}).get("kept", ())
+    if kept:
+        lines.append(f"{', '.join(map(str, kept))} are published as they are, and no gate looks at them.")
+    lines.append("What others publish about the same people, and other series, are not compared.")
+    lines.append(
+        "The comparison is made of local checks: sets of releases exist that pass all of them and still give "
+        "a value away."
+    )
+    return lines
+
+
+def _of_attackers(gates: Sequence[Document], policy: Document) -> list[str]:
+    named = ", ".join(str(one["name"]) for one in policy.get("roles", {}).get("quasi_identifiers", ()))
+    more = f"Somebody who knows more of a person than the quasi-identifiers ({named}) may learn more. "
+    lines = [more + "This is no differential privacy."]
+    passed = {gate["gate"]: gate["value"] for gate in gates if gate["verdict"] == Verdict.PASS}
+    if passed.get("p_max") is not None:
+        lines.append(
+            f"A likely guess: in some class one sensitive value has {100 * passed['p_max']:.3g}% of the rows."
+        )
+    if {"err", "umr", "sadr"} & passed.keys():
+        lines.append("Attacks are measured on people drawn from the source, not on everybody in it.")
+    if policy.get("method", {}).get("recoding", "sets") not in _TRUE:
+        lines.append(
+            "Some cells are replaced or noised: they need not be true of anybody, and rows of a class are "
+            "alike in the others only."
+        )
+    return lines
+
+
+def _of_history(gates: Sequence[Document], policy: Document) -> list[str]:
+    n, lines = n_earlier(gates), []
+    if n is None:
+        lines.append("It could not be compared with the earlier releases of its series.")
+    elif n == 0:
+        lines.append("Nothing was compared: it is the first release of its series, or no earlier one counts.")
+    elif not _follows(policy):
+        lines.append(
+            "People are not followed over the releases by a key: who changed more than the policy says "
+            "that people change is not seen in the comparison."
+        )
+    lines += [f"Not compared: {one}." for one in not_compared(gates)]
+    sensitive = policy.get("roles", {}).get("sensitive", ())
+    transient = [str(one["name"]) for one in sensitive if one.get("stability") == "transient"]
+    if transient:
+        ignored = policy.get("gates", {}).get("transient") == "ignore"
+        what = "it is not compared" if ignored else "the comparison takes that it did not"
+        lines.append(f"{', '.join(transient)} may change between releases: {what}.")
+    return lines
+
+
+def _compared(policy: Document) -> list[str]:
+    """Return the sensitive attributes that the policy has compared with earlier releases."""
+    everything = policy.get("gates", {}).get("transient") != "ignore"
+    return [
+        str(one["name"])
+        for one in policy.get("roles", {}).get("sensitive", ())
+        if everything or one.get("stability") == "stable"
+    ]
+
+
+def _follows(policy: Document) -> bool:
+    followed = policy.get("gates", {}).get("person", {}).get("compare", True)
+    return policy.get("roles", {}).get("key") is not None and bool(followed)
