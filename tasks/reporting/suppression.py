@@ -1,15 +1,15 @@
 """Which counts of the source may be told.
 
-The attacker has the document, the published rows of the attribute, and so the total. From the rows they take
-what is certain: a cell that lies inside one bin places its rows there. What is left, the *free* records of a
-bin, comes from cells that lie in several bins; bins that cells join make a component, whose free records they
-can count. Everything else they find by subtraction: in each component, and over all, the sum of what is not
-told.
+The attacker has the document, the published rows, and so the total. From the rows they take what is certain
+(`tasks.reporting.certain`). What is left, the *free* records of a bin, comes from classes that lie in several
+bins; bins that these join make a component, whose free records they can count. Everything else they find by
+subtraction: in each component, and over all, the sum of what is not told.
 
 So a count is told only if it, and its free part, are at least k. Where any in a component is not, others go
 with it, at least one and until the sum of the component's free records that are not told is 2k (or none is
 left to tell): no told counts leave a single one, nor a sum under k. They are chosen by what is published, the
-least first, so that which ones they are says nothing of the source.
+least first, so that which ones they are says nothing of the source. Where cells can be read in several ways,
+all this is kept in each of them.
 
 Not covered: whoever sets one class beside a told count may find how many of that class a bin holds, as where
 all free records of a bin must come from it. And who knows all quasi-identifiers of all people knows these
@@ -18,6 +18,7 @@ counts before they are told.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,10 +30,10 @@ NO_COMPONENT = -1
 
 @dataclass(frozen=True)
 class Public:
-    """What anybody reads of b bins from the published cells.
+    """What one reading of the published cells tells of b bins.
 
-    `certain` (b,) rows lie in the bin for certain; `component` (b,) numbers the bins that cells join, -1 for
-    one that no cell lies in beside others; `after` (b,) rows as an analyst estimates them.
+    `certain` (b,) people lie in the bin for certain; `component` (b,) numbers the bins that classes join, -1
+    for one in which nobody lies but those; `after` (b,) rows as an analyst estimates them.
     """
 
     certain: IntArray
@@ -58,21 +59,30 @@ def components(linked: BoolArray) -> IntArray:
     return first.astype(np.int64)
 
 
-def told(counts: IntArray, public: Public, least: int) -> BoolArray:
-    """Return which `counts` (b,) of the published people may be told, (b,). O(b^2)."""
-    known = public.component == NO_COMPONENT
-    if (counts < public.certain).any() or (counts[known] != public.certain[known]).any():
-        public = nothing_certain(public.after)  # the cells do not hold their people
+def told(counts: IntArray, readings: Sequence[Public], least: int) -> BoolArray:
+    """Return which `counts` (b,) of the published people may be told, (b,), in each of the `readings`.
+
+    A reading may be untrue of the people, as where numbers are missing: what it expects and what is there are
+    then `least` apart, or equal where it leaves nothing free. O(b^3) a reading.
+    """
+    hidden = counts < least
+    groups: list[tuple[IntArray, IntArray, FloatArray]] = []
+    for public in readings:
+        free = np.abs(counts - public.certain)
         known = public.component == NO_COMPONENT
-    free = counts - public.certain
-    hidden = (counts < least) | (~known & (free < least))
-    joined = [np.flatnonzero(public.component == number) for number in np.unique(public.component[~known])]
-    everywhere = np.flatnonzero(~known | (counts > 0))  # of others anybody sees that they are empty
-    for bins, amounts in [*((bins, free) for bins in joined), (everywhere, counts)]:
-        _cover(hidden, bins, amounts, public.after, least)
-    for bins in joined:
-        _cover(hidden, bins, free, public.after, least)
-    return np.asarray(~hidden)
+        hidden = hidden | ((free < least) & (~known | (free > 0)))
+        joined = [np.flatnonzero(public.component == one) for one in np.unique(public.component[~known])]
+        groups += [(bins, free, public.after) for bins in joined]
+        everywhere = np.flatnonzero(~known | (counts > 0))  # of others anybody sees that they are empty
+        groups.append((everywhere, counts, public.after))
+        if free[known].any():
+            groups.append((everywhere, free, public.after))
+    while True:
+        before = int(hidden.sum())
+        for bins, amounts, after in groups:
+            _cover(hidden, bins, amounts, after, least)
+        if hidden.sum() == before:
+            return np.asarray(~hidden)
 
 
 def _cover(hidden: BoolArray, bins: IntArray, amounts: IntArray, after: FloatArray, least: int) -> None:

@@ -17,9 +17,17 @@ import pandas as pd
 
 from policy.model import ReleasePolicy
 from policy.recoding import Form
+from tasks.reporting.certain import (
+    Classes,
+    classes_of,
+    of_intervals,
+    of_replaced,
+    of_sets,
+    of_sets_beside_noise,
+)
 from tasks.reporting.latent import latent_figures
 from tasks.reporting.number_bins import NumberBins, number_bins
-from tasks.reporting.suppression import Public, components, nothing_certain, told
+from tasks.reporting.suppression import Public, nothing_certain, told
 from tasks.reporting.value_bins import cells_of, value_bins
 from tasks.risk.space import distinct_rows
 from tasks.types import FloatArray, IntArray, PreparedTable, Representation
@@ -49,95 +57,103 @@ def table_figures(
     if len(records) != len(published):
         raise ValueError("not one record a published row")
     attributes = []
+    classes = classes_of(published, policy)
     for name in policy.roles.quasi_identifiers:
         if name in policy.roles.numeric:
             values = table.numeric[records, table.numeric_names.index(name)]
-            attributes.append(_numeric(name, values, published, policy))
+            attributes.append(_numeric(name, values, published, classes, policy))
         else:
             codes = table.codes[records, table.categorical_names.index(name)]
-            attributes.append(_categorical(name, codes, table.domains[name], published[name], policy))
+            attributes.append(_categorical(name, codes, table.domains[name], published, classes, policy))
     attributes += [_as_it_is(name, "sensitive", published[name], policy) for name in policy.roles.sensitive]
     attributes += [_as_it_is(name, "kept", published[name], policy) for name in policy.roles.kept]
     return {"attributes": attributes, "latent": latent_figures(where, records, labels, policy)}
 
 
 def _attribute(
-    name: str, role: str, labels: list[str], public: Public, counts: IntArray, least: int
+    name: str, role: str, labels: list[str], readings: list[Public], counts: IntArray, least: int
 ) -> dict[str, Any]:
-    shown = told(counts, public, least)
+    shown = told(counts, readings, least)
     bins = [
         {"label": label, "before": int(count) if is_told else None, "after": round(float(after), DECIMALS)}
-        for label, count, is_told, after in zip(labels, counts, shown, public.after, strict=True)
+        for label, count, is_told, after in zip(labels, counts, shown, readings[0].after, strict=True)
     ]
     return {"name": name, "role": role, "bins": bins, "before_not_told": int(counts[~shown].sum())}
 
 
-def _numeric(name: str, values: FloatArray, published: pd.DataFrame, policy: ReleasePolicy) -> dict[str, Any]:
-    whole = policy.roles.numeric[name].type == "integer"
-    holds = policy.form(name) is Form.CONTAINS
+def _numeric(
+    name: str, values: FloatArray, published: pd.DataFrame, classes: Classes, policy: ReleasePolicy
+) -> dict[str, Any]:
+    qi, form = policy.roles.numeric[name], policy.form(name)
+    holds = form is Form.CONTAINS
     ends = (f"{name}_min", f"{name}_max") if holds else (name, name)
     low, high = (published[end].to_numpy(dtype=np.float64) for end in ends)
-    first, row_of = distinct_rows([low, high])
-    order = np.lexsort([high[first], low[first]])
-    low, high = low[first][order], high[first][order]
-    rows = np.bincount(row_of, minlength=len(first))[order].astype(np.int64)
-    labels: list[str] = []
     missing = np.isnan(values)
+    bins = None
+    labels: list[str] = []
     counts, after = np.zeros(0, dtype=np.int64), np.zeros(0)
-    linked = np.zeros((0, 0), dtype=bool)
-    certain = counts.copy()
-    if len(rows):
-        bins = number_bins(low.min(), high.max(), whole=whole, is_open=not holds)
+    if len(low):
+        bins = number_bins(low.min(), high.max(), whole=qi.type == "integer", is_open=not holds)
         labels = bins.labels
         counts = _counted(bins.place(values[~missing]), len(bins))
-        after = bins.spread(low, high, rows) if holds else _weighed(bins.place(low), rows, len(bins))
-        certain, linked = _intervals(bins, low, high, rows)
+        after = _spread(bins, low, high) if holds else _counted(bins.place(low), len(bins)).astype(np.float64)
     if missing.any():
         labels.append(policy.source.missing_label)
         counts, after = np.append(counts, missing.sum()), np.append(after, 0.0)
-    # A cell is made of the numbers that are known: whose number is missing may be anywhere.
-    public = Public(certain, components(linked), after) if holds and not missing.any() else None
-    return _attribute(name, "numeric", labels, public or nothing_certain(after), counts, policy.privacy.k)
+    readings = [nothing_certain(after)]
+    if bins and holds:
+        closed = policy.method.recoding == "hierarchy" and bool(qi.widths)
+        readings = of_intervals(bins, classes, (low, high), values, after, closed=closed)
+    elif bins and form is Form.REPLACED:
+        readings = of_replaced(classes, values == low, bins.place(low), after)
+    return _attribute(name, "numeric", labels, readings, counts, policy.privacy.k)
 
 
-def _intervals(
-    bins: NumberBins, low: FloatArray, high: FloatArray, rows: IntArray
-) -> tuple[IntArray, np.ndarray]:
-    """Return how many rows lie in each bin for certain (b,), and which bins an interval has in common."""
-    first, last = bins.place(low), bins.place(high)
-    inside = first == last
-    certain = _weighed(first[inside], rows[inside], len(bins)).astype(np.int64)
-    linked = np.zeros((len(bins), len(bins)), dtype=bool)
-    for one, other in {*zip(first[~inside].tolist(), last[~inside].tolist(), strict=True)}:
-        linked[one : other + 1, one : other + 1] = True
-    return certain, linked
+def _spread(bins: NumberBins, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Return the rows of each bin, in whatever order they are."""
+    first, row_of = distinct_rows([low, high])
+    order = np.lexsort([high[first], low[first]])
+    rows = np.bincount(row_of, minlength=len(first))[order].astype(np.int64)
+    return bins.spread(low[first][order], high[first][order], rows)
 
 
 def _categorical(
-    name: str, codes: IntArray, domain: tuple[str, ...], column: pd.Series[str], policy: ReleasePolicy
+    name: str,
+    codes: IntArray,
+    domain: tuple[str, ...],
+    published: pd.DataFrame,
+    classes: Classes,
+    policy: ReleasePolicy,
 ) -> dict[str, Any]:
-    cells = cells_of(column)
+    cells = cells_of(published[name])
     by_value = np.bincount(codes, minlength=len(domain))
     named = set(cells.names)
     unnamed = any(count and value not in named for value, count in zip(domain, by_value, strict=True))
     bins = value_bins(
         cells.names, cells.weight, missing=policy.source.missing_label, others=unnamed or not named
     )
-    place = bins.place(cells.names)
-    counts = _weighed(bins.place(domain), by_value, len(bins), ignored=True).astype(np.int64)
+    place, of_value = bins.place(cells.names), bins.place(domain)
+    counts = _weighed(of_value, by_value, len(bins), ignored=True).astype(np.int64)
     after = _weighed(place, cells.weight, len(bins))
     if not named:
         after[bins.others] = cells.rows.sum()
-    public = nothing_certain(after)
+    member = np.zeros((len(cells.rows), len(bins)), dtype=bool)
+    member[cells.cell, place[cells.value]] = True
+    member[cells.whole] = True
     if policy.form(name) is Form.CONTAINS:
-        member = np.zeros((len(cells.rows), len(bins)), dtype=bool)
-        member[cells.cell, place[cells.value]] = True
-        member[cells.whole] = True
-        single = member.sum(axis=1) == 1
-        certain = member[single].T.astype(np.int64) @ cells.rows[single]
-        several = member[~single].astype(np.float64)
-        public = Public(certain, components((several.T @ several) > 0), after)
-    return _attribute(name, "categorical", list(bins.labels), public, counts, policy.privacy.k)
+        closed = policy.method.recoding != "sets" and policy.roles.categorical[name].hierarchy is not None
+        readings = of_sets(cells, member, classes, codes, of_value, after, closed=closed)
+        if any(policy.form(number) is Form.NOISED for number in policy.roles.numeric):
+            finer = classes_of(published, policy, noised=True)
+            readings.append(of_sets_beside_noise(cells, member, finer, codes, of_value, after))
+    else:
+        rank = {value: code for code, value in enumerate(domain)}
+        stands = np.full(len(cells.rows), -1, dtype=np.int64)
+        stands[cells.cell] = [rank.get(cells.names[value], -1) for value in cells.value]
+        share = len(domain) if policy.method.recoding == "centroid" else 0
+        where = member.argmax(axis=1)[cells.of_row] if len(bins) else cells.of_row
+        readings = of_replaced(classes, codes == stands[cells.of_row], where, after, share=share)
+    return _attribute(name, "categorical", list(bins.labels), readings, counts, policy.privacy.k)
 
 
 def _as_it_is(name: str, role: str, column: pd.Series[Any], policy: ReleasePolicy) -> dict[str, Any]:

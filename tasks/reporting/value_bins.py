@@ -17,13 +17,15 @@ OTHERS = "other values"
 
 @dataclass(frozen=True)
 class Cells:
-    """c different published cells, sorted by their text: `rows` (c,) rows have each.
+    """c different published cells, sorted by their text: `rows` (c,) rows have each, `of_row` (m,) is each
+    row's.
 
     The pairs `cell`, `value` (p,) are which values a cell names, places in `names`, sorted; `whole` (c,)
     marks `*`, which names none.
     """
 
     rows: IntArray
+    of_row: IntArray
     names: tuple[str, ...]
     cell: IntArray
     value: IntArray
@@ -49,7 +51,9 @@ def cells_of(column: pd.Series[str]) -> Cells:
     flat = np.array([value for values in read for value in values or ()], dtype=object)
     value, names = pd.factorize(flat, sort=True)
     whole = np.array([values is None for values in read], dtype=bool)
-    return Cells(rows[order], tuple(names), cell.astype(np.int64), value.astype(np.int64), whole)
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return Cells(rows[order], rank[codes], tuple(names), cell.astype(np.int64), value.astype(np.int64), whole)
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ def public_of(cells: Cells, n_bins: int) -> Public:
 
 
 def shown(counts: list[int], public: Public, least: int) -> list[int | None]:
-    marks = told(np.array(counts), public, least)
+    marks = told(np.array(counts), [public], least)
     return [count if mark else None for count, mark in zip(counts, marks.tolist(), strict=True)]
 
 
@@ -82,10 +82,14 @@ def test_a_bin_that_no_published_cell_reaches_is_seen_to_be_empty() -> None:
     assert shown([8, 0, 9], public_of([([0], 8), ([2], 9)], 3), 5) == [8, None, 9]
 
 
-def test_cells_that_do_not_hold_their_people_tell_nothing_for_certain() -> None:
+def test_what_cells_seem_to_tell_is_held_to_where_they_do_not_hold_their_people() -> None:
+    # A reader expects 20 in the first: two fewer are a small number too, and so are two more beside them.
     cells = [([0], 20), ([1, 2], 20)]
-    assert shown([18, 12, 10], public_of(cells, 3), 5) == [18, 12, 10]
-    assert shown([18, 19, 3], public_of(cells, 3), 5) == [18, None, None]
+    assert shown([18, 12, 10], public_of(cells, 3), 5) == [None, None, 10]
+    # Where five and more are not where they seem to be, that is told; so is what is as it seems.
+    assert shown([14, 14, 12], public_of(cells, 3), 5) == [14, 14, 12]
+    assert shown([20, 12, 8], public_of(cells, 3), 5) == [20, 12, 8]
+    assert shown([18, 19, 3], public_of(cells, 3), 5) == [None, None, None]
 
 
 @pytest.mark.parametrize(("least", "n_bins"), [(2, 2), (2, 3), (3, 3), (4, 3), (3, 4)])
