@@ -449,7 +449,7 @@ def report(chosen: argparse.Namespace) -> int:
     else:
         print(shown(f"wrote {document['pages']} pages to {document['path']}/ in {document['seconds']:.1f} s"))
     if not chosen.json:
-        for one in findings:
+        for one in [*findings, *document["not_shown"]]:
             print(shown(f"{one['where']}: {one['what']}"))
     return VerificationFailed.exit_code if findings else 0
 

@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 
 from release_store import queries
+from release_store.changes import gate_document
 from release_store.records import (
     CandidateRecord,
     Decision,
@@ -40,34 +41,40 @@ class Whole:
     releases: tuple[Release, ...]
     candidates: tuple[CandidateRecord, ...]
     gates: dict[str, list[GateResult]]
+    gate_documents: dict[str, list[dict[str, Any]]]  # the same as JSON
     decisions: dict[str, list[Decision]]
     files: dict[str, dict[str, str]]
     refused: tuple[Validation, ...]
     policies: dict[str, dict[str, Any]]  # by digest
     figures: dict[str, dict[str, Any]]
+    unreadable: frozenset[str]  # candidates whose figures are no JSON object
     class_sizes: dict[str, ClassSizes]  # of published candidates
 
 
 def read_whole(con: Connection, series: str | None = None) -> Whole:
     """Return all about one series or all. Raises StoreError where the database holds what nobody wrote there.
 
-    Policies and figures that are no JSON objects are left out, as those that are missing: whoever shows what
-    was made with them says so.
+    Policies and figures that are no JSON objects are left out, and such figures named: whoever shows what was
+    made with them says so.
     """
     known = con.execute("SELECT series FROM candidate UNION SELECT series FROM validation").fetchall()
     candidates = queries.candidates(con, series)
     names = [one.candidate_id for one in candidates]
+    gates = queries.gates_of(con, names)
+    figures, unreadable = _figures(con, names)
     return Whole(
         store_id=queries.store_info(con, "store_id"),
         known_series=tuple(sorted(name for (name,) in known if series in (None, name))),
         releases=tuple(queries.releases(con, series)),
         candidates=tuple(candidates),
-        gates=queries.gates_of(con, names),
+        gates=gates,
+        gate_documents={name: [gate_document(one) for one in own] for name, own in gates.items()},
         decisions=queries.decisions_of(con, names),
         files=queries.files_of(con, names),
         refused=tuple(queries.validations(con, series, refused_only=True)),
         policies=_policies(con),
-        figures=_figures(con),
+        figures=figures,
+        unreadable=unreadable,
         class_sizes=_class_sizes(con),
     )
 
@@ -76,18 +83,27 @@ def _policies(con: Connection) -> dict[str, dict[str, Any]]:
     return _objects(con.execute("SELECT digest, document FROM policy").fetchall())
 
 
-def _figures(con: Connection) -> dict[str, dict[str, Any]]:
-    return _objects(con.execute("SELECT candidate_id, document FROM candidate_figures").fetchall())
+def _figures(con: Connection, names: list[str]) -> tuple[dict[str, dict[str, Any]], frozenset[str]]:
+    rows = con.execute(
+        "SELECT candidate_id, document FROM candidate_figures WHERE candidate_id IN (SELECT unnest(?))",
+        [names],
+    ).fetchall()
+    found = _objects(rows)
+    return found, frozenset(str(name) for name, _ in rows) - found.keys()
 
 
 def _objects(rows: list[tuple[Any, ...]]) -> dict[str, dict[str, Any]]:
     found = {}
     for name, text in rows:
         with suppress(ValueError, TypeError, RecursionError):
-            document = json.loads(text)
+            document = json.loads(text, parse_constant=_no_number)
             if isinstance(document, dict):
                 found[str(name)] = document
     return found
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is no JSON")
 
 
 def _class_sizes(con: Connection) -> dict[str, ClassSizes]:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from flows.desk.report import page
 from flows.desk.sheet import reader
 from flows.desk.site.build import build
 from flows.desk.site.places import places_of
-from flows.desk.site.sheets import Reader
+from flows.desk.site.reading import refusing_alterations
+from flows.desk.site.sheets import Leaf, Reader
 from flows.documents import Document
 from flows.running import told
-from policy.errors import UsageError, did_you_mean
+from policy.errors import StoreError, UsageError, did_you_mean
+from release_store import queries
 from release_store.canonical import file_digest
 from release_store.connection import connect
+from release_store.figures import read_figures
 from release_store.guarded_files import resolved
 from release_store.store import ReleaseStore
 from release_store.whole import read_whole
@@ -33,6 +37,7 @@ def write_site(store: ReleaseStore, out: Path | None, *, series: str | None, evi
         "pages": built.pages,
         "seconds": round(built.seconds, 3),
         "findings": [{"where": one.where, "what": one.what} for one in built.findings],
+        "not_shown": [{"where": one.where, "what": one.what} for one in built.gaps],
     }
 
 
@@ -41,41 +46,54 @@ def write_report(
 ) -> Document:
     """Write the report of one release or candidate as one file, and return where it is.
 
-    Raises UsageError for an id that the store does not know, and where the file cannot be written or is
-    something else.
+    Only its owner can read it. Raises UsageError for an id that the store does not know, and where the file
+    cannot be written or is something else; VerificationFailed for figures that are not those of the log.
     """
     if series is not None or evidence:
         raise UsageError(
             "--series and --evidence are for the pages of the store", mend="Leave them out beside an ID."
         )
-    releases = {one.release_id: one.candidate_id for one in store.releases()}
-    candidates = [one.candidate_id for one in store.candidates()]
-    if identifier not in releases and identifier not in candidates:
-        raise UsageError(
-            f"no release or candidate '{identifier}'{did_you_mean(identifier, [*releases, *candidates])}",
-            mend="`releasegate history` lists them.",
-        )
+    data, leaf = _report(store, identifier)
     path = out or Path(f"{identifier}.html")
     _check(path, store.root)
-    data = _report(store, releases.get(identifier, identifier))
     try:
         _put(data, path)
     except OSError as error:
         raise UsageError(
             f"cannot be written ({type(error).__name__})", where=str(path), mend="Choose another with --out."
         ) from None
-    return {"path": str(path), "sha256": file_digest(path), "findings": []}
+    return {
+        "path": str(path),
+        "sha256": file_digest(path),
+        "findings": [{"where": leaf.identifier, "what": one} for one in leaf.problems],
+        "not_shown": [{"where": leaf.identifier, "what": one} for one in leaf.gaps],
+    }
 
 
-def _report(store: ReleaseStore, candidate_id: str) -> bytes:
-    """Return the report as the site has it: what became of a release since, and nothing that is withheld."""
-    store.figures(candidate_id)  # raises where they were altered
-    record = store.candidate(candidate_id)
-    with connect(store.root) as con:
+def _report(store: ReleaseStore, identifier: str) -> tuple[bytes, Leaf]:
+    """Return the report, and what it is made of: by the rules of the site, which shows no rows of some."""
+    with connect(store.root) as con, refusing_alterations():
+        releases = {one.release_id: one for one in queries.releases(con)}
+        candidates = {one.candidate_id: one for one in queries.candidates(con)}
+        release = releases.get(identifier)
+        record = candidates.get(release.candidate_id if release else identifier)
+        if record is None:
+            raise UsageError(
+                f"no release or candidate '{identifier}'{did_you_mean(identifier, [*releases, *candidates])}",
+                mend="`releasegate history` lists them.",
+            )
+        read_figures(con, record.candidate_id)  # refuses those that are not what was logged
         whole = read_whole(con, record.series)
-    release = next((one for one in whole.releases if one.candidate_id == candidate_id), None)
-    with reader() as con:
-        return page(Reader(store.root, whole, places_of(whole), con).sheet(record, release))
+        places = places_of(whole)
+    became = {one.candidate_id: one for one in whole.releases}
+    with reader() as files:
+        read = Reader(store.root, whole, places, files)
+        for leaf in read.leaves(record, became.get(record.candidate_id), (), ()):
+            if leaf.sheet is None:
+                raise StoreError(leaf.gaps[-1].rstrip("."), where=leaf.identifier)
+            with suppress(Exception):  # what is kept may be any JSON: the next leaf has less of it
+                return page(leaf.sheet), leaf
+    raise AssertionError("the last leaf has no sheet")
 
 
 def _put(data: bytes, path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -125,17 +126,18 @@ def sample(
     if con is None:
         with reader() as own:
             return sample(file, own)
-    counted = con.execute("SELECT count(*) FROM read_parquet(?)", [str(file)]).fetchone()
+    counted = con.execute("SELECT num_rows FROM parquet_file_metadata(?)", [str(file)]).fetchone()
     n = counted[0] if counted else 0
     n_shown = min(n, N_ROWS)
     wanted = [i * n // n_shown for i in range(n_shown)]
+    # The number comes last. A join and a sort in the query would take longer than all else of it.
     found = con.execute(
-        "SELECT * EXCLUDE (file_row_number) FROM read_parquet(?, file_row_number=true) "
-        "WHERE file_row_number IN (SELECT unnest(?)) ORDER BY file_row_number",
+        "SELECT * FROM read_parquet(?, file_row_number=true) WHERE list_contains(?, file_row_number)",
         [str(file), wanted],
     )
     columns = tuple(str(one[0]) for one in found.description or ())
-    return columns, tuple(tuple(_cell(cell) for cell in row) for row in found.fetchall())
+    rows = sorted(found.fetchall(), key=itemgetter(-1))
+    return columns[:-1], tuple(tuple(_cell(cell) for cell in row[:-1]) for row in rows)
 
 
 def _cell(cell: Any) -> str | None:

@@ -70,7 +70,7 @@ const releasegateDiff = (() => {
     if (value === null) return "none";
     if (section === "gates") {
       const measured = value.value === null ? "" : ` ${typeof value.value === "number" ? number(value.value) : value.value}`;
-      const limit = value.threshold === null ? "" : ` (must be ${value.relation} ${number(value.threshold)})`;
+      const limit = value.threshold === null ? "" : ` (must be ${value.relation} ${typeof value.threshold === "number" ? number(value.threshold) : value.threshold})`;
       return `${value.verdict.replace("_", " ")}${measured}${limit}`;
     }
     if (section === "facts" && name.endsWith("_at")) return value.slice(0, 16).replace("T", " ");

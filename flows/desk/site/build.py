@@ -4,35 +4,35 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from flows.desk.pages import ASSETS, asset, beside, render
-from flows.desk.series_pictures import Judged, series_pictures, short_name
+from flows.desk.pages import ASSETS, asset, beside, embedded, render
+from flows.desk.series_pictures import Judged, SeriesPictures, series_pictures, short_name
 from flows.desk.sheet import reader
 from flows.desk.site.comparison import sides_of_series
 from flows.desk.site.folder import site_folder
 from flows.desk.site.log_data import PAGE, PIECE, LogData
 from flows.desk.site.overview import overview_of
+from flows.desk.site.periods import periods_of
 from flows.desk.site.places import DIFF, INDEX, LOG, VERIFY, Places, places_of, series_place, up
+from flows.desk.site.reading import read_history, refusing_alterations
 from flows.desk.site.scripts import write_data
-from flows.desk.site.sheets import Leaf, Reader
-from flows.desk.site.story import Entry, Stories, Teller
-from flows.documents import check_known_series
+from flows.desk.site.sheets import Leaf, Reader, shown_gates
+from flows.desk.site.story import Stories, Teller
 from policy.errors import ReleaseGateError
 from release_store import audit
 from release_store.audit import Finding
-from release_store.changes import gate_document
 from release_store.connection import connect
 from release_store.evidence import write_evidence
 from release_store.manifest import software_versions
-from release_store.records import CandidateRecord, CandidateState, Release, ReleaseState
+from release_store.records import CandidateRecord, Release
 from release_store.store import ReleaseStore
 from release_store.verification import verify
-from release_store.whole import Whole, read_whole
+from release_store.whole import Whole
 from tasks.risk.gate import GATES
 
 Tell = Callable[[float, str], None]
@@ -43,12 +43,13 @@ _TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 @dataclass(frozen=True)
 class Built:
-    """What was written where; `findings` are what `verify` found, and what stood in a page's way."""
+    """What was written where; `findings` are what is not as it was written, `gaps` what cannot be shown."""
 
     path: Path
     pages: int
     seconds: float
     findings: tuple[Finding, ...]
+    gaps: tuple[Finding, ...]
 
 
 @dataclass(frozen=True)
@@ -63,21 +64,11 @@ class About:
     findings: tuple[Finding, ...]
 
 
-@dataclass(frozen=True)
-class Period:
-    """One period of a series in the strip: how it ended last."""
-
-    name: str
-    mood: str
-    sign: str
-    word: str
-    page: str
-
-
 def build(
     store: ReleaseStore, out: Path, *, series: str | None = None, evidence: bool = False, tell: Tell
 ) -> Built:
-    """Write the site of a store, or of one series, to `out`. Raises UsageError for an unknown series.
+    """Write the site of a store, or of one series, to `out`. Raises UsageError for an unknown series,
+    VerificationFailed where the history holds what no store writes.
 
     What is kept and cannot be shown is told on its page, and in what is returned.
     """
@@ -86,10 +77,8 @@ def build(
         tell(0.0, "verifying")
         findings = list(verify(store))
         tell(0.1, "reading")
-        with connect(store.root) as con:
-            whole = read_whole(con, series)
-            if series is not None:
-                check_known_series(series, whole.known_series)
+        with connect(store.root) as con, refusing_alterations():
+            whole = read_history(con, series)
             for name in ("assets", "data"):
                 (folder / name).mkdir()
             places = places_of(whole)
@@ -101,7 +90,7 @@ def build(
             log.close()
         site = _Site(store, folder, whole, places, log, teller.stories, findings, series or "", tell)
         site.write(evidence=evidence)
-    return Built(out, site.n_pages, perf_counter() - begun, tuple(site.findings))
+    return Built(out, site.n_pages, perf_counter() - begun, tuple(site.findings), tuple(site.gaps))
 
 
 def _teller(whole: Whole, places: Places) -> Teller:
@@ -128,6 +117,7 @@ class _Site:
         self.store, self.folder, self.whole, self.places = store, folder, whole, places
         self.log, self.stories, self.findings, self.tell = log, stories, findings, tell
         self.n_pages = 0
+        self.gaps: list[Finding] = []
         self.about = About(
             whole.store_id,
             series,
@@ -171,7 +161,14 @@ class _Site:
         for name in ("style.css", *CHARTS, "log.js", "diff.js", *_verify_scripts()):
             (self.folder / "assets" / name).write_text(asset(name), encoding="utf-8")
 
-    def _page(
+    def _page(self, place: str, *said: Any, **context: Any) -> None:
+        self._write(place, self._made(place, *said, **context))
+
+    def _write(self, place: str, text: str) -> None:
+        (self.folder / place).write_text(text, encoding="utf-8", newline="\n")
+        self.n_pages += 1
+
+    def _made(
         self,
         place: str,
         template: str,
@@ -180,9 +177,9 @@ class _Site:
         *,
         scripts: Sequence[str] = ("page.js",),
         **context: Any,
-    ) -> None:
+    ) -> str:
         root = up(place)
-        text = render(
+        return render(
             template,
             beside(root, *scripts),
             root=root,
@@ -192,8 +189,6 @@ class _Site:
             signs=_SIGNS,
             **context,
         )
-        (self.folder / place).write_text(text, encoding="utf-8", newline="\n")
-        self.n_pages += 1
 
     def _series(self, series: str) -> None:
         releases = self.releases[series]
@@ -208,14 +203,14 @@ class _Site:
             series=series,
             releases=len(releases),
             title=self._title(series),
-            pictures=series_pictures(judged),
+            pictures=_drawn(judged),
             entries=entries,
-            periods=self._periods(series, entries),
+            periods=periods_of(self.records[series], self.released, entries, self.places.pages),
         )
 
     def _judged(self, release: Release, series: str) -> Judged:
         name = release.candidate_id
-        gates = [gate_document(one) for one in self.whole.gates.get(name, ())]
+        gates, _ = shown_gates(self.whole.gate_documents.get(name, ()))
         return Judged(short_name(release.release_id, series), gates, self.whole.figures.get(name))
 
     def _title(self, series: str) -> str:
@@ -223,21 +218,6 @@ class _Site:
         policy = self.whole.policies.get(records[-1].policy_digest, {}) if records else {}
         publication = policy.get("publication")
         return str(publication.get("title") or "") if isinstance(publication, Mapping) else ""
-
-    def _periods(self, series: str, entries: Sequence[Entry]) -> list[Period]:
-        """Return every period, oldest first by name, with how it stands by its last release or candidate."""
-        found: dict[str, Period] = {}
-        for entry in entries:  # newest first: of one that has only an input
-            if entry.period and entry.word.startswith("input "):
-                found.setdefault(entry.period, Period(entry.period, "bad", "!", entry.word, ""))
-        for record in self.records[series]:
-            page = self.places.pages[record.candidate_id]
-            release = self.released.get(record.candidate_id)
-            if release is None and _is_release(found.get(record.period)):
-                continue  # a release stands, whatever was tried after it
-            mood, sign, word = _standing(record, release)
-            found[record.period] = Period(record.period, mood, sign, word, page)
-        return [found[name] for name in sorted(found)]
 
     def _beside(self, series: str, place: int) -> dict[str, tuple[str, str] | None]:
         """Return the releases before and after one, and for what is none the release it came after."""
@@ -264,22 +244,33 @@ class _Site:
         events = self.stories.events.get(record.candidate_id, [])
         names = [record.candidate_id, *([release.release_id] if release else [])]
         problems = [text for name in names for text in self.problems.get(name, ())]
-        leaf = read.leaf(record, release, events, problems)
         spread = release is not None and release.state is not ReleaseState.WITHDRAWN
-        bundle = self._evidence(leaf) if evidence and spread else ""
-        self.findings += [Finding(leaf.identifier, text) for text in leaf.problems if text not in problems]
-        self._page(
-            leaf.page,
-            "site_release.html",
-            "series",
-            [(leaf.series, series_place(leaf.series)), (leaf.identifier, "")],
-            scripts=CHARTS,
-            leaf=leaf,
-            sheet=leaf.sheet,
-            around=around,
-            ended=self._ended(leaf),
-            bundle=bundle,
-        )
+        bundle = self._evidence(release) if release and evidence and spread else ""
+        leaf, text = self._shown(read.leaves(record, release, events, problems), around, bundle)
+        self.findings += [Finding(leaf.identifier, one) for one in leaf.problems if one not in problems]
+        self.gaps += [Finding(leaf.identifier, one) for one in leaf.gaps]
+        self._write(leaf.page, text)
+
+    def _shown(self, leaves: Iterator[Leaf], around: Mapping[str, Any], bundle: str) -> tuple[Leaf, str]:
+        """Return the first of the leaves of which a page can be made, and the page."""
+        for leaf in leaves:
+            try:
+                return leaf, self._made(
+                    leaf.page,
+                    "site_release.html",
+                    "series",
+                    [(leaf.series, series_place(leaf.series)), (leaf.identifier, "")],
+                    scripts=CHARTS,
+                    leaf=leaf,
+                    sheet=leaf.sheet,
+                    around=around,
+                    ended=self._ended(leaf),
+                    bundle=bundle,
+                )
+            except Exception:
+                if leaf.sheet is None:  # its page shows nothing but texts
+                    raise
+        raise AssertionError("the last leaf has no sheet")
 
     def _ended(self, leaf: Leaf) -> list[tuple[str, str, str, str, tuple[str, str] | None]]:
         """Return who ended a release, when and why, and what came in its place."""
@@ -292,13 +283,13 @@ class _Site:
                 found.append((word, event.actor, event.at, event.reason, link))
         return found
 
-    def _evidence(self, leaf: Leaf) -> str:
+    def _evidence(self, release: Release) -> str:
         """Write the bundle beside the page, and return its name; what does not verify is a finding."""
-        name = f"{leaf.identifier}.evidence.zip"
+        name = f"{release.release_id}.evidence.zip"
         try:
-            write_evidence(self.store, leaf.identifier, self.folder / "series" / leaf.series / name)
+            write_evidence(self.store, release.release_id, self.folder / "series" / release.series / name)
         except ReleaseGateError as error:
-            self.findings.append(Finding(leaf.identifier, f"no evidence can be given: {error.finding}"))
+            self.findings.append(Finding(release.release_id, f"no evidence can be given: {error.finding}"))
             return ""
         return name
 
@@ -318,19 +309,14 @@ class _Site:
         return found
 
     def _diff(self) -> None:
+        groups = []
         for series in self.whole.known_series:
-            write_data(self.folder, f"sides-{series}", sides_of_series(self.whole, series))
-        groups = [
-            (
-                series,
-                [
-                    (release.release_id if release else record.candidate_id)
-                    for record in reversed(self.records[series])
-                    for release in (self.released.get(record.candidate_id),)
-                ],
-            )
-            for series in self.whole.known_series
-        ]
+            compared = sides_of_series(self.whole, series)
+            write_data(self.folder, f"sides-{series}", compared)
+            groups.append((series, list(reversed(compared["sides"]))))
+            names = [self._link(one.candidate_id)[0] for one in self.records[series]]
+            lost = [name for name in names if name not in compared["sides"]]
+            self.gaps += [Finding(name, "What is kept of it cannot be compared.") for name in lost]
         self._page(
             DIFF,
             "site_diff.html",
@@ -367,20 +353,16 @@ def _verify_scripts() -> tuple[str, ...]:
     return ("page.js", *(("verify.js",) if (ASSETS / "verify.js").is_file() else ()))
 
 
-def _is_release(period: Period | None) -> bool:
-    return period is not None and period.word.startswith(("published", "superseded", "withdrawn"))
+def _drawn(judged: Sequence[Judged]) -> SeriesPictures:
+    """Return the pictures of a series, without the figures of which none can be made."""
+    if not _can_be_drawn(judged):
+        judged = [one if _can_be_drawn([one]) else replace(one, figures=None) for one in judged]
+    return series_pictures(judged)
 
 
-def _standing(record: CandidateRecord, release: Release | None) -> tuple[str, str, str]:
-    """Return mood, sign and word of a period by its last release, or the candidate where there is none."""
-    if release is not None:
-        by_state = {ReleaseState.PUBLISHED: ("good", "✓"), ReleaseState.SUPERSEDED: ("open", "↻")}
-        mood, sign = by_state.get(release.state, ("bad", "⊘"))
-        if release.state is ReleaseState.PUBLISHED and release.overridden:
-            return "bad", "‼", "published by override"
-        return mood, sign, str(release.state)
-    if record.state in (CandidateState.AWAITING_APPROVAL, CandidateState.APPROVED):
-        return "open", "…", "waits for people"
-    if record.state is CandidateState.BLOCKED:
-        return "bad", "✗", "held back"
-    return "open", "-", str(record.state).replace("_", " ")
+def _can_be_drawn(judged: Sequence[Judged]) -> bool:
+    try:
+        embedded([one.rows for one in series_pictures(judged).all()])
+    except Exception:  # figures may be any JSON
+        return False
+    return True

@@ -3,38 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from flows.difference_sides import fields_of, side_of
 from flows.documents import Document
-from release_store.changes import gate_document
 from release_store.records import CandidateRecord, Release
 from release_store.whole import Whole
 
 Pairs = list[tuple[str, Any]]
+_OF_ANOTHER_FORM = (TypeError, ValueError, KeyError, AttributeError)
 
 
 def sides_of_series(whole: Whole, series: str) -> dict[str, Any]:
     """Return the policies of a series by digest, and the side of each release and unpublished candidate.
 
-    Names and values are pairs, since names of columns may be any, and their order is told.
+    Names and values are pairs, since names of columns may be any, and their order is told. What is of a form
+    that cannot be compared is left out.
     """
     releases = {one.candidate_id: one for one in whole.releases if one.series == series}
     records = [one for one in whole.candidates if one.series == series]
     digests = dict.fromkeys(one.policy_digest for one in records)
-    return {
-        "policies": {digest: _pairs(fields_of(whole.policies.get(digest, {}))) for digest in digests},
-        "sides": {
-            (release.release_id if release else record.candidate_id): _written(whole, record, release)
-            for record in records
-            for release in (releases.get(record.candidate_id),)
-        },
-    }
+    policies: dict[str, Pairs] = {}
+    for digest in digests:
+        with suppress(*_OF_ANOTHER_FORM):
+            policies[digest] = _pairs(fields_of(whole.policies.get(digest, {})))
+    sides: dict[str, Any] = {}
+    for record in records:
+        release = releases.get(record.candidate_id)
+        with suppress(*_OF_ANOTHER_FORM):
+            if record.policy_digest in policies:
+                name = release.release_id if release else record.candidate_id
+                sides[name] = _written(whole, record, release)
+    return {"policies": policies, "sides": sides}
 
 
 def side(whole: Whole, record: CandidateRecord, release: Release | None) -> Document:
     """Return what a release or candidate is compared by, without its policy's fields."""
-    documents = [gate_document(one) for one in whole.gates.get(record.candidate_id, ())]
     facts: Document = {
         "series": record.series,
         "period": record.period,
@@ -47,7 +52,7 @@ def side(whole: Whole, record: CandidateRecord, release: Release | None) -> Docu
         "candidate_digest": record.candidate_digest,
         "history_head": record.history_head,
         "summary": record.summary,
-        "gates": documents,
+        "gates": whole.gate_documents.get(record.candidate_id, ()),
     }
     return side_of(facts, {}, _sizes(whole, record, release))
 

@@ -12,6 +12,7 @@ from release_store.permission import Act
 from release_store.records import CandidateRecord, CandidateState, Release, ReleaseState, Verdict
 from release_store.whole import Whole
 
+SHOWN = 100  # rows of the tables that only grow
 _WAITS = (CandidateState.AWAITING_APPROVAL, CandidateState.APPROVED)
 
 
@@ -48,20 +49,18 @@ class Overview:
 
     lines: tuple[SeriesLine, ...]
     waiting: tuple[Named, ...]
-    held_back: tuple[Named, ...]
     overridden: tuple[Named, ...]
     withdrawn: tuple[Named, ...]
+    held_back: tuple[Named, ...]  # of these and the next the newest `SHOWN`
     refused: tuple[Named, ...]
+    n_held_back: int
+    n_refused: int
 
 
 def overview_of(whole: Whole, places: Places) -> Overview:
     """Return the overview, newest first."""
     waiting = [_waiting(whole, places, one) for one in whole.candidates if one.state in _WAITS]
-    held_back = [
-        _named(places, one, _gates(whole, one))
-        for one in whole.candidates
-        if one.state is CandidateState.BLOCKED
-    ]
+    held_back = [one for one in whole.candidates if one.state is CandidateState.BLOCKED]
     overridden = [_overridden(whole, places, one) for one in whole.releases if one.overridden]
     withdrawn = [
         _release(places, one, f"published {iso(one.published_at)[:16].replace('T', ' ')} UTC")
@@ -76,11 +75,18 @@ def overview_of(whole: Whole, places: Places) -> Overview:
             iso(one.at),
             _failed(one.results),
         )
-        for one in whole.refused
+        for one in whole.refused[-SHOWN:]
     ]
+    blocked = [_named(places, one, _gates(whole, one)) for one in held_back[-SHOWN:]]
     return Overview(
-        tuple(_line(whole, places, name) for name in whole.known_series),
-        *(tuple(reversed(named)) for named in (waiting, held_back, overridden, withdrawn, refused)),
+        lines=tuple(_line(whole, places, name) for name in whole.known_series),
+        waiting=tuple(reversed(waiting)),
+        overridden=tuple(reversed(overridden)),
+        withdrawn=tuple(reversed(withdrawn)),
+        held_back=tuple(reversed(blocked)),
+        refused=tuple(reversed(refused)),
+        n_held_back=len(held_back),
+        n_refused=len(whole.refused),
     )
 
 
@@ -108,14 +114,17 @@ def _line(whole: Whole, places: Places, series: str) -> SeriesLine:
 def _waiting(whole: Whole, places: Places, record: CandidateRecord) -> Named:
     words = [one.decision for one in whole.decisions.get(record.candidate_id, ())]
     given = words.count(Act.APPROVE.value)
-    needed = max(needed_by(whole.policies.get(record.policy_digest, {}), record.summary), 1)
+    try:
+        needed = max(needed_by(whole.policies.get(record.policy_digest, {}), record.summary), 1)
+        because = why(record.summary)
+    except (TypeError, ValueError, KeyError, AttributeError):  # a policy or a summary may be any JSON
+        return _named(places, record, "waits; its policy does not say for how many approvals")
     if record.state is CandidateState.APPROVED:
         said = "may be published, and is not yet"
     else:
         said = f"{given} of {needed} {'approval' if needed == 1 else 'approvals'} given"
         if record.expires_at is not None:
             said += f"; expires {iso(record.expires_at)[:16].replace('T', ' ')} UTC"
-    because = why(record.summary)
     return _named(places, record, f"{said}; {because}" if because else said)
 
 

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from flows.desk.pages import embedded
-from release_store.canonical import plain
 
 
 def write_data(folder: Path, name: str, value: Any) -> str:
-    """Write `data/NAME.js`, which puts a value under its name in `siteData`; return its place."""
+    """Write `data/NAME.js`, which puts a JSON value under its name in `siteData`; return its place."""
     place = f"data/{name}.js"
-    code = f'(globalThis.siteData ??= {{}})["{name}"] = {embedded(plain(value))};\n'
+    code = f'(globalThis.siteData ??= {{}})["{name}"] = {embedded(value)};\n'
     (folder / place).write_text(code, encoding="utf-8")
     return place

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,6 @@ from flows.desk.site.story import Event
 from flows.desk.withheld import withheld, without_content
 from policy.plain_file import read_bytes
 from release_store.canonical import iso
-from release_store.changes import gate_document
 from release_store.decisions import decision_document
 from release_store.public_files import (
     MANIFEST,
@@ -29,11 +30,14 @@ from release_store.public_files import (
 )
 from release_store.records import CandidateRecord, Decision, Release, ReleaseState
 from release_store.whole import Whole
+from tasks.reporting.figures import FORMAT
 
+Document = Mapping[str, Any]
 _DATA = "data.parquet"
 _NO_FILE = f"They are not shown: there is no {_DATA} among its files."
 _ALTERED = f"They are not shown: {_DATA} is missing, or is not the file that was judged."
 _UNREADABLE = f"They are not shown: {_DATA} cannot be read."
+_NO_FIGURES = "Its figures are of a form that this program cannot draw, and are not shown."
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,10 @@ class Word:
 
 @dataclass(frozen=True)
 class Leaf:
-    """What the page of one release or candidate holds; `sheet` is None where what is kept makes no report."""
+    """What the page of one release or candidate holds; `sheet` is None where what is kept makes no report.
+
+    `problems` is what is not as it was written, `gaps` what is as it was and cannot be shown.
+    """
 
     identifier: str
     series: str
@@ -60,6 +67,7 @@ class Leaf:
     release: Release | None
     sheet: Sheet | None
     problems: tuple[str, ...]
+    gaps: tuple[str, ...]
     words: tuple[Word, ...]
     events: tuple[Event, ...]
     checkpoints: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
@@ -74,22 +82,47 @@ class Reader:
     places: Places
     con: duckdb.DuckDBPyConnection
 
-    def leaf(
+    def leaves(
         self,
         record: CandidateRecord,
         release: Release | None,
         events: Sequence[Event],
         problems: Sequence[str],
-    ) -> Leaf:
-        """Return the page of a candidate, or of the release that it became."""
+    ) -> Iterator[Leaf]:
+        """Yield the page of a candidate, or of the release that it became; after it what has less to show.
+
+        Whatever is kept of it, the last can be shown. What a form cannot have may show only when the page is
+        made: hence the others.
+        """
         found = list(problems)
         if record.policy_digest not in self.whole.policies:
             found.append("The policy that it was made by is not kept, or cannot be read.")
-        try:
-            sheet = self.sheet(record, release)
-        except Exception as error:  # whatever an altered history holds: the page says so, and goes on
-            sheet = None
-            found.append(f"No report can be made of what is kept of it ({type(error).__name__}).")
+        gates, gaps = shown_gates(self.whole.gate_documents.get(record.candidate_id, ()))
+        figures = self.whole.figures.get(record.candidate_id)
+        if record.candidate_id in self.whole.unreadable or not _is_known(figures):
+            figures = None
+            gaps.append(_NO_FIGURES)
+        leaf = partial(self._leaf, record, release, events, found)
+        error = ""
+        for shown in [figures, None] if figures else [None]:
+            less = [_NO_FIGURES] if figures and not shown else []
+            try:
+                yield leaf(self._sheet(record, release, gates, shown), [*gaps, *less])
+            except Exception as raised:
+                error = type(raised).__name__
+        yield leaf(
+            None, [*gaps, f"No report can be made of what is kept of it ({error or 'of no known form'})."]
+        )
+
+    def _leaf(
+        self,
+        record: CandidateRecord,
+        release: Release | None,
+        events: Sequence[Event],
+        problems: Sequence[str],
+        sheet: Sheet | None,
+        gaps: Sequence[str],
+    ) -> Leaf:
         decisions = self.whole.decisions.get(record.candidate_id, ())
         return Leaf(
             identifier=release.release_id if release else record.candidate_id,
@@ -99,28 +132,36 @@ class Reader:
             record=record,
             release=release,
             sheet=sheet,
-            problems=tuple(found),
+            problems=tuple(problems),
+            gaps=tuple(gaps),
             words=tuple(map(word_of, decisions)),
             events=tuple(events),
             checkpoints=tuple(self._checkpoints(release)) if release else (),
         )
 
-    def sheet(self, record: CandidateRecord, release: Release | None) -> Sheet:
-        """Return what the report of a candidate shows, or of the release that it became."""
+    def _sheet(
+        self,
+        record: CandidateRecord,
+        release: Release | None,
+        gates: list[Document],
+        figures: Document | None,
+    ) -> Sheet:
         columns, rows, why_not = self._rows(record, release)
-        figures = self.whole.figures.get(record.candidate_id)
         kept = Kept(
             self.whole.policies.get(record.policy_digest, {}),
             without_content(figures) if withheld(record, release) else figures,
             columns,
             rows,
-            n_earlier(list(map(gate_document, self.whole.gates.get(record.candidate_id, ())))),
+            n_earlier(gates),
         )
         state = release.state if release else record.state
         name = release.release_id if release else None
-        return sheet_of(self._facts(record, release), kept, release=name, state=str(state), why_not=why_not)
+        facts = self._facts(record, release, gates)
+        return sheet_of(facts, kept, release=name, state=str(state), why_not=why_not)
 
-    def _facts(self, record: CandidateRecord, release: Release | None) -> dict[str, Any]:
+    def _facts(
+        self, record: CandidateRecord, release: Release | None, gates: list[Document]
+    ) -> dict[str, Any]:
         """Return what a manifest says; the versions are those of the release's own."""
         name = record.candidate_id
         return {
@@ -135,7 +176,7 @@ class Reader:
             "input_digest": record.input_digest,
             "history_head": record.history_head,
             "summary": record.summary,
-            "gates": [gate_document(result) for result in self.whole.gates.get(name, ())],
+            "gates": gates,
             "decisions": [decision_document(one) for one in self.whole.decisions.get(name, ())],
             "software": self._software(release) if release else {},
             "state": str(record.state),
@@ -175,6 +216,28 @@ class Reader:
             fields = tuple((name, str(document[name])) for name in sorted(document))
             found.append((said, fields))
         return found
+
+
+def shown_gates(documents: Sequence[Document]) -> tuple[list[Document], list[str]]:
+    """Return gates without the values that are no finite numbers, and a sentence on each of these."""
+    shown: list[Document] = []
+    gaps = []
+    for one in documents:
+        lost = {name: one[name] for name in ("value", "threshold") if not _is_finite(one[name])}
+        shown.append({**one, **dict.fromkeys(lost)} if lost else one)
+        gaps += [
+            f"The {name} of the gate {one['gate']} is {value}: it is not shown."
+            for name, value in lost.items()
+        ]
+    return shown, gaps
+
+
+def _is_finite(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and math.isfinite(value))
+
+
+def _is_known(figures: Document | None) -> bool:
+    return figures is None or figures.get("format") == FORMAT
 
 
 def word_of(decision: Decision) -> Word:
