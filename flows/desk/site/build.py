@@ -23,6 +23,7 @@ from flows.desk.site.reading import read_history, refusing_alterations
 from flows.desk.site.scripts import write_data
 from flows.desk.site.sheets import Leaf, Reader, shown_gates
 from flows.desk.site.story import Stories, Teller
+from flows.desk.withheld import withheld
 from policy.errors import ReleaseGateError
 from release_store import audit
 from release_store.audit import Finding
@@ -244,8 +245,8 @@ class _Site:
         events = self.stories.events.get(record.candidate_id, [])
         names = [record.candidate_id, *([release.release_id] if release else [])]
         problems = [text for name in names for text in self.problems.get(name, ())]
-        spread = release is not None and release.state is not ReleaseState.WITHDRAWN
-        bundle = self._evidence(release) if release and evidence and spread else ""
+        spread = evidence and not withheld(record, release)
+        bundle = self._evidence(release) if release and spread else ""
         leaf, text = self._shown(read.leaves(record, release, events, problems), around, bundle)
         self.findings += [Finding(leaf.identifier, one) for one in leaf.problems if one not in problems]
         self.gaps += [Finding(leaf.identifier, one) for one in leaf.gaps]
