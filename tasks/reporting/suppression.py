@@ -66,6 +66,7 @@ def told(counts: IntArray, readings: Sequence[Public], least: int) -> BoolArray:
     then `least` apart, or equal where it leaves nothing free. O(b^3) a reading.
     """
     hidden = counts < least
+    untrue = False
     groups: list[tuple[IntArray, IntArray, FloatArray, bool]] = []
     for public in readings:
         free = np.abs(counts - public.certain)
@@ -75,8 +76,10 @@ def told(counts: IntArray, readings: Sequence[Public], least: int) -> BoolArray:
         groups += [(bins, free, public.after, True) for bins in joined]
         everywhere = np.flatnonzero(~known | (counts > 0))  # of others anybody sees that they are empty
         groups.append((everywhere, counts, public.after, False))
-        if free[known].any():
-            groups.append((everywhere, free, public.after, True))
+        untrue = untrue or bool(free[known].any())
+    if untrue and hidden.sum() == 1 < len(hidden):  # found from the total, though large: another goes with it
+        left = np.flatnonzero(~hidden)
+        hidden[left[readings[0].after[left].argmin()]] = True
     while True:
         before = int(hidden.sum())
         for bins, amounts, after, one_large in groups:
