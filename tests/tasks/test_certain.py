@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from itertools import chain, combinations, product
 from typing import Any
@@ -12,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small import prepared, small_policy
 
-from policy.model import ReleasePolicy
+from policy.model import NumericQuasiIdentifier, ReleasePolicy
 from tasks.methods.registry import bound_method
+from tasks.recoding.hierarchy import covering_intervals
 from tasks.reporting.certain import classes_of, of_sets
 from tasks.reporting.table import table_figures
 from tasks.reporting.value_bins import cells_of
@@ -162,35 +164,48 @@ def test_what_stands_for_a_class_is_somebody_s(recoding: str) -> None:
 # Against whoever tries everything: all tables from which the same cells come.
 
 
-def ways(named: tuple[int, ...], rows: int, bins: range, *, ends: bool) -> list[tuple[int, ...]]:
-    """All counts of a class that come to this cell."""
+CLOSED = {"widths": [20, 40]}  # two bins and four
+
+
+def ways(named: tuple[int, ...], rows: int, bins: range, how: str) -> list[tuple[int, ...]]:
+    """All counts of a class that come to the cell of those that it names."""
+    every = [way for way in product(range(rows + 1), repeat=len(bins)) if sum(way) == rows]
+    if how == "hierarchy":
+        return [way for way in every if _closed([b for b, n in enumerate(way) if n]) == _closed(named)]
+    ends = how == "ends"
     must = (named[0], named[-1]) if ends else named
     may = set(range(named[0], named[-1] + 1)) if ends else set(named)
     return [
         way
-        for way in product(range(rows + 1), repeat=len(bins))
-        if sum(way) == rows
-        and all(way[b] for b in must)
+        for way in every
+        if all(way[b] for b in must)
         and all(not n or b in may for b, n in enumerate(way))
     ]
 
 
+def _closed(bins: Sequence[int]) -> tuple[float, ...]:
+    qi = NumericQuasiIdentifier(type="integer", bounds=(0, 120), widths=(20, 40))
+    return tuple(covering_intervals(np.array([[10.0 * min(bins), 10.0 * max(bins)]]), qi)[0].tolist())
+
+
 @st.composite
-def releases(draw: st.DrawFn, *, ends: bool) -> tuple[int, list[tuple[int, ...]]]:
+def releases(draw: st.DrawFn, how: str) -> tuple[int, list[tuple[int, ...]]]:
     """k, and how many people of each bin each class has."""
-    k, n_bins = draw(st.integers(2, 3)), draw(st.integers(2, 3))
+    k, n_bins = draw(st.integers(2, 3)), draw(st.integers(2, 4 if how == "hierarchy" else 3))
     classes = []
     for _ in range(draw(st.integers(1, 4))):
         named = draw(st.sets(st.integers(0, n_bins - 1), min_size=1).map(sorted))
         rows = draw(st.integers(max(k, len(named)), max(k, len(named)) + 2))
-        classes.append(draw(st.sampled_from(ways(tuple(named), rows, range(n_bins), ends=ends))))
+        classes.append(draw(st.sampled_from(ways(tuple(named), rows, range(n_bins), how))))
     return k, classes
 
 
-def attacked(k: int, classes: list[tuple[int, ...]], *, ends: bool) -> None:
-    n_bins = len(classes[0])
+def attacked(k: int, classes: list[tuple[int, ...]], how: str) -> None:
+    n_bins, ends = len(classes[0]), how != "values"
     values: list[Any] = [10 * b for b in range(n_bins)] if ends else [f"c{b}" for b in range(n_bins)]
     policy, beyond = of(AGES if ends else CITIES, k), [115 if ends else "Ely"] * 2 * k
+    if how == "hierarchy":
+        policy = of({**AGES, "age": {**AGE, **CLOSED}}, k, how)
 
     @cache
     def said(world: tuple[tuple[int, ...], ...]) -> dict[str, int | None]:
@@ -202,7 +217,7 @@ def attacked(k: int, classes: list[tuple[int, ...]], *, ends: bool) -> None:
     worlds: dict[tuple[int, ...], tuple[tuple[int, ...], ...]] = {(0,) * n_bins: ()}
     for counts in classes:
         named = tuple(b for b, n in enumerate(counts) if n)
-        each = ways(named, sum(counts), range(n_bins), ends=ends)
+        each = ways(named, sum(counts), range(n_bins), how)
         worlds = {
             tuple(a + b for a, b in zip(world, way, strict=True)): (*split, way)
             for world, split in worlds.items()
@@ -237,17 +252,8 @@ def _labels(own: dict[str, int | None], values: list[Any], *, ends: bool) -> lis
     return found
 
 
+@pytest.mark.parametrize("how", ["values", "ends", "hierarchy"])
 @settings(max_examples=80, deadline=None)
-@given(releases(ends=False))
-def test_who_knows_that_named_values_are_there_finds_no_small_count(
-    drawn: tuple[int, list[tuple[int, ...]]],
-) -> None:
-    attacked(*drawn, ends=False)
-
-
-@settings(max_examples=80, deadline=None)
-@given(releases(ends=True))
-def test_who_knows_that_ends_are_attained_finds_no_small_count(
-    drawn: tuple[int, list[tuple[int, ...]]],
-) -> None:
-    attacked(*drawn, ends=True)
+@given(st.data())
+def test_who_knows_how_cells_come_about_finds_no_small_count(how: str, data: st.DataObject) -> None:
+    attacked(*data.draw(releases(how)), how)
