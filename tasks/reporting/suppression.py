@@ -66,33 +66,41 @@ def told(counts: IntArray, readings: Sequence[Public], least: int) -> BoolArray:
     then `least` apart, or equal where it leaves nothing free. O(b^3) a reading.
     """
     hidden = counts < least
-    groups: list[tuple[IntArray, IntArray, FloatArray]] = []
+    untrue = False
+    groups: list[tuple[IntArray, IntArray, FloatArray, bool]] = []
     for public in readings:
         free = np.abs(counts - public.certain)
         known = public.component == NO_COMPONENT
         hidden = hidden | ((free < least) & (~known | (free > 0)))
         joined = [np.flatnonzero(public.component == one) for one in np.unique(public.component[~known])]
-        groups += [(bins, free, public.after) for bins in joined]
+        groups += [(bins, free, public.after, True) for bins in joined]
         everywhere = np.flatnonzero(~known | (counts > 0))  # of others anybody sees that they are empty
-        groups.append((everywhere, counts, public.after))
-        if free[known].any():
-            groups.append((everywhere, free, public.after))
+        groups.append((everywhere, counts, public.after, False))
+        untrue = untrue or bool(free[known].any())
+    if untrue and hidden.sum() == 1 < len(hidden):  # found from the total, though large: another goes with it
+        left = np.flatnonzero(~hidden)
+        hidden[left[readings[0].after[left].argmin()]] = True
     while True:
         before = int(hidden.sum())
-        for bins, amounts, after in groups:
-            _cover(hidden, bins, amounts, after, least)
+        for bins, amounts, after, one_large in groups:
+            _cover(hidden, bins, amounts, after, least, one_large=one_large)
         if hidden.sum() == before:
             return np.asarray(~hidden)
 
 
-def _cover(hidden: BoolArray, bins: IntArray, amounts: IntArray, after: FloatArray, least: int) -> None:
-    """Hide more of `bins` until no hidden amount, and no sum under `least`, is found from those told."""
+def _cover(
+    hidden: BoolArray, bins: IntArray, amounts: IntArray, after: FloatArray, least: int, *, one_large: bool
+) -> None:
+    """Hide more of `bins` until no hidden amount, and no sum under `least`, is found from those told.
+
+    With `one_large`, one of `least` must be among them: that all are less would tell more than their sum.
+    """
     if not hidden[bins].any():
         return
     left = bins[~hidden[bins]]
     left = left[np.argsort(after[left], kind="stable")]
-    big = bool((amounts[bins[hidden[bins]]] >= least).any())
+    enough = not one_large or bool((amounts[bins[hidden[bins]]] >= least).any())
     for one in left.tolist():
-        if big and amounts[bins[hidden[bins]]].sum() >= 2 * least:
+        if enough and amounts[bins[hidden[bins]]].sum() >= 2 * least:
             return
-        hidden[one], big = True, True
+        hidden[one], enough = True, True
