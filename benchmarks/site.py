@@ -54,6 +54,11 @@ def main(arguments: Sequence[str] | None = None) -> str:
         "Building them is promised in 30 s for 1,000 releases. The machine's load average, of which\n"
         f"a command alone makes one, was {min(loads):.1f} to {max(loads):.1f}."
     )
+    how = (
+        "In Chromium without a window, from the disk, each page five times: the median, and in brackets\n"
+        "the least and the most, counted from the beginning of the navigation. The series has\n"
+        "100 releases."
+    )
     command = "python -m benchmarks.site --write"
     text = "\n\n".join(
         [
@@ -62,8 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> str:
             report.measured_with(command),
             tables({"report": runs}),
             "## How soon its pages open",
-            "In Chromium without a window, from the disk, each page five times: the median, and in brackets the\n"
-            "least and the most, counted from the beginning of the navigation. The series has 100 releases.",
+            how,
             opened,
         ]
     )
