@@ -12,6 +12,7 @@ from release_store.records import CandidateState
 from release_store.store import ReleaseStore
 from tests.desk import sheets
 from tests.desk.chromium import chromium  # noqa: F401 -- a fixture
+from tests.desk.lived import make_lived
 from tests.release_store import hand_made
 
 
@@ -40,3 +41,21 @@ def clinic(clinic_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.delenv(KEY_VARIABLE, raising=False)
     shutil.copytree(clinic_folder, tmp_path / "clinic")
     return ReleaseStore.open(tmp_path / "clinic" / "store")
+
+
+@pytest.fixture(scope="session")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a store with a bit of everything, which tests copy or only read."""
+    folder = tmp_path_factory.mktemp("lived")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv(KEY_VARIABLE, raising=False)
+        make_lived(folder)
+    return folder
+
+
+@pytest.fixture
+def copied(lived: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of that folder."""
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
+    shutil.copytree(lived, tmp_path / "lived", symlinks=True, ignore=shutil.ignore_patterns("site"))
+    return tmp_path / "lived"

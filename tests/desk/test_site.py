@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
 import pytest
 
 from flows.__main__ import main
-from flows.desk.site.build import Built, build
 from flows.desk.site.comparison import side
 from flows.desk.site.folder import MARKER
 from flows.difference import difference_document
@@ -21,110 +17,17 @@ from flows.difference_sides import fields_of, rows_of
 from policy.errors import UsageError
 from release_store.connection import connect
 from release_store.keys import KEY_VARIABLE
-from release_store.records import CandidateState, GateResult
 from release_store.store import ReleaseStore
 from release_store.whole import read_whole
-from tests.at_work import withdraw, write_people
-from tests.release_store.hand_made import (
-    K_FAILS,
-    approved,
-    awaiting,
-    publish_one,
-    stage,
-)
-
-HOSTILE = (
-    "</script><script>alert(1)</script>",
-    '"><img src=x onerror=alert(1)>',
-    "\u202egnihtemos\u2066",
-    "long " * 60,
-    "two\nlines\tand \x07\x1b[31m",
-    "שלום, مرحبا",
-)
+from tests.desk.lived import built_from, data, files, read
 
 
 @pytest.fixture(scope="module")
-def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with a bit of everything: its folder, which tests copy or only read."""
-    folder = tmp_path_factory.mktemp("lived")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv(KEY_VARIABLE, raising=False)
-        store = ReleaseStore.create(folder / "store")
-        write_people(store.root)
-        for period in ("2021", "2022", "2023"):
-            publish_one(store, approved(store, period=period))
-        publish_one(store, approved(store, period="2023"))  # takes the place of the first of 2023
-        withdraw(store, "clinic-2022-r1", by="eve", reason=HOSTILE[0])
-        held = stage(store, period="2024")
-        store.record_gates(held.candidate_id, [K_FAILS], to=CandidateState.BLOCKED, actor="ann")
-        awaiting(store, period="2025")
-        publish_one(store, approved(store, series="other", period="2025"))
-        store.record_unread_input("clinic", "2026", actor="ann")
-        store.record_validation(
-            series="third",
-            period="2026",
-            input_digest="0" * 64,
-            n_rows=1,
-            n_columns=1,
-            passed=False,
-            results=[{"column": HOSTILE[1], "expectation": "expect_no_missing", "passed": False}],
-            actor=HOSTILE[2],
-        )
-        for reason in HOSTILE:
-            record = stage(store, series="odd", period="2025")
-            store.record_gates(
-                record.candidate_id, [odd_gate(reason)], to=CandidateState.BLOCKED, actor=reason
-            )
-    return folder
-
-
-def odd_gate(text: str) -> GateResult:
-    return replace(K_FAILS, detail=text, attacker=text, witness={text: text})
-
-
-@pytest.fixture(scope="module")
-def site(lived: Path) -> Path:
-    out = lived / "site"
+def site(lived: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("site") / "site"
     built = built_from(lived, out)
     assert built.findings == ()
     return out
-
-
-def built_from(folder: Path, out: Path, **wanted: object) -> Built:
-    return build(ReleaseStore.open(folder / "store"), out, tell=lambda *_: None, **wanted)  # type: ignore[arg-type]
-
-
-@pytest.fixture
-def copied(lived: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.delenv(KEY_VARIABLE, raising=False)
-    shutil.copytree(lived, tmp_path / "lived", symlinks=True, ignore=shutil.ignore_patterns("site"))
-    return tmp_path / "lived"
-
-
-class Page(HTMLParser):
-    """What a browser would make of a page: its elements, its words, and where it leads."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.words: list[str] = []
-        self.within = ""
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        self.within = tag
-
-    def handle_data(self, data: str) -> None:
-        if self.within not in ("script", "style"):
-            self.words.append(data)
-
-    def text(self) -> str:
-        return re.sub(r"\s+", " ", "".join(self.words))
-
-
-def read(path: Path) -> Page:
-    return Page(path.read_text(encoding="utf-8"))
 
 
 def test_the_overview_says_what_waits_first(site: Path) -> None:
@@ -250,16 +153,6 @@ def test_the_sides_are_those_of_releasegate_diff(lived: Path) -> None:
             told = difference_document(store, a, b)
             rows = rows_of(sides[a], sides[b])
             assert rows == {name: told[name] for name in rows}, (a, b)
-
-
-def data(site: Path, name: str) -> list[list[object]]:
-    text = (site / "data" / f"{name}.js").read_text(encoding="utf-8")
-    found: list[list[object]] = json.loads(text.partition("] = ")[2].rstrip().rstrip(";"))
-    return found
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    return {str(one.relative_to(folder)): one.read_bytes() for one in folder.rglob("*") if one.is_file()}
 
 
 def test_the_same_store_makes_the_same_site(site: Path, lived: Path, tmp_path: Path) -> None:

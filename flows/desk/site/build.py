@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -90,7 +91,11 @@ def build(
                 teller.tell(rows)
             log.close()
         site = _Site(store, folder, whole, places, log, teller.stories, findings, series or "", tell)
-        site.write(evidence=evidence)
+        gc.freeze()  # millions of values that stay to the end, and would be looked through again and again
+        try:
+            site.write(evidence=evidence)
+        finally:
+            gc.unfreeze()
     return Built(out, site.n_pages, perf_counter() - begun, tuple(site.findings), tuple(site.gaps))
 
 
