@@ -8,6 +8,7 @@ import numpy as np
 
 from policy.model import ReleasePolicy
 from tasks.methods.registry import bound_method
+from tasks.reporting.suppression import rounded
 from tasks.types import BoolArray, FloatArray, IntArray, Representation
 from tasks.utility.latent_view import centres_of, hexagons
 
@@ -21,7 +22,7 @@ def latent_figures(
     """Return where the published `records` (m,) lie in the first two dimensions, and their groups' centres.
 
     `before`: hexagons with k records or more, `before_not_told` how many records lie in others, none or at
-    least 2k. `after`: the centre and size of each of the groups `labels` (n,) with k published records or
+    least 2k, both to the nearest multiple of k. `after`: the centre and size of each of the groups `labels` (n,) with k published records or
     more, `after_not_told` how many groups have fewer; of over 1,500 groups, hexagons with the records of the
     groups whose centres lie in them, and `after_of` says which of the two it is. Numbers have 4 digits.
 
@@ -49,8 +50,8 @@ def latent_figures(
     return {
         "dimensions": int(where.latent.shape[1]),
         "step": [_digits(each) for each in step.tolist()],
-        "before": _listed(centre_of(distinct[shown]), count[shown]),
-        "before_not_told": int(count[~shown].sum()),
+        "before": _listed(centre_of(distinct[shown]), rounded(count[shown], least)),
+        "before_not_told": int(rounded(count[~shown].sum(keepdims=True), least)[0]),
         "after": after,
         "after_of": of,
         "after_not_told": int((~kept).sum()),

@@ -59,6 +59,14 @@ def components(linked: BoolArray) -> IntArray:
     return first.astype(np.int64)
 
 
+def rounded(counts: IntArray, least: int) -> IntArray:
+    """Return counts (n,) to the nearest multiple of `least`, halves up.
+
+    So two releases, or two candidates of one table, do not differ by a few people to whoever subtracts them.
+    """
+    return (counts + least // 2) // least * least
+
+
 def told(counts: IntArray, readings: Sequence[Public], least: int) -> BoolArray:
     """Return which `counts` (b,) of the published people may be told, (b,), in each of the `readings`.
 

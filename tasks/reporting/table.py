@@ -1,8 +1,8 @@
 """Every published attribute before and after: counts of the source in bins, beside what was published.
 
-Before are the values of the people who are published, and only those: nobody who is left out enters, so
-nothing of them can be found by a difference. Which counts are told, and against which attacker, stands in
-`tasks.reporting.suppression`. Bins are made of published cells alone. Numbers lie between round edges over
+Before are the values of the people who are published, and only those: nobody who is left out enters. They are
+told to the nearest multiple of k, so that two releases do not differ by a few. Which counts are told, and
+against which attacker, stands in `tasks.reporting.suppression`. Bins are made of published cells alone. Numbers lie between round edges over
 the range that the cells show; where cells need not hold their people, the outer bins are open. A value has a
 bin of its own only if a published cell names it: one that stands under `*` alone, or in no cell, is counted
 with the other values. That there is such a value, or a missing number, is told by the bin's being there.
@@ -27,7 +27,7 @@ from tasks.reporting.certain import (
 )
 from tasks.reporting.latent import latent_figures
 from tasks.reporting.number_bins import NumberBins, number_bins
-from tasks.reporting.suppression import Public, nothing_certain, told
+from tasks.reporting.suppression import Public, nothing_certain, rounded, told
 from tasks.reporting.value_bins import cells_of, value_bins
 from tasks.risk.space import distinct_rows
 from tasks.types import FloatArray, IntArray, PreparedTable, Representation
@@ -47,8 +47,8 @@ def table_figures(
 
     Row i of `published` is about record `records[i]` (m,) of the source; `labels` (n,) are its groups. An
     attribute has a `name`, a `role` (numeric, categorical, sensitive, kept) and `bins`, each with a `label`,
-    `after`, how many published rows lie in it, and `before`, how many of their people, None where that is not
-    told; `before_not_told` counts the people of those bins. Sensitive and kept columns are published as they
+    `after`, how many published rows lie in it, and `before`, how many of their people to the nearest multiple
+    of k, None where that is not told; `before_not_told` counts the people of those bins likewise. Sensitive and kept columns are published as they
     are: they have no `before_not_told`, and every `before` is None.
 
     A published interval is spread evenly over its numbers, a set over its values, `*` over all values that
@@ -74,11 +74,13 @@ def _attribute(
     name: str, role: str, labels: list[str], readings: list[Public], counts: IntArray, least: int
 ) -> dict[str, Any]:
     shown = told(counts, readings, least)
+    untold = int(rounded(counts[~shown].sum(keepdims=True), least)[0])
+    before = rounded(counts, least)
     bins = [
         {"label": label, "before": int(count) if is_told else None, "after": round(float(after), DECIMALS)}
-        for label, count, is_told, after in zip(labels, counts, shown, readings[0].after, strict=True)
+        for label, count, is_told, after in zip(labels, before, shown, readings[0].after, strict=True)
     ]
-    return {"name": name, "role": role, "bins": bins, "before_not_told": int(counts[~shown].sum())}
+    return {"name": name, "role": role, "bins": bins, "before_not_told": untold}
 
 
 def _numeric(
