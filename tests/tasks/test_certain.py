@@ -46,15 +46,15 @@ def wards(classes: list[list[Any]]) -> tuple[list[Any], list[int]]:
     return rows, [i for i, values in enumerate(classes) for _ in values]
 
 
-OLD = [[40, *[60] * 6, 103] for _ in range(30)]
+OLD = [[40, *[60] * 6, 104]] * 30
 
 
 def test_the_oldest_of_each_class_is_no_count_of_its_own() -> None:
-    # 32 people in classes that end at 103: one of each, and two. These two are not told.
-    two_more = [[40, *[60] * 5, 102, 103]] * 2
+    # 32 people in classes that end at 104: one of each, and two. These two are not told.
+    two_more = [[40, *[60] * 5, 102, 104]] * 2
     assert before(of(AGES, 8), *wards([*OLD[2:], *two_more]), "age")["100 to 104"] is None
     eight_more = [[40, *[60] * 5, 102, 104]] * 8
-    found = before(of(AGES, 8), *wards([*[[40, *[60] * 6, 104]] * 22, *eight_more]), "age")
+    found = before(of(AGES, 8), *wards([*OLD[8:], *eight_more]), "age")
     assert found["100 to 104"] == 38
 
 
@@ -73,6 +73,11 @@ def test_each_value_of_a_set_is_somebody_s() -> None:
     five_more = [["Hull"] * 5 + ["York"]] * 20 + [["Hull"] * 4 + ["York"] * 2] * 5
     found = before(of(CITIES, 5), *wards([*five_more, ELY]), "city")
     assert found == {"Hull": 120, "York": 30, "Ely": 9}
+
+
+def test_where_each_value_is_one_person_s_nobody_is_left_to_count() -> None:
+    found = before(of(CITIES, 3), *wards([*[["Bath", "Hull", "York"]] * 4, ELY]), "city")
+    assert found == {"Ely": 9, "Bath": 4, "Hull": 4, "York": 4}
 
 
 def test_a_star_is_all_values_and_others_together_are_one_each() -> None:
@@ -105,7 +110,7 @@ def test_classes_with_equal_cells_here_and_others_elsewhere_are_many() -> None:
 
 
 def test_one_missing_number_does_not_lift_the_rule() -> None:
-    two_more = wards([*OLD[2:], *[[40, *[60] * 5, 102, 103]] * 2, [*[60] * 8, None]])
+    two_more = wards([*OLD[2:], *[[40, *[60] * 5, 102, 104]] * 2, [*[60] * 8, None]])
     assert before(of(AGES, 8), *two_more, "age")["100 to 104"] is None
     # 100 of 20, and 5 of 20 to 25: 103 would say that three of these are under 25.
     inside = [[20] * 100, [20, 20, 20, 25, 25], [40] * 60, [100] * 60, [*[60] * 8, None]]
