@@ -38,6 +38,7 @@ class Whole:
 
     store_id: str
     known_series: tuple[str, ...]  # with a candidate or an input
+    everywhere: dict[str, str]  # the series of every candidate and release, whatever was asked for
     releases: tuple[Release, ...]
     candidates: tuple[CandidateRecord, ...]
     gates: dict[str, list[GateResult]]
@@ -65,6 +66,7 @@ def read_whole(con: Connection, series: str | None = None) -> Whole:
     return Whole(
         store_id=queries.store_info(con, "store_id"),
         known_series=tuple(sorted(name for (name,) in known if series in (None, name))),
+        everywhere=_everywhere(con),
         releases=tuple(queries.releases(con, series)),
         candidates=tuple(candidates),
         gates=gates,
@@ -77,6 +79,14 @@ def read_whole(con: Connection, series: str | None = None) -> Whole:
         unreadable=unreadable,
         class_sizes=_class_sizes(con),
     )
+
+
+def _everywhere(con: Connection) -> dict[str, str]:
+    rows = con.execute(
+        "SELECT candidate_id, series FROM candidate_name UNION ALL "
+        "SELECT candidate_id, series FROM candidate UNION ALL SELECT release_id, series FROM release"
+    ).fetchall()
+    return {str(name): str(series) for name, series in rows}
 
 
 def _policies(con: Connection) -> dict[str, dict[str, Any]]:

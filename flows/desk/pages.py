@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -171,6 +170,3 @@ def beside(root: str, *scripts: str) -> Head:
 
 def _digest(code: str) -> str:
     return base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
-
-
-Context = Mapping[str, Any]

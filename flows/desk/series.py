@@ -6,6 +6,7 @@ from flows.desk.series_pictures import Judged, short_name
 from release_store import queries
 from release_store.changes import gate_document
 from release_store.connection import connect
+from release_store.figures import read_figures
 from release_store.records import Release, ReleaseState
 from release_store.store import ReleaseStore
 
@@ -13,11 +14,14 @@ _KINDS = {ReleaseState.PUBLISHED: "release"}
 
 
 def judged_releases(store: ReleaseStore, series: str) -> list[Judged]:
-    """Return what was published of a series, withdrawn and superseded too, in that order: three queries."""
+    """Return what was published of a series, withdrawn and superseded too, in that order.
+
+    Raises VerificationFailed where the figures of one are not those that the log has the digest of.
+    """
     releases = store.releases(series)
     with connect(store.root) as con:
         gates = queries.gates_of(con, [one.candidate_id for one in releases])
-    figures = store.all_figures(series)
+        figures = {one.candidate_id: read_figures(con, one.candidate_id) for one in releases}
     return [
         Judged(
             short_name(one.release_id, series),

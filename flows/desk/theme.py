@@ -41,10 +41,10 @@ PALETTES: dict[str, dict[str, str]] = {
         "open-paper": "#352a12",
     },
 }
-# Of a step in darkness each, so that they are told apart without colour.
-_ORDERED = {
-    "light": ["#7f1d1d", "#c2571a", "#d9a441", "#8fbf8f", "#4a90a4", "#2f6fb3", "#1d4377"],
-    "dark": ["#ff9c9c", "#f0a35c", "#e6cf7a", "#9bd3a0", "#7cc4d4", "#6aa9ea", "#4f7fc0"],
+# From the worst on, each a step lighter (on dark paper darker), so that they are told apart without colour.
+ORDERED = {
+    "light": ["#3b0a0a", "#8a2a12", "#cf6a1c", "#efb04a", "#fae6b8"],
+    "dark": ["#fff0c9", "#f2bb5c", "#d07a2a", "#94431f", "#4d1d14"],
 }
 
 
@@ -83,7 +83,7 @@ def vega_config(kind: str) -> dict[str, Any]:
         "mark": {"color": of["first"]},
         "bar": {"color": of["first"]},
         "text": {"color": of["ink"], "fontSize": 12},
-        "range": {"category": [of["first"], of["second"], of["good"], of["open"]], "ordinal": _ORDERED[kind]},
+        "range": {"category": [of["first"], of["second"], of["good"], of["open"]], "ordinal": ORDERED[kind]},
         "style": {
             "first": {"color": of["first"]},
             "second": {"color": of["second"], "stroke": of["second"]},

@@ -22,9 +22,10 @@ def latent_figures(
     """Return where the published `records` (m,) lie in the first two dimensions, and their groups' centres.
 
     `before`: hexagons with k records or more, `before_not_told` how many records lie in others, none or at
-    least 2k, both to the nearest multiple of k. `after`: the centre and size of each of the groups `labels` (n,) with k published records or
-    more, `after_not_told` how many groups have fewer; of over 1,500 groups, hexagons with the records of the
-    groups whose centres lie in them, and `after_of` says which of the two it is. Numbers have 4 digits.
+    least 2k, both to the nearest multiple of k. `after`: the centre and size of each of the groups `labels`
+    (n,) with k published records or more, `after_not_told` how many groups have fewer; of over 1,500 groups,
+    hexagons with the records of the groups whose centres lie in them, and `after_of` says which of the two it
+    is. Numbers have 4 digits.
 
     None where nothing was learned. Only the method's part tells that (autoencoder, Isomap, LLE): the notes of
     an embedding are those of its blocks, which features have too. A part that a method brings itself is not

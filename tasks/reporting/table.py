@@ -2,10 +2,11 @@
 
 Before are the values of the people who are published, and only those: nobody who is left out enters. They are
 told to the nearest multiple of k, so that two releases do not differ by a few. Which counts are told, and
-against which attacker, stands in `tasks.reporting.suppression`. Bins are made of published cells alone. Numbers lie between round edges over
-the range that the cells show; where cells need not hold their people, the outer bins are open. A value has a
-bin of its own only if a published cell names it: one that stands under `*` alone, or in no cell, is counted
-with the other values. That there is such a value, or a missing number, is told by the bin's being there.
+against which attacker, stands in `tasks.reporting.suppression`. Bins are made of published cells alone.
+Numbers lie between round edges over the range that the cells show; where cells need not hold their people,
+the outer bins are open. A value has a bin of its own only if a published cell names it: one that stands under
+`*` alone, or in no cell, is counted with the other values. That there is such a value, or a missing number,
+is told by the bin's being there.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ def table_figures(
     Row i of `published` is about record `records[i]` (m,) of the source; `labels` (n,) are its groups. An
     attribute has a `name`, a `role` (numeric, categorical, sensitive, kept) and `bins`, each with a `label`,
     `after`, how many published rows lie in it, and `before`, how many of their people to the nearest multiple
-    of k, None where that is not told; `before_not_told` counts the people of those bins likewise. Sensitive and kept columns are published as they
-    are: they have no `before_not_told`, and every `before` is None.
+    of k, None where that is not told; `before_not_told` counts the people of those bins likewise. Sensitive
+    and kept columns are published as they are: they have no `before_not_told`, and every `before` is None.
 
     A published interval is spread evenly over its numbers, a set over its values, `*` over all values that
     published cells name. The order of the rows does not matter. O(m) a column, and O(m log m).

@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 
 import duckdb
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 from flows.desk.pages import embedded, inlined, number, said, share
 from flows.desk.report import SCRIPTS, page, release_report
 from flows.desk.sheet import sample, sheet_of
-from flows.desk.theme import PALETTES
+from flows.desk.theme import ORDERED, PALETTES
 from tests.desk.sheets import HOSTILE, facts, figures, gate, kept
 
 JSON = st.recursive(
@@ -170,6 +171,14 @@ def test_words_can_be_read_on_their_paper(kind: str) -> None:
     for ink, paper in pairs:
         bright, dark = sorted((_luminance(of[ink]), _luminance(of[paper])), reverse=True)
         assert (bright + 0.05) / (dark + 0.05) >= 4.5, (ink, paper)
+
+
+@pytest.mark.parametrize("kind", PALETTES)
+def test_what_is_stacked_is_told_apart_in_grey(kind: str) -> None:
+    found = [_luminance(colour) + 0.05 for colour in ORDERED[kind]]
+    assert sorted(found, reverse=kind == "dark") == found
+    for one, next_ in pairwise(found):
+        assert max(one, next_) / min(one, next_) >= 1.5
 
 
 def _luminance(colour: str) -> float:

@@ -221,9 +221,13 @@
     $("check").addEventListener("click", check);
     for (const id of ["log-find", "log-pages"]) $(id).hidden = false;
     $("log-check").hidden = !shape.whole;
-    const wanted = new URLSearchParams(location.hash.slice(1));
-    if (wanted.get("event")) $("words").value = `#${wanted.get("event")}`;
-    if (wanted.get("words")) $("words").value = wanted.get("words");
+    const named = () => {
+      const wanted = new URLSearchParams(location.hash.slice(1));
+      if (wanted.get("event")) $("words").value = `#${wanted.get("event")}`;
+      if (wanted.get("words")) $("words").value = wanted.get("words");
+    };
+    named();
+    addEventListener("hashchange", () => { named(); look(); });
     if ($("words").value) await look();
     else if (shape.events > shape.page) {
       for (let n = shape.pieces - 1; n >= 0; n--) {

@@ -12,6 +12,7 @@ from time import perf_counter
 from typing import Any
 
 from flows.desk.pages import ASSETS, asset, beside, embedded, render
+from flows.desk.series import kind_of
 from flows.desk.series_pictures import Judged, SeriesPictures, series_pictures, short_name
 from flows.desk.sheet import reader
 from flows.desk.site.comparison import sides_of_series
@@ -90,6 +91,7 @@ def build(
                 log.take(rows)
                 teller.tell(rows)
             log.close()
+        findings = of_series(findings, series, places)
         site = _Site(store, folder, whole, places, log, teller.stories, findings, series or "", tell)
         gc.freeze()  # millions of values that stay to the end, and would be looked through again and again
         try:
@@ -97,6 +99,28 @@ def build(
         finally:
             gc.unfreeze()
     return Built(out, site.n_pages, perf_counter() - begun, tuple(site.findings), tuple(site.gaps))
+
+
+def of_series(findings: Sequence[Finding], series: str | None, places: Places) -> list[Finding]:
+    """Return what was found of one series and of the store as a whole, and that there is more of others."""
+    if series is None:
+        return list(findings)
+    own = [one for one in findings if _named(one.where, places) <= {series}]
+    n_others = len(findings) - len(own)
+    more = f"{n_others} findings are of other series: `releasegate verify` says more"
+    return [*own, *([Finding("the store", more)] if n_others else [])]
+
+
+def _named(text: str, places: Places) -> set[str]:
+    """Return the series that a text names, by themselves or by their candidates and releases."""
+    found, known = set(), set(places.everywhere.values())
+    for token in _TOKEN.findall(text):
+        name = token
+        while name and name not in places.everywhere and name not in known:
+            name = name.rpartition(".")[0]
+        if name:
+            found.add(places.everywhere.get(name, name))
+    return found
 
 
 def _teller(whole: Whole, places: Places) -> Teller:
@@ -217,7 +241,8 @@ class _Site:
     def _judged(self, release: Release, series: str) -> Judged:
         name = release.candidate_id
         gates, _ = shown_gates(self.whole.gate_documents.get(name, ()))
-        return Judged(short_name(release.release_id, series), gates, self.whole.figures.get(name))
+        figures = self.whole.figures.get(name)
+        return Judged(short_name(release.release_id, series), gates, figures, kind_of(release))
 
     def _title(self, series: str) -> str:
         records = self.records[series]

@@ -38,7 +38,7 @@ class LogData:
                 continue
             self.n_events += 1
             self.actions[action] += 1
-            self.of_series[of] += 1
+            self.of_series[of or ""] += 1
             self.newest.append(row)
             # The hash before is that of the event before, wherever that is so and the event is here.
             known = linked and self.series is None and bool(self._fields)

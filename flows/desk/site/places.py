@@ -17,11 +17,12 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 class Places:
     """The pages by id, from the site's root: that of a published candidate is its release's.
 
-    `series` is by id too, and holds every candidate and release.
+    `series` is by id too, and holds every candidate and release that has a page; `everywhere` all others too.
     """
 
     pages: dict[str, str] = field(default_factory=dict)
     series: dict[str, str] = field(default_factory=dict)
+    everywhere: dict[str, str] = field(default_factory=dict)
 
 
 def series_place(series: str) -> str:
@@ -31,7 +32,7 @@ def series_place(series: str) -> str:
 
 def places_of(whole: Whole) -> Places:
     """Return the places of all. Raises VerificationFailed for a name that the store never gave."""
-    found = Places()
+    found = Places(everywhere=whole.everywhere)
     for series in whole.known_series:
         check_series(series)
     for one in whole.releases:

@@ -63,6 +63,9 @@ class Entry:
     reason: str
 
 
+_OF_THE_STORE = ("store.", "people.", "clock.")
+
+
 @dataclass(frozen=True)
 class Event:
     """An event as the page of a release lists it."""
@@ -85,13 +88,14 @@ class Stories:
     successors: dict[str, str] = field(default_factory=dict)  # of superseded releases
 
 
-def series_of(row: Row, places: Places) -> str:
-    """Return the series that an event is about, empty where it is of the store as a whole."""
-    subject = str(row[4])
-    if subject in places.series:
-        return places.series[subject]
-    action = str(row[3])
-    return subject.partition("/")[0] if action.startswith(("input.", "series.")) else ""
+def series_of(row: Row, places: Places) -> str | None:
+    """Return the series that an event is about, "" where it is of the store as a whole, None if unknown."""
+    action, subject = str(row[3]), str(row[4])
+    if subject in places.everywhere:
+        return places.everywhere[subject]
+    if action.startswith(("input.", "series.")):
+        return subject.partition("/")[0]
+    return "" if action.startswith(_OF_THE_STORE) else None
 
 
 def payload_of(row: Row) -> dict[str, Any]:
