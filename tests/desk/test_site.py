@@ -19,7 +19,7 @@ from release_store.connection import connect
 from release_store.keys import KEY_VARIABLE
 from release_store.store import ReleaseStore
 from release_store.whole import read_whole
-from tests.desk.lived import built_from, data, files, read
+from tests.desk.lived import HOSTILE, built_from, data, files, read
 
 
 @pytest.fixture(scope="module")
@@ -191,6 +191,21 @@ def test_a_site_of_one_series(lived: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="unknown series"):
         built_from(lived, tmp_path / "none", series="othr")
     assert not (tmp_path / "none").exists()
+
+
+def test_a_site_of_one_series_tells_nothing_of_others(copied: Path, tmp_path: Path) -> None:
+    """Neither in its log, nor in what `verify` found."""
+    file = copied / "store" / "releases" / "other" / "other-2025-r1" / "data.csv"
+    file.write_text("altered", encoding="utf-8")
+    built = built_from(copied, tmp_path / "site", series="clinic")
+    more = "1 more found in other series: `releasegate verify` says which"
+    assert [one.what for one in built.findings] == [more]
+    told = "".join(
+        path.read_text(encoding="utf-8") for path in (tmp_path / "site").rglob("*") if path.is_file()
+    )
+    assert "clinic-2023-r2" in told
+    for name in ("other-2025", "odd-2025", "third/2026", HOSTILE[5]):
+        assert name not in told
 
 
 def test_what_was_altered_is_told_on_its_page_and_ends_with_6(

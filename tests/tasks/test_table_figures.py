@@ -91,7 +91,7 @@ def test_every_attribute_of_a_small_release() -> None:
 def test_counts_of_k_and_more_are_told() -> None:
     found = figures(SETS, *hundred())
     assert bins_of(found, "city") == [("Hull", 40, 50.0), ("York", 60, 50.0)]
-    assert [before for _, before, _ in bins_of(found, "age") if before] == [26] * 4  # 25 each, k = 2
+    assert [before for _, before, _ in bins_of(found, "age") if before] == [6] * 20  # 5 each, k = 2
 
 
 def hundred() -> tuple[list[Any], list[int]]:

@@ -107,7 +107,7 @@ def of_series(findings: Sequence[Finding], series: str | None, places: Places) -
         return list(findings)
     own = [one for one in findings if _named(one.where, places) <= {series}]
     n_others = len(findings) - len(own)
-    more = f"{n_others} findings are of other series: `releasegate verify` says more"
+    more = f"{n_others} more found in other series: `releasegate verify` says which"
     return [*own, *([Finding("the store", more)] if n_others else [])]
 
 
