@@ -26,6 +26,7 @@ from release_store.store import ReleaseStore
 
 Document = Mapping[str, Any]
 N_ROWS = 10
+_DATA = "data.parquet"
 _ALTERED = "They are not shown: the staged files are missing, or are not those that were judged."
 
 
@@ -77,8 +78,8 @@ def kept(store: ReleaseStore, candidate_id: str, *, rows: bool = True) -> Kept:
     columns: tuple[str, ...] = ()
     lines: tuple[tuple[str | None, ...], ...] = ()
     folder, files = candidate_folder(store.root, candidate_id), store.files(candidate_id)
-    if rows and not differing_files(folder, files):
-        columns, lines = sample(folder / "data.parquet")
+    if rows and _DATA in files and not differing_files(folder, files):
+        columns, lines = sample(folder / _DATA)
     return Kept(
         store.policy(record.policy_digest),
         store.figures(candidate_id),
