@@ -15,6 +15,7 @@ from flows.desk.releasing import report_path
 from flows.desk.series import judged_releases
 from flows.desk.series_pictures import Judged, risk_utility, short_name
 from flows.desk.sheet import candidate_facts, kept
+from flows.desk.signs import MOODS
 from flows.desk.told import tiles, verdict
 from flows.layout import shown as plain
 from flows.logs import log_event
@@ -26,7 +27,6 @@ from tasks.shielded import shown
 
 Document = Mapping[str, Any]
 _COLOURS, _LAST = 64, 23
-_SIGNS = {"good": "✓", "bad": "✗", "open": "…"}
 _MARKUP = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_{}[]<>()#|!~&"})
 
 
@@ -89,7 +89,7 @@ def markdown_of(store: ReleaseStore, facts: Document, release_id: str = "", *, p
     shown_tiles = tiles(facts, of.figures, of.n_earlier)
     kind, name = ("Release", release_id) if release_id else ("Candidate", candidate)
     lines = [
-        f"# {_SIGNS[mood]} {_text(word)}",
+        f"# {MOODS[mood]} {_text(word)}",
         "",
         f"{kind} `{name}` of {_text(series)}, {_text(facts['period'])}.",
         "",

@@ -20,6 +20,7 @@ FORMATS = ("svg", "png")
 # The first is within the program that draws; the others have letters of the same width.
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 _NO_SIGNS = dict.fromkeys(map(ord, "✓✗"))  # they stand beside the words that say the same
+_SIGN = "sign"
 _LINE = 95  # signs of a title that fit into one line
 
 
@@ -33,11 +34,11 @@ def specification(picture: Picture, *, titles: bool = True, width: int = WIDTH) 
 
 def _cells(row: Any) -> dict[str, Any]:
     """Return a row with texts that may stand in XML, and without signs that its letters do not have."""
-    return {name: _text(cell) if isinstance(cell, str) else cell for name, cell in row.items()}
+    return {name: _text(name, cell) if isinstance(cell, str) else cell for name, cell in row.items()}
 
 
-def _text(cell: str) -> str:
-    return shown(cell).translate(_NO_SIGNS).strip()
+def _text(name: str, cell: str) -> str:
+    return shown(cell).translate(_NO_SIGNS).strip() if name == _SIGN else shown(cell)
 
 
 def _lines(title: str) -> Sequence[str]:

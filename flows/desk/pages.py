@@ -14,13 +14,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from flows.desk.picture import Picture
+from flows.desk.signs import MOODS, VERDICTS
 from flows.desk.theme import style_variables, vega_config
 from flows.layout import minute, shown
 
 _HERE = Path(__file__).parent
 ASSETS = _HERE / "assets"
 _GLOBALS = "window.vegaEmbed = vegaEmbed;"  # what the bundle gives to the scripts after it
-_SIGNS = {"pass": "✓", "fail": "✗", "unknown": "?", "error": "!", "not_run": "-"}
 _KINDS = {"pass": "good", "fail": "bad", "unknown": "open", "error": "bad", "not_run": "open"}
 
 
@@ -56,7 +56,8 @@ def environment() -> Environment:
         "share": share,
         "data": embedded,
         "table_rows": table_rows,
-        "sign": lambda verdict: _SIGNS.get(str(verdict), "?"),
+        "sign": lambda verdict: VERDICTS.get(str(verdict), "?"),
+        "mood_sign": MOODS.__getitem__,
         "kind": lambda verdict: _KINDS.get(str(verdict), "open"),
     }
     return made

@@ -8,15 +8,10 @@ from typing import Any
 
 from flows.desk import charts
 from flows.desk.picture import Picture
+from flows.desk.signs import BASIS, VERDICTS
 from flows.layout import shown
 
 Document = Mapping[str, Any]
-_BASIS = {
-    "alone": "who holds this release alone",
-    "cells": "who holds every release, by the cells",
-    "people": "who knows everybody's class in every release",
-}
-_SIGNS = {"pass": "✓", "fail": "✗", "unknown": "?", "error": "!", "not_run": "-"}
 
 
 @dataclass(frozen=True)
@@ -70,7 +65,7 @@ def _gates(gates: Sequence[Document]) -> Picture:
         {
             "gate": gate["gate"],
             "verdict": str(gate["verdict"]),
-            "sign": f"{_SIGNS.get(str(gate['verdict']), '?')} {gate['verdict']}",
+            "sign": f"{VERDICTS.get(str(gate['verdict']), '?')} {gate['verdict']}",
             "used": None if (share := used(gate)) is None else min(share, 2.0),
             "value": gate["value"],
             "must be": "" if gate["threshold"] is None else f"{gate['relation']} {gate['threshold']:.4g}",
@@ -95,7 +90,7 @@ def _narrowed(i: int, attribute: str, curves: Sequence[Document]) -> Picture:
     rows: list[dict[str, Any]] = []
     said = []
     for curve in curves:
-        basis = _BASIS.get(str(curve["basis"]), str(curve["basis"]))
+        basis = BASIS.get(str(curve["basis"]), str(curve["basis"]))
         total, people = sum(n for _, n in curve["counts"]), 0
         if not total:
             continue

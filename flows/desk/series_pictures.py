@@ -9,6 +9,7 @@ from typing import Any
 from flows.desk import charts
 from flows.desk.pages import number, share
 from flows.desk.picture import Picture
+from flows.desk.signs import BASIS
 
 Document = Mapping[str, Any]
 
@@ -22,11 +23,6 @@ TRENDS: dict[str, tuple[str, bool]] = {
     "k": ("The smallest class (k)", False),
 }
 RISKS = ("umr", "err", "sadr")  # the first that was measured stands for risk
-_BASIS = {
-    "people": "who knows everybody's class in every release",
-    "cells": "who holds every release, by the cells",
-    "alone": "who holds that release alone",
-}
 _MANY = 3  # so many values above l, or more, are one group
 _NAMED = 24  # more points than that have no names beside them
 
@@ -136,7 +132,7 @@ def _headroom(i: int, attribute: str, releases: Sequence[Judged]) -> Picture | N
             "order": order,
             "people": above.get(order, 0),
             "share": above.get(order, 0) / sum(above.values()),
-            "basis": _BASIS.get(str(curve["basis"]), str(curve["basis"])),
+            "basis": BASIS.get(str(curve["basis"]), str(curve["basis"])),
         }
         for label, curve, above in counted
         for order in groups
@@ -160,7 +156,7 @@ def _strongest(figures: Document | None, attribute: str) -> Document | None:
         for curve in (figures or {}).get("narrowing") or ()
         if curve["attribute"] == attribute
     }
-    return next((curves[basis] for basis in _BASIS if basis in curves), None)
+    return next((curves[basis] for basis in BASIS if basis in curves), None)
 
 
 def _above(curve: Document) -> dict[int, int]:
@@ -180,7 +176,7 @@ def _group(order: int) -> str:
 
 def _headroom_words(label: str, curve: Document, above: Mapping[int, int]) -> str:
     total, at, under = sum(above.values()), above.get(0, 0), above.get(-1, 0)
-    basis = _BASIS.get(str(curve["basis"]), str(curve["basis"]))
+    basis = BASIS.get(str(curve["basis"]), str(curve["basis"]))
     who = f"Seen by {basis}, after {label}"
     words = (
         f"{who} {at:,} of {total:,} people ({share(at / total)}) have just l = {curve['least']} values left: "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +14,9 @@ from flows.desk.pages import ASSETS, asset, beside, embedded, render
 from flows.desk.series import kind_of
 from flows.desk.series_pictures import Judged, SeriesPictures, series_pictures, short_name
 from flows.desk.sheet import reader
+from flows.desk.signs import MOODS
 from flows.desk.site.comparison import sides_of_series
+from flows.desk.site.findings import by_name, of_series
 from flows.desk.site.folder import site_folder
 from flows.desk.site.log_data import PAGE, PIECE, LogData
 from flows.desk.site.overview import overview_of
@@ -40,8 +41,6 @@ from tasks.risk.gate import GATES
 
 Tell = Callable[[float, str], None]
 CHARTS = ("vega.js", "charts.js", "page.js")
-_SIGNS = {"good": "✓", "bad": "✗", "open": "…"}
-_TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True)
@@ -101,28 +100,6 @@ def build(
     return Built(out, site.n_pages, perf_counter() - begun, tuple(site.findings), tuple(site.gaps))
 
 
-def of_series(findings: Sequence[Finding], series: str | None, places: Places) -> list[Finding]:
-    """Return what was found of one series and of the store as a whole, and that there is more of others."""
-    if series is None:
-        return list(findings)
-    own = [one for one in findings if _named(one.where, places) <= {series}]
-    n_others = len(findings) - len(own)
-    more = f"{n_others} more found in other series: `releasegate verify` says which"
-    return [*own, *([Finding("the store", more)] if n_others else [])]
-
-
-def _named(text: str, places: Places) -> set[str]:
-    """Return the series that a text names, by themselves or by their candidates and releases."""
-    found, known = set(), set(places.everywhere.values())
-    for token in _TOKEN.findall(text):
-        name = token
-        while name and name not in places.everywhere and name not in known:
-            name = name.rpartition(".")[0]
-        if name:
-            found.add(places.everywhere.get(name, name))
-    return found
-
-
 def _teller(whole: Whole, places: Places) -> Teller:
     periods = {one.candidate_id: one.period for one in whole.candidates}
     periods |= {one.release_id: one.period for one in whole.releases}
@@ -165,7 +142,7 @@ class _Site:
         for release in whole.releases:
             self.numbers[release.release_id] = len(self.releases[release.series])
             self.releases[release.series].append(release)
-        self.problems = self._problems()
+        self.problems = by_name(findings, stories, places)
 
     def write(self, *, evidence: bool) -> None:
         """Write every page."""
@@ -216,7 +193,7 @@ class _Site:
             here=here,
             trail=trail,
             site=self.about,
-            signs=_SIGNS,
+            signs=MOODS,
             **context,
         )
 
@@ -323,21 +300,6 @@ class _Site:
             self.findings.append(Finding(release.release_id, f"no evidence can be given: {error.finding}"))
             return ""
         return name
-
-    def _problems(self) -> dict[str, list[str]]:
-        """Return what `verify` found by what it names; an event's by its candidate."""
-        by_event = {event.number: name for name, events in self.stories.events.items() for event in events}
-        found: dict[str, list[str]] = defaultdict(list)
-        for one in self.findings:
-            for token in _TOKEN.findall(one.where):
-                name = token
-                if one.where.startswith("event ") and token.isdigit():
-                    name = by_event.get(int(token), "")
-                while name and name not in self.places.series:  # a file beside it: <release>.checkpoint.json
-                    name = name.rpartition(".")[0]
-                if name:
-                    found[name].append(f"{one.where}: {one.what}")
-        return found
 
     def _diff(self) -> None:
         groups = []
