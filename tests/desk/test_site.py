@@ -136,6 +136,7 @@ def test_the_log_is_there_whole(site: Path, lived: Path) -> None:
     assert len(first) == min(len(events), 200)
 
 
+@pytest.mark.slow
 def test_the_sides_are_those_of_releasegate_diff(lived: Path) -> None:
     store = ReleaseStore.open(lived / "store")
     with connect(store.root) as con:
