@@ -29,7 +29,7 @@ AGES = {"ward": {"type": "categorical"}, "age": AGE}
 
 @pytest.fixture(scope="module", autouse=True)
 def exact() -> Iterator[None]:
-    """Counts are told as they are here, not to the nearest multiple of k: the rule is to hold without that."""
+    """Counts are told as they are here, not as multiples of k: the rule is to hold without that."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(table_module, "rounded", lambda counts, _: counts)
         yield
