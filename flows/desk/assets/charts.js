@@ -11,7 +11,7 @@
     const made = await vegaEmbed(place, whole, {
       actions: false,
       config: THEMES[theme()],
-      renderer: rows.length > 1500 ? "canvas" : "svg",
+      renderer: rows.length > 300 ? "canvas" : "svg",
       defaultStyle: false,
       tooltip: { theme: theme() },
       hover: false,

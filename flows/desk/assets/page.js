@@ -52,8 +52,9 @@
   function searchable(field) {
     const table = document.getElementById(field.dataset.searches);
     const told = document.getElementById(field.getAttribute("aria-describedby"));
-    const texts = new Map([...table.tBodies[0].rows].map((row) => [row, row.textContent.toLowerCase()]));
+    let texts = null; // read when they are first asked for: there may be thousands
     field.addEventListener("input", () => {
+      texts ??= new Map([...table.tBodies[0].rows].map((row) => [row, row.textContent.toLowerCase()]));
       const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
       let n = 0;
       for (const [row, text] of texts) {
