@@ -73,7 +73,7 @@ def figures_of(candidate_id: str) -> dict[str, Any]:
             "greatest": 4,
             "sizes": [{"low": 3, "high": 4, "classes": 2, "records": 7}],
         },
-        "ncp": {"age": 0.125, "sex": 1 / (1 + len(candidate_id))},
+        "ncp": {"age": 0.125, "sex": int(sha256_hex(candidate_id.encode())[:8], 16) / 2**32},
         "narrowing": [],
         "attributes": [
             {
