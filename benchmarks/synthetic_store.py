@@ -133,13 +133,13 @@ def made_up_figures(number: int) -> dict[str, Any]:
     }
 
 
-def make(root: Path, n_releases: int, n_events: int) -> ReleaseStore:
+def make(root: Path, n_releases: int, n_events: int, per_series: int = PER_SERIES) -> ReleaseStore:
     """Make the store in `root`, its key beside it. Raises UsageError where the events would not suffice."""
     n_refused = n_releases // 10
     if n_events < 2 + EVENTS_PER_RELEASE * n_releases + n_refused:
         raise UsageError(f"{n_releases} releases need more than {n_events} events")
     store = ReleaseStore.create(root)
-    _Maker(store, keys.load_key(root), n_releases, n_refused, n_events).make()
+    _Maker(store, keys.load_key(root), n_releases, n_refused, n_events).make(per_series)
     return store
 
 
@@ -166,11 +166,11 @@ class _Maker:
         roles, public_key = [Role.APPROVER], keys.public_hex(self.approver)
         self.people = roster([Member(name="bob", roles=roles, public_key=public_key)])
 
-    def make(self) -> None:
-        """Write everything."""
+    def make(self, per_series: int) -> None:
+        """Write everything, in series of so many releases."""
         with transaction(self.store.root) as con:
             self._event("releasegate", CHANGED, "people", "", self.people)
-            for n_series, n_own in enumerate(_shares(self.n_releases, PER_SERIES)):
+            for n_series, n_own in enumerate(_shares(self.n_releases, per_series)):
                 self._series(f"series{n_series:03d}", n_own)
                 self._flush(con, BATCH)
             self._sign()

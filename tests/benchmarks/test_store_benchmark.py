@@ -24,9 +24,8 @@ def _own_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_bulk_made_store_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(synthetic_store, "PER_SERIES", 7)
     monkeypatch.setattr(synthetic_store, "BATCH", 100)
-    made = synthetic_store.make(tmp_path / "store", 20, 400)
+    made = synthetic_store.make(tmp_path / "store", 20, 400, per_series=7)
     assert verify(made) == []
     assert (len(made.releases()), len(made.events())) == (20, 400)
     figures = made.all_figures()
