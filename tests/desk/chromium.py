@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import shutil
 import tempfile
 import time
@@ -14,14 +13,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import pytest
 from selenium import webdriver
 from selenium.webdriver import ActionChains
 from selenium.webdriver.chrome.service import Service
 
-from tests.e2e.browser import CHROMIUM, DRIVER, OPTIONS, lacking
+from tests.e2e.browser import CHROMIUM, DRIVER, OPTIONS
 
-REQUIRED = "RELEASEGATE_E2E_BROWSER"  # "required" where its absence is a failure
 PATIENCE = 30.0
 _AXE = "axe_playwright_python"  # only for the axe.min.js that it brings along
 _RUN_AXE = """
@@ -135,18 +132,6 @@ class Chromium:
 
     def _devtools(self, command: str, **given: Any) -> None:
         self.driver.execute_cdp_cmd(command, given)
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Chromium]:
-    """A browser for all tests of a process; where there is none the tests are skipped, or fail."""
-    if lacking():
-        word = f"no {' and no '.join(lacking())} here: apt-get install chromium chromium-driver"
-        if os.environ.get(REQUIRED) == "required":
-            pytest.fail(f"{REQUIRED} is required, and there is {word}")
-        pytest.skip(word)
-    with opened() as found:
-        yield found
 
 
 @contextmanager

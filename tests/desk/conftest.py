@@ -1,19 +1,41 @@
-"""A store whose releases have figures."""
+"""Stores whose releases have figures, bundles of evidence, and the page that verifies them."""
 
 from __future__ import annotations
 
+import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from selenium import webdriver
 
+from release_store import keys
 from release_store.keys import KEY_VARIABLE
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
-from tests.desk import sheets
-from tests.desk.chromium import chromium  # noqa: F401 -- a fixture
+from tests.desk import sheets, verify_page
+from tests.desk.chromium import Chromium
+from tests.desk.chromium import opened as chromium_opened
 from tests.desk.lived import make_lived
+from tests.e2e.browser import lacking
 from tests.release_store import hand_made
+from tests.release_store.bundle_alterations import make_three_releases
+from tests.release_store.bundles import Members, taken_apart
+
+REQUIRED = "RELEASEGATE_E2E_BROWSER"  # "required" where its absence is a failure
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Chromium]:
+    """A browser for all tests of a process; where there is none the tests are skipped, or fail."""
+    if lacking():
+        word = f"no {' and no '.join(lacking())} here: apt-get install chromium chromium-driver"
+        if os.environ.get(REQUIRED) == "required":
+            pytest.fail(f"{REQUIRED} is required, and there is {word}")
+        pytest.skip(word)
+    with chromium_opened() as found:
+        yield found
 
 
 @pytest.fixture(scope="session")
@@ -59,3 +81,33 @@ def copied(lived: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     monkeypatch.delenv(KEY_VARIABLE, raising=False)
     shutil.copytree(lived, tmp_path / "lived", symlinks=True, ignore=shutil.ignore_patterns("site"))
     return tmp_path / "lived"
+
+
+@pytest.fixture(scope="session")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return verify_page.written(tmp_path_factory.mktemp("verify_page"))
+
+
+@pytest.fixture
+def opened(chromium: Chromium, page: Path) -> webdriver.Chrome:
+    return verify_page.opened(chromium.driver, page)
+
+
+@pytest.fixture(scope="session")
+def three_releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_three_releases(tmp_path_factory.mktemp("three_releases"))
+
+
+@pytest.fixture(scope="session")
+def key(three_releases: Path) -> str:
+    return keys.public_hex(keys.load_key(three_releases / "store"))
+
+
+@pytest.fixture
+def bundle(three_releases: Path) -> Path:
+    return three_releases / "bundle.zip"
+
+
+@pytest.fixture
+def members(bundle: Path) -> Members:
+    return taken_apart(bundle)

@@ -9,7 +9,6 @@ import pytest
 
 from benchmarks import site
 from release_store.keys import KEY_VARIABLE
-from tests.desk.chromium import chromium  # noqa: F401 -- a fixture
 
 pytestmark = pytest.mark.browser
 

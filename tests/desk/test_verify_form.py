@@ -19,43 +19,12 @@ from release_store.public_files import checkpoint_file
 from release_store.verify_evidence import word_of
 from tests.at_work import key_of
 from tests.desk import verify_page
-from tests.desk.chromium import Chromium
 from tests.desk.random_edits import seeded
-from tests.release_store.bundle_alterations import NAME, make_three_releases
-from tests.release_store.bundles import Members, Told, forged, put_together, taken_apart
+from tests.release_store.bundle_alterations import NAME
+from tests.release_store.bundles import Members, Told, forged, put_together
 
 pytestmark = pytest.mark.browser
 PATIENCE = 60
-
-
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return verify_page.written(tmp_path_factory.mktemp("verify_page"))
-
-
-@pytest.fixture
-def opened(chromium: Chromium, page: Path) -> webdriver.Chrome:
-    return verify_page.opened(chromium.driver, page)
-
-
-@pytest.fixture(scope="module")
-def three_releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_three_releases(tmp_path_factory.mktemp("three_releases"))
-
-
-@pytest.fixture
-def key(three_releases: Path) -> str:
-    return keys.public_hex(keys.load_key(three_releases / "store"))
-
-
-@pytest.fixture
-def bundle(three_releases: Path) -> Path:
-    return three_releases / "bundle.zip"
-
-
-@pytest.fixture
-def members(bundle: Path) -> Members:
-    return taken_apart(bundle)
 
 
 def element(driver: webdriver.Chrome, name: str) -> WebElement:

@@ -19,8 +19,6 @@ from release_store.evidence import write_evidence
 from release_store.public_files import checkpoint_file
 from release_store.store import ReleaseStore
 from tests.at_work import agreed, key_of, write_people
-from tests.desk import verify_page
-from tests.desk.chromium import Chromium
 from tests.desk.random_edits import edited, edited_and_signed, seeded
 from tests.desk.verify_page import Case, agree, judged
 from tests.faults import alterations
@@ -29,7 +27,6 @@ from tests.release_store.bundle_alterations import (
     FORGERIES,
     NAME,
     OTHER_ZIPS,
-    make_three_releases,
     withdrawn,
 )
 from tests.release_store.bundles import Members, forged, put_together, taken_apart
@@ -39,36 +36,6 @@ pytestmark = pytest.mark.browser
 SECRET = "a token that only eve has"  # noqa: S105 -- made up
 NOW = datetime.now(UTC)
 PATIENCE = 60
-
-
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return verify_page.written(tmp_path_factory.mktemp("verify_page"))
-
-
-@pytest.fixture
-def opened(chromium: Chromium, page: Path) -> webdriver.Chrome:
-    return verify_page.opened(chromium.driver, page)
-
-
-@pytest.fixture(scope="module")
-def three_releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_three_releases(tmp_path_factory.mktemp("three_releases"))
-
-
-@pytest.fixture(scope="module")
-def key(three_releases: Path) -> str:
-    return keys.public_hex(keys.load_key(three_releases / "store"))
-
-
-@pytest.fixture
-def bundle(three_releases: Path) -> Path:
-    return three_releases / "bundle.zip"
-
-
-@pytest.fixture
-def members(bundle: Path) -> Members:
-    return taken_apart(bundle)
 
 
 def as_bytes(members: Members, folder: Path) -> bytes:

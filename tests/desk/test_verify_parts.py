@@ -8,15 +8,12 @@ import random
 import sys
 import unicodedata
 import zlib
-from pathlib import Path
 from typing import Any
 
 import pytest
 from selenium import webdriver
 
 from release_store.verify_evidence import _comparable, canonical, out_of_order, package_text, read_json
-from tests.desk import verify_page
-from tests.desk.chromium import Chromium
 from tests.desk.random_edits import seeded
 from tests.desk.verify_page import in_base64
 
@@ -29,16 +26,6 @@ const bytes = (text) => Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
 const tried = async (work) => { try { return await work(); } catch { return null; } };
 (async (given) => { %s })(arguments[0]).then(done, (error) => done(String(error)));
 """
-
-
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return verify_page.written(tmp_path_factory.mktemp("verify_page"))
-
-
-@pytest.fixture
-def opened(chromium: Chromium, page: Path) -> webdriver.Chrome:
-    return verify_page.opened(chromium.driver, page)
 
 
 def with_parts(driver: webdriver.Chrome, given: object, body: str) -> Any:
