@@ -10,6 +10,7 @@ from rich.table import Table
 
 from flows.documents import Document
 from flows.layout import console, escaped, minute, verdict_mark
+from policy.rounding import bound_text, measured_text
 from release_store.records import Verdict
 
 _NONE = "[dim]none[/]"
@@ -82,6 +83,7 @@ def _text(value: Any) -> str:
 
 
 def _gate(_name: str, value: Document) -> str:
-    measured = "" if value["value"] is None else f" {value['value']:.4g}"
-    limit = "" if value["threshold"] is None else f" ({value['relation']} {value['threshold']:.4g})"
-    return f"{verdict_mark(Verdict(value['verdict']))}{measured}{limit}"
+    threshold, relation = value["threshold"], value["relation"]
+    found = "" if value["value"] is None else f" {measured_text(value['value'], relation, threshold)}"
+    bound = "" if threshold is None else f" ({bound_text(relation, threshold)})"
+    return f"{verdict_mark(Verdict(value['verdict']))}{found}{bound}"

@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from policy.rounding import bound_text, measured_text
 from release_store.records import GateResult, Verdict
 
 _COMMANDS = ("Cc", "Zl", "Zp", "Cs")
@@ -37,8 +38,8 @@ def gate_table(gates: tuple[GateResult, ...] | list[GateResult]) -> Table:
         table.add_row(
             result.gate,
             verdict_mark(result.verdict),
-            "" if result.value is None else f"{result.value:.4g}",
-            "" if result.threshold is None else f"{result.relation} {result.threshold:.4g}",
+            measured_text(result.value, result.relation, result.threshold),
+            bound_text(result.relation, result.threshold),
             escaped(result.detail),
         )
     return table

@@ -23,6 +23,7 @@ from release_store.verification_checkpoints import (
     kept_public_key,
     read_kept_checkpoint,
 )
+from release_store.verification_inputs import check_inputs
 from release_store.verification_public import check_folders
 from release_store.verification_releases import check_releases
 from release_store.verification_rows import check_rows
@@ -55,7 +56,7 @@ def verify(
             log = read_log(con)
             view = View(store.root, con, log, keys.read_public_hex(store.root))
             findings += log.findings
-            checks = (_store, _guards, check_rows, _places, check_candidates, check_words)
+            checks = (_store, _guards, check_rows, _places, check_inputs, check_candidates, check_words)
             for check in (*checks, _figures, _people, _releases):
                 findings += guarded(store.root.name, check, view)
             if kept_key is not None and kept_key != view.public_key:

@@ -21,6 +21,7 @@ from flows.layout import shown as plain
 from flows.logs import log_event
 from flows.notice_channels import prefect_api
 from flows.settings import site_url
+from policy.rounding import bound_text, measured_text
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
 from tasks.shielded import shown
@@ -119,8 +120,8 @@ def _held_back(gates: Sequence[Document]) -> list[str]:
         [
             str(gate["gate"]),
             str(gate["verdict"]).replace("_", " "),
-            "" if gate["value"] is None else f"{gate['value']:.4g}",
-            "" if gate["threshold"] is None else f"{gate['relation']} {gate['threshold']:.4g}",
+            measured_text(gate["value"], gate["relation"], gate["threshold"]),
+            bound_text(gate["relation"], gate["threshold"]),
         ]
         for gate in failing
     ]

@@ -94,7 +94,7 @@ def _rule(channel: str, field: str, word: str) -> Any:
 
 @cache
 def class_sizes() -> Spec:
-    """Bars: records by the size of the class that they are in. Rows: `label`, `records`, `classes`."""
+    """Bars: how many classes have so many records. Rows: `label`, `records`, `classes`."""
     return _spec(
         _chart()
         .mark_bar()
@@ -174,7 +174,10 @@ def latent() -> Spec:
 
 @cache
 def gates() -> Spec:
-    """Bars: how much of its limit a gate uses, 1 is the limit. Rows: `gate`, `used`, `verdict`, `sign`."""
+    """Bars: how much of its limit a gate uses, 1 is the limit. Rows: `gate`, `used`, `sign`.
+
+    And what is told beside a bar: `verdict`, `measured`, `must be`.
+    """
     bars = (
         _chart()
         .mark_bar()
@@ -185,7 +188,7 @@ def gates() -> Spec:
                 title="share of the limit that is used (2: twice or more)",
                 scale={"domain": [0, 2]},
             ),
-            tooltip=["gate:N", "verdict:N", alt.Tooltip("value:Q", format=".4~g"), "must be:N"],
+            tooltip=["gate:N", "verdict:N", "measured:N", "must be:N"],
         )
     )
     signs = (

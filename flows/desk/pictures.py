@@ -10,6 +10,7 @@ from flows.desk import charts
 from flows.desk.picture import Picture
 from flows.desk.signs import BASIS, VERDICTS
 from flows.layout import shown
+from policy.rounding import bound_text, measured_text
 
 Document = Mapping[str, Any]
 
@@ -67,13 +68,13 @@ def _gates(gates: Sequence[Document]) -> Picture:
             "verdict": str(gate["verdict"]),
             "sign": f"{VERDICTS.get(str(gate['verdict']), '?')} {gate['verdict']}",
             "used": None if (share := used(gate)) is None else min(share, 2.0),
-            "value": gate["value"],
-            "must be": "" if gate["threshold"] is None else f"{gate['relation']} {gate['threshold']:.4g}",
+            "measured": measured_text(gate["value"], gate["relation"], gate["threshold"]),
+            "must be": bound_text(gate["relation"], gate["threshold"]),
         }
         for gate in gates
     ]
     n_passed = sum(row["verdict"] == "pass" for row in rows)
-    columns = (("gate", "gate"), ("verdict", "verdict"), ("value", "measured"), ("must be", "must be"))
+    columns = (("gate", "gate"), ("verdict", "verdict"), ("measured", "measured"), ("must be", "must be"))
     words = f"{n_passed} of {len(rows)} gates pass. A bar shows how much of its limit a gate uses."
     return Picture("gates", "The gates", words, charts.with_bars(charts.gates(), len(rows)), rows, columns)
 

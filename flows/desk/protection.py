@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flows.desk.compared import BY_CELLS, BY_PERSON, beside, n_earlier, not_compared
-from flows.desk.words import GATES, Value, asks
+from flows.desk.words import GATES, NO_MORE, Value, asks
+from policy.rounding import measured_share
 from release_store.records import Verdict
 
 Document = Mapping[str, Any]
@@ -21,9 +22,11 @@ def measured(gate: Document, policy: Document) -> str:
     sentence = GATES.get(gate["gate"], ("", ""))[1]
     if not sentence or gate["value"] is None:
         return ""
+    if gate["gate"] in NO_MORE and gate["value"] <= 0:
+        return NO_MORE[gate["gate"]]
     privacy, models = policy.get("privacy", {}), policy.get("gates", {}).get("models", {})
     words: dict[str, Any] = {
-        "value": Value(gate["value"]),
+        "value": Value(gate["value"], gate["relation"]),
         "who": gate["attacker"] or "reads it",
         "listed": " that the policy lists" if (models.get(gate["gate"]) or {}).get("values") else "",
         "l": privacy.get("l", "l"),
@@ -71,7 +74,8 @@ def _of_attackers(gates: Sequence[Document], policy: Document) -> list[str]:
     passed = {gate["gate"]: gate["value"] for gate in gates if gate["verdict"] == Verdict.PASS}
     if passed.get("p_max") is not None:
         lines.append(
-            f"A likely guess: in some class one sensitive value has {100 * passed['p_max']:.3g}% of the rows."
+            "A likely guess: in some class one sensitive value has "
+            f"{measured_share(passed['p_max'], '<=')} of the rows."
         )
     if {"err", "umr", "sadr"} & passed.keys():
         lines.append("Attacks are measured on people drawn from the source, not on everybody in it.")

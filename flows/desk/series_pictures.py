@@ -10,6 +10,7 @@ from flows.desk import charts
 from flows.desk.pages import number, share
 from flows.desk.picture import Picture
 from flows.desk.signs import BASIS
+from policy.rounding import measured_share
 
 Document = Mapping[str, Any]
 
@@ -211,7 +212,8 @@ def risk_utility(releases: Sequence[Judged]) -> list[Picture]:
     last = points[-1]
     words = (
         f"To the left less detail is lost, further down less is given away. {last.label}: "
-        f"{share(last.value('ncp'))} of detail lost, {risk.upper()} {share(last.value(risk))}."
+        f"{measured_share(last.value('ncp'), '<=')} of detail lost, "
+        f"{risk.upper()} {measured_share(last.value(risk), '<=')}."
     )
     if len(points) < len(releases):
         words += f" Of {len(releases) - len(points):,} one of them was not measured."

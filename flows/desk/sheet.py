@@ -16,12 +16,13 @@ from flows.desk.pictures import Pictures, pictures_of, used
 from flows.desk.protection import not_protected, protected
 from flows.desk.told import bound, cost, digests, made, risk, tiles, verdict
 from flows.desk.words import asks
+from policy.rounding import measured_text
 from release_store.canonical import iso
 from release_store.changes import gate_document
 from release_store.decisions import decision_document
 from release_store.manifest import software_versions
 from release_store.public_files import candidate_folder, differing_files
-from release_store.records import ReleaseState
+from release_store.records import CandidateState, ReleaseState
 from release_store.store import ReleaseStore
 
 Document = Mapping[str, Any]
@@ -55,6 +56,7 @@ class Sheet:
     word: str
     mood: str
     are: str  # what its files do: they "are", "were" or "would be" public
+    waits: bool  # for people to agree
     reasons: tuple[str, ...]
     facts: Document
     figures: Document | None
@@ -157,6 +159,7 @@ def sheet_of(
             "used": used(gate),
             "over": (used(gate) or 0) > 1,
             "asks": asks(gate["gate"]),
+            "measured": measured_text(gate["value"], gate["relation"], gate["threshold"]) or "-",
             "bound": bound(gate),
         }
         for gate in facts["gates"]
@@ -169,13 +172,14 @@ def sheet_of(
         word=word,
         mood=mood,
         are=_are(release, state),
+        waits=release is None and state == CandidateState.AWAITING_APPROVAL,
         reasons=tuple(reasons),
         facts=facts,
         figures=of.figures,
         tiles=tuple(tiles(facts, of.figures, of.n_earlier)),
         gates=gates,
         risk=tuple(risk(facts, of.policy, of.figures, of.n_earlier)),
-        cost=tuple(cost(facts)),
+        cost=tuple(cost(facts, _are(release, state))),
         pictures=pictures_of(facts["gates"], of.figures),
         columns=of.columns,
         rows=of.rows,

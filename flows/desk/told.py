@@ -5,15 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from flows.desk.pages import number, share
+from flows.desk.pages import number
 from flows.desk.protection import measured
 from flows.desk.words import asks
+from policy.rounding import limit_share, limit_text, measured_share, measured_text
 from release_store.approvals import why
 from release_store.records import CandidateState, ReleaseState, Verdict
 
 Document = Mapping[str, Any]
 _RELATIONS = {"<=": "at most", ">=": "at least", ">": "over"}
-_GONE = {ReleaseState.WITHDRAWN: "Withdrawn", ReleaseState.SUPERSEDED: "Superseded by a later release"}
+_GONE = {
+    ReleaseState.WITHDRAWN: ("Withdrawn", "bad"),
+    ReleaseState.SUPERSEDED: ("Superseded by a later release", "open"),
+}
+_ENDED = {
+    CandidateState.REJECTED: ("Rejected by people", "bad"),
+    CandidateState.EXPIRED: ("Expired before people agreed", "open"),
+    CandidateState.STALE: ("Stale: something else came out after it was judged", "open"),
+    CandidateState.FAILED: ("Failed", "bad"),
+}
 
 
 def verdict(facts: Document, release: str | None, state: str) -> tuple[str, str, list[str]]:
@@ -27,19 +37,26 @@ def verdict(facts: Document, release: str | None, state: str) -> tuple[str, str,
     reasons = [passed, *map(_reason, failing)]
     words = [f"{one['decision']} by {one['by']}: {one['reason']}" for one in facts["decisions"]]
     if release and failing:
-        word = _GONE.get(ReleaseState(state), "Published") if state else "Published"
+        word, _ = _gone(state) or ("Published", "")
         return f"{word}, by override of gates that held it back", "bad", [*reasons, *words]
     if release:
-        gone = _GONE.get(ReleaseState(state)) if state else None
-        return gone or "Published", "open" if gone else "good", [*reasons, *words]
+        word, mood = _gone(state) or ("Published", "good")
+        return word, mood, [*reasons, *words]
     if not gates:
         return "Was not judged", "bad", [f"It is {state or 'staged'}: no gate was asked.", *words]
     if failing:
         names = ", ".join(gate["gate"] for gate in failing)
         return f"Held back by {names}", "bad", [*reasons, *words]
-    because = why(facts["summary"])
+    if state in _ENDED:
+        word, mood = _ENDED[CandidateState(state)]
+        return f"{word}; it passed every gate", mood, [*reasons, *words]
+    because = why(facts["summary"]) if state == CandidateState.AWAITING_APPROVAL else ""
     reasons += [f"More people must agree: {because}."] if because else []
     return _passing(facts, state), "good" if state == CandidateState.APPROVED else "open", [*reasons, *words]
+
+
+def _gone(state: str) -> tuple[str, str] | None:
+    return _GONE.get(ReleaseState(state)) if state else None
 
 
 def _passing(facts: Document, state: str) -> str:
@@ -53,7 +70,8 @@ def _passing(facts: Document, state: str) -> str:
 def _reason(gate: Document) -> str:
     found = ""
     if gate["value"] is not None and gate["threshold"] is not None:
-        found = f" Measured {number(gate['value'])}, may be {bound(gate)}."
+        text = measured_text(gate["value"], gate["relation"], gate["threshold"])
+        found = f" Measured {text}, may be {bound(gate)}."
     return f"{gate['gate']} {str(gate['verdict']).replace('_', ' ')}: {asks(gate['gate'])}{found}"
 
 
@@ -61,7 +79,7 @@ def bound(gate: Document) -> str:
     """Return what a gate's value may be."""
     if gate["threshold"] is None:
         return ""
-    return f"{_RELATIONS.get(gate['relation'], gate['relation'])} {number(gate['threshold'])}"
+    return f"{_RELATIONS.get(gate['relation'], gate['relation'])} {limit_text(gate['threshold'])}"
 
 
 def tiles(facts: Document, figures: Document | None, n_earlier: int | None) -> list[tuple[str, str]]:
@@ -74,7 +92,7 @@ def tiles(facts: Document, figures: Document | None, n_earlier: int | None) -> l
         ("records left out", number(left_out)),
         *([("classes", number(classes["n"]))] if classes else []),
         ("smallest class", number(values.get("k"))),
-        ("detail lost (NCP)", share(values.get("ncp"))),
+        ("detail lost (NCP)", measured_share(values.get("ncp"), "<=") or "-"),
         ("earlier releases compared", number(n_earlier)),
     ]
 
@@ -84,8 +102,8 @@ def risk(facts: Document, policy: Document, figures: Document | None, n_earlier:
     lines = []
     for gate in facts["gates"]:
         if gate["gate"] in ("err", "umr", "sadr") and gate["value"] is not None:
-            limit = "" if gate["threshold"] is None else f" The limit is {share(gate['threshold'])}."
-            lines.append(measured(gate, policy) + limit)
+            most = "" if gate["threshold"] is None else f" The limit is {limit_share(gate['threshold'])}."
+            lines.append(measured(gate, policy) + most)
     if n_earlier:
         releases = "release" if n_earlier == 1 else "releases"
         lines.append(
@@ -96,20 +114,20 @@ def risk(facts: Document, policy: Document, figures: Document | None, n_earlier:
         lines.append("There is no earlier release to compare it with.")
     else:
         lines.append("It could not be compared with the earlier releases of its series.")
-    if figures is None:
+    if figures is None and facts["gates"]:
         lines.append("No figures are kept of it: it was made before releasegate kept any.")
     return lines
 
 
-def cost(facts: Document) -> list[str]:
-    """Return what analysts lose."""
+def cost(facts: Document, are: str) -> list[str]:
+    """Return what analysts lose of a table that `are` (is, was, would be) public."""
     published, left_out = _rows(facts)
-    lines = [f"{number(published)} records are published, {number(left_out)} left out."]
+    lines = [f"{number(published)} records {are} public, {number(left_out)} left out."]
     ncp = next((gate for gate in facts["gates"] if gate["gate"] == "ncp"), None)
     if ncp is not None and ncp["value"] is not None:
         lines.append(
-            f"On average {share(ncp['value'])} of an attribute's detail is lost (NCP, limit "
-            f'{share(ncp["threshold"])}): 0% is as it was, 100% is nothing but "any value".'
+            f"On average {measured_share(ncp['value'], '<=')} of an attribute's detail is lost (NCP, limit "
+            f'{limit_share(ncp["threshold"]) or "-"}): 0% is as it was, 100% is nothing but "any value".'
         )
     return lines
 

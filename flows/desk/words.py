@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from policy.rounding import measured_share, measured_text
+
 # What a gate asks, and what it measured means for the people in the table, "" where it says nothing of them.
 # `who` is the gate's own attacker; `earlier` and `attributes` are what was compared, as its witness has it.
 GATES: dict[str, tuple[str, str]] = {
@@ -104,13 +108,23 @@ GATES: dict[str, tuple[str, str]] = {
 }
 
 
-class Value(float):
-    """A measured value, which a sentence can name as a number or as a share."""
+# Instead, where what was measured is 0 or less.
+NO_MORE = {
+    "sadr_excess": "Guesses about the people drawn are right no more often than about people outside.",
+    "pr_dr_excess": "That chance is no higher for the people drawn than for people who are not in the table.",
+}
+
+
+@dataclass(frozen=True)
+class Value:
+    """What a gate measured, which a sentence can name as a number or as a share."""
+
+    value: float
+    relation: str
 
     def __format__(self, asked: str) -> str:
-        if asked == "share":
-            return f"{100 * self:.3g}%"
-        return f"{int(self):,}" if self.is_integer() else f"{self:.4g}"
+        told = measured_share if asked == "share" else measured_text
+        return told(self.value, self.relation)
 
 
 def asks(gate: str) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 
 from policy.model import ReleasePolicy
+from policy.rounding import bound_text, measured_text
 from release_store.records import GateResult, Verdict
 from tasks.risk import attack_gates as attacks
 from tasks.risk import history_gates, integrity, measured, person_gates
@@ -134,13 +135,12 @@ def _asked(name: str, ask: GateFunction, evidence: Evidence) -> GateResult:
 
 def summary_line(results: Sequence[GateResult]) -> str:
     """Say in one line which gates hold a candidate back, with value and limit."""
-    return "; ".join(
-        f"{r.gate} {r.verdict}"
-        + (
-            f" ({r.value:.4g}, must be {r.relation} {r.threshold:.4g})"
-            if r.value is not None and r.threshold is not None
-            else ""
-        )
-        for r in results
-        if r.verdict is not Verdict.PASS
-    )
+    return "; ".join(_in_short(result) for result in results if result.verdict is not Verdict.PASS)
+
+
+def _in_short(result: GateResult) -> str:
+    said = f"{result.gate} {result.verdict}"
+    if result.value is None or result.threshold is None:
+        return said
+    found = measured_text(result.value, result.relation, result.threshold)
+    return f"{said} ({found}, must be {bound_text(result.relation, result.threshold)})"

@@ -10,6 +10,7 @@ from prefect.artifacts import create_table_artifact
 
 from policy.model import ReleasePolicy
 from policy.period import periods_apart
+from policy.rounding import bound_text, measured_text
 from release_store.records import CandidateState, EquivalenceClasses, GateResult
 from release_store.store import ReleaseStore
 from tasks.risk.control import read_control
@@ -83,8 +84,8 @@ def artifact_row(result: GateResult) -> dict[str, str]:
     return {
         "gate": result.gate,
         "verdict": str(result.verdict),
-        "value": "" if result.value is None else f"{result.value:.4g}",
-        "must be": "" if result.threshold is None else f"{result.relation} {result.threshold:.4g}",
+        "value": measured_text(result.value, result.relation, result.threshold),
+        "must be": bound_text(result.relation, result.threshold),
         "attacker": result.attacker,
         "detail": result.detail,
         "seconds": f"{result.seconds:.2f}",

@@ -131,12 +131,14 @@ def test_what_is_kept_or_may_change_is_named() -> None:
     [
         ([gate("k")], None, "awaiting_approval", "Passes every gate, and waits for two", "open"),
         ([gate("k")], None, "approved", "Passes every gate; approved", "good"),
-        ([gate("k")], None, "stale", "Passes every gate; stale", "open"),
+        ([gate("k")], None, "stale", "Stale: something else came out", "open"),
+        ([gate("k")], None, "expired", "Expired before people agreed; it passed", "open"),
+        ([gate("k")], None, "rejected", "Rejected by people; it passed every gate", "bad"),
         ([gate("k"), gate("umr", "fail")], None, "blocked", "Held back by umr", "bad"),
         ([gate("k", "not_run", None)], None, "blocked", "Held back by k", "bad"),
         ([], None, "failed", "Was not judged", "bad"),
         ([gate("k")], "r", "", "Published", "good"),
-        ([gate("k")], "r", "withdrawn", "Withdrawn", "open"),
+        ([gate("k")], "r", "withdrawn", "Withdrawn", "bad"),
         ([gate("k")], "r", "superseded", "Superseded", "open"),
         ([gate("k", "fail")], "r", "", "Published, by override", "bad"),
         ([gate("k", "fail")], "r", "withdrawn", "Withdrawn, by override", "bad"),
@@ -148,6 +150,52 @@ def test_the_verdict(gates: list[dict], release: str | None, state: str, word: s
     found = verdict(said, release, state)
     assert found[0].startswith(word.replace("two", "2 people"))
     assert found[1] == mood
+
+
+def test_that_more_people_must_agree_is_said_while_that_can_change_anything() -> None:
+    said = facts(gate("k"))
+    said["summary"] = {**said["summary"], "approval": {"needed": 2, "why": ["the policy needs 2 approvers"]}}
+    told = {
+        state: " ".join(verdict(said, None, state)[2]) for state in ("awaiting_approval", "rejected", "stale")
+    }
+    assert {state for state, words in told.items() if "must agree" in words} <= {"awaiting_approval"}
+
+
+@pytest.mark.parametrize("value", [0.1234, 3.0, 12.5, 0.0, 17_574.0])
+@pytest.mark.parametrize("name", list(WORDS))
+def test_every_gate_can_say_every_value(name: str, value: float) -> None:
+    relation = ">=" if name in ("k", "e", "distinct_l", "entropy_l", "h_min", "km") else "<="
+    coverage = {
+        "releases": 1,
+        "combinations": {"disease": 1},
+        "pairs": {"disease": 1},
+        "followed": 1,
+        "not_run": [],
+    }
+    told = measured(
+        gate(name, value=value, threshold=20_000.0, relation=relation, witness={"coverage": coverage}), POLICY
+    )
+    assert bool(told) == bool(WORDS[name][1])
+    assert "{" not in told
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "relation", "said"),
+    [
+        ("p_max", 0.60049, "<=", "has more than 60.1% of the rows"),
+        ("p_max", 0.6, "<=", "has more than 60% of the rows"),
+        ("k", 17_574.0, ">=", "at least 17,574 rows"),
+        ("entropy_l", 2.99999, ">=", "as mixed as 2.999 equally frequent"),
+        ("t_closeness", 0.123_41, "<=", "further than 0.1235 from"),
+        ("e", 12.5, ">=", "at least 12.5 different"),
+        ("sadr_excess", -0.0123, "<=", "right no more often than about people outside"),
+        ("pr_dr_excess", 0.0, "<=", "That chance is no higher"),
+    ],
+)
+def test_what_is_said_to_hold_is_not_rounded_to_the_better_side(
+    name: str, value: float, relation: str, said: str
+) -> None:
+    assert said in measured(gate(name, value=value, threshold=1.0, relation=relation), POLICY)
 
 
 def test_reasons_name_gate_value_limit_and_who_decided() -> None:

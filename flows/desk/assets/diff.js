@@ -65,13 +65,26 @@ const releasegateDiff = (() => {
     return { sections, policy: data.policies[digest] };
   }
 
+  // As policy/rounding.py does it: never to the better side of the limit.
+  function measured(value, relation, threshold) {
+    if (Number.isInteger(value)) return value.toLocaleString("en");
+    const exact = Number(value.toPrecision(12));
+    const up = relation === "<=" || relation === "<";
+    let shown = Number(exact.toPrecision(4));
+    if (up ? shown < exact : shown > exact) {
+      const digit = 10 ** (Math.floor(Math.log10(Math.abs(exact))) - 3);
+      shown = Number((shown + (up ? digit : -digit)).toPrecision(4));
+    }
+    return shown === threshold && value !== threshold ? String(value) : shown.toLocaleString("en", { maximumSignificantDigits: 4 });
+  }
+
   const number = (value) => Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(4)));
   function text(section, name, value) {
     if (value === null) return "none";
     if (section === "gates") {
-      const measured = value.value === null ? "" : ` ${typeof value.value === "number" ? number(value.value) : value.value}`;
-      const limit = value.threshold === null ? "" : ` (must be ${value.relation} ${typeof value.threshold === "number" ? number(value.threshold) : value.threshold})`;
-      return `${value.verdict.replace("_", " ")}${measured}${limit}`;
+      const found = value.value === null ? "" : ` ${typeof value.value === "number" ? measured(value.value, value.relation, value.threshold) : value.value}`;
+      const limit = value.threshold === null ? "" : ` (must be ${value.relation} ${typeof value.threshold === "number" ? value.threshold.toLocaleString("en", { maximumSignificantDigits: 12 }) : value.threshold})`;
+      return `${value.verdict.replace("_", " ")}${found}${limit}`;
     }
     if (section === "facts" && name.endsWith("_at")) return value.slice(0, 16).replace("T", " ");
     if (typeof value === "number") return number(value);
@@ -169,5 +182,5 @@ const releasegateDiff = (() => {
   else begin();
 
   // The same as what `releasegate diff` finds: for the tests, and whoever looks for it in the console.
-  return { rows: async (a, b) => rows(await side(a), await side(b), read("gates")) };
+  return { measured, rows: async (a, b) => rows(await side(a), await side(b), read("gates")) };
 })();

@@ -9,6 +9,7 @@ from typing import Any
 
 from flows.desk.pages import number
 from flows.desk.site.places import Places
+from policy.rounding import bound_text, measured_text
 from release_store.records import GateResult, Verdict
 
 Row = Sequence[Any]  # number, at, actor, action, object, reason, payload, previous, hash, as they are kept
@@ -174,7 +175,8 @@ def measured(gate: GateResult) -> str:
     text = f"{gate.gate} {str(gate.verdict).replace('_', ' ')}"
     if gate.value is None or gate.threshold is None:
         return text
-    return f"{text} ({number(gate.value)}, must be {gate.relation} {number(gate.threshold)})"
+    found = measured_text(gate.value, gate.relation, gate.threshold)
+    return f"{text} ({found}, must be {bound_text(gate.relation, gate.threshold)})"
 
 
 def _made(payload: Mapping[str, Any]) -> str:

@@ -1,0 +1,64 @@
+"""What a gate measured, and its limit, as people read them: never rounded to the better side."""
+
+from __future__ import annotations
+
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from functools import lru_cache
+from math import isfinite
+
+_NOISE = 12  # significant digits beyond which a computed number is not told from a round one
+_AT_MOST = ("<=", "<")
+
+
+@lru_cache(maxsize=65_536)  # a site has many, and most are there again and again
+def measured_text(value: float | None, relation: str, threshold: float | None = None) -> str:
+    """Return a measured value to 4 digits, rounded up where there is a most, down where a least.
+
+    One that is beyond its limit by less than that shows it by all its digits. Empty for None.
+    """
+    return _told(value, relation, threshold, 4, 1)
+
+
+def measured_share(value: float | None, relation: str, threshold: float | None = None) -> str:
+    """Return the same of a share, in percent to 3 digits."""
+    return _told(value, relation, threshold, 3, 100) + ("" if value is None else "%")
+
+
+def limit_text(threshold: float | None) -> str:
+    """Return a limit as the policy has it. Empty for None."""
+    return "" if threshold is None else _plain(_exact(threshold))
+
+
+def bound_text(relation: str, threshold: float | None) -> str:
+    """Return what a measured value must be: "<= 0.6". Empty for None."""
+    return "" if threshold is None else f"{relation} {limit_text(threshold)}"
+
+
+def limit_share(threshold: float | None) -> str:
+    """Return a limit that is a share, in percent."""
+    return "" if threshold is None else f"{_plain(_exact(threshold) * 100)}%"
+
+
+def _told(value: float | None, relation: str, threshold: float | None, digits: int, unit: int) -> str:
+    if value is None:
+        return ""
+    if not isfinite(value):
+        return str(value)
+    exact = _exact(value) * unit
+    bound = None if threshold is None else _exact(threshold) * unit
+    if exact != exact.to_integral_value():
+        exact = Context(digits, ROUND_CEILING if relation in _AT_MOST else ROUND_FLOOR).plus(exact)
+    if exact == bound and value != threshold:
+        exact = Decimal(repr(float(value))) * unit
+    return _plain(exact)
+
+
+def _exact(value: float) -> Decimal:
+    return Decimal(f"{value:.{_NOISE}g}")
+
+
+def _plain(value: Decimal) -> str:
+    if value == value.to_integral_value():
+        return f"{int(value):,}"
+    text = f"{value.normalize():f}"
+    return text if abs(value) >= Decimal("1e-4") else f"{value.normalize():e}"
