@@ -58,7 +58,10 @@ def read_whole(con: Connection, series: str | None = None) -> Whole:
     Policies and figures that are no JSON objects are left out, and such figures named: whoever shows what was
     made with them says so.
     """
-    known = con.execute("SELECT series FROM candidate UNION SELECT series FROM validation").fetchall()
+    known = con.execute(
+        "SELECT series FROM candidate UNION SELECT series FROM validation "
+        "UNION SELECT split_part(object, '/', 1) FROM event WHERE starts_with(action, 'input.')"
+    ).fetchall()
     candidates = queries.candidates(con, series)
     names = [one.candidate_id for one in candidates]
     gates = queries.gates_of(con, names)

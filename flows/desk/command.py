@@ -10,6 +10,7 @@ from pathlib import Path
 from flows.desk.report import page
 from flows.desk.sheet import reader
 from flows.desk.site.build import build
+from flows.desk.site.findings import of_waiting
 from flows.desk.site.places import places_of
 from flows.desk.site.reading import refusing_alterations
 from flows.desk.site.sheets import Leaf, Reader
@@ -88,7 +89,8 @@ def _report(store: ReleaseStore, identifier: str) -> tuple[bytes, Leaf]:
     became = {one.candidate_id: one for one in whole.releases}
     with reader() as files:
         read = Reader(store.root, whole, places, files)
-        for leaf in read.leaves(record, became.get(record.candidate_id), (), ()):
+        altered = [one.what for one in of_waiting(store.root, whole) if one.where == record.candidate_id]
+        for leaf in read.leaves(record, became.get(record.candidate_id), (), altered):
             if leaf.sheet is None:
                 raise StoreError(leaf.gaps[-1].rstrip("."), where=leaf.identifier)
             with suppress(Exception):  # what is kept may be any JSON: the next leaf has less of it

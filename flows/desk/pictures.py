@@ -11,6 +11,7 @@ from flows.desk.picture import Picture
 from flows.desk.signs import BASIS, VERDICTS
 from flows.layout import shown
 from policy.rounding import bound_text, measured_text
+from tasks.reporting.narrowing import MANY
 
 Document = Mapping[str, Any]
 
@@ -95,29 +96,37 @@ def _narrowed(i: int, attribute: str, curves: Sequence[Document]) -> Picture:
         total, people = sum(n for _, n in curve["counts"]), 0
         if not total:
             continue
-        fewest = min(left for left, n in curve["counts"] if n)
-        if fewest > 1:
-            rows.append({"left": 1, "people": 0, "share": 0.0, "basis": basis})
+        if curve["counts"][0][0] > 1:
+            rows.append(_left(1, 0, total, basis))
         for left, n in curve["counts"]:
             people += n
-            rows.append({"left": left, "people": people, "share": people / total, "basis": basis})
-        under = sum(n for left, n in curve["counts"] if left < curve["least"])
-        said.append(
-            f"{basis[0].upper()}{basis[1:]}: at least {fewest} values are left for everybody"
-            + (
-                f", and fewer than {curve['least']} for {under:,} {'person' if under == 1 else 'people'}."
-                if under
-                else "."
-            )
-        )
+            rows.append(_left(left, people, total, basis))
+        said.append(_narrowed_to(basis, curve))
     if rows:
         rows[0] = {**rows[0], "limit": curves[0]["least"]}
     columns = (
-        ("basis", "who"), ("left", "values left"), ("people", "people"), ("share", "share"),
+        ("basis", "who"), ("values", "values left, at most"), ("people", "people"), ("share", "share"),
     )  # fmt: skip
     bases = tuple(dict.fromkeys(row["basis"] for row in rows))
     title = f"How far people's {attribute} can be narrowed"
     return Picture(f"narrowing-{i}", title, " ".join(said), charts.narrowing(bases), rows, columns)
+
+
+def _left(left: int, people: int, total: int, basis: str) -> dict[str, Any]:
+    """Return how many people are left with so many values or fewer; what is not counted on is no point."""
+    told = {"people": people, "share": people / total, "basis": basis}
+    if left < MANY:
+        return {"left": left, "values": str(left), **told}
+    return {"left": None, "values": f"{MANY} and more", **told}
+
+
+def _narrowed_to(basis: str, curve: Document) -> str:
+    fewest = min(left for left, n in curve["counts"] if n)
+    under = sum(n for left, n in curve["counts"] if left < curve["least"])
+    values = "1 value" if fewest == 1 else f"{fewest} values"
+    words = f"{basis[0].upper()}{basis[1:]}: at least {values} left for everybody"
+    people = "person" if under == 1 else "people"
+    return f"{words}, and fewer than {curve['least']} for {under:,} {people}." if under else f"{words}."
 
 
 def _class_sizes(figures: Document) -> list[Picture]:

@@ -43,8 +43,18 @@ def measured(gate: Document, policy: Document) -> str:
 
 def protected(gates: Sequence[Document], policy: Document) -> list[str]:
     """Return what holds against whom, one line a gate that passed and says something about people."""
-    passing = [gate for gate in gates if gate["verdict"] == Verdict.PASS]
-    return [line for gate in passing if (line := measured(gate, policy))]
+    telling = [gate for gate in gates if gate["verdict"] == Verdict.PASS and not _tells_nothing(gate)]
+    return [line for gate in telling if (line := measured(gate, policy))]
+
+
+def _tells_nothing(gate: Document) -> bool:
+    """Tell whether what a gate measured holds of every table: all of a share, or a count of one."""
+    sentence = GATES.get(gate["gate"], ("", ""))[1]
+    if gate["value"] is None or gate["gate"] in NO_MORE:
+        return False
+    if "{value:share}" in sentence:
+        return bool(gate["value"] >= 1)
+    return "{value}" in sentence and gate["relation"] == ">=" and bool(gate["value"] <= 1)
 
 
 def not_protected(gates: Sequence[Document], policy: Document) -> list[str]:
@@ -58,7 +68,7 @@ def not_protected(gates: Sequence[Document], policy: Document) -> list[str]:
     lines += _of_history(gates, policy)
     kept = policy.get("roles", {}).get("kept", ())
     if kept:
-        lines.append(f"{', '.join(map(str, kept))} are published as they are, and no gate looks at them.")
+        lines.append(f"Published as it is, and looked at by no gate: {', '.join(map(str, kept))}.")
     lines.append("What others publish about the same people, and other series, are not compared.")
     lines.append(
         "The comparison is made of local checks: sets of releases exist that pass all of them and still give "

@@ -22,7 +22,7 @@ from release_store.changes import gate_document
 from release_store.decisions import decision_document
 from release_store.manifest import software_versions
 from release_store.public_files import candidate_folder, differing_files
-from release_store.records import CandidateState, ReleaseState
+from release_store.records import CandidateState, ReleaseState, Verdict
 from release_store.store import ReleaseStore
 
 Document = Mapping[str, Any]
@@ -101,6 +101,7 @@ def candidate_facts(store: ReleaseStore, candidate_id: str) -> dict[str, Any]:
         "candidate_digest": record.candidate_digest,
         "made_by": record.made_by,
         "made_at": iso(record.made_at),
+        "expires_at": iso(record.expires_at) if record.expires_at else None,
         "files": store.files(candidate_id),
         "policy_digest": record.policy_digest,
         "input_digest": record.input_digest,
@@ -157,7 +158,7 @@ def sheet_of(
         {
             **gate,
             "used": used(gate),
-            "over": (used(gate) or 0) > 1,
+            "over": gate["verdict"] == Verdict.FAIL,
             "asks": asks(gate["gate"]),
             "measured": measured_text(gate["value"], gate["relation"], gate["threshold"]) or "-",
             "bound": bound(gate),

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from flows.desk.compared import BY_CELLS, BY_PERSON
 from flows.desk.pages import number
 from flows.desk.protection import measured
 from flows.desk.words import asks
 from policy.rounding import limit_share, limit_text, measured_share, measured_text
 from release_store.approvals import why
+from release_store.permission import Act
 from release_store.records import CandidateState, ReleaseState, Verdict
 
 Document = Mapping[str, Any]
@@ -52,7 +54,17 @@ def verdict(facts: Document, release: str | None, state: str) -> tuple[str, str,
         return f"{word}; it passed every gate", mood, [*reasons, *words]
     because = why(facts["summary"]) if state == CandidateState.AWAITING_APPROVAL else ""
     reasons += [f"More people must agree: {because}."] if because else []
+    reasons += _waiting(facts) if state == CandidateState.AWAITING_APPROVAL else []
     return _passing(facts, state), "good" if state == CandidateState.APPROVED else "open", [*reasons, *words]
+
+
+def _waiting(facts: Document) -> list[str]:
+    """Return how many people agreed to what waits for them, and until when they can."""
+    given = sum(one["decision"] == Act.APPROVE for one in facts["decisions"])
+    needed = max((facts["summary"].get("approval") or {}).get("needed") or 1, 1)
+    said = f"{given} of {needed} {'approval' if needed == 1 else 'approvals'} given"
+    expires = facts.get("expires_at")
+    return [f"{said}; it expires at {str(expires)[:16].replace('T', ' ')} UTC." if expires else f"{said}."]
 
 
 def _gone(state: str) -> tuple[str, str] | None:
@@ -71,7 +83,8 @@ def _reason(gate: Document) -> str:
     found = ""
     if gate["value"] is not None and gate["threshold"] is not None:
         text = measured_text(gate["value"], gate["relation"], gate["threshold"])
-        found = f" Measured {text}, may be {bound(gate)}."
+        what = " classes that fail" if gate["gate"] in (*BY_CELLS, *BY_PERSON) else ""
+        found = f" Measured {text}{what}, may be {bound(gate)}."
     return f"{gate['gate']} {str(gate['verdict']).replace('_', ' ')}: {asks(gate['gate'])}{found}"
 
 
@@ -112,7 +125,7 @@ def risk(facts: Document, policy: Document, figures: Document | None, n_earlier:
         )
     elif n_earlier == 0:
         lines.append("There is no earlier release to compare it with.")
-    else:
+    elif facts["gates"]:
         lines.append("It could not be compared with the earlier releases of its series.")
     if figures is None and facts["gates"]:
         lines.append("No figures are kept of it: it was made before releasegate kept any.")

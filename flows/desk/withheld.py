@@ -7,7 +7,7 @@ from typing import Any
 
 from release_store.records import CandidateRecord, CandidateState, Release, ReleaseState
 
-_WAITS = (CandidateState.AWAITING_APPROVAL, CandidateState.APPROVED, CandidateState.PUBLISHING)
+WAITS = (CandidateState.AWAITING_APPROVAL, CandidateState.APPROVED, CandidateState.PUBLISHING)
 _NOT_PUBLIC = "They are not shown, nor any attribute's values: it was never published, and waits for nobody."
 _WITHDRAWN = "They are not shown, nor any attribute's values: the release was withdrawn."
 
@@ -15,7 +15,7 @@ _WITHDRAWN = "They are not shown, nor any attribute's values: the release was wi
 def withheld(record: CandidateRecord, release: Release | None) -> str:
     """Return why the content of a candidate or release is not to be spread; empty where it may be shown."""
     if release is None:
-        return "" if record.state in _WAITS else _NOT_PUBLIC
+        return "" if record.state in WAITS else _NOT_PUBLIC
     return _WITHDRAWN if release.state is ReleaseState.WITHDRAWN else ""
 
 

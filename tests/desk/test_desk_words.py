@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from flows.desk.compared import n_earlier
-from flows.desk.pictures import used
+from flows.desk.pictures import pictures_of, used
 from flows.desk.protection import measured, not_protected, protected
 from flows.desk.told import bound, verdict
 from flows.desk.words import GATES as WORDS
@@ -113,6 +113,49 @@ def test_only_what_passed_is_called_protected() -> None:
     assert any("not followed" in line for line in not_protected([_history(releases=1)], POLICY))
 
 
+def test_what_holds_of_every_table_is_no_protection() -> None:
+    nothing = [
+        gate("umr", value=1.0, threshold=1.0),
+        gate("p_max", value=1.0, threshold=1.0),
+        gate("k", value=1.0, threshold=1.0, relation=">="),
+        gate("distinct_l", value=1.0, threshold=1.0, relation=">="),
+    ]
+    assert protected(nothing, POLICY) == []
+    telling = [{**one, "value": 0.9 if one["relation"] == "<=" else 2.0} for one in nothing]
+    assert len(protected(telling, POLICY)) == 4
+
+
+def test_what_waits_says_how_many_agreed_and_until_when() -> None:
+    said = facts(
+        gate("k"), decisions=[{"decision": "approve", "by": "Ada", "at": "2026-01-02", "reason": "seen"}]
+    )
+    said["summary"] = {**said["summary"], "approval": {"needed": 2}}
+    said["expires_at"] = "2026-02-03T04:05:06+00:00"
+    assert (
+        "1 of 2 approvals given; it expires at 2026-02-03 04:05 UTC."
+        in verdict(said, None, "awaiting_approval")[2]
+    )
+    assert not any("given" in line for line in verdict(said, None, "expired")[2])
+
+
+def test_how_far_people_can_be_narrowed_is_told_to_20_values_and_more() -> None:
+    curve = {
+        "attribute": "a",
+        "basis": "alone",
+        "least": 2,
+        "counts": [[n, 0] for n in range(1, 20)] + [[20, 5]],
+    }
+    (picture,) = pictures_of([], {"narrowing": [curve]}).risk
+    assert "at least 20 values left for everybody" in picture.words
+    assert [row["left"] for row in picture.rows] == [*range(1, 20), None]
+    assert picture.rows[-1]["values"] == "20 and more"
+    assert (picture.rows[-1]["people"], picture.rows[-2]["people"]) == (5, 0)
+    some = {**curve, "counts": [[1, 3], [2, 4]]}
+    (picture,) = pictures_of([], {"narrowing": [some]}).risk
+    assert "at least 1 value left for everybody, and fewer than 2 for 3 people." in picture.words
+    assert [(row["values"], row["people"]) for row in picture.rows] == [("1", 3), ("2", 7)]
+
+
 def test_what_is_kept_or_may_change_is_named() -> None:
     roles = {
         **POLICY["roles"],
@@ -121,7 +164,7 @@ def test_what_is_kept_or_may_change_is_named() -> None:
         "key": "person",
     }
     said = " ".join(not_protected([_history(releases=1)], {**POLICY, "roles": roles}))
-    assert "ward are published as they are" in said
+    assert "Published as it is, and looked at by no gate: ward." in said
     assert "cost may change between releases" in said
     assert "not followed" not in said
 

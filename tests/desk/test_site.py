@@ -12,9 +12,12 @@ import pytest
 from flows.__main__ import main
 from flows.desk.site.comparison import side
 from flows.desk.site.folder import MARKER
+from flows.desk.site.periods import periods_of
+from flows.desk.site.story import Entry
 from flows.difference import difference_document
 from flows.difference_sides import fields_of, rows_of
 from policy.errors import UsageError
+from release_store.changes import UNREAD
 from release_store.connection import connect
 from release_store.keys import KEY_VARIABLE
 from release_store.store import ReleaseStore
@@ -38,6 +41,28 @@ def test_the_overview_says_what_waits_first(site: Path) -> None:
         assert said in text
     assert "Verified when these pages were made" in text
     assert "k fail (1, must be >= 2)" in text
+
+
+def test_the_overview_says_by_whom_and_why_a_release_was_withdrawn_and_every_input_that_was_refused(
+    site: Path, lived: Path
+) -> None:
+    text = read(site / "index.html").text()
+    events = ReleaseStore.open(lived / "store").events()
+    at = next(one.at for one in events if one.action == "release.withdrawn")
+    assert f"clinic-2022-r1clinic{at[:16].replace('T', ' ')}by eve: {HOSTILE[0]}" in text
+    refused = text[text.index("Inputs refused or missing what") :]
+    assert re.search(f"clinic/2026clinic.{{16}}input refused: {UNREAD}", refused)  # it is in the log alone
+    assert re.search(r"third/2026third.{16}input refused: .* expect_no_missing", refused)
+    assert re.search(r"clinic clinic-2023-r22023.{16}published 4 \(3 public\)111 ", text)
+
+
+def test_periods_stand_in_their_order() -> None:
+    entries = [
+        Entry(n, "", "", "input refused", "bad", "", "", period, "", "")
+        for n, period in enumerate(("2026W10", "2026W2", "2025Q4", "2026", "2026-01-02", "all"))
+    ]
+    told = [one.name for one in periods_of([], {}, entries, {})]
+    assert told == ["all", "2025Q4", "2026", "2026-01-02", "2026W2", "2026W10"]
 
 
 def test_a_series_tells_everything_newest_first(site: Path) -> None:
@@ -68,7 +93,7 @@ def test_a_release_has_its_report_decisions_events_and_neighbours(site: Path) ->
     text = page.text()
     assert "before: clinic-2021-r1" in text
     assert "after: clinic-2023-r1" in text
-    assert "⊘ Withdrawn By eve" in text
+    assert "✗ Withdrawn By eve" in text
     assert "the release was withdrawn" in text  # in place of the rows
     assert "release.published" in text
     assert "The signed state of the log when it was withdrawn" in text

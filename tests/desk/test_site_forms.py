@@ -13,6 +13,7 @@ from flows.__main__ import main
 from flows.desk.site import overview as overview_module
 from release_store import keys
 from release_store.keys import KEY_VARIABLE
+from release_store.public_files import candidate_folder
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
 from tests.desk import sheets
@@ -168,3 +169,25 @@ def test_a_period_tells_what_was_held_back_before_its_release(made: ReleaseStore
     strip = text[text.index("The periods") : text.index("Trends")]
     assert "✓ 2024published✗ 2 held back before" in strip
     assert strip.count("before") == 1  # what was tried after a release is no part of how it came out
+
+
+@pytest.mark.parametrize("way", ["altered", "removed"])
+def test_what_waits_and_is_not_what_was_judged_is_told_everywhere(
+    copied: Path, tmp_path: Path, way: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = ReleaseStore.open(copied / "store")
+    data_file = candidate_folder(store.root, "clinic-2025-c1") / "data.csv"
+    data_file.chmod(0o600)
+    data_file.unlink() if way == "removed" else data_file.write_text("age\n1\n")
+    words = ["--store", str(store.root), "report"]
+    assert main([*words, "--out", str(tmp_path / "out")]) == 6
+    said = "clinic-2025-c1: data.csv is missing, or is not the file that was judged"
+    assert said in capsys.readouterr().out
+    overview = read(tmp_path / "out/index.html").text()
+    assert said in overview
+    assert "Verified when these pages were made" not in overview
+    page = read(tmp_path / "out/series/clinic/clinic-2025-c1.html").text()
+    assert "data.csv is missing, or is not" in page
+    assert "They are not shown" in page
+    assert main([*words, "clinic-2025-c1", "--out", str(tmp_path / "one.html")]) == 6
+    assert "data.csv is missing, or is not" in capsys.readouterr().out

@@ -10,13 +10,13 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from flows.desk.pages import ASSETS, asset, beside, embedded, render
+from flows.desk.pages import asset, beside, embedded, render
 from flows.desk.series import kind_of
 from flows.desk.series_pictures import Judged, SeriesPictures, series_pictures, short_name
 from flows.desk.sheet import reader
 from flows.desk.signs import MOODS
 from flows.desk.site.comparison import sides_of_series
-from flows.desk.site.findings import by_name, of_series
+from flows.desk.site.findings import by_name, of_series, of_waiting
 from flows.desk.site.folder import site_folder
 from flows.desk.site.log_data import PAGE, PIECE, LogData
 from flows.desk.site.overview import overview_of
@@ -90,7 +90,7 @@ def build(
                 log.take(rows)
                 teller.tell(rows)
             log.close()
-        findings = of_series(findings, series, places)
+        findings = [*of_series(findings, series, places), *of_waiting(store.root, whole)]
         site = _Site(store, folder, whole, places, log, teller.stories, findings, series or "", tell)
         gc.freeze()  # millions of values that stay to the end, and would be looked through again and again
         try:
@@ -103,7 +103,8 @@ def build(
 def _teller(whole: Whole, places: Places) -> Teller:
     periods = {one.candidate_id: one.period for one in whole.candidates}
     periods |= {one.release_id: one.period for one in whole.releases}
-    return Teller(places, whole.gates, {one.release_id: one.candidate_id for one in whole.releases}, periods)
+    candidates = {one.release_id: one.candidate_id for one in whole.releases}
+    return Teller(places, whole.gates, candidates, periods, whole.refused)
 
 
 class _Site:
@@ -147,7 +148,6 @@ class _Site:
     def write(self, *, evidence: bool) -> None:
         """Write every page."""
         self._assets()
-        self._page(INDEX, "site_index.html", "overview", [], overview=overview_of(self.whole, self.places))
         done, total = 0, max(len(self.whole.candidates), 1)
         with reader() as con:
             read = Reader(self.store.root, self.whole, self.places, con)
@@ -159,9 +159,13 @@ class _Site:
                     done += 1
                     if done % 20 == 0:
                         self.tell(0.15 + 0.75 * done / total, f"pages: {done} of {total}")
-        self.tell(0.92, "comparisons and the log")
+        self.tell(0.92, "comparisons, the log and the overview")
         self._diff()
+        # These two say what was found, and so come after all else.
+        self.about = replace(self.about, findings=tuple(self.findings))
         self._log()
+        overview = overview_of(self.whole, self.places, self.stories)
+        self._page(INDEX, "site_index.html", "overview", [], overview=overview)
         self._page(VERIFY, "site_verify.html", "verify", [], scripts=_verify_scripts())
 
     def _assets(self) -> None:
@@ -343,7 +347,7 @@ class _Site:
 
 
 def _verify_scripts() -> tuple[str, ...]:
-    return ("page.js", *(("verify.js",) if (ASSETS / "verify.js").is_file() else ()))
+    return ("page.js", "verify.js")
 
 
 def _drawn(judged: Sequence[Judged]) -> SeriesPictures:

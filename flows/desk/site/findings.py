@@ -1,14 +1,18 @@
-"""What `verify` found, by the series, candidates and releases that it names."""
+"""What is not as it was written, by the series, candidates and releases that it names."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from pathlib import Path
 
 from flows.desk.site.places import Places
 from flows.desk.site.story import Stories
+from flows.desk.withheld import WAITS
 from release_store.audit import Finding
+from release_store.public_files import candidate_folder, differing_files
+from release_store.whole import Whole
 
 _TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -21,6 +25,18 @@ def of_series(findings: Sequence[Finding], series: str | None, places: Places) -
     n_others = len(findings) - len(own)
     more = f"{n_others} more found in other series: `releasegate verify` says which"
     return [*own, *([Finding("the store", more)] if n_others else [])]
+
+
+def of_waiting(root: Path, whole: Whole) -> list[Finding]:
+    """Return which files of what waits for people are not those that were judged; `verify` reads none."""
+    released = {one.candidate_id for one in whole.releases}
+    waiting = [one.candidate_id for one in whole.candidates if one.state in WAITS]
+    return [
+        Finding(name, f"{file} is missing, or is not the file that was judged")
+        for name in waiting
+        if name not in released
+        for file in differing_files(candidate_folder(root, name), whole.files.get(name, {}))
+    ]
 
 
 def by_name(findings: Sequence[Finding], stories: Stories, places: Places) -> dict[str, list[str]]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flows.desk.site.places import Places, series_place
-from flows.desk.site.story import measured
+from flows.desk.site.story import Entry, Stories, measured
+from flows.desk.withheld import WAITS
 from release_store.approvals import needed_by, why
 from release_store.canonical import iso
 from release_store.permission import Act
@@ -13,7 +14,6 @@ from release_store.records import CandidateRecord, CandidateState, Release, Rele
 from release_store.whole import Whole
 
 SHOWN = 100  # rows of the tables that only grow
-_WAITS = (CandidateState.AWAITING_APPROVAL, CandidateState.APPROVED)
 
 
 @dataclass(frozen=True)
@@ -57,40 +57,32 @@ class Overview:
     n_refused: int
 
 
-def overview_of(whole: Whole, places: Places) -> Overview:
+def overview_of(whole: Whole, places: Places, stories: Stories) -> Overview:
     """Return the overview, newest first."""
-    waiting = [_waiting(whole, places, one) for one in whole.candidates if one.state in _WAITS]
+    waiting = [_waiting(whole, places, one) for one in whole.candidates if one.state in WAITS]
     held_back = [one for one in whole.candidates if one.state is CandidateState.BLOCKED]
     overridden = [_overridden(whole, places, one) for one in whole.releases if one.overridden]
     withdrawn = [
-        _release(places, one, f"published {iso(one.published_at)[:16].replace('T', ' ')} UTC")
-        for one in whole.releases
-        if one.state is ReleaseState.WITHDRAWN
+        _withdrawn(places, one, stories) for one in whole.releases if one.state is ReleaseState.WITHDRAWN
     ]
-    refused = [
-        Named(
-            f"{one.series}/{one.period}",
-            one.series,
-            series_place(one.series),
-            iso(one.at),
-            _failed(one.results),
-        )
-        for one in whole.refused[-SHOWN:]
-    ]
+    refused = sorted(
+        (entry for name in whole.known_series for entry in _refused(stories, name)),
+        key=lambda entry: entry.number,
+    )
     blocked = [_named(places, one, _gates(whole, one)) for one in held_back[-SHOWN:]]
     return Overview(
-        lines=tuple(_line(whole, places, name) for name in whole.known_series),
+        lines=tuple(_line(whole, places, stories, name) for name in whole.known_series),
         waiting=tuple(reversed(waiting)),
         overridden=tuple(reversed(overridden)),
         withdrawn=tuple(reversed(withdrawn)),
         held_back=tuple(reversed(blocked)),
-        refused=tuple(reversed(refused)),
+        refused=tuple(_input(entry) for entry in reversed(refused[-SHOWN:])),
         n_held_back=len(held_back),
-        n_refused=len(whole.refused),
+        n_refused=len(refused),
     )
 
 
-def _line(whole: Whole, places: Places, series: str) -> SeriesLine:
+def _line(whole: Whole, places: Places, stories: Stories, series: str) -> SeriesLine:
     releases = [one for one in whole.releases if one.series == series]
     records = [one for one in whole.candidates if one.series == series]
     last = releases[-1] if releases else None
@@ -105,10 +97,31 @@ def _line(whole: Whole, places: Places, series: str) -> SeriesLine:
         public=sum(one.state is not ReleaseState.WITHDRAWN for one in releases),
         last=_release(places, last, str(last.state)) if last else None,
         last_period=last.period if last else "",
-        waiting=sum(one.state in _WAITS for one in records),
+        waiting=sum(one.state in WAITS for one in records),
         held_back=sum(one.state is CandidateState.BLOCKED for one in records),
-        refused=sum(one.series == series for one in whole.refused),
+        refused=len(_refused(stories, series)),
     )
+
+
+def _refused(stories: Stories, series: str) -> list[Entry]:
+    """Return what the log tells of inputs that were refused or did not come."""
+    return [entry for entry in stories.entries.get(series, ()) if entry.word.startswith("input ")]
+
+
+def _input(entry: Entry) -> Named:
+    series = entry.subject.partition("/")[0]
+    said = f"{entry.word}: {entry.detail or entry.reason}"
+    return Named(entry.subject, series, series_place(series), entry.at, said)
+
+
+def _withdrawn(places: Places, release: Release, stories: Stories) -> Named:
+    """Return when a release was withdrawn, by whom and why, as the log has it."""
+    events = stories.events.get(release.candidate_id, ())
+    for event in events:
+        if event.action == "release.withdrawn":
+            named = _release(places, release, f"by {event.actor}: {event.reason}")
+            return replace(named, at=event.at)
+    return _release(places, release, "the log does not say by whom")
 
 
 def _waiting(whole: Whole, places: Places, record: CandidateRecord) -> Named:
@@ -119,7 +132,7 @@ def _waiting(whole: Whole, places: Places, record: CandidateRecord) -> Named:
         because = why(record.summary)
     except (TypeError, ValueError, KeyError, AttributeError):  # a policy or a summary may be any JSON
         return _named(places, record, "waits; its policy does not say for how many approvals")
-    if record.state is CandidateState.APPROVED:
+    if record.state is not CandidateState.AWAITING_APPROVAL:
         said = "may be published, and is not yet"
     else:
         said = f"{given} of {needed} {'approval' if needed == 1 else 'approvals'} given"
@@ -149,11 +162,3 @@ def _named(places: Places, record: CandidateRecord, said: str) -> Named:
 def _release(places: Places, release: Release, said: str) -> Named:
     name = release.release_id
     return Named(name, release.series, places.pages[name], iso(release.published_at), said)
-
-
-def _failed(results: tuple[dict[str, object], ...]) -> str:
-    return ", ".join(
-        f"{one.get('column') or 'table'}: {one.get('expectation')}"
-        for one in results
-        if not one.get("passed")
-    )

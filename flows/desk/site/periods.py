@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from flows.desk.site.story import Entry
+from flows.desk.withheld import WAITS
 from release_store.records import CandidateRecord, CandidateState, Release, ReleaseState
 
-_WAITS = (CandidateState.AWAITING_APPROVAL, CandidateState.APPROVED)
 _BEFORE = {CandidateState.BLOCKED: "held back", CandidateState.REJECTED: "rejected"}
 
 
@@ -54,7 +55,13 @@ def periods_of(
             released.add(period)
         elif record.state in _BEFORE:
             before[_BEFORE[record.state]] += 1
-    return [found[name] for name in sorted(found)]
+    return [found[name] for name in sorted(found, key=_in_order)]
+
+
+def _in_order(period: str) -> list[tuple[int, str]]:
+    """Return what a period stands by: numbers in it count as numbers, so that 2026W2 is before 2026W10."""
+    parts = filter(None, re.split(r"(\d+)", period))
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
 def _standing(record: CandidateRecord, release: Release | None) -> tuple[str, str, str]:
@@ -65,8 +72,8 @@ def _standing(record: CandidateRecord, release: Release | None) -> tuple[str, st
         if release.state is ReleaseState.PUBLISHED and release.overridden:
             return "bad", "‼", "published by override"
         return mood, sign, str(release.state)
-    if record.state in _WAITS:
+    if record.state in WAITS:
         return "open", "…", "waits for people"
-    if record.state is CandidateState.BLOCKED:
-        return "bad", "✗", "held back"
+    if word := _BEFORE.get(record.state):
+        return "bad", "✗", word
     return "open", "-", str(record.state).replace("_", " ")

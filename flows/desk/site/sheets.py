@@ -35,7 +35,7 @@ from tasks.reporting.figures import FORMAT
 Document = Mapping[str, Any]
 _DATA = "data.parquet"
 _NO_FILE = f"They are not shown: there is no {_DATA} among its files."
-_ALTERED = f"They are not shown: {_DATA} is missing, or is not the file that was judged."
+_ALTERED = "They are not shown: its files are missing, or are not those that were judged."
 _UNREADABLE = f"They are not shown: {_DATA} cannot be read."
 _NO_FIGURES = "Its figures are of a form that this program cannot draw, and are not shown."
 
@@ -61,9 +61,7 @@ class Leaf:
 
     identifier: str
     series: str
-    period: str
     page: str
-    record: CandidateRecord
     release: Release | None
     sheet: Sheet | None
     problems: tuple[str, ...]
@@ -127,9 +125,7 @@ class Reader:
         return Leaf(
             identifier=release.release_id if release else record.candidate_id,
             series=record.series,
-            period=record.period,
             page=self.places.pages[record.candidate_id],
-            record=record,
             release=release,
             sheet=sheet,
             problems=tuple(problems),
@@ -171,6 +167,7 @@ class Reader:
             "candidate_digest": record.candidate_digest,
             "made_by": record.made_by,
             "made_at": iso(record.made_at),
+            "expires_at": iso(record.expires_at) if record.expires_at else None,
             "files": release.files if release else self.whole.files.get(name, {}),
             "policy_digest": record.policy_digest,
             "input_digest": record.input_digest,
@@ -199,7 +196,8 @@ class Reader:
         )
         if _DATA not in files:
             return (), (), _NO_FILE
-        if differing_files(folder, {_DATA: files[_DATA]}):
+        # The other files of a release are those that `verify` looked at.
+        if differing_files(folder, {_DATA: files[_DATA]} if release else files):
             return (), (), _ALTERED
         try:
             return *sample(folder / _DATA, self.con), ""

@@ -10,7 +10,7 @@ from typing import Any
 from flows.desk.pages import number
 from flows.desk.site.places import Places
 from policy.rounding import bound_text, measured_text
-from release_store.records import GateResult, Verdict
+from release_store.records import GateResult, Validation, Verdict
 
 Row = Sequence[Any]  # number, at, actor, action, object, reason, payload, previous, hash, as they are kept
 # What the log tells twice, or what is no step of a candidate or release.
@@ -117,9 +117,11 @@ class Teller:
         gates: Mapping[str, Sequence[GateResult]],
         candidates: Mapping[str, str],
         periods: Mapping[str, str],
+        refused: Sequence[Validation],
     ) -> None:
-        """Take the gates by candidate, the candidates by release, and the periods by both."""
+        """Take the gates by candidate, the candidates by release, the periods by both, refused inputs."""
         self.places, self.gates, self.candidates, self.periods = places, gates, candidates, periods
+        self.refused = {str(one.number): one for one in refused}
         self.stories = Stories()
 
     def tell(self, rows: Iterable[Row]) -> None:
@@ -147,6 +149,9 @@ class Teller:
             if successor := payload_of(row).get("successor"):
                 self.stories.successors[subject] = str(successor)
                 detail = f"by {successor}"
+        elif row[3] == "input.refused":
+            validation = self.refused.get(str(payload_of(row).get("validation")))
+            detail = _unmet(validation) if validation else ""
         elif row[3] == "series.audited":
             detail = _reviewed(payload_of(row))
         elif row[3] == "candidate.staged":
@@ -177,6 +182,15 @@ def measured(gate: GateResult) -> str:
         return text
     found = measured_text(gate.value, gate.relation, gate.threshold)
     return f"{text} ({found}, must be {bound_text(gate.relation, gate.threshold)})"
+
+
+def _unmet(validation: Validation) -> str:
+    """Return which expectations an input did not meet."""
+    return ", ".join(
+        f"{one.get('column') or 'table'}: {one.get('expectation')}"
+        for one in validation.results
+        if isinstance(one, dict) and not one.get("passed")
+    )
 
 
 def _made(payload: Mapping[str, Any]) -> str:
