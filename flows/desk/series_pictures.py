@@ -7,10 +7,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from flows.desk import charts
-from flows.desk.pages import number, share
+from flows.desk.pages import share
 from flows.desk.picture import Picture
-from flows.desk.signs import BASIS
-from policy.rounding import measured_share
+from flows.desk.signs import BASIS, RELATIONS
+from policy.rounding import limit_share, limit_text, measured_share, measured_text
 
 Document = Mapping[str, Any]
 
@@ -85,22 +85,28 @@ def trends(releases: Sequence[Judged]) -> list[Picture]:
 
 def _trend(gate: str, releases: Sequence[Judged]) -> Picture | None:
     title, is_share = TRENDS[gate]
-    rows = []
+    rows, relation = [], "<="
     for place, one in enumerate(releases, 1):
-        found = one.gate(gate) or {"value": None, "threshold": None}
+        found = one.gate(gate) or {"value": None, "threshold": None, "relation": relation}
+        relation = str(found["relation"])
         rows.append(
             {"place": place, "release": one.label, "value": found["value"], "limit": found["threshold"]}
         )
     told = [row for row in rows if row["value"] is not None]
     if not told:
         return None
-    said = share if is_share else number
+    said, limit = (measured_share, limit_share) if is_share else (measured_text, limit_text)
     values = [row["value"] for row in told]
     last = told[-1]
-    limit = "no limit" if last["limit"] is None else f"limit {said(last['limit'])}"
-    words = f"{said(last['value'])} in {last['release']} ({limit})."
+    bound = (
+        "no limit"
+        if last["limit"] is None
+        else f"must be {RELATIONS.get(relation, relation)} {limit(last['limit'])}"
+    )
+    words = f"{said(last['value'], relation, last['limit'])} in {last['release']} ({bound})."
     if len(told) > 1:
-        words += f" Between {said(min(values))} and {said(max(values))} over {len(told):,} releases."
+        low, high = (said(value, relation) for value in (min(values), max(values)))
+        words += f" Between {low} and {high} over {len(told):,} releases."
     if len(told) < len(rows):
         words += f" It was not measured in {len(rows) - len(told):,}."
     columns = (("release", "release"), ("value", "measured"), ("limit", "limit"))

@@ -8,6 +8,7 @@ from typing import Any
 from flows.desk.compared import BY_CELLS, BY_PERSON
 from flows.desk.pages import number
 from flows.desk.protection import measured
+from flows.desk.signs import RELATIONS
 from flows.desk.words import asks
 from policy.rounding import limit_share, limit_text, measured_share, measured_text
 from release_store.approvals import why
@@ -15,7 +16,6 @@ from release_store.permission import Act
 from release_store.records import CandidateState, ReleaseState, Verdict
 
 Document = Mapping[str, Any]
-_RELATIONS = {"<=": "at most", ">=": "at least", ">": "over"}
 _GONE = {
     ReleaseState.WITHDRAWN: ("Withdrawn", "bad"),
     ReleaseState.SUPERSEDED: ("Superseded by a later release", "open"),
@@ -92,7 +92,7 @@ def bound(gate: Document) -> str:
     """Return what a gate's value may be."""
     if gate["threshold"] is None:
         return ""
-    return f"{_RELATIONS.get(gate['relation'], gate['relation'])} {limit_text(gate['threshold'])}"
+    return f"{RELATIONS.get(gate['relation'], gate['relation'])} {limit_text(gate['threshold'])}"
 
 
 def tiles(facts: Document, figures: Document | None, n_earlier: int | None) -> list[tuple[str, str]]:

@@ -37,15 +37,18 @@ def test_a_trend_is_each_gate_that_measured_anything_with_the_limit_of_its_time(
         {"place": 1, "release": "2024-r1", "value": 0.5, "limit": 0.6},
         {"place": 2, "release": "2025-r1", "value": 0.25, "limit": 0.4},
     ]
-    assert made["trend-umr"].words == "25% in 2025-r1 (limit 40%). Between 25% and 50% over 2 releases."
-    assert made["trend-k"].words == "9 in 2025-r1 (limit 8). Between 8 and 9 over 2 releases."
+    assert (
+        made["trend-umr"].words == "25% in 2025-r1 (must be at most 40%). "
+        "Between 25% and 50% over 2 releases."
+    )
+    assert made["trend-k"].words == "9 in 2025-r1 (must be at least 8). Between 8 and 9 over 2 releases."
     assert "no limit" in made["trend-ncp"].words
 
 
 def test_a_release_that_did_not_measure_it_stays_in_its_place_and_is_told() -> None:
     (umr, *_) = trends([NO_FIGURES, FIRST])
     assert umr.rows[0] == {"place": 1, "release": "2023-r1", "value": None, "limit": 0.6}
-    assert umr.words == "50% in 2024-r1 (limit 60%). It was not measured in 1."
+    assert umr.words == "50% in 2024-r1 (must be at most 60%). It was not measured in 1."
 
 
 def test_a_trend_without_any_limit_draws_none() -> None:
