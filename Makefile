@@ -16,7 +16,7 @@ test: .venv/installed
 coverage: .venv/installed
 	$(PYTEST) -m "not slow and not browser and not e2e" -n auto --maxprocesses 4 --dist loadfile --cov --cov-report=term
 
-# Real tables within the time and memory promised, and processes killed.
+# Runs repeated, revised and cut off, real tables within the time and memory promised, and processes killed.
 test-slow: .venv/installed
 	$(PYTEST) -m "slow and not browser and not e2e" -n auto --maxprocesses 4 --dist loadfile
 

@@ -25,6 +25,8 @@ from release_store.verification import verify
 from tests.desk.lived import built_from, files
 from tests.docs.docs_pages import ROOT
 
+pytestmark = pytest.mark.slow
+
 # Root may write anywhere, unless it lays that right down.
 WITHOUT_RIGHTS = ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override"]
 

@@ -16,6 +16,8 @@ from release_store.verification import verify
 from tests.at_work import key_file, write_people
 from tests.faults.small_work import MAKER, assessed
 
+pytestmark = pytest.mark.slow
+
 Capture = pytest.CaptureFixture[str]
 NAME = "clinic-2024-c1"
 FILES = ("data.csv", "data.parquet", "datapackage.json")

@@ -20,6 +20,8 @@ from release_store.verification import verify
 from tests.faults.dead_run import POINTS
 from tests.faults.small_work import assessed, published
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 CANDIDATE = "clinic-2025-c1"
 LEFT = {

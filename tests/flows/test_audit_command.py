@@ -24,6 +24,8 @@ from release_store.verify_evidence import examine
 from tasks.risk.gate import GATES
 from tests.at_work import withdraw
 
+pytestmark = pytest.mark.slow
+
 Capture = pytest.CaptureFixture[str]
 LIMITS = {"gates": {"err": {"max": 0.5}, "umr": {"max": 1}, "sadr": {"max": 1}}}
 FIRST, REVISED, SECOND, THIRD = (

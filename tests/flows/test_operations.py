@@ -14,6 +14,8 @@ from policy.errors import UsageError, VerificationFailed
 from release_store.identification import system_account
 from release_store.public_files import release_folder
 
+pytestmark = pytest.mark.slow
+
 RELEASE = "clinic-2026Q1-r1"
 
 

@@ -17,7 +17,7 @@ from release_store.checkup import Condition, checkup
 from release_store.records import CandidateState
 from release_store.verification import verify
 
-pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
+pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server"), pytest.mark.slow]
 Capture = pytest.CaptureFixture[str]
 C1, RELEASE = "clinic-2026Q1-c1", "clinic-2026Q1-r1"
 ASKING = {"approvers": 1}

@@ -19,6 +19,8 @@ from tasks.risk.evidence import Evidence
 from tasks.risk.gate import GATES, Gate
 from tests.at_work import decide, withdraw
 
+pytestmark = pytest.mark.slow
+
 Capture = pytest.CaptureFixture[str]
 RELEASE, SECOND = "clinic-2026Q1-r1", "clinic-2026Q2-r1"
 TOO_MUCH = {**POLICY["privacy"], "h_min": 1.585}  # more than three diseases can have

@@ -12,7 +12,7 @@ from front_desk import Desk
 
 from policy.period import period_at
 
-pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
+pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server"), pytest.mark.slow]
 DUE = datetime(2025, 12, 31, 15, 30, tzinfo=UTC)  # 00:30 on 1 January 2026 in Tokyo
 
 

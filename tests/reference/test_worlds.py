@@ -13,6 +13,8 @@ from worlds import Group, Release, group
 
 from release_store.records import Verdict
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

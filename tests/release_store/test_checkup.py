@@ -36,6 +36,8 @@ HOLDER = """
 import sys
 from pathlib import Path
 from release_store.store import ReleaseStore
+
+pytestmark = pytest.mark.slow
 with ReleaseStore.open(Path(sys.argv[1])).series_lock("clinic", 5):
     print("held", flush=True)
     sys.stdin.read()

@@ -30,6 +30,8 @@ from tasks.risk.models.classes import entropies, largest_shares, spreads
 from tasks.types import Partition
 from tasks.utility.ncp import ncp, scale_of
 
+pytestmark = pytest.mark.slow
+
 QUICK: dict[str, Any] = {
     "name": "ae-lrhma",
     "representation": "original",
