@@ -49,7 +49,7 @@ ORDERED = {
 
 
 def style_variables() -> str:
-    """Return the palettes for a style sheet: on a screen as the system or the reader has it; paper is light."""
+    """Return the palettes for a style sheet: on a screen the system or the reader chooses; paper is light."""
     light, dark = (
         "".join(f"--{name}:{colour};" for name, colour in PALETTES[kind].items())
         for kind in ("light", "dark")
