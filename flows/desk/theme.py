@@ -49,15 +49,16 @@ ORDERED = {
 
 
 def style_variables() -> str:
-    """Return the palettes as properties of a style sheet: the reader's system chooses, or the reader."""
+    """Return the palettes for a style sheet: on a screen the system or the reader chooses; paper is light."""
     light, dark = (
         "".join(f"--{name}:{colour};" for name, colour in PALETTES[kind].items())
         for kind in ("light", "dark")
     )
     return (
         f":root{{color-scheme:light;{light}}}\n"
-        f"@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{color-scheme:dark;{dark}}}}}\n"
-        f":root[data-theme=dark]{{color-scheme:dark;{dark}}}\n"
+        "@media screen and (prefers-color-scheme:dark){"
+        f":root:not([data-theme=light]){{color-scheme:dark;{dark}}}}}\n"
+        f"@media screen{{:root[data-theme=dark]{{color-scheme:dark;{dark}}}}}\n"
     )
 
 

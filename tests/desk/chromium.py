@@ -20,6 +20,7 @@ from selenium.webdriver.chrome.service import Service
 from tests.e2e.browser import CHROMIUM, DRIVER, OPTIONS
 
 PATIENCE = 30.0
+A4 = 718  # CSS pixels between its margins
 _AXE = "axe_playwright_python"  # only for the axe.min.js that it brings along
 _RUN_AXE = """
 const done = arguments[arguments.length - 1];
@@ -44,6 +45,16 @@ class Chromium:
         )  # fmt: skip
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self._devtools("Emulation.setEmulatedMedia", features=[scheme])
+
+    def paper(self) -> None:
+        """Show pages as they are printed on A4, until the window is set again."""
+        self.window(A4)
+        self._devtools("Emulation.setEmulatedMedia", media="print")
+
+    def printed(self) -> bytes:
+        """Return the page as a PDF, as the browser's own command to print makes it."""
+        made = self.driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
+        return base64.b64decode(made["data"])
 
     def scripts(self, run: bool) -> None:
         """Let the scripts of the pages that are opened from now on run, or not."""

@@ -19,8 +19,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 SERIES = "regional-health-register"
 RELEASE = f"{SERIES}-2026Q2-r1"
 LINKS = "return [...document.querySelectorAll('a[href]')].map((one) => one.href)"
-OPENS_WITHIN = 2.0  # seconds, on a machine with nothing else to do
-FACTOR = 4  # for one that has
+OPENS_WITHIN = 8.0  # seconds, whatever else the machine does; benchmarks.site measures the 2 s of a quiet one
 
 
 def _releasegate(folder: Path, *words: str) -> str:
@@ -171,11 +170,19 @@ def test_a_broken_chain_is_told(chromium: Chromium, demo: Path, tmp_path: Path) 
 
 
 def test_two_releases_are_compared(chromium: Chromium, site: Path) -> None:
+    other = f"{SERIES}-2026Q3-r1"
     chromium.open(site / "diff.html")
-    chromium.driver.get(f"{(site / 'diff.html').as_uri()}#a={RELEASE}&b={SERIES}-2026Q3-r1")
-    shown = chromium.until("the comparison", lambda: _body(chromium, "umr"))
-    assert "2026Q2" in shown
-    assert "differs" in shown
+    chromium.driver.get(f"{(site / 'diff.html').as_uri()}#a={RELEASE}&b={other}")
+    rows = (
+        "return [...document.querySelectorAll('#rows tr')]"
+        ".map((row) => [...row.cells].map((one) => one.textContent))"
+    )
+    chromium.until("the comparison", lambda: chromium.run(rows))
+    shown = chromium.run(rows)
+    assert shown[0] == ["differs", "what", RELEASE, other]
+    assert ["\u2260 differs", "period", "2026Q2", "2026Q3"] in shown
+    (umr,) = [row for row in shown if row[1] == "umr"]
+    assert all(cell.startswith("pass ") and "must be <= " in cell for cell in umr[2:])
 
 
 def _body(chromium: Chromium, word: str) -> str:
@@ -205,7 +212,7 @@ def test_the_evidence_of_a_release_is_verified(
     assert [one for one in chromium.asked_for() if not one.startswith(("file:", "data:", "blob:"))] == []
 
 
-def test_pages_open_soon(chromium: Chromium, site: Path) -> None:
+def test_no_page_is_slow_to_open(chromium: Chromium, site: Path) -> None:
     for at in _pages(site):
         took = []
         for _ in range(3):
@@ -218,7 +225,7 @@ def test_pages_open_soon(chromium: Chromium, site: Path) -> None:
                 / 1000
             )
         print(f"{at.relative_to(site)}: opens in {sorted(took)[1]:.2f} s")
-        assert sorted(took)[1] < FACTOR * OPENS_WITHIN, at
+        assert sorted(took)[1] < OPENS_WITHIN, at
 
 
 def test_reports_of_the_store_open_alone(chromium: Chromium, demo: Path) -> None:

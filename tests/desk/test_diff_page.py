@@ -5,13 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.select import Select
 
 from flows.difference import difference_document
 from flows.difference_sides import SECTIONS
+from policy.rounding import limit_text, measured_text
 from release_store.canonical import plain
 from release_store.store import ReleaseStore
 from tests.desk.chromium import Chromium
 from tests.desk.lived import built_from
+from tests.desk.random_edits import seeded
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 # The names of a row in the order of the document; of the page's module, the one thing that others may ask.
@@ -19,14 +23,81 @@ _ROWS = """
 const done = arguments[arguments.length - 1];
 releasegateDiff.rows(arguments[0], arguments[1]).then(done, (error) => done(String(error)));
 """
+CORNERS = (0.0, -0.0, 1.0, 2.9999999999999996, 123456.00000000001, 1e-4, 9.9999e-5, 0.99995, 12345.0)
+_SEEN = """
+const field = (id) => document.getElementById(id);
+return [field("a").value, field("b").value, field("told").textContent, field("rows").dataset.shown ?? ""];
+"""
 
 
-def test_every_pair_is_compared_as_the_command_does(chromium: Chromium, lived: Path, tmp_path: Path) -> None:
-    built_from(lived, tmp_path / "site")
+@pytest.fixture(scope="module")
+def site(lived: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("site") / "site"
+    built_from(lived, out)
+    return out
+
+
+def _asked(chromium: Chromium, site: Path, of: str) -> list[str]:
+    """Return the two that are chosen, what is told, and which two are shown."""
+    chromium.open(site / "log.html")
+    chromium.driver.get(f"{(site / 'diff.html').as_uri()}#{of}")
+    told: list[str] = chromium.until("what is told", lambda: (seen := chromium.run(_SEEN))[2] and seen)
+    return told
+
+
+def test_a_candidate_that_was_published_is_known_by_its_release(chromium: Chromium, site: Path) -> None:
+    a, b, told, shown = _asked(chromium, site, "a=clinic-2023-c1&b=clinic-2021-r1")
+    assert (a, b, shown) == ("clinic-2023-r1", "clinic-2021-r1", "clinic-2023-r1 clinic-2021-r1")
+    assert "rows differ" in told
+
+
+@pytest.mark.parametrize("name", ["clinic-1999-r1", "__proto__", "odd"])
+def test_what_is_not_there_is_compared_with_nothing(chromium: Chromium, site: Path, name: str) -> None:
+    a, b, told, shown = _asked(chromium, site, f"a=clinic-2021-r1&b={name}")
+    assert (a, b, told, shown) == ("clinic-2021-r1", "", f"{name} is not among them.", "")
+    assert chromium.run("return document.getElementById('rows').childElementCount") == 0
+    Select(chromium.driver.find_element(By.ID, "b")).select_by_visible_text("clinic-2022-r1")
+    chromium.until("the pair", lambda: chromium.run(_SEEN)[3] == "clinic-2021-r1 clinic-2022-r1")
+    assert chromium.said() == []
+
+
+def test_both_that_are_not_there_are_named(chromium: Chromium, site: Path) -> None:
+    assert _asked(chromium, site, "a=one&b=%E2%80%AEtwo") == [
+        "", "", "one is not among them. \\u202etwo is not among them.", "",
+    ]  # fmt: skip
+
+
+def _numbers() -> list[tuple[float, str, float | None]]:
+    """Return what may be measured, with relation and limit: of all sizes, and beside the limit."""
+    random = seeded(7)
+    found: list[tuple[float, str, float | None]] = []
+    for relation in ("<=", "<", ">=", ">"):
+        found += [(value, relation, None) for value in CORNERS]
+        for _ in range(100):
+            value = random.choice((1, -1)) * 10 ** random.uniform(-8, 11)
+            value = random.choice((value, round(value), round(value, 2)))
+            found.append((value, relation, random.choice((None, 0.0, value, 0.6, float(round(value, 3))))))
+            limit = round(random.uniform(0, 100), random.choice((0, 1, 2, 3)))
+            beside = limit * (1 + random.choice((1, -1)) * 10 ** random.uniform(-16, -3))
+            found.append((beside, relation, limit))
+    return found
+
+
+def test_numbers_are_told_as_everywhere_else(chromium: Chromium, site: Path) -> None:
+    chromium.open(site / "diff.html")
+    numbers = _numbers()
+    told = chromium.run("return arguments[0].map((one) => releasegateDiff.measured(...one))", numbers)
+    assert dict(zip(numbers, told, strict=True)) == {one: measured_text(*one) for one in numbers}
+    limits = [one for _, _, one in numbers if one is not None]
+    told = chromium.run("return arguments[0].map(releasegateDiff.limited)", limits)
+    assert dict(zip(limits, told, strict=True)) == {one: limit_text(one) for one in limits}
+
+
+def test_every_pair_is_compared_as_the_command_does(chromium: Chromium, lived: Path, site: Path) -> None:
     store = ReleaseStore.open(lived / "store")
     released = {one.candidate_id: one.release_id for one in store.releases()}
     names = [released.get(one.candidate_id, one.candidate_id) for one in store.candidates()][:7]
-    chromium.open(tmp_path / "site" / "diff.html")
+    chromium.open(site / "diff.html")
     n_compared = 0
     for one in names:
         for other in names:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import statistics
+import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ from selenium.webdriver.common.keys import Keys
 
 from flows.desk.report import page, release_report
 from flows.desk.sheet import sheet_of
+from flows.desk.theme import PALETTES
 from tests.desk.chromium import Chromium
 from tests.desk.sheets import HOSTILE, facts, figures, gate, kept
 
@@ -26,8 +30,7 @@ GATES = (
 FAILS = gate("person", "fail", value=4.0, detail="4 classes", witness={"classes": [1, 2]})
 UNKNOWN = gate("whole_history", "unknown", value=None, threshold=None, detail="nothing to compare")
 MANY = tuple(f"column {i}" for i in range(12))
-OPENS_WITHIN = 2.0  # seconds, on a machine with nothing else to do
-FACTOR = 4  # for one that has
+OPENS_WITHIN = 8.0  # seconds, whatever else the machine does; benchmarks.site measures the 2 s of a quiet one
 
 
 def _release() -> bytes:
@@ -124,6 +127,65 @@ def test_pictures_are_drawn_again_when_it_turns_dark(chromium: Chromium, at: Pat
     assert chromium.said() == []
 
 
+def _colours(pdf: bytes) -> set[str]:
+    """Return the colours with which a PDF draws and writes."""
+    found = set()
+    for stream in re.findall(rb"stream\r?\n(.*?)endstream", pdf, re.DOTALL):
+        with suppress(zlib.error):
+            for colour in re.findall(rb"([\d.]+) ([\d.]+) ([\d.]+) (?:rg|RG)\b", zlib.decompress(stream)):
+                found.add("#" + "".join(f"{round(255 * float(part)):02x}" for part in colour))
+    return found
+
+
+@pytest.mark.parametrize("seen", [False, True], ids=["never scrolled to", "seen before"])
+def test_pictures_are_printed_in_light_colours(chromium: Chromium, tmp_path: Path, seen: bool) -> None:
+    chromium.open(_file(tmp_path, _release()))
+    chromium.run("document.getElementById('theme').click()")
+    if seen:
+        chromium.draw_all()
+    colours = _colours(chromium.printed())
+    light, dark = (set(PALETTES[kind].values()) for kind in ("light", "dark"))
+    assert {PALETTES["light"][name] for name in ("ink", "first", "second", "line")} <= colours
+    assert colours & (dark - light) == set()
+    drawn = (
+        "return [...new Set([...document.querySelectorAll('[data-picture]')].map((e) => e.dataset.drawn))]"
+    )
+    chromium.until("the dark again", lambda: chromium.run(drawn) == ["dark"])
+    assert chromium.said() == []
+
+
+BROKEN = """
+const broken = [];
+for (const cell of document.querySelectorAll("td.cell")) {
+  const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    for (const word of texts.currentNode.data.matchAll(/[^ |]+/g)) {
+      const range = document.createRange();
+      range.setStart(texts.currentNode, word.index);
+      range.setEnd(texts.currentNode, word.index + word[0].length);
+      const lines = new Set([...range.getClientRects()].map((one) => Math.round(one.top)));
+      if (lines.size > 1) broken.push(word[0]);
+    }
+  }
+}
+return broken;
+"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_ten_rows_break_no_word_that_fits(chromium: Chromium, tmp_path: Path, width: int) -> None:
+    row = ("20", "Merewick Kettering|Appledene|Chalkbourne|Gullhaven", "musculoskeletal disorder", "x" * 300)
+    made = kept(columns=MANY, rows=(row * 3,) * 10)
+    chromium.window(width)
+    chromium.open(_file(tmp_path, release_report(facts(*GATES), made)))
+    assert set(chromium.run(BROKEN)) == {"x" * 300}
+    assert chromium.run("return document.documentElement.scrollWidth") <= width
+    copied = (
+        "return [...document.querySelectorAll('tbody td.cell')].slice(0, 12).map((one) => one.textContent)"
+    )
+    assert chromium.run(copied) == [*row * 3]
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_axe_finds_nothing_serious(chromium: Chromium, at: Path, width: int, dark: bool) -> None:
@@ -192,7 +254,9 @@ def test_a_table_that_is_too_wide_is_moved_by_keys(chromium: Chromium, tmp_path:
     chromium.until("the table's move", lambda: chromium.run("return wide.scrollLeft > 0"))
 
 
-def test_it_opens_soon(chromium: Chromium, at: Path, record_property: Callable[[str, Any], None]) -> None:
+def test_it_is_not_slow_to_open(
+    chromium: Chromium, at: Path, record_property: Callable[[str, Any], None]
+) -> None:
     """Until the load event, and until the first picture that is near the window is drawn."""
     took = []
     for _ in range(5):
@@ -211,7 +275,7 @@ def test_it_opens_soon(chromium: Chromium, at: Path, record_property: Callable[[
         )
     record_property("opens_in_seconds", statistics.median(took))
     print(f"{at.parent.name}: opens in {statistics.median(took):.2f} s")
-    assert statistics.median(took) < FACTOR * OPENS_WITHIN
+    assert statistics.median(took) < OPENS_WITHIN
 
 
 def test_without_scripts_the_verdict_and_the_tables_are_there(chromium: Chromium, at: Path) -> None:

@@ -78,6 +78,57 @@ def test_a_checkpoint_that_was_kept_is_asked_for_and_checked(
     assert "What was not checked" not in told
 
 
+def test_another_key_takes_the_verdict_back(opened: webdriver.Chrome, bundle: Path, key: str) -> None:
+    element(opened, "key").send_keys(key)
+    element(opened, "file").send_keys(str(bundle))
+    assert result(opened).startswith("Verified\n")
+    element(opened, "key").send_keys(Keys.BACKSPACE)
+    assert not element(opened, "result").is_displayed()
+    assert element(opened, "status").text == (
+        "The key was changed: what was found was of the one before. Press Verify."
+    )
+    opened.find_element(By.CSS_SELECTOR, "#verify button").click()
+    assert result(opened).startswith("Not verified\n")
+
+
+def test_a_verdict_on_its_way_is_not_told_of_another_key(
+    opened: webdriver.Chrome, bundle: Path, key: str
+) -> None:
+    slow = """
+    const real = Blob.prototype.slice;
+    window.let_go = null;
+    const wait = new Promise((done) => { window.let_go = done; });
+    Blob.prototype.slice = function (...given) {
+      const part = real.apply(this, given);
+      part.arrayBuffer = () => wait.then(() => Blob.prototype.arrayBuffer.call(part));
+      return part;
+    };"""
+    opened.execute_script(slow)
+    element(opened, "file").send_keys(str(bundle))
+    assert element(opened, "progress").is_displayed()
+    element(opened, "key").send_keys("0")
+    assert not element(opened, "progress").is_displayed()
+    opened.execute_script("let_go()")
+    time.sleep(0.5)
+    assert not element(opened, "result").is_displayed()
+
+
+def test_what_was_given_is_forgotten_with_its_verdict(
+    opened: webdriver.Chrome, bundle: Path, key: str, page: Path
+) -> None:
+    element(opened, "key").send_keys(key)
+    element(opened, "file").send_keys(str(bundle))
+    result(opened)
+    opened.get("about:blank")
+    opened.back()
+    WebDriverWait(opened, PATIENCE).until(lambda _: opened.current_url == page.as_uri())
+    WebDriverWait(opened, PATIENCE).until(
+        lambda _: opened.execute_script("return document.readyState") == "complete"
+    )
+    assert [element(opened, name).get_attribute("value") for name in ("file", "key")] == ["", ""]
+    assert not element(opened, "result").is_displayed()
+
+
 def test_a_file_may_be_dropped_anywhere(opened: webdriver.Chrome, bundle: Path) -> None:
     drop = """
     const data = new DataTransfer();

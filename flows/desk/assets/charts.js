@@ -2,32 +2,32 @@
 // Draws every figure whose data stand in the page, when it comes near the window, in the page's colours.
 (() => {
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  const theme = () => document.documentElement.dataset.theme || (dark.matches ? "dark" : "light");
-  const waiting = new Map();
+  let paper = false;
+  const chosen = () => document.documentElement.dataset.theme || (dark.matches ? "dark" : "light");
+  const theme = () => paper ? "light" : chosen();
+  const pictures = new Map();
 
   async function draw(place) {
+    const colours = theme();
     const { spec, rows } = JSON.parse(document.getElementById(place.dataset.picture).textContent);
     const whole = { ...spec, data: { name: "rows", values: rows } };
     const made = await vegaEmbed(place, whole, {
       actions: false,
-      config: THEMES[theme()],
+      config: THEMES[colours],
       renderer: rows.length > 300 ? "canvas" : "svg",
       defaultStyle: false,
-      tooltip: { theme: theme() },
+      tooltip: { theme: colours },
       hover: false,
     });
     // The place itself says in words what is drawn; Vega's own marks have roles without a name.
     for (const drawn of place.querySelectorAll("svg, canvas")) drawn.setAttribute("aria-hidden", "true");
-    waiting.set(place, made);
-    place.dataset.drawn = theme();
+    pictures.get(place)?.finalize();
+    pictures.set(place, made);
+    place.dataset.drawn = colours;
+    if (colours !== theme()) draw(place); // it changed meanwhile
   }
 
-  function redraw() {
-    for (const [place, made] of waiting) {
-      made.finalize();
-      draw(place);
-    }
-  }
+  const redraw = () => [...pictures.keys()].filter((one) => one.dataset.drawn !== theme()).forEach(draw);
 
   function begin() {
     const places = [...document.querySelectorAll("[data-picture]")];
@@ -41,7 +41,14 @@
       { rootMargin: "500px" },
     );
     places.forEach((place) => near.observe(place));
-    addEventListener("beforeprint", () => places.filter((one) => !one.dataset.drawn).forEach(draw));
+    addEventListener("beforeprint", () => {
+      paper = true;
+      places.filter((one) => one.dataset.drawn !== "light").forEach(draw);
+    });
+    addEventListener("afterprint", () => {
+      paper = false;
+      redraw();
+    });
     dark.addEventListener("change", redraw);
     document.addEventListener("theme", redraw);
   }

@@ -1,6 +1,7 @@
 "use strict";
 // Two releases side by side, by the rules of flows/difference_sides.py.
 const releasegateDiff = (() => {
+  const { load, shown } = releasegateData;
   const SECTIONS = [["facts", ""], ["policy", "policy"], ["method", "method"], ["gates", "gates"], ["classes", "classes"], ["utility", "utility"]];
 
   function equal(x, y) {
@@ -40,42 +41,34 @@ const releasegateDiff = (() => {
     return found;
   }
 
-  const loading = new Map();
-  function load(series) {
-    const name = `sides-${series}`;
-    if (!loading.has(name)) {
-      loading.set(name, new Promise((done, failed) => {
-        const script = document.createElement("script");
-        script.src = `data/${name}.js`;
-        script.onload = () => done(globalThis.siteData[name]);
-        script.onerror = () => failed(new Error(`data/${name}.js cannot be read`));
-        document.head.append(script);
-      }));
-    }
-    return loading.get(name);
-  }
-
   const read = (id) => JSON.parse(document.getElementById(id).textContent);
   const seriesOf = new Map();
 
   async function side(identifier) {
-    const data = await load(seriesOf.get(identifier));
+    const data = await load(`sides-${seriesOf.get(identifier)}`);
     const sections = data.sides[identifier];
     const digest = new Map(sections.facts).get("policy_digest");
     return { sections, policy: data.policies[digest] };
   }
 
-  // As policy/rounding.py does it: never to the better side of the limit.
-  function measured(value, relation, threshold) {
+  // Numbers as policy/rounding.py tells them; what was measured never to the better side of its limit.
+  const exactly = (value) => Number(value.toPrecision(12)) + 0; // no -0
+  const plain = (value) => {
     if (Number.isInteger(value)) return value.toLocaleString("en");
-    const exact = Number(value.toPrecision(12));
-    const up = relation === "<=" || relation === "<";
-    let shown = Number(exact.toPrecision(4));
-    if (up ? shown < exact : shown > exact) {
-      const digit = 10 ** (Math.floor(Math.log10(Math.abs(exact))) - 3);
-      shown = Number((shown + (up ? digit : -digit)).toPrecision(4));
-    }
-    return shown === threshold && value !== threshold ? String(value) : shown.toLocaleString("en", { maximumSignificantDigits: 4 });
+    return Math.abs(value) < 1e-4 ? value.toExponential() : String(value);
+  };
+  const limited = (threshold) => plain(exactly(threshold));
+  function rounded(exact, up) {
+    const near = Number(exact.toPrecision(4));
+    if (up ? near >= exact : near <= exact) return near;
+    const digit = 10 ** (Math.floor(Math.log10(Math.abs(exact))) - 3);
+    return Number((near + (up ? digit : -digit)).toPrecision(4));
+  }
+  function measured(value, relation, threshold) {
+    const exact = exactly(value);
+    const told = Number.isInteger(exact) ? exact : rounded(exact, relation === "<=" || relation === "<");
+    const meets = typeof threshold === "number" && told === exactly(threshold) && value !== threshold;
+    return plain(meets ? value : told);
   }
 
   const number = (value) => Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(4)));
@@ -83,15 +76,13 @@ const releasegateDiff = (() => {
     if (value === null) return "none";
     if (section === "gates") {
       const found = value.value === null ? "" : ` ${typeof value.value === "number" ? measured(value.value, value.relation, value.threshold) : value.value}`;
-      const limit = value.threshold === null ? "" : ` (must be ${value.relation} ${typeof value.threshold === "number" ? value.threshold.toLocaleString("en", { maximumSignificantDigits: 12 }) : value.threshold})`;
+      const limit = value.threshold === null ? "" : ` (must be ${value.relation} ${typeof value.threshold === "number" ? limited(value.threshold) : value.threshold})`;
       return `${value.verdict.replace("_", " ")}${found}${limit}`;
     }
     if (section === "facts" && name.endsWith("_at")) return value.slice(0, 16).replace("T", " ");
     if (typeof value === "number") return number(value);
     return typeof value === "string" ? value : JSON.stringify(value);
   }
-  // Control characters and signs that turn the direction of writing are shown as their numbers.
-  const shown = (said) => said.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
   function cell(kind, said, apart) {
     const made = document.createElement(kind);
@@ -135,52 +126,79 @@ const releasegateDiff = (() => {
     return part;
   }
 
+  const field = (id) => document.getElementById(id);
+  const unknown = new Map(); // what the address asks for, by its field, and is not among them
   let asked = 0;
+
+  function tell(said, ...parts) {
+    field("told").textContent = said;
+    field("rows").replaceChildren(...parts);
+  }
+
   async function show() {
-    const [a, b] = ["a", "b"].map((id) => document.getElementById(id).value);
-    const told = document.getElementById("told");
-    const place = document.getElementById("rows");
     const own = ++asked;
+    const [a, b] = [field("a").value, field("b").value];
+    delete field("rows").dataset.shown;
+    if (unknown.size) return tell([...unknown.values()].map((name) => `${shown(name)} is not among them.`).join(" "));
     try {
       const found = rows(await side(a), await side(b), read("gates"));
       if (own !== asked) return;
-      const only = document.getElementById("only").checked;
-      place.replaceChildren(...SECTIONS.map(([name, title]) => table(name, title, found[name], a, b, only)));
+      const only = field("only").checked;
       const n = Object.values(found).flat().filter((row) => !row.same).length;
-      told.textContent = n ? `${n} rows differ, marked ≠` : "Nothing differs.";
-      place.dataset.shown = `${a} ${b}`;
+      tell(n ? `${n} rows differ, marked ≠` : "Nothing differs.", ...SECTIONS.map(([name, title]) => table(name, title, found[name], a, b, only)));
+      field("rows").dataset.shown = `${a} ${b}`;
     } catch (error) {
-      if (own !== asked) return;
-      place.replaceChildren();
-      told.textContent = `It cannot be shown: ${error.message}`;
+      if (own === asked) tell(`It cannot be shown: ${error.message}`);
     }
   }
 
-  function chosen() {
-    const asked = new URLSearchParams(location.hash.slice(1));
-    for (const id of ["a", "b"]) if (seriesOf.has(asked.get(id))) document.getElementById(id).value = asked.get(id);
-    show();
+  // A candidate that became a release is known by the name of the release: both have one page.
+  async function known(name) {
+    if (seriesOf.has(name)) return name;
+    const pages = await load("pages");
+    const page = Object.hasOwn(pages, name) ? pages[name] : null;
+    return [...seriesOf.keys()].find((one) => page !== null && pages[one] === page) ?? "";
+  }
+
+  async function chosen() {
+    const own = ++asked;
+    const wanted = [...new URLSearchParams(location.hash.slice(1))].filter(([id]) => id === "a" || id === "b");
+    try {
+      const names = await Promise.all(wanted.map(([, name]) => known(name)));
+      if (own !== asked) return;
+      unknown.clear();
+      wanted.forEach(([id, name], i) => {
+        field(id).value = names[i]; // of what is not known the field is empty
+        if (!names[i]) unknown.set(id, name);
+      });
+      show();
+    } catch (error) {
+      if (own === asked) tell(`It cannot be shown: ${error.message}`);
+    }
   }
 
   function begin() {
-    const [first, second] = ["a", "b"].map((id) => document.getElementById(id));
-    if (!first) return;
+    if (!field("a")) return;
+    const [first, second] = [field("a"), field("b")];
     second.append(...[...first.children].map((one) => one.cloneNode(true)));
     for (const [series, names] of read("series")) for (const name of names) seriesOf.set(name, series);
     if (second.options.length > 1) first.selectedIndex = 1; // the newest beside the one before it
+    const named = ({ id, value }) => `${id}=${encodeURIComponent(unknown.get(id) ?? value)}`;
     for (const one of [first, second]) {
       one.addEventListener("change", () => {
-        history.replaceState(null, "", `#a=${encodeURIComponent(first.value)}&b=${encodeURIComponent(second.value)}`);
+        unknown.delete(one.id);
+        history.replaceState(null, "", `#${named(first)}&${named(second)}`);
         show();
       });
     }
-    document.getElementById("only").addEventListener("change", show);
+    field("only").addEventListener("change", show);
     addEventListener("hashchange", chosen);
-    chosen();
+    // By then the browser has put back what stood in the fields when somebody left the page.
+    addEventListener("pageshow", chosen);
   }
   if (document.readyState === "loading") addEventListener("DOMContentLoaded", begin);
   else begin();
 
   // The same as what `releasegate diff` finds: for the tests, and whoever looks for it in the console.
-  return { measured, rows: async (a, b) => rows(await side(a), await side(b), read("gates")) };
+  return { limited, measured, rows: async (a, b) => rows(await side(a), await side(b), read("gates")) };
 })();

@@ -3,27 +3,14 @@
 (() => {
   const FIELDS = ["number", "at", "actor", "action", "object", "reason", "previous", "hash"];
   const shape = JSON.parse(document.getElementById("shape").textContent);
+  const { load, shown } = releasegateData;
   const $ = (id) => document.getElementById(id);
-  const loading = new Map();
   const pieces = new Map(); // of events as they are shown, oldest first
   let pages = {};
   let matches = []; // [piece, place] of what is asked for, newest first, as far as was looked
   let done = true; // all pieces were looked at
   let page = 0;
   let asked = 0;
-
-  function load(name) {
-    if (!loading.has(name)) {
-      loading.set(name, new Promise((loaded, failed) => {
-        const script = document.createElement("script");
-        script.src = `data/${name}.js`;
-        script.onload = () => loaded(globalThis.siteData[name]);
-        script.onerror = () => failed(new Error(`data/${name}.js cannot be read`));
-        document.head.append(script);
-      }));
-    }
-    return loading.get(name);
-  }
 
   async function piece(n) {
     if (!pieces.has(n)) {
@@ -56,7 +43,7 @@
         let text = `${event.number} ${event.at} ${event.actor} ${event.action} ${event.object} ${event.reason} ${event.hash}`;
         if (texts) text += ` ${texts[i]}`;
         text = text.toLowerCase();
-        if (!words.every((word) => word === `#${event.number}` || text.includes(word))) continue;
+        if (!words.every((word) => /^#\d+$/.test(word) ? word === `#${event.number}` : text.includes(word))) continue;
       }
       found.push([n, i]);
     }
@@ -95,7 +82,6 @@
 
   function tell(text) { $("found").textContent = text; }
 
-  const shown = (said) => said.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
   function put(line, said, kind = "", link = "") {
     const cell = line.insertCell();
     cell.className = kind;
@@ -211,7 +197,16 @@
       const list = details.querySelector("dl");
       payload(Number(details.closest("tr").dataset.number), list).catch((error) => item(list, "content", error.message));
     }, true);
+    const named = () => {
+      const wanted = new URLSearchParams(location.hash.slice(1));
+      if (wanted.get("event")) $("words").value = `#${wanted.get("event")}`;
+      if (wanted.get("words")) $("words").value = wanted.get("words");
+    };
+    named();
+    // By then the browser has put back what stood in the fields when somebody left the page.
+    const filled = new Promise((done) => addEventListener("pageshow", done, { once: true }));
     pages = await load("pages");
+    await filled;
     let waiting = 0;
     $("words").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(look, 150); });
     for (const id of ["action", "of-series", "payloads"]) $(id).addEventListener("change", look);
@@ -221,14 +216,8 @@
     $("check").addEventListener("click", check);
     for (const id of ["log-find", "log-pages"]) $(id).hidden = false;
     $("log-check").hidden = !shape.whole;
-    const named = () => {
-      const wanted = new URLSearchParams(location.hash.slice(1));
-      if (wanted.get("event")) $("words").value = `#${wanted.get("event")}`;
-      if (wanted.get("words")) $("words").value = wanted.get("words");
-    };
-    named();
     addEventListener("hashchange", () => { named(); look(); });
-    if ($("words").value) await look();
+    if (["words", "action", "of-series"].some((id) => $(id).value)) await look();
     else if (shape.events > shape.page) {
       for (let n = shape.pieces - 1; n >= 0; n--) {
         const size = n === shape.pieces - 1 ? shape.events - n * shape.piece : shape.piece;

@@ -1,5 +1,5 @@
 "use strict";
-// What every page can do: choose light or dark, and sort and search its tables.
+// What every page can do: choose light or dark, and sort, search and break the lines of its tables.
 (() => {
   const root = document.documentElement;
   const kept = () => { try { return localStorage.getItem("theme"); } catch { return null; } };
@@ -33,7 +33,6 @@
 
   function sortable(table) {
     [...table.tHead.rows[0].cells].forEach((head, column) => {
-      if ("plain" in head.dataset) return;
       const button = document.createElement("button");
       button.type = "button";
       button.append(...head.childNodes);
@@ -53,7 +52,7 @@
     const table = document.getElementById(field.dataset.searches);
     const told = document.getElementById(field.getAttribute("aria-describedby"));
     let texts = null; // read when they are first asked for: there may be thousands
-    field.addEventListener("input", () => {
+    function search() {
       texts ??= new Map([...table.tBodies[0].rows].map((row) => [row, row.textContent.toLowerCase()]));
       const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
       let n = 0;
@@ -62,11 +61,21 @@
         n += row.hidden ? 0 : 1;
       }
       told.textContent = words.length ? `${n} of ${texts.size} rows` : `${texts.size} rows`;
-    });
+    }
+    field.addEventListener("input", search);
+    // By then the browser has put back what stood in the field when somebody left the page.
+    addEventListener("pageshow", () => { if (field.value) search(); });
+  }
+
+  // A set is written without blanks: after each of its values it may go on in the next line.
+  function breakable(cell) {
+    const values = cell.textContent.split(/(?<=\|)/);
+    cell.replaceChildren(...values.flatMap((value) => [value, document.createElement("wbr")]));
   }
 
   function begin() {
     themes();
+    document.querySelectorAll("td.cell bdi").forEach(breakable);
     document.querySelectorAll("table.sortable").forEach(sortable);
     document.querySelectorAll("input[data-searches]").forEach(searchable);
   }

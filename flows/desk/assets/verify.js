@@ -1974,6 +1974,16 @@ function wire(root) {
     } else verify();
   }
 
+  /** Take back a verdict, or one that is on its way: it is of the key that was given before. */
+  function another() {
+    if (page.result.hidden && page.progress.hidden) return;
+    latest++;
+    page.progress.hidden = true;
+    page.result.hidden = true;
+    page.status.textContent = "The key was changed: what was found was of the one before. Press Verify.";
+  }
+
+  page.key.addEventListener("input", another);
   page.file.addEventListener("change", () => chosen(page.file.files));
   for (const input of [page.key, page.checkpoint]) input.addEventListener("change", () => file && verify());
   page.form.addEventListener("submit", (event) => {

@@ -169,7 +169,7 @@ class _Site:
         self._page(VERIFY, "site_verify.html", "verify", [], scripts=_verify_scripts())
 
     def _assets(self) -> None:
-        for name in ("style.css", *CHARTS, "log.js", "diff.js", *_verify_scripts()):
+        for name in ("style.css", *CHARTS, "data.js", "log.js", "diff.js", *_verify_scripts()):
             (self.folder / "assets" / name).write_text(asset(name), encoding="utf-8")
 
     def _page(self, place: str, *said: Any, **context: Any) -> None:
@@ -319,7 +319,7 @@ class _Site:
             "site_diff.html",
             "diff",
             [],
-            scripts=("page.js", "diff.js"),
+            scripts=("page.js", "data.js", "diff.js"),
             groups=groups,
             gates=list(GATES),
         )
@@ -331,7 +331,7 @@ class _Site:
             "site_log.html",
             "log",
             [],
-            scripts=("page.js", "log.js"),
+            scripts=("page.js", "data.js", "log.js"),
             events=list(reversed(self.log.newest)),
             actions=sorted(self.log.actions.items()),
             series=sorted((name, n) for name, n in self.log.of_series.items() if name),
