@@ -10,6 +10,7 @@ import errno
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -151,3 +152,14 @@ def shown(show: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     except Exception as error:  # Prefect's client: its errors have no common base
         _unreachable.append(type(error).__name__)
         return None
+
+
+def artifact_key(kind: str, series: str) -> str:
+    """Return the key of a series' artifact of a kind, such as `verdict-clinic`.
+
+    Prefect takes small letters, digits and dashes alone; a series whose name has others gets the beginning
+    of the name's digest besides, since `A_b` and `a-b` are two series.
+    """
+    plain = series.lower().replace("_", "-")
+    beside = "" if plain == series else f"-{sha256(series.encode()).hexdigest()[:8]}"
+    return f"{kind}-{plain}{beside}"
