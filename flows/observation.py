@@ -22,6 +22,7 @@ from policy.errors import ReleaseGateError
 from policy.model import ReleasePolicy
 from release_store.records import Release
 from release_store.store import ReleaseStore
+from tasks.shielded import artifact_key
 from tasks.types import Candidate, SourceTable
 
 
@@ -125,7 +126,7 @@ class Observation:
             return
         try:
             create_table_artifact(
-                key=f"stages-{self.policy.series.lower().replace('_', '-')}",
+                key=artifact_key("stages", self.policy.series),
                 table=[artifact_row(figures) for figures in self.stages],
                 description=f"Stages of {self.policy.series} {self.period}",
             )

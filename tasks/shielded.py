@@ -10,7 +10,7 @@ import errno
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from hashlib import sha256
 from typing import Any, ParamSpec, TypeVar, cast
 
 import duckdb
@@ -19,13 +19,12 @@ from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.cache_policies import NO_CACHE
 
 from policy.errors import ReleaseGateError, StoreError, TransientFailure
+from policy.fault import place
 from tasks.types import Progress
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_ROOT = Path(__file__).resolve().parent.parent
-_OURS = ("policy", "release_store", "expectations", "tasks", "flows")  # beside them lie others' packages
 _watchers: list[Progress] = []
 _unreachable: list[str] = []  # why Prefect's server is shown nothing any more by this process
 
@@ -64,12 +63,12 @@ def shielded(function: Callable[P, R], what: str) -> Callable[P, R]:
             failure = type(error)(error.finding, where=error.where, mend=error.mend)
         except (OSError, duckdb.IOException, duckdb.OutOfMemoryException, MemoryError) as error:
             failure = TransientFailure(
-                f"{what} was refused by the system ({_system_word(error)} at {_place(error)})",
+                f"{what} was refused by the system ({_system_word(error)} at {place(error)})",
                 mend="Look at disk space, memory, rights and the network, and run it again.",
             )
         except Exception as error:  # nothing foreign may pass
             failure = ReleaseGateError(
-                f"{what} broke ({type(error).__name__} at {_place(error)})",
+                f"{what} broke ({type(error).__name__} at {place(error)})",
                 mend="This is a fault of releasegate: please report it with this line.",
             )
         raise failure
@@ -81,19 +80,6 @@ def _system_word(error: BaseException) -> str:
     """Return the system's name for the error; its text can name files, so it is left out."""
     number = error.errno if isinstance(error, OSError) else None
     return errno.errorcode.get(number or 0, type(error).__name__)
-
-
-def _place(error: BaseException) -> str:
-    """Return the innermost line of our own code that the exception passed."""
-    place = "an unknown place"
-    trace = error.__traceback__
-    while trace is not None:
-        file = Path(trace.tb_frame.f_code.co_filename)
-        own = file.relative_to(_ROOT) if file.is_relative_to(_ROOT) else Path()
-        if own.parts[:1] and own.parts[0] in _OURS and own.name != "shielded.py":
-            place = f"{own}:{trace.tb_lineno}"
-        trace = trace.tb_next
-    return place
 
 
 @contextmanager
@@ -151,3 +137,14 @@ def shown(show: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     except Exception as error:  # Prefect's client: its errors have no common base
         _unreachable.append(type(error).__name__)
         return None
+
+
+def artifact_key(kind: str, series: str) -> str:
+    """Return the key of a series' artifact of a kind, such as `verdict-clinic`.
+
+    Prefect takes small letters, digits and dashes alone; a series whose name has others gets the beginning
+    of the name's digest besides, since `A_b` and `a-b` are two series.
+    """
+    plain = series.lower().replace("_", "-")
+    beside = "" if plain == series else f"-{sha256(series.encode()).hexdigest()[:8]}"
+    return f"{kind}-{plain}{beside}"

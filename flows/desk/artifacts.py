@@ -24,16 +24,11 @@ from flows.settings import site_url
 from policy.rounding import bound_text, measured_text
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
-from tasks.shielded import shown
+from tasks.shielded import artifact_key, shown
 
 Document = Mapping[str, Any]
 _COLOURS, _LAST = 64, 23
 _MARKUP = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_{}[]<>()#|!~&"})
-
-
-def artifact_key(kind: str, series: str) -> str:
-    """Return the key of a series' artifact of a kind, such as `verdict-clinic`."""
-    return f"{kind}-{series.lower().replace('_', '-')}"
 
 
 def show_verdict(store: ReleaseStore, candidate_id: str, release_id: str = "") -> None:

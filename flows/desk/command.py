@@ -56,8 +56,8 @@ def write_report(
         )
     data, leaf = _report(store, identifier)
     path = out or Path(f"{identifier}.html")
-    _check(path, store.root)
     try:
+        _check(path, store.root)
         _put(data, path)
     except OSError as error:
         raise UsageError(

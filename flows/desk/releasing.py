@@ -8,19 +8,35 @@ from typing import Any
 
 from flows.desk.report import candidate_report, release_report
 from flows.desk.sheet import kept
+from policy.errors import ReleaseGateError
+from policy.fault import place
 from release_store.public_files import candidate_folder, release_folder, replace_file
 from release_store.store import ReleaseStore
 from release_store.verify_evidence import REPORT
+
+_MEND = (
+    "What was decided is kept; please report this fault of releasegate. Once it is mended, another run "
+    "publishes the candidate, or whoever approves it again."
+)
 
 
 def report_of(store: ReleaseStore, candidate_id: str) -> Callable[[Mapping[str, Any]], bytes]:
     """Return what makes the report of the release that a candidate becomes, as `publish` calls it.
 
     What the store keeps is read here, before the publication begins. The report is given what the manifest
-    says but for its files; of the same facts it makes the same bytes.
+    says but for its files; of the same facts it makes the same bytes. ReleaseGateError tells where it broke,
+    and that all else is kept.
     """
     of = kept(store, candidate_id)
-    return lambda facts: release_report(facts, of)
+
+    def made(facts: Mapping[str, Any]) -> bytes:
+        try:
+            return release_report(facts, of)
+        except Exception as error:  # its words may be those of a row
+            broke = f"its report cannot be made ({type(error).__name__} at {place(error)})"
+        raise ReleaseGateError(f"{broke}; nothing is public", where=candidate_id, mend=_MEND)
+
+    return made
 
 
 def write_candidate_report(store: ReleaseStore, candidate_id: str) -> Path:

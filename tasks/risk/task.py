@@ -17,7 +17,7 @@ from tasks.risk.control import read_control
 from tasks.risk.evidence import Evidence
 from tasks.risk.gate import GateReport, asked_gates, assess
 from tasks.risk.published import read_classes
-from tasks.shielded import progress, shown, stage
+from tasks.shielded import artifact_key, progress, shown, stage
 from tasks.types import Candidate, PreparedTable, SourceTable
 
 
@@ -72,7 +72,7 @@ def risk_gate(
     )
     shown(
         create_table_artifact,
-        key=f"gates-{policy.series.lower().replace('_', '-')}",
+        key=artifact_key("gates", policy.series),
         table=[artifact_row(result) for result in report.results],
         description=f"Gates of candidate {candidate.candidate_id}",
     )

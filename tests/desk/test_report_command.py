@@ -50,3 +50,27 @@ def test_what_is_no_report_is_not_written_over(copied: Path, tmp_path: Path) -> 
     assert report(copied, "clinic-2021-r1", "--out", str(mine)) == 2
     assert mine.read_text() == "mine"
     assert report(copied, "clinic-2021-r1", "--out", str(copied / "store" / "x.html")) == 2
+
+
+@pytest.mark.parametrize(
+    ("out", "says"),
+    [
+        ("a" * 300, "cannot be written (OSError)"),
+        (".", "is there already, and is no report"),
+        ("", "is there"),
+    ],
+)
+def test_a_place_that_takes_no_file_is_told(
+    copied: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    out: str,
+    says: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert report(copied, "clinic-2021-r1", "--out", out) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 2
+    assert says in said[0]
+    assert [one.name for one in tmp_path.iterdir()] == ["lived"]

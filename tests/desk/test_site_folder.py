@@ -102,6 +102,32 @@ def test_a_killed_build_leaves_a_whole_site_and_the_next_one_works(
     assert sorted(one.name for one in tmp_path.iterdir()) == ["site", "store"]
 
 
+@pytest.mark.parametrize("out", ["", ".", "..", "../../a", "../b/"])
+def test_the_current_folder_and_what_is_around_it_are_no_site(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str
+) -> None:
+    here = tmp_path / "a" / "b"
+    here.mkdir(parents=True)
+    monkeypatch.chdir(here)
+    with (
+        pytest.raises(UsageError, match="current folder, or around it"),
+        site_folder(Path(out), tmp_path / "s"),
+    ):
+        raise AssertionError("a site was begun")
+    assert here.samefile(".")
+    assert [*tmp_path.rglob("*")] == [tmp_path / "a", here]
+    with site_folder(Path("../c"), tmp_path / "s"):
+        pass
+
+
+def test_a_name_that_is_too_long_is_told(copied: Path, tmp_path: Path) -> None:
+    for name in ("a" * 300, "a" * 250):  # the second has room itself, and the hidden folder beside it has not
+        code, said = report(copied, tmp_path / name)
+        assert (code, len(said)) == (2, 2)
+        assert "cannot be written (OSError)" in said[0]
+    assert [one.name for one in tmp_path.iterdir()] == ["lived"]
+
+
 def test_a_second_build_of_the_same_folder_is_refused(copied: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with site_folder(out, copied / "store") as new:

@@ -10,14 +10,16 @@ from typing import Any
 
 import pytest
 from PIL import Image
+from prefect.client.schemas.actions import ArtifactCreate
 
 from flows.desk import artifacts
-from flows.desk.artifacts import artifact_key, markdown_of, show_verdict
+from flows.desk.artifacts import markdown_of, show_verdict
 from flows.desk.series_pictures import Judged
 from flows.desk.sheet import candidate_facts
 from flows.settings import SITE_VARIABLE, site_url
 from release_store.records import CandidateState, GateResult, Verdict
 from release_store.store import ReleaseStore
+from tasks.shielded import artifact_key
 from tests.desk.sheets import gate
 from tests.release_store import hand_made
 
@@ -173,5 +175,10 @@ def test_what_breaks_is_a_line_of_the_log(
     assert told == []
 
 
-def test_the_keys_of_prefect_take_no_underscore() -> None:
-    assert artifact_key("verdict", "Clinic_North") == "verdict-clinic-north"
+def test_each_series_has_a_key_of_its_own_that_prefect_takes() -> None:
+    series = ("clinic", "Clinic", "CLINIC", "clinic-north", "clinic_north", "Clinic_North", "a__b", "a--b")
+    keys = [ArtifactCreate(key=artifact_key("verdict", one)).key for one in series]
+    assert len(set(keys)) == len(series)
+    assert keys[:2] == ["verdict-clinic", "verdict-clinic-0a8df495"]
+    assert keys[3] == "verdict-clinic-north"
+    assert keys[5].startswith("verdict-clinic-north-")

@@ -207,28 +207,99 @@ def test_what_breaks_in_figures_or_report_blocks_and_tells_nothing_of_the_data(
     assert verify(desk.store) == []
 
 
-@pytest.mark.parametrize("approvers", [0, 1])
-def test_a_release_whose_report_cannot_be_made_is_not_published(
-    desk: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch, approvers: int
-) -> None:
-    policy, table = desk.policy(approval={"approvers": approvers}), desk.table()
-    how = "flows.judging.report_of" if approvers == 0 else "flows.decide.report_of"
-    monkeypatch.setattr(how, lambda *_: broken)
-    assert desk.run(policy, table) == (5 if approvers else 1)
-    if approvers:
-        assert desk.say("approve", C1, "--by", "bob", "--reason", "looked at it") == 1
+def broken_report(desk: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch, *words: object) -> None:
+    """Carry out what publishes, while no release can have a report: it is told, and nothing is public."""
+    capsys.readouterr()
+    with monkeypatch.context() as patch:
+        patch.setattr("flows.desk.releasing.release_report", broken)
+        assert desk.say(*words) == 1
     out, err = capsys.readouterr()
-    assert "CANARY" not in out + err
-    assert "Traceback" not in err
+    said = [line for line in err.splitlines() if not line.endswith(" ...")]
+    assert re.fullmatch(
+        rf"releasegate: {C1}: its report cannot be made \(ValueError at flows/\S+\); nothing is public",
+        said[0],
+    )
+    assert "What was decided is kept" in said[1]
+    assert len(said) == 2
+    assert "CANARY" not in out + err + repr(desk.store.events())
     assert desk.store.releases() == []
     assert desk.store.candidate(C1).state is CandidateState.APPROVED
     assert "publication.started" not in {one.action for one in desk.store.events()}
-    assert verify(desk.store) == []
-    monkeypatch.undo()
-    again = ("approve", C1, "--by", "bob", "--reason", "now") if approvers else None
-    assert (desk.say(*again) if again else desk.run(policy, table)) == 0
+    assert fine(desk)
+
+
+def run_words(desk: Desk, policy: Path) -> tuple[object, ...]:
+    return ("run", policy, "--input", desk.table(), "--period", "2026Q1", "--by", "ann")
+
+
+def test_a_run_whose_release_can_have_no_report_is_ended_by_the_next(
+    desk: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = run_words(desk, desk.policy())
+    broken_report(desk, capsys, monkeypatch, *words)
+    assert desk.say(*words) == 0
+    assert [one.candidate_id for one in desk.store.candidates()] == [C1]
     assert release_page(desk).is_file()
-    assert verify(desk.store) == []
+    assert fine(desk)
+
+
+def test_an_approval_is_kept_though_no_report_can_be_made_and_published_by_the_next(
+    desk: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = run_words(desk, desk.policy(approval=ASKING))
+    assert desk.say(*words) == 5
+    broken_report(desk, capsys, monkeypatch, "approve", C1, "--by", "bob", "--reason", "looked at it")
+    assert [(one.by, one.reason) for one in desk.store.decisions(C1)] == [("bob", "looked at it")]
+    assert desk.say(*words) == 5  # a run does not publish what people decide on, and says who does
+    assert "is approved, and its publication was interrupted; approving it again" in capsys.readouterr().out
+    assert desk.say("approve", C1, "--by", "eve", "--reason", "it was only the page") == 0
+    assert [one.by for one in desk.store.decisions(C1)] == ["bob"]
+    assert "looked at it" in release_page(desk).read_text()
+    assert fine(desk)
+
+
+@pytest.mark.slow
+def test_overrides_are_kept_though_no_report_can_be_made(
+    desk: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert desk.run(desk.policy(gates=STRICT), desk.table()) == 4
+    assert desk.say("override", C1, "--by", "bob", "--reason", "it cannot wait") == 5
+    broken_report(desk, capsys, monkeypatch, "override", C1, "--by", "eve", "--reason", "it cannot wait")
+    assert desk.say("approve", C1, "--by", "eve", "--reason", "it was only the page") == 0
+    assert [(one.by, one.decision) for one in desk.store.decisions(C1)] == [
+        ("bob", "override"),
+        ("eve", "override"),
+    ]
+    assert fine(desk)
+
+
+@pytest.mark.parametrize(
+    ("gates", "state"),
+    [({}, "awaiting_approval"), pytest.param(STRICT, "blocked", marks=pytest.mark.slow)],
+)
+def test_a_candidate_without_its_page_is_judged_all_the_same(
+    desk: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch, gates: dict[str, Any], state: str
+) -> None:
+    words = run_words(desk, desk.policy(approval=ASKING, gates=gates))
+    with monkeypatch.context() as patch:
+        patch.setattr("flows.desk.releasing.candidate_report", broken)
+        assert desk.say(*words) == 1
+    said = [line for line in capsys.readouterr().err.splitlines() if not line.endswith(" ...")]
+    assert said[0].startswith(
+        "releasegate: the stage 'report: write the candidate's page' broke (ValueError at "
+    )
+    assert str(desk.store.candidate(C1).state) == state
+    assert not candidate_page(desk).exists()
+    assert desk.say("report", C1, "--out", desk.folder / "one.html") == 0
+    if gates:
+        assert desk.say("override", C1, "--by", "bob", "--reason", "it cannot wait") == 5
+        assert desk.say("override", C1, "--by", "eve", "--reason", "it cannot wait") == 0
+    else:
+        assert desk.say(*words) == 5
+        assert candidate_page(desk).is_file()  # the next run wrote it
+        assert desk.say("approve", C1, "--by", "bob", "--reason", "looked at it") == 0
+    assert release_page(desk).is_file()
+    assert fine(desk)
 
 
 def test_altered_figures_are_not_published_over(desk: Desk, capsys: Capture) -> None:

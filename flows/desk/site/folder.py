@@ -22,12 +22,13 @@ def site_folder(out: Path, store: Path) -> Iterator[Path]:
     """Yield an empty folder, which takes the place of `out` at the end of the block, or leaves nothing.
 
     Raises UsageError where `out` is anything but an earlier site, an empty folder or nothing; where it lies
-    in the store or around it; and where another process is writing it.
+    in the store or around it, or around the current folder; and where another process is writing it.
     """
     out = resolved(out)
-    _check(out, resolved(store))
-    new, old = (out.with_name(f".{out.name}.releasegate-{word}") for word in ("new", "old"))
+    store = resolved(store)
     try:
+        _check(out, store)
+        new, old = (out.with_name(f".{out.name}.releasegate-{word}") for word in ("new", "old"))
         new.mkdir(mode=0o700, exist_ok=True)
         handle = os.open(new, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError as error:
@@ -53,6 +54,8 @@ def site_folder(out: Path, store: Path) -> Iterator[Path]:
 def _check(out: Path, store: Path) -> None:
     if out == store or out.is_relative_to(store) or store.is_relative_to(out):
         raise UsageError("is the store, or in it or around it", where=str(out), mend=_MEND)
+    if Path.cwd().is_relative_to(out):  # it would be renamed away under whoever works in it
+        raise UsageError("is the current folder, or around it", where=str(out), mend=_MEND)
     if not out.parent.is_dir():
         raise UsageError("lies in no folder", where=str(out), mend="Make the folder above it first.")
     if not out.exists():
