@@ -156,8 +156,7 @@ const releasegateDiff = (() => {
   async function known(name) {
     if (seriesOf.has(name)) return name;
     const pages = await load("pages");
-    const page = Object.hasOwn(pages, name) ? pages[name] : null;
-    return [...seriesOf.keys()].find((one) => page !== null && pages[one] === page) ?? "";
+    return [...seriesOf.keys()].find((one) => pages[one] && pages[one] === pages[name]) ?? "";
   }
 
   async function chosen() {
