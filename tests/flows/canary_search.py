@@ -7,6 +7,7 @@ import re
 import shutil
 import sqlite3
 import tempfile
+import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
@@ -54,8 +55,19 @@ def _contents(path: Path, name: str) -> Iterator[tuple[str, bytes]]:
         with duckdb.connect() as con:
             rows = con.execute("SELECT * FROM read_parquet(?)", [str(path)]).fetchall()
         yield name, raw + _text(rows)
+    elif raw.startswith(b"PK\x03\x04"):
+        yield from _zip(path, name)
     else:
         yield name, raw
+
+
+def _zip(path: Path, name: str) -> Iterator[tuple[str, bytes]]:
+    with tempfile.TemporaryDirectory() as unpacked, zipfile.ZipFile(path) as archive:
+        for one in archive.infolist():
+            member = f"{name}: {one.filename}"
+            yield f"the name {member}", one.filename.encode() + archive.comment + one.comment + one.extra
+            if not one.is_dir():
+                yield from _contents(Path(archive.extract(one, unpacked)), member)
 
 
 def _sqlite(path: Path) -> Iterator[tuple[str, bytes]]:

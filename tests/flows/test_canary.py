@@ -8,6 +8,7 @@ import gzip
 import json
 import os
 import pickle
+import re
 import signal
 import sqlite3
 import struct
@@ -23,6 +24,8 @@ import pandas as pd
 import pytest
 import yaml
 from front_desk import POLICY, people
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 from release_store.evidence import write_evidence
 from release_store.person_key import PERSON_KEY_VARIABLE
@@ -32,6 +35,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PHONE = 770_900_100_000
 HUGE_AGE = 918_273_645
 PUBLIC = {"remark": (b"cnryremark",), "ward": (b"cnryward",), "city": (b"cnrycity",)}
+HELD = {name: (form + b"held",) for name, (form,) in PUBLIC.items()}  # of what is held back, or breaks
 SECRET = {
     "key": (b"cnrykey",),
     "name": (b"cnryname",),
@@ -86,6 +90,18 @@ def control():
 
 control(return_state=True)
 """
+RELEASE, HELD_BACK = "clinic-2026Q1-r1", "clinic-2026Q2-c1"
+SHOWN = (RELEASE, "clinic-2026Q1-r2", "clinic-2026Q3-c3")  # the last waits
+CANARY = re.compile(rb"cnry[a-z]+[0-9]*")
+SHOWING = (
+    ["report", "--out", "desk/site"],
+    ["report", "--evidence", "--out", "desk/full"],
+    *(["report", name, "--out", f"desk/{name}.html"] for name in (RELEASE, HELD_BACK)),
+    *(
+        ["pictures", name, "--format", "svg,png", "--out", f"desk/{name}"]
+        for name in (RELEASE, HELD_BACK, "clinic")
+    ),
+)
 KEEPER = "import sys, pathlib; pathlib.Path(sys.argv[1]).open('a').write(sys.stdin.read())"
 STAGES = (
     "tasks.intake.task.read_table",
@@ -107,8 +123,8 @@ STAGES = (
 CRASH = "tasks.publication.task.publish"  # with everything in memory, and the candidate approved
 
 
-def planted(seed: int) -> pd.DataFrame:
-    """A table whose every identifier, key and dropped cell is a canary, and some of the others."""
+def planted(seed: int, mark: str = "") -> pd.DataFrame:
+    """A table whose every identifier, key and dropped cell is a canary, and some of the others, marked."""
     table = people(seed)
     number = np.arange(len(table))
     rng = np.random.default_rng(seed)
@@ -121,9 +137,9 @@ def planted(seed: int) -> pd.DataFrame:
         remark=rng.choice(["quiet", "tired", "well", "in pain"], len(table)),
     )
     some = rng.permutation(len(table))
-    table.loc[some[:5], "remark"] = [f"cnryremark{i}" for i in range(5)]
-    table.loc[some[5:20], "city"] = "cnrycity"
-    table.loc[some[20:40], "ward"] = "cnryward"
+    table.loc[some[:5], "remark"] = [f"cnryremark{mark}{i}" for i in range(5)]
+    table.loc[some[5:20], "city"] = f"cnrycity{mark}"
+    table.loc[some[20:40], "ward"] = f"cnryward{mark}"
     return table
 
 
@@ -144,6 +160,7 @@ def aftermath(tmp_path_factory: pytest.TempPathFactory) -> Path:
     planted(1).to_csv(folder / "people.csv", index=False)
     later = planted(2)
     later.to_csv(folder / "later.csv", index=False)
+    planted(3, "held").to_csv(folder / "held.csv", index=False)
     not_allowed = later.assign(disease=["cnrybad1", *later["disease"][1:]])
     not_allowed.loc[3, "age"] = HUGE_AGE
     not_allowed.to_csv(folder / "not_allowed.csv", index=False)
@@ -164,8 +181,9 @@ def aftermath(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (run("people.csv", "2026Q1"), None),
         (run("not_allowed.csv", "2026Q2"), None),
         (run("ragged.csv", "2026Q2"), None),
-        (run("later.csv", "2026Q2", "strict.yaml"), None),
-        *((run("later.csv", "2026Q2"), stage) for stage in STAGES),
+        (run("held.csv", "2026Q2", "strict.yaml"), None),
+        *((run("held.csv", "2026Q2"), stage) for stage in STAGES[:-1]),
+        (run("later.csv", "2026Q2"), STAGES[-1]),
         (run("later.csv", "2026Q3", "asking.yaml"), None),
         ([*run("people.csv", "2026Q1"), *again], None),
         (rejudge, "tasks.risk.task.assess"),
@@ -178,6 +196,7 @@ def aftermath(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["show", "clinic-2026Q1-r1"], None),
         (["show", "clinic-2026Q2-c1", "--json"], None),
         (["verify"], None),
+        *((words, None) for words in SHOWING),
     ]
     (folder / "scenarios.json").write_text(json.dumps(scenarios))
     (folder / "crashing.json").write_text(json.dumps(run("later.csv", "2026Q4")))
@@ -185,7 +204,7 @@ def aftermath(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "driver.py").write_text(DRIVER)
     (folder / "people.key").write_bytes(np.random.default_rng(3).bytes(32))
     (folder / "people.key").chmod(0o600)
-    for name in ("home", "tmp", "prefect"):
+    for name in ("home", "tmp", "prefect", "desk"):
         (folder / name).mkdir()
     (folder / "keep.py").write_text(KEEPER)
     environment = {
@@ -218,7 +237,10 @@ def aftermath(tmp_path_factory: pytest.TempPathFactory) -> Path:
                     os.killpg(process.pid, signal.SIGKILL)
     broken = [3 if stage == "tasks.validation.check._run" else 1 for stage in STAGES]
     after = [5, 0, 1, 1, 5, 0, 1, 1]
-    assert json.loads((folder / "exits.json").read_text()) == [0, 0, 3, 3, 4, *broken, *after, 0, 0, 0, 0]
+    assert json.loads((folder / "exits.json").read_text()) == [
+        *(0, 0, 3, 3, 4, *broken, *after, 0, 0, 0, 0),
+        *(0 for _ in SHOWING),
+    ]
     return folder
 
 
@@ -243,7 +265,8 @@ def test_people_are_kept_as_keyed_hashes_of_what_was_searched_for(aftermath: Pat
 @pytest.mark.slow
 @pytest.mark.prefect
 def test_published_cells_are_in_the_published_files_their_classes_and_figures_alone(aftermath: Path) -> None:
-    found = canary_search.find(aftermath, PUBLIC, but=_inputs(aftermath))
+    desk = (aftermath / "desk").rglob("*")
+    found = canary_search.find(aftermath, PUBLIC, but=(*_inputs(aftermath), *desk))
     folders = [
         str(path.relative_to(aftermath))
         for kind in ("candidates/*", "releases/clinic/clinic-*")
@@ -258,6 +281,32 @@ def test_published_cells_are_in_the_published_files_their_classes_and_figures_al
         elsewhere = {place for place in places - data if place.rpartition("/")[0] not in folders}
         assert all(place.startswith(KEPT) for place in elsewhere), elsewhere
         assert {place.rpartition("/")[2] for place in places - data - elsewhere} <= {"report.html"}
+
+
+@pytest.mark.slow
+@pytest.mark.prefect
+def test_pages_pictures_and_bundles_hold_cells_of_what_is_public_or_waits_alone(aftermath: Path) -> None:
+    desk, store = aftermath / "desk", aftermath / "store"
+    assert canary_search.find(desk, {**HELD, **SECRET}) == {}
+    assert canary_search.find(store / "candidates", HELD).keys() == HELD.keys()  # there was something to find
+    found = canary_search.find(desk, PUBLIC)
+    pages = {f"{site}/series/clinic/{name}.html" for site in ("site", "full") for name in SHOWN}
+    data, bundled = (
+        {f"full/series/clinic/{name}.evidence.zip: release/{file}" for name in SHOWN[:2] for file in files}
+        for files in (("data.csv", "data.parquet"), ("report.html",))
+    )
+    pictures = {str(one.relative_to(desk)) for one in (desk / RELEASE).glob("values-*.svg")}
+    assert found.keys() == PUBLIC.keys()
+    assert all(data <= places for places in found.values())
+    places = set().union(*found.values())
+    assert places >= pages
+    assert places & pictures
+    assert places <= pages | data | bundled | pictures | {f"{RELEASE}.html"}
+    for page in (*pages, f"{RELEASE}.html"):
+        name = Path(page).stem
+        folder = store / (f"candidates/{name}" if name == SHOWN[-1] else f"releases/clinic/{name}")
+        told, judged = (set(CANARY.findall(file.read_bytes())) for file in (desk / page, folder / "data.csv"))
+        assert told <= judged
 
 
 @pytest.mark.slow
@@ -361,6 +410,25 @@ def test_a_canary_is_found_in_a_name_a_link_and_databases(tmp_path: Path) -> Non
         "some.db: u",
         "some.db-wal",
     } <= places
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_canary_is_found_in_a_picture_and_in_a_zip(tmp_path: Path, compressed: bool) -> None:
+    words = PngInfo()
+    words.add_text("Comment", "a picture of cnryname1", zip=compressed)
+    Image.new("L", (9, 9)).save(tmp_path / "some.png", pnginfo=words)
+    duckdb.sql("SELECT 'cnryname' || range AS x FROM range(99)").write_parquet(str(tmp_path / "some.parquet"))
+    (tmp_path / "list.txt").write_text("cnryname1\n" * 99)
+    method = zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED
+    with zipfile.ZipFile(tmp_path / "inner.zip", "w", method) as inner:
+        for name in ("some.png", "some.parquet", "list.txt"):
+            inner.write(tmp_path / name, name)
+        inner.writestr("cnryname2", "")
+    with zipfile.ZipFile(tmp_path / "outer.zip", "w", method) as outer:
+        outer.write(tmp_path / "inner.zip", "folder/inner.zip")
+    within = {f"outer.zip: folder/inner.zip: {name}" for name in ("some.png", "some.parquet", "list.txt")}
+    places = canary_search.find(tmp_path, NEEDLE)["it"]
+    assert {"some.png", "the name outer.zip: folder/inner.zip: cnryname2", *within} <= places
 
 
 def test_what_is_not_there_is_not_found(tmp_path: Path) -> None:
