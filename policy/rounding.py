@@ -7,6 +7,7 @@ from functools import lru_cache
 from math import isfinite
 
 _NOISE = 12  # significant digits beyond which a computed number is not told from a round one
+_DIGITS = 4
 _AT_MOST = ("<=", "<")
 
 
@@ -16,12 +17,12 @@ def measured_text(value: float | None, relation: str, threshold: float | None = 
 
     One that is beyond its limit by less than that shows it by all its digits. Empty for None.
     """
-    return _told(value, relation, threshold, 4, 1)
+    return _told(value, relation, threshold, 1)
 
 
 def measured_share(value: float | None, relation: str, threshold: float | None = None) -> str:
-    """Return the same of a share, in percent to 3 digits."""
-    return _told(value, relation, threshold, 3, 100) + ("" if value is None else "%")
+    """Return the same of a share, in percent."""
+    return _told(value, relation, threshold, 100) + ("" if value is None else "%")
 
 
 def limit_text(threshold: float | None) -> str:
@@ -39,7 +40,7 @@ def limit_share(threshold: float | None) -> str:
     return "" if threshold is None else f"{_plain(_exact(threshold) * 100)}%"
 
 
-def _told(value: float | None, relation: str, threshold: float | None, digits: int, unit: int) -> str:
+def _told(value: float | None, relation: str, threshold: float | None, unit: int) -> str:
     if value is None:
         return ""
     if not isfinite(value):
@@ -47,7 +48,7 @@ def _told(value: float | None, relation: str, threshold: float | None, digits: i
     exact = _exact(value) * unit
     bound = None if threshold is None else _exact(threshold) * unit
     if exact != exact.to_integral_value():
-        exact = Context(digits, ROUND_CEILING if relation in _AT_MOST else ROUND_FLOOR).plus(exact)
+        exact = Context(_DIGITS, ROUND_CEILING if relation in _AT_MOST else ROUND_FLOOR).plus(exact)
     if exact == bound and value != threshold:
         exact = Decimal(repr(float(value))) * unit
     return _plain(exact)

@@ -106,7 +106,8 @@ def _trend(gate: str, releases: Sequence[Judged]) -> Picture | None:
     words = f"{said(last['value'], relation, last['limit'])} in {last['release']} ({bound})."
     if len(told) > 1:
         low, high = (said(value, relation) for value in (min(values), max(values)))
-        words += f" Between {low} and {high} over {len(told):,} releases."
+        between = f"Always {low}" if low == high else f"Between {low} and {high}"
+        words += f" {between} over {len(told):,} releases."
     if len(told) < len(rows):
         words += f" It was not measured in {len(rows) - len(told):,}."
     columns = (("release", "release"), ("value", "measured"), ("limit", "limit"))

@@ -225,7 +225,7 @@ def test_every_gate_can_say_every_value(name: str, value: float) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "relation", "said"),
     [
-        ("p_max", 0.60049, "<=", "has more than 60.1% of the rows"),
+        ("p_max", 0.60049, "<=", "has more than 60.05% of the rows"),
         ("p_max", 0.6, "<=", "has more than 60% of the rows"),
         ("k", 17_574.0, ">=", "at least 17,574 rows"),
         ("entropy_l", 2.99999, ">=", "as mixed as 2.999 equally frequent"),
