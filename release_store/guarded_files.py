@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Collection
@@ -40,7 +41,17 @@ def check_plain(path: Path) -> None:
 
 
 def resolved(path: Path) -> Path:
-    """Return where a path leads. Raises UsageError for links that lead nowhere but to one another."""
+    """Return where a path leads.
+
+    Raises UsageError for links that lead nowhere but to one another, and for a name that no folder can hold.
+    """
+    try:
+        os.lstat(path)
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise UsageError(
+                "has a name that is too long", where=str(path), mend="Choose a shorter one."
+            ) from None
     try:
         return path.resolve()
     except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links, before Python 3.13

@@ -158,6 +158,7 @@ def test_what_is_there_stays_and_other_pictures_beside_it(
         (["clinic", "--scale", "0"], "--scale: is 0"),
         (["clinic", "--scale", "nan"], "--scale: is nan"),
         (["clinic", "--out", "no/such/folder"], "lies in no folder"),
+        (["clinic", "--out", "a" * 300], "has a name that is too long"),
     ],
 )
 def test_a_slip_is_told_and_nothing_written(

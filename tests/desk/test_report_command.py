@@ -55,7 +55,7 @@ def test_what_is_no_report_is_not_written_over(copied: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("out", "says"),
     [
-        ("a" * 300, "cannot be written (OSError)"),
+        ("a" * 300, "has a name that is too long"),
         (".", "is there already, and is no report"),
         ("", "is there"),
     ],

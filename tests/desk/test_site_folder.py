@@ -121,10 +121,14 @@ def test_the_current_folder_and_what_is_around_it_are_no_site(
 
 
 def test_a_name_that_is_too_long_is_told(copied: Path, tmp_path: Path) -> None:
-    for name in ("a" * 300, "a" * 250):  # the second has room itself, and the hidden folder beside it has not
+    # The second has room itself, and the hidden folder beside it has not.
+    for name, finding in (
+        ("a" * 300, "has a name that is too long"),
+        ("a" * 250, "cannot be written (OSError)"),
+    ):
         code, said = report(copied, tmp_path / name)
         assert (code, len(said)) == (2, 2)
-        assert "cannot be written (OSError)" in said[0]
+        assert finding in said[0]
     assert [one.name for one in tmp_path.iterdir()] == ["lived"]
 
 

@@ -227,6 +227,8 @@ def test_an_unknown_release_or_an_unwritable_file_is_told(history: ReleaseStore,
         write_evidence(history, "clinic-2030-r1", tmp_path / "b.zip")
     with pytest.raises(UsageError, match="cannot be written"):
         write_evidence(history, NAME, tmp_path / "no" / "folder.zip")
+    with pytest.raises(UsageError, match="has a name that is too long"):
+        write_evidence(history, NAME, tmp_path / ("a" * 300))
 
 
 @pytest.mark.parametrize("damaged", ["clinic-2025-r1/data.csv", "clinic-2025-r1.checkpoint.json"])
