@@ -196,7 +196,7 @@ PAGES = (
 )
 ON_PAPER = """
 const hidden = [...document.querySelectorAll("details > :not(summary)")].filter(
-  (one) => !one.checkVisibility({contentVisibilityAuto: true}));
+  (one) => !one.closest("figure details:not([open])") && !one.checkVisibility({contentVisibilityAuto: true}));
 const cut = [...document.querySelectorAll(".scroll")].filter((one) => one.scrollWidth > one.clientWidth);
 const wide = cut.map((one) => `${one.ariaLabel}: ${one.scrollWidth}`);
 return [hidden.length, wide, getComputedStyle(document.body).color];
@@ -204,7 +204,9 @@ return [hidden.length, wide, getComputedStyle(document.body).color];
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_paper_shows_all_of_a_page_on_white(chromium: Chromium, site: Path, page: str) -> None:
+def test_paper_shows_all_but_unopened_numbers_of_pictures_on_white(
+    chromium: Chromium, site: Path, page: str
+) -> None:
     chromium.open(site / page)
     chromium.run("document.getElementById('theme').click()")
     assert chromium.run("return document.documentElement.dataset.theme") == "dark"
@@ -215,3 +217,17 @@ def test_paper_shows_all_of_a_page_on_white(chromium: Chromium, site: Path, page
     light = PALETTES["light"]["ink"].lstrip("#")
     assert ink == f"rgb({', '.join(str(byte) for byte in bytes.fromhex(light))})"
     assert chromium.run("return document.documentElement.scrollWidth") <= A4
+
+
+NUMBERS = """
+return [...document.querySelectorAll("figure details > :not(summary)")].map(
+  (one) => one.checkVisibility({contentVisibilityAuto: true}));
+"""
+
+
+def test_the_numbers_of_a_picture_are_on_paper_if_they_were_opened(chromium: Chromium, site: Path) -> None:
+    chromium.open(site / "series/clinic/index.html")
+    chromium.paper()
+    assert chromium.run(NUMBERS) == [False]
+    chromium.run("document.querySelector('figure details').open = true")
+    assert chromium.run(NUMBERS) == [True]
