@@ -12,7 +12,7 @@ from front_desk import Desk
 
 from release_store.records import CandidateState
 
-pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
+pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server"), pytest.mark.slow]
 Capture = pytest.CaptureFixture[str]
 STALE = "stale: the series has another release, or the period another candidate, since the gates judged it"
 CANDIDATE = "clinic-2026Q1-c1"

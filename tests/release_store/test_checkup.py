@@ -27,6 +27,7 @@ from release_store.person_key import PERSON_KEY_VARIABLE
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
 
+pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
 ENVIRONMENT = {
     **{name: value for name, value in os.environ.items() if name != keys.KEY_VARIABLE},
@@ -36,8 +37,6 @@ HOLDER = """
 import sys
 from pathlib import Path
 from release_store.store import ReleaseStore
-
-pytestmark = pytest.mark.slow
 with ReleaseStore.open(Path(sys.argv[1])).series_lock("clinic", 5):
     print("held", flush=True)
     sys.stdin.read()

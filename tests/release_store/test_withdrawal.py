@@ -20,6 +20,8 @@ from release_store.store import ReleaseStore
 from release_store.verification import verify
 from tests.at_work import withdraw
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def two(store: ReleaseStore) -> ReleaseStore:
