@@ -14,7 +14,7 @@ _VALIDATED, _REFUSED = "input.validated", "input.refused"
 def check_inputs(view: View) -> list[Finding]:
     """Every input that was read has its row, as it was logged, and every row its event.
 
-    The number of columns and rows of the input are compared, not the time: a row has one of its own.
+    All is compared but the time: a row has one of its own.
     """
     rows = {row["validation"]: row for row in _rows(view)}
     findings = []
@@ -30,9 +30,8 @@ def check_inputs(view: View) -> list[Finding]:
 
 def _rows(view: View) -> list[dict[str, Any]]:
     found = view.con.execute(
-        "SELECT number, series || '/' || period, actor, passed, input_digest, validation.n_rows, "
-        "validation.n_columns, results, input.n_rows, input.n_columns "
-        "FROM validation LEFT JOIN input ON input.digest = input_digest ORDER BY number"
+        "SELECT number, series || '/' || period, actor, passed, input_digest, n_rows, n_columns, results "
+        "FROM validation ORDER BY number"
     )
     return [
         {
@@ -44,11 +43,8 @@ def _rows(view: View) -> list[dict[str, Any]]:
             "rows": n_rows,
             "columns": n_columns,
             "results": sha256_hex(results.encode()),
-            "of the input": (of_rows, of_columns),
         }
-        for number, subject, actor, passed, digest, n_rows, n_columns, results, of_rows, of_columns in (
-            found.fetchall()
-        )
+        for number, subject, actor, passed, digest, n_rows, n_columns, results in found.fetchall()
     ]
 
 
@@ -64,5 +60,5 @@ def _logged(view: View) -> list[tuple[int, dict[str, Any]]]:
             continue
         said = {name: payload.get(name) for name in ("validation", "input", "rows", "columns", "results")}
         said |= {"object": subject, "actor": actor, "passed": action == _VALIDATED}
-        logged.append((number, {**said, "of the input": (said["rows"], said["columns"])}))
+        logged.append((number, said))
     return logged
