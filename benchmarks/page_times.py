@@ -37,7 +37,7 @@ def _page_times(chromium: Chromium, site: Path, place: str) -> list[str]:
         chromium.driver.get("about:blank")
         chromium.driver.get(address)
         loads.append(chromium.until("the load event", lambda: chromium.run(LOADED)))
-        first = chromium.driver.execute_async_script(FIRST)  # type: ignore[no-untyped-call]
+        first = chromium.driver.execute_async_script(FIRST)  # type: ignore[no-untyped-call] # selenium's
         if first is not None:
             firsts.append(first)
     return [f"`{place}`", _spread(loads), _spread(firsts) if firsts else "it has none"]

@@ -61,8 +61,9 @@ def verdict(facts: Document, release: str | None, state: str) -> tuple[str, str,
 def _waiting(facts: Document) -> list[str]:
     """Return how many people agreed to what waits for them, and until when they can."""
     given = sum(one["decision"] == Act.APPROVE for one in facts["decisions"])
-    needed = max((facts["summary"].get("approval") or {}).get("needed") or 1, 1)
-    said = f"{given} of {needed} {'approval' if needed == 1 else 'approvals'} given"
+    needed = (facts["summary"].get("approval") or {}).get("needed")  # an earlier releasegate did not keep it
+    of = f" of {needed}" if needed else ""
+    said = f"{given}{of} {'approval' if (needed or given) == 1 else 'approvals'} given"
     expires = facts.get("expires_at")
     return [f"{said}; it expires at {str(expires)[:16].replace('T', ' ')} UTC." if expires else f"{said}."]
 

@@ -135,11 +135,12 @@ def _asked(name: str, ask: GateFunction, evidence: Evidence) -> GateResult:
 
 def summary_line(results: Sequence[GateResult]) -> str:
     """Say in one line which gates hold a candidate back, with value and limit."""
-    return "; ".join(_in_short(result) for result in results if result.verdict is not Verdict.PASS)
+    return "; ".join(in_short(result) for result in results if result.verdict is not Verdict.PASS)
 
 
-def _in_short(result: GateResult) -> str:
-    said = f"{result.gate} {result.verdict}"
+def in_short(result: GateResult) -> str:
+    """Say what a gate found in a few words, with value and limit."""
+    said = f"{result.gate} {str(result.verdict).replace('_', ' ')}"
     if result.value is None or result.threshold is None:
         return said
     found = measured_text(result.value, result.relation, result.threshold)

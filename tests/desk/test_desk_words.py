@@ -136,6 +136,8 @@ def test_what_waits_says_how_many_agreed_and_until_when() -> None:
         in verdict(said, None, "awaiting_approval")[2]
     )
     assert not any("given" in line for line in verdict(said, None, "expired")[2])
+    del said["summary"]["approval"]  # of an earlier releasegate
+    assert "1 approval given; it expires at" in " ".join(verdict(said, None, "awaiting_approval")[2])
 
 
 def test_how_far_people_can_be_narrowed_is_told_to_20_values_and_more() -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from flows.desk.site.places import Places, series_place
-from flows.desk.site.story import Entry, Stories, measured
+from flows.desk.site.story import Entry, Stories
 from flows.desk.withheld import WAITS
 from release_store.approvals import needed_by, why
 from release_store.canonical import iso
 from release_store.permission import Act
 from release_store.records import CandidateRecord, CandidateState, Release, ReleaseState, Verdict
 from release_store.whole import Whole
+from tasks.risk.gate import in_short
 
 SHOWN = 100  # rows of the tables that only grow
 
@@ -151,7 +152,7 @@ def _overridden(whole: Whole, places: Places, release: Release) -> Named:
 
 def _gates(whole: Whole, record: CandidateRecord) -> str:
     gates = whole.gates.get(record.candidate_id, ())
-    return "; ".join(measured(one) for one in gates if one.verdict != Verdict.PASS)
+    return "; ".join(in_short(one) for one in gates if one.verdict != Verdict.PASS)
 
 
 def _named(places: Places, record: CandidateRecord, said: str) -> Named:

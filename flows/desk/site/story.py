@@ -9,8 +9,8 @@ from typing import Any
 
 from flows.desk.pages import number
 from flows.desk.site.places import Places
-from policy.rounding import bound_text, measured_text
 from release_store.records import GateResult, Validation, Verdict
+from tasks.risk.gate import in_short
 
 Row = Sequence[Any]  # number, at, actor, action, object, reason, payload, previous, hash, as they are kept
 # What the log tells twice, or what is no step of a candidate or release.
@@ -171,17 +171,8 @@ class Teller:
 
     def _held_back(self, candidate: str) -> str:
         return "; ".join(
-            measured(one) for one in self.gates.get(candidate, ()) if one.verdict != Verdict.PASS
+            in_short(one) for one in self.gates.get(candidate, ()) if one.verdict != Verdict.PASS
         )
-
-
-def measured(gate: GateResult) -> str:
-    """Return what a gate says, in a few words."""
-    text = f"{gate.gate} {str(gate.verdict).replace('_', ' ')}"
-    if gate.value is None or gate.threshold is None:
-        return text
-    found = measured_text(gate.value, gate.relation, gate.threshold)
-    return f"{text} ({found}, must be {bound_text(gate.relation, gate.threshold)})"
 
 
 def _unmet(validation: Validation) -> str:
