@@ -1,7 +1,8 @@
 """Short connections to the store's DuckDB file: open, work, close.
 
 One process at a time may have the file open, so nobody keeps it longer than one change takes, and
-whoever finds it taken tries again.
+whoever finds it taken tries again. A DuckDB instance takes 20 ms to make and to attach a file takes 2 ms, so
+the instance stays and the file is attached and detached.
 """
 
 from __future__ import annotations
@@ -36,6 +37,10 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
 _threads: dict[Path, threading.RLock] = {}
 _checked: dict[Path, tuple[object, ...]] = {}  # databases as this process left them, with nothing foreign
 _depths: dict[Path, int] = {}  # how many connections of this process are open, one in the other
+_instances: dict[Path, duckdb.DuckDBPyConnection] = {}  # the last database's, and those that are attached now
+_attached: dict[Path, int] = {}  # databases that are attached now, and by how many connections
+_instances_lock = threading.Lock()
+_ATTACHED_AS = "history"
 
 
 @contextmanager
@@ -66,7 +71,8 @@ def connect(
 
 @contextmanager
 def _connection(path: Path, timeout: float) -> Iterator[duckdb.DuckDBPyConnection]:
-    con, checked = _open(path, timeout), False
+    file, checked = path.resolve(), False
+    con = _open(file, timeout)
     try:
         known = _checked.get(path) == _stamp(path)  # as this process left it a moment ago
         if not known:
@@ -85,7 +91,7 @@ def _connection(path: Path, timeout: float) -> Iterator[duckdb.DuckDBPyConnectio
     else:
         checked = True
     finally:
-        con.close()
+        _close(con, file)
         if checked:
             _checked[path] = _stamp(path)
 
@@ -241,9 +247,7 @@ def _open(path: Path, timeout: float) -> duckdb.DuckDBPyConnection:
     pause = 0.005
     while True:
         try:
-            con = duckdb.connect(str(path), config=_SETTINGS)
-            con.execute("SET enable_progress_bar = false")
-            return con
+            return _attach(path)
         except duckdb.Error as error:
             by = _lock_holder(error)
             if by is None:
@@ -258,6 +262,55 @@ def _open(path: Path, timeout: float) -> duckdb.DuckDBPyConnection:
                 raise _in_use(path, by, timeout) from None
         time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 -- only spreads the retries
         pause = min(pause * 1.5, 0.1)
+
+
+def _attach(path: Path, options: str = "TYPE duckdb") -> duckdb.DuckDBPyConnection:
+    """Attach the database if no other connection of this process has, and return a connection to it."""
+    with _instances_lock:
+        con = _instance(path).cursor()
+        try:
+            if not _attached.get(path):
+                place = str(path).replace("'", "''")
+                con.execute(f"ATTACH '{place}' AS {_ATTACHED_AS} ({options})")
+            con.execute(f"USE {_ATTACHED_AS}")
+        except duckdb.Error:
+            con.close()
+            if not _attached.get(path):
+                _end_instance(path)  # nothing of a database that cannot be opened stays
+            raise
+        _attached[path] = _attached.get(path, 0) + 1
+    return con
+
+
+def _close(con: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Close a connection; the last one of a database writes its log back, and lets others have the file."""
+    con.close()
+    with _instances_lock:
+        _attached[path] -= 1
+        if _attached[path]:
+            return
+        del _attached[path]
+        try:
+            _instances[path].execute(f"DETACH {_ATTACHED_AS}")
+        except duckdb.Error:  # an instance whose disk was full is of no use any more
+            _end_instance(path)
+
+
+def _instance(path: Path) -> duckdb.DuckDBPyConnection:
+    """Return the instance in memory that the database is attached to; of others, those in use stay."""
+    if path not in _instances:
+        for other in [other for other in _instances if not _attached.get(other)]:
+            _end_instance(other)
+        made = duckdb.connect(config={**_SETTINGS, "temp_directory": f"{path}.tmp"})
+        made.execute("SET enable_progress_bar = false")
+        _instances[path] = made
+    return _instances[path]
+
+
+def _end_instance(path: Path) -> None:
+    made = _instances.pop(path, None)
+    if made is not None:
+        made.close()
 
 
 def _in_use(path: Path, by: str, timeout: float) -> StoreError:
@@ -275,7 +328,7 @@ def _on_read_only_media(path: Path) -> bool:
 def _open_to_read(path: Path) -> duckdb.DuckDBPyConnection:
     """Open a store that cannot be written, such as an auditor's copy: reading commands work on it."""
     try:
-        return duckdb.connect(str(path), read_only=True, config=_SETTINGS)
+        return _attach(path, "TYPE duckdb, READ_ONLY")
     except duckdb.Error as error:
         raise StoreError(
             f"the store's database cannot be opened to read ({type(error).__name__})",

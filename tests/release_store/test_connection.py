@@ -61,24 +61,18 @@ def test_the_store_s_own_lock_is_held_from_before_the_database_opens_until_after
     def note(moment: str) -> None:
         seen.append((moment, [lock.name for lock in held_locks(store.root)]))
 
-    class Told:
-        def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
-            self._con = con
+    opened, closed = connection._open, connection._close
 
-        def __getattr__(self, name: str) -> object:
-            return getattr(self._con, name)
-
-        def close(self) -> None:
-            self._con.close()
-            note("closed")
-
-    opened = connection._open
-
-    def told(path: Path, timeout: float) -> Told:
+    def told(path: Path, timeout: float) -> duckdb.DuckDBPyConnection:
         note("opens")
-        return Told(opened(path, timeout))
+        return opened(path, timeout)
+
+    def told_close(con: duckdb.DuckDBPyConnection, path: Path) -> None:
+        closed(con, path)
+        note("closed")
 
     monkeypatch.setattr(connection, "_open", told)
+    monkeypatch.setattr(connection, "_close", told_close)
     with connect(store.root), connect(store.root) as inner:
         assert inner.execute("SELECT count(*) FROM event").fetchone() == (1,)
     note("after")
