@@ -7,6 +7,7 @@ the instance stays and the file is attached and detached.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
 import os
@@ -305,6 +306,12 @@ def _instance(path: Path) -> duckdb.DuckDBPyConnection:
         made.execute("SET enable_progress_bar = false")
         _instances[path] = made
     return _instances[path]
+
+
+@atexit.register
+def _end_instances() -> None:
+    for path in list(_instances):
+        _end_instance(path)
 
 
 def _end_instance(path: Path) -> None:

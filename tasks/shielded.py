@@ -17,6 +17,7 @@ import duckdb
 from prefect import task
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.cache_policies import NO_CACHE
+from prefect.context import FlowRunContext, TaskRunContext
 
 from policy.errors import ReleaseGateError, StoreError, TransientFailure
 from policy.fault import place
@@ -128,9 +129,10 @@ def _update(artifact: Any, percent: float) -> None:
 def shown(show: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Show something in Prefect; None where its server is not there, which is no reason to fail a release.
 
-    The first call of a run that fails is its last: each would wait for the server as long as the client does.
+    Outside a run there is nothing to show it in. The first call of a run that fails is its last: each would
+    wait for the server as long as the client does.
     """
-    if _unreachable:
+    if _unreachable or (FlowRunContext.get() is None and TaskRunContext.get() is None):
         return None
     try:
         return show(*args, **kwargs)

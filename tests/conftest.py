@@ -12,9 +12,10 @@ ROOT = Path(__file__).resolve().parents[1]
 DATASETS = Path(os.environ.get("RELEASEGATE_DATASETS", ROOT.parent / "shared" / "datasets"))
 
 # How long an example takes says more of the machine's other work than of ours. `.ci/run` judges every change
-# by the same examples; any other run looks for new ones.
-settings.register_profile("search", deadline=None)
-settings.register_profile("same", deadline=None, derandomize=True)
+# by the same examples; any other run looks for new ones, and the nightly one for many.
+settings.register_profile("search", deadline=None, max_examples=20)
+settings.register_profile("same", deadline=None, max_examples=20, derandomize=True)
+settings.register_profile("nightly", deadline=None, max_examples=500)
 settings.load_profile(os.environ.get("RELEASEGATE_EXAMPLES", "search"))
 
 

@@ -1,4 +1,4 @@
-"""One Prefect server for the session, and stores that are empty or hold one release."""
+"""Flows in process or on one Prefect server, and stores that are empty or hold one release."""
 
 from __future__ import annotations
 
@@ -12,6 +12,17 @@ from front_desk import Desk
 from flows import settings
 from release_store.store import ReleaseStore
 from tests.at_work import write_people
+from tests.plain_prefect import plain_prefect
+
+
+@pytest.fixture(autouse=True)
+def flows_in_process(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Call flows as plain functions, but in tests marked `prefect`."""
+    if request.node.get_closest_marker("prefect"):
+        yield
+    else:
+        with plain_prefect():
+            yield
 
 
 @pytest.fixture(scope="session")
@@ -50,14 +61,13 @@ def desk(fresh_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.fixture(scope="session")
-def published_folder(
-    prefect_server: None, fresh_store: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def published_folder(fresh_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder whose store has published 2026Q1 of the series `clinic`."""
     folder = tmp_path_factory.mktemp("published") / "folder"
     shutil.copytree(fresh_store, folder)
     made = Desk(folder)
-    assert made.run(made.policy(), made.table()) == 0
+    with plain_prefect():
+        assert made.run(made.policy(), made.table()) == 0
     return folder
 
 

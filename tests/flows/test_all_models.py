@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from front_desk import N_ROWS, POLICY, Desk
 
 from flows.desk.protection import protected
@@ -33,8 +32,6 @@ ROLES = {
 }
 
 
-@pytest.mark.prefect
-@pytest.mark.usefixtures("prefect_server")
 def test_every_model_and_a_number_with_decimals_come_to_a_release_and_its_report(desk: Desk) -> None:
     assert MODELS.keys() == Models.model_fields.keys()
     policy = desk.policy(

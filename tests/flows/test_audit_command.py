@@ -120,7 +120,6 @@ def test_with_its_input_a_release_gets_the_verdicts_of_its_publication(series: D
     assert "over 3 earlier releases" in compared[0]["detail"]
 
 
-@pytest.mark.prefect
 def test_what_the_flow_published_gets_the_flows_verdicts(
     published: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

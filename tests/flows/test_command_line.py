@@ -77,7 +77,6 @@ def _complaint(capsys: Capture) -> list[str]:
 # Reading ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.prefect
 def test_the_history_as_json(published: Desk, capsys: Capture) -> None:
     assert published.say("history", "--json") == 0
     found = _document(capsys)
@@ -93,7 +92,6 @@ def test_the_history_as_json(published: Desk, capsys: Capture) -> None:
     assert (release["gates"], release["gates_passed"]) == (12, 12)
 
 
-@pytest.mark.prefect
 def test_the_history_for_people(published: Desk, capsys: Capture) -> None:
     assert published.say("history", "clinic") == 0
     shown = capsys.readouterr().out
@@ -104,7 +102,6 @@ def test_the_history_for_people(published: Desk, capsys: Capture) -> None:
     assert "Inputs refused" not in shown
 
 
-@pytest.mark.prefect
 @pytest.mark.parametrize("name", ["clinic-2026Q1-r1", "clinic-2026Q1-c1"])
 def test_a_release_and_its_candidate_are_shown(published: Desk, capsys: Capture, name: str) -> None:
     assert published.say("show", name, "--json") == 0
@@ -119,7 +116,6 @@ def test_a_release_and_its_candidate_are_shown(published: Desk, capsys: Capture,
     assert re.search(r"^k +✓ pass", shown, re.M)
 
 
-@pytest.mark.prefect
 def test_a_store_that_nobody_touched_verifies(published: Desk, capsys: Capture) -> None:
     assert published.say("verify") == 0
     assert re.fullmatch(r"1 releases and \d+ events: nothing has been touched\n", capsys.readouterr().out)
@@ -127,7 +123,6 @@ def test_a_store_that_nobody_touched_verifies(published: Desk, capsys: Capture) 
     assert _document(capsys) == {"ok": True, "findings": [], "notes": []}
 
 
-@pytest.mark.prefect
 def test_a_flipped_byte_is_found(published: Desk, capsys: Capture) -> None:
     data = published.root / "releases/clinic/clinic-2026Q1-r1/data.parquet"
     content = bytearray(data.read_bytes())
@@ -259,7 +254,6 @@ def test_an_unknown_method_brings_the_nearest(capsys: Capture) -> None:
     ]
 
 
-@pytest.mark.prefect
 def test_an_unknown_series_or_release_brings_the_nearest(published: Desk, capsys: Capture) -> None:
     assert published.say("history", "clinics") == 2
     assert _complaint(capsys) == [
@@ -304,7 +298,6 @@ def test_every_command_writes_json_but_two() -> None:
     assert without == ["init", "draft"]
 
 
-@pytest.mark.prefect
 @pytest.mark.parametrize(
     "words",
     [

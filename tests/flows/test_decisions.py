@@ -12,14 +12,14 @@ from front_desk import Desk
 
 from release_store.records import CandidateState
 
-pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server"), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 Capture = pytest.CaptureFixture[str]
 STALE = "stale: the series has another release, or the period another candidate, since the gates judged it"
 CANDIDATE = "clinic-2026Q1-c1"
 
 
 @pytest.fixture(scope="module")
-def waiting_folder(prefect_server: None, fresh_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def waiting_folder(fresh_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder whose store holds one candidate that waits for one approval, made by ann."""
     folder = tmp_path_factory.mktemp("waiting") / "folder"
     shutil.copytree(fresh_store, folder)

@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flows.draft import UNDECIDED, draft
@@ -371,7 +371,6 @@ def tables(pick: st.DrawFn) -> dict[str, list[str]]:
     return {name: pick(st.lists(CELLS, min_size=rows, max_size=rows)) for name in names}
 
 
-@settings(max_examples=60, deadline=None)
 @given(tables())
 def test_any_table_gives_a_policy_that_loads_or_says_what_to_decide(columns: dict[str, list[str]]) -> None:
     with tempfile.TemporaryDirectory() as folder:

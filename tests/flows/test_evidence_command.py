@@ -25,7 +25,6 @@ def bundle(published: Desk, monkeypatch: pytest.MonkeyPatch, capsys: Capture) ->
     return published.folder / f"{NAME}.evidence.zip"
 
 
-@pytest.mark.prefect
 def test_a_bundle_of_a_real_release_verifies_without_its_store(
     bundle: Path, published: Desk, tmp_path: Path, capsys: Capture
 ) -> None:
@@ -40,7 +39,6 @@ def test_a_bundle_of_a_real_release_verifies_without_its_store(
     assert line.endswith("nothing in it has been touched")
 
 
-@pytest.mark.prefect
 def test_the_bundle_is_told_to_programs(published: Desk, tmp_path: Path, capsys: Capture) -> None:
     out = tmp_path / "bundle.zip"
     assert published.say("evidence", NAME, "--out", out, "--json") == 0
@@ -52,7 +50,6 @@ def test_the_bundle_is_told_to_programs(published: Desk, tmp_path: Path, capsys:
     }
 
 
-@pytest.mark.prefect
 def test_the_key_that_is_trusted_is_told(bundle: Path, published: Desk, capsys: Capture) -> None:
     assert published.say("verify", bundle) == 0
     assert "note: no public key was given" in capsys.readouterr().out
@@ -61,7 +58,6 @@ def test_the_key_that_is_trusted_is_told(bundle: Path, published: Desk, capsys: 
     assert (found["ok"], found["findings"], len(found["notes"])) == (True, [], 2)
 
 
-@pytest.mark.prefect
 def test_a_bundle_that_was_cut_ends_with_6(bundle: Path, published: Desk, capsys: Capture) -> None:
     bundle.write_bytes(bundle.read_bytes()[:-30])
     assert published.say("verify", bundle) == 6
@@ -70,7 +66,6 @@ def test_a_bundle_that_was_cut_ends_with_6(bundle: Path, published: Desk, capsys
     assert json.loads(capsys.readouterr().out)["findings"][0]["where"] == bundle.name
 
 
-@pytest.mark.prefect
 def test_an_altered_release_gets_no_evidence(published: Desk, tmp_path: Path, capsys: Capture) -> None:
     file = published.root / "releases" / "clinic" / NAME / "data.csv"
     file.write_bytes(file.read_bytes()[:-2])

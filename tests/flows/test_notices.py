@@ -571,8 +571,7 @@ def test_a_broken_file_of_places_stops_nothing_and_is_told_with_its_mend(
     assert [one["candidate"] != held for one in told(kept)] == [True]
 
 
-@pytest.mark.prefect
-@pytest.mark.usefixtures("prefect_server", "_no_wait")
+@pytest.mark.usefixtures("_no_wait")
 def test_a_run_publishes_beside_a_broken_file_of_places(desk: Desk, kept: Path, capsys: Capture) -> None:
     os.mkfifo(desk.root / CURSORS)
     assert desk.run(desk.policy(), desk.table()) == 0

@@ -11,7 +11,6 @@ from front_desk import N_ROWS, Desk, people
 
 from release_store.person_key import PERSON_KEY_VARIABLE, fingerprint_of
 
-pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
 Capture = pytest.CaptureFixture[str]
 KEY = bytes(range(64))
 

@@ -14,7 +14,7 @@ from release_store import decisions
 from release_store.records import CandidateState
 from tests.at_work import withdraw
 
-pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server"), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 Capture = pytest.CaptureFixture[str]
 ALL_THREE = {"k": 5, "e": 3}
 C1, C2 = "clinic-2026Q1-c1", "clinic-2026Q1-c2"
@@ -30,7 +30,7 @@ def state(desk: Desk, candidate: str) -> CandidateState:
 
 
 @pytest.fixture(scope="module")
-def stale_folder(prefect_server: None, fresh_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def stale_folder(fresh_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store whose first candidate, made by ann, became stale since 2026Q2 was published."""
     folder = tmp_path_factory.mktemp("stale") / "folder"
     shutil.copytree(fresh_store, folder)

@@ -17,7 +17,6 @@ from policy.errors import ReleaseGateError, UsageError
 from release_store.records import CandidateState, Verdict
 from tasks.risk.gate import GATES, Gate
 
-pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
 Capture = pytest.CaptureFixture[str]
 
 PUBLISHED_FILES = {"data.parquet", "data.csv", "datapackage.json", "manifest.json", "report.html"}
@@ -379,6 +378,8 @@ def test_a_candidate_whose_gates_could_not_be_asked_has_failed(
     assert desk.say("verify") == 0
 
 
+@pytest.mark.prefect
+@pytest.mark.usefixtures("prefect_server")
 def test_the_exception_that_prefect_gets_has_no_past(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     from flows.running import run_release
 

@@ -16,7 +16,7 @@ from release_store.canonical import utc_now
 from release_store.publication import recover
 from release_store.records import CandidateState
 
-pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server"), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 Capture = pytest.CaptureFixture[str]
 ROOT = Path(__file__).parents[2]
 C1, C2 = "clinic-2026Q1-c1", "clinic-2026Q1-c2"

@@ -17,7 +17,7 @@ from release_store.checkup import Condition, checkup
 from release_store.records import CandidateState
 from release_store.verification import verify
 
-pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server"), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 Capture = pytest.CaptureFixture[str]
 C1, RELEASE = "clinic-2026Q1-c1", "clinic-2026Q1-r1"
 ASKING = {"approvers": 1}
@@ -123,7 +123,7 @@ def test_a_release_by_override_carries_a_report_that_says_so(desk: Desk, capsys:
 
 
 @pytest.fixture(scope="module")
-def stale_folder(prefect_server: None, fresh_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def stale_folder(fresh_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store whose first candidate became stale since 2026Q2 was published."""
     folder = tmp_path_factory.mktemp("stale") / "folder"
     shutil.copytree(fresh_store, folder)

@@ -15,7 +15,6 @@ from front_desk import Desk
 import flows.reproduce
 from tests.at_work import withdraw
 
-pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
 Capture = pytest.CaptureFixture[str]
 RELEASE = "clinic-2026Q1-r1"
 FILES = {"data.parquet", "data.csv", "datapackage.json"}

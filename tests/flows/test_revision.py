@@ -12,7 +12,7 @@ from policy.errors import UsageError
 from release_store.records import ReleaseState
 from tests.at_work import withdraw
 
-pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server"), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 Capture = pytest.CaptureFixture[str]
 WHY = "three rows were of another ward"
 

@@ -9,7 +9,7 @@ from itertools import chain, combinations
 from pathlib import Path
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from test_worlds import histories
 from worlds import Release, evidence_of, group, policy_for
@@ -86,7 +86,6 @@ def told(evidence: Evidence, basis: str) -> dict[int, int]:
     return {values: n for values, n in one["counts"] if n}
 
 
-@settings(max_examples=60)
 @given(histories())
 def test_people_are_narrowed_by_cells_as_trying_every_choice_narrows_them(
     drawn: tuple[list[str], list[Release]],
@@ -95,7 +94,6 @@ def test_people_are_narrowed_by_cells_as_trying_every_choice_narrows_them(
     assert told(evidence_of(releases, truth, POLICY), "cells") == by_cells(releases, truth)
 
 
-@settings(max_examples=60)
 @given(histories(exact=True))
 def test_people_who_are_followed_are_narrowed_likewise(drawn: tuple[list[str], list[Release]]) -> None:
     truth, releases = drawn
@@ -160,7 +158,6 @@ def test_twenty_values_and_more_are_together() -> None:
 masks = st.integers(0, 31)
 
 
-@settings(max_examples=150)
 @given(
     st.integers(1, 4).flatmap(
         lambda m: st.lists(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import worlds
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from worlds import Group, Release, group
 
@@ -46,7 +46,6 @@ def histories(
     return truth, releases
 
 
-@settings(max_examples=200, deadline=None)
 @given(histories(), st.integers(2, 3))
 def test_nobody_whom_intersections_pin_down_passes(
     history: tuple[list[str], list[Release]], l_least: int
@@ -60,7 +59,6 @@ def test_nobody_whom_intersections_pin_down_passes(
         assert not worlds.passes(releases, truth, policy)
 
 
-@settings(max_examples=200, deadline=None)
 @given(histories(exact=True, cumulative=True), st.integers(2, 3), st.integers(2, 4))
 def test_nobody_whom_taking_away_sets_apart_passes(
     history: tuple[list[str], list[Release]], l_least: int, k_least: int

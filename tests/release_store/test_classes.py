@@ -9,7 +9,7 @@ import duckdb
 import numpy as np
 import pytest
 from hand_made import approved, classes_of_two, publish_one
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.errors import StoreError, VerificationFailed
@@ -64,7 +64,6 @@ def equivalence_classes(draw: st.DrawFn) -> EquivalenceClasses:
     return EquivalenceClasses(random.integers(1, 2**40, n), intervals, sets, sensitive, counts)
 
 
-@settings(max_examples=30, deadline=None)
 @given(equivalence_classes(), equivalence_classes())
 def test_classes_come_back_as_they_were_written(
     con: duckdb.DuckDBPyConnection, classes: EquivalenceClasses, others: EquivalenceClasses

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kstest
 from small import ILLNESS, MIXED, TWO_SENSITIVE, mixed_rows, prepared, small_policy
@@ -194,7 +194,6 @@ def test_noise_on_the_cluster_is_the_same_for_its_people() -> None:
     assert [rows["age"].iloc[c == CLUSTERS].nunique() for c in range(3)] == [1, 1, 1]
 
 
-@settings(max_examples=40)
 @given(mixed_rows(n_max=30), st.integers(1, 5), st.sampled_from(["record", "cluster"]), st.data())
 def test_properties_on_random_tables(
     rows: list[Any], n_groups: int, noise_on: str, data: st.DataObject

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small import (
     MIXED,
@@ -82,7 +82,6 @@ def same_measures(made: Published, verdict: dict[str, Any]) -> None:
             assert found.mean == close(expected["mean"])
 
 
-@settings(max_examples=20, deadline=None)
 @given(
     rows=mixed_rows(),
     k=st.integers(2, 4),
@@ -109,7 +108,6 @@ def test_models_ncp_err_umr_and_sadr_are_the_judges(
     same_measures(made, verdict)
 
 
-@settings(max_examples=14, deadline=None)
 @given(
     tables=st.lists(mixed_rows(2, 16), min_size=2, max_size=4),
     k=st.integers(2, 3),

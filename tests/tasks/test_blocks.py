@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small import limits_of
 
@@ -49,7 +49,6 @@ def tables(draw: st.DrawFn) -> FloatArray:
     return np.array([draw(column) for _ in range(draw(st.integers(1, 2)))], dtype=np.float64).T
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     tables(), st.integers(2, 6), st.integers(1, 30), st.integers(0, 40), st.sampled_from(["span", "widest"])
 )

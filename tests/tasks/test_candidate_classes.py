@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small import MIXED, TWO_SENSITIVE, anonymized, mixed_rows, prepared, small_policy
 
@@ -75,7 +75,6 @@ def test_the_classes_found_are_those_of_a_double_loop(
     monkeypatch.setattr(candidates, "JOINED_WORDS", joined)
     monkeypatch.setattr(candidates, "CHUNK_WORDS", chunk)
 
-    @settings(max_examples=60, deadline=None)
     @given(crowds())
     def holds(crowd: tuple[FloatArray, Any, Cells]) -> None:
         numbers, codes, cells = crowd
@@ -97,7 +96,6 @@ def test_values_do_share_their_bits_where_they_are_too_many(monkeypatch: pytest.
     assert np.array_equal(gathered(x, np.zeros((10, 0), dtype=np.int32), cells), np.eye(10, dtype=bool))
 
 
-@settings(max_examples=25, deadline=None)
 @given(mixed_rows(1, 16), mixed_rows(1, 16))
 def test_people_who_are_not_in_the_release_are_found_where_its_cells_hold_them(
     source: list[Any], released: list[Any]

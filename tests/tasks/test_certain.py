@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small import prepared, small_policy
 
@@ -266,7 +266,6 @@ def _labels(own: dict[str, int | None], values: list[Any], *, ends: bool) -> lis
 
 
 @pytest.mark.parametrize("how", ["values", "ends", "hierarchy"])
-@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_who_knows_how_cells_come_about_finds_no_small_count(how: str, data: st.DataObject) -> None:
     attacked(*data.draw(releases(how)), how)

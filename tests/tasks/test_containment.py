@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small import MIXED, TWO_SENSITIVE, anonymized, mixed_rows, prepared, small_policy
 
@@ -55,7 +55,6 @@ def gathered(points: Points, boxes: Boxes) -> BoolArray:
 def test_blocks_are_a_double_loop(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(containment, "BLOCK", size)
 
-    @settings(max_examples=40, deadline=None)
     @given(mixed_rows(1, 16), mixed_rows(1, 16))
     def holds(source: list[Any], published: list[Any]) -> None:
         table, other = prepared(POLICY, source), prepared(POLICY, published)

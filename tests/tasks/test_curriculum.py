@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small import ILLNESS, MIXED, TWO_SENSITIVE, groups_of, limits_of, mixed_rows, prepared, small_policy
 
@@ -120,7 +120,6 @@ def test_a_table_without_categories_is_all_easy() -> None:
     assert groups_of(labels) == [[0, 2], [1, 3, 4]]
 
 
-@settings(max_examples=50)
 @given(mixed_rows(n_max=40), st.integers(2, 6))
 def test_every_cluster_has_k_records_if_the_table_has(rows: list[Any], k: int) -> None:
     table = prepared(small_policy(MIXED, TWO_SENSITIVE), rows)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small import MIXED, TWO_SENSITIVE, Published, anonymized, mixed_rows, prepared, published, small_policy
 
@@ -190,7 +190,6 @@ TEXT = importlib.import_module("small").policy_text(MIXED, TWO_SENSITIVE, linkag
 SENSITIVE = ["illness", "wage"]
 
 
-@settings(max_examples=8, deadline=None)
 @given(
     rows=mixed_rows(1, 14),
     others=mixed_rows(1, 6),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small import groups_of, limits_of
 
@@ -130,7 +130,6 @@ def cases(draw: st.DrawFn) -> tuple[FloatArray, IntArray, Constraints, int]:
     return points, labels, limits, draw(st.integers(1, 12))
 
 
-@settings(max_examples=80, deadline=None)
 @given(cases(), st.sampled_from([1, 64]))
 def test_every_group_holds_if_all_records_together_do(
     case: tuple[FloatArray, IntArray, Constraints, int], neighbours: int

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small import MIXED, TWO_SENSITIVE, groups_of, limits_of, mixed_rows, prepared, small_policy
 
@@ -137,7 +137,6 @@ def literally(
     return labels
 
 
-@settings(max_examples=60)
 @given(
     mixed_rows(n_min=2, n_max=30),
     st.integers(2, 4),

@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from small import MIXED, TWO_SENSITIVE, anonymized, mixed_rows, prepared, published, small_policy
 
 from release_store.records import EquivalenceClasses, SetCells
@@ -50,7 +50,6 @@ def test_other_quasi_identifiers_cannot_be_equal() -> None:
     assert equal_cells(one, replace(one, intervals={"wage": one.intervals["age"]})) is None
 
 
-@settings(max_examples=25, deadline=None)
 @given(mixed_rows(n_min=4), mixed_rows(n_min=4))
 def test_equal_cells_are_those_of_the_published_texts(one: list, other: list) -> None:
     policy = small_policy(MIXED, TWO_SENSITIVE)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from small import MIXED, TWO_SENSITIVE, mixed_rows, prepared, privacies, small_policy, source_of
 
 from policy.errors import PolicyError, ValidationFailed
@@ -51,7 +51,6 @@ def test_a_number_must_range_over_e_and_missing_values_are_one_of_their_own() ->
     assert told([(1, "a", "flu"), (2, "a", None)], e=2) == []
 
 
-@settings(max_examples=60, deadline=None)
 @given(mixed_rows(1, 12), privacies())
 def test_what_is_told_is_whether_all_records_together_hold_the_model(
     rows: list[Any], privacy: Privacy

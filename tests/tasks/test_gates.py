@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small import (
     MIXED,
@@ -447,7 +447,6 @@ def test_suppression_goes_by_the_recorded_rows_where_the_source_is_not_at_hand(t
     assert asked("suppression", without).verdict is Verdict.ERROR
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(mixed_rows(n_min=4), min_size=2, max_size=3))
 def test_pairs_are_compared_alike_with_and_without_the_source(tables: list[Any]) -> None:
     policy = small_policy(MIXED, TWO_SENSITIVE, privacy={"l": 3})

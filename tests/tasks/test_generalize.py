@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small import MIXED, TWO_SENSITIVE, mixed_rows, prepared, small_policy
 
@@ -99,7 +99,6 @@ def test_numbers_that_are_no_integers_keep_their_fraction() -> None:
     assert frame[["income_min", "income_max"]].to_numpy().tolist() == [[0.5, 2.0]] * 2
 
 
-@settings(max_examples=60, deadline=None)
 @given(mixed_rows(), st.data())
 def test_every_record_lies_inside_its_own_cells(rows: list[Any], data: st.DataObject) -> None:
     policy = small_policy(MIXED, TWO_SENSITIVE)
@@ -124,7 +123,6 @@ def test_every_record_lies_inside_its_own_cells(rows: list[Any], data: st.DataOb
         assert all(read_set(text) is None or read_set(text) for text in frame[name])
 
 
-@settings(max_examples=40, deadline=None)
 @given(mixed_rows(2), st.randoms())
 def test_rows_do_not_tell_the_order_of_the_input(rows: list[Any], random: Any) -> None:
     policy = small_policy(MIXED, TWO_SENSITIVE)

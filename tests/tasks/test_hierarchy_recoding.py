@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small import ILLNESS, anonymized, prepared, published, small_policy
 
@@ -154,7 +154,6 @@ def test_published_cells_are_leaves_of_a_node_those_that_nobody_has_too(tmp_path
     assert set(frame["city"]) == {"Cork|Oslo", "Bari"}
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     st.lists(
         st.tuples(

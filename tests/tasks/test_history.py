@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small import prepared, small_policy
 
@@ -46,7 +46,6 @@ def subsets_narrow(own: int, allowed: list[int], seen: list[bool], l_least: int)
 masks = st.one_of(st.integers(0, 31), st.just(2**64 - 1))
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     st.integers(1, 5).flatmap(
         lambda m: st.lists(
@@ -186,7 +185,6 @@ def any_choice_narrows(own: set[str], allowed: list[set[str]], l_least: int) -> 
     )
 
 
-@settings(max_examples=60, deadline=None)
 @given(rows, st.lists(rows, min_size=1, max_size=3), st.integers(2, 3))
 def test_pairs_and_people_are_those_of_plain_loops(
     source: list[Any], before: list[list[Any]], l_least: int
@@ -362,7 +360,6 @@ def test_a_former_attribute_that_was_published_as_stars_alone_hides_nobody() -> 
     assert found.failed == 1
 
 
-@settings(max_examples=60, deadline=None)
 @given(rows, rows)
 def test_large_indexes_without_a_table_find_the_same_classes(source: list[Any], before: list[Any]) -> None:
     now, then = classes_of(source), classes_of(before)

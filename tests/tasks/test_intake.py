@@ -11,7 +11,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.errors import InputError, ReleaseGateError, UsageError
@@ -521,7 +521,6 @@ def test_a_ragged_row_far_down_has_its_line_number_in_latin1_too(tmp_path: Path)
 cells = st.text(st.characters(exclude_characters="\0\r", exclude_categories=["Cs"]), max_size=6)
 
 
-@settings(max_examples=60, deadline=None)
 @given(rows=st.lists(st.tuples(cells, cells, cells), min_size=1, max_size=6))
 def test_every_quoted_text_comes_back_as_it_was(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, str]]

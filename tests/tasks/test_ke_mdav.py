@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small import groups_of, limits_of
 
@@ -120,7 +120,6 @@ def leaves(draw: st.DrawFn) -> tuple[FloatArray, Constraints, LocalRule]:
     return points, limits, LocalRule(draw(st.integers(k, 3 * k)), draw(st.sampled_from([0.0, 0.5])), spread)
 
 
-@settings(max_examples=200, deadline=None)
 @given(leaves())
 def test_every_group_satisfies_the_model_if_the_leaf_does(
     case: tuple[FloatArray, Constraints, LocalRule],
@@ -135,7 +134,6 @@ def test_every_group_satisfies_the_model_if_the_leaf_does(
         assert len(groups) == 1
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(4, 60), st.integers(2, 6))
 def test_without_a_sensitive_condition_groups_have_k_to_2k_minus_1_records(n: int, k: int) -> None:
     points = np.random.default_rng(n).normal(size=(n, 2))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small import groups_of
 from threadpoolctl import threadpool_limits
@@ -60,7 +60,6 @@ def tables(draw: st.DrawFn) -> FloatArray:
     return np.array([draw(column) for _ in range(draw(st.integers(1, 3)))], dtype=np.float64).T
 
 
-@settings(max_examples=60, deadline=None)
 @given(tables(), st.integers(1, 9))
 def test_sizes_are_from_k_to_2k_minus_1(points: FloatArray, k: int) -> None:
     labels = sized(points, k)
@@ -71,7 +70,6 @@ def test_sizes_are_from_k_to_2k_minus_1(points: FloatArray, k: int) -> None:
         assert k <= sizes.min() <= sizes.max() < 2 * k
 
 
-@settings(max_examples=20, deadline=None)
 @given(tables(), st.integers(1, 9), st.sampled_from([1, 3, 16]))
 def test_clusters_of_apmca_have_k_records(points: FloatArray, k: int, coarse: int) -> None:
     labels = apmca(points, k, coarse=coarse)

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.hierarchy import checked, from_tree
@@ -65,7 +65,6 @@ def trees(draw: st.DrawFn) -> tuple[Levels, tuple[str, ...]]:
     return category_levels(domain, hierarchy), domain
 
 
-@settings(max_examples=80)
 @given(trees(), st.data())
 def test_the_distance_is_an_ultrametric_and_the_medoid_a_member(
     made: tuple[Levels, tuple[str, ...]], data: st.DataObject
@@ -96,7 +95,6 @@ def test_medians_are_members_known_numbers_only_and_nobody_is_in_minus_one() -> 
     assert np.isnan(medians(values, labels, 2)[1])
 
 
-@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(-4, 4), st.integers(0, 2)), min_size=1, max_size=20))
 def test_no_value_has_a_smaller_sum_of_differences_than_the_median(pairs: list[tuple[int, int]]) -> None:
     values = np.array([float(v) for v, _ in pairs])

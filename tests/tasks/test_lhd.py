@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small import MIXED, TWO_SENSITIVE, groups_of, mixed_rows, prepared, privacies, small_policy
 
@@ -153,7 +153,6 @@ def test_a_predicate_may_refuse_everything() -> None:
 ROLES = {**MIXED, "age": {**MIXED["age"], "widths": [5, 20]}}
 
 
-@settings(max_examples=50)
 @given(mixed_rows(n_max=36), privacies(), st.sampled_from([1, 3, 128]), st.booleans())
 def test_every_class_satisfies_the_model_and_has_l_values(
     rows: list[Any], privacy: Privacy, block: int, even: bool
@@ -176,7 +175,6 @@ def test_every_class_satisfies_the_model_and_has_l_values(
         assert not even or accept(records)
 
 
-@settings(max_examples=25)
 @given(mixed_rows(n_min=6, n_max=40, missing=False))
 def test_where_every_record_has_a_value_of_its_own_nobody_is_suppressed(rows: list[Any]) -> None:
     roles = {"illness": {"stability": "stable"}}
@@ -188,7 +186,6 @@ def test_where_every_record_has_a_value_of_its_own_nobody_is_suppressed(rows: li
     assert sizes.sum() == len(rows)
 
 
-@settings(max_examples=25)
 @given(mixed_rows(n_min=4, n_max=30), st.integers(1, 12))
 def test_the_nearest_by_precision_are_found(rows: list[Any], count: int) -> None:
     policy = small_policy(ROLES, TWO_SENSITIVE)

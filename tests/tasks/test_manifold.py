@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 from sklearn.manifold import Isomap, LocallyLinearEmbedding
@@ -81,7 +81,6 @@ def places(draw: st.DrawFn) -> FloatArray:
     return np.array(sorted(draw(st.sets(place, min_size=2, max_size=20))), dtype=np.float64)
 
 
-@settings(max_examples=40, deadline=None)
 @given(places(), st.integers(1, 6))
 def test_geodesics_are_the_shortest_paths_of_a_graph_of_nearest_points(
     points: FloatArray, neighbours: int
@@ -110,7 +109,6 @@ def test_geodesics_are_the_shortest_paths_of_a_graph_of_nearest_points(
     assert np.allclose(found, slow)
 
 
-@settings(max_examples=40, deadline=None)
 @given(places())
 def test_bridges_are_as_short_as_parts_can_be_joined(points: FloatArray) -> None:
     """Prim's way over the parts, one bridge at a time, has the same summed length."""
@@ -196,7 +194,6 @@ def test_far_parts_are_told_apart(embed: Embed) -> None:
     assert first.max() < second.min() or second.max() < first.min()
 
 
-@settings(max_examples=30, deadline=None)
 @given(places(), st.integers(1, 5), st.integers(1, 6))
 def test_any_points_have_an_embedding(points: FloatArray, dimensions: int, neighbours: int) -> None:
     whole = np.zeros(len(points), dtype=np.int64)
@@ -206,7 +203,6 @@ def test_any_points_have_an_embedding(points: FloatArray, dimensions: int, neigh
         assert np.isfinite(found).all()
 
 
-@settings(max_examples=30, deadline=None)
 @given(places(), st.integers(1, 5))
 def test_isomap_of_flat_points_that_all_know_each_other_keeps_every_distance(
     points: FloatArray, extra: int

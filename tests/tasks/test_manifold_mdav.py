@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from small import groups_of
 
@@ -74,7 +74,6 @@ def lines(draw: st.DrawFn) -> FloatArray:
     return np.array(draw(st.lists(st.integers(0, greatest), min_size=n, max_size=n)), dtype=float)[:, None]
 
 
-@settings(max_examples=50, deadline=None)
 @given(lines(), st.integers(1, 6), st.integers(1, 40))
 def test_m_mdav_is_the_literal_one(points: FloatArray, k: int, neighbours: int) -> None:
     # On a line of whole numbers every geodesic distance is a whole number.
@@ -83,7 +82,6 @@ def test_m_mdav_is_the_literal_one(points: FloatArray, k: int, neighbours: int) 
     assert grouped(points, k, neighbours=neighbours) == slow_m_mdav(away.tolist(), k)
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 40), st.integers(1, 5), st.integers(0, 9))
 @example(34, 4, 3)  # two medians with equal sums, which rounding would tell apart
 def test_m_mdav_of_a_plane_is_the_literal_one(n: int, k: int, seed: int) -> None:
@@ -120,7 +118,6 @@ def test_a_geodesic_medoid_lies_along_the_data() -> None:
     assert geodesic_medoids(seven, whole, np.arange(7) % 2, neighbours=2).tolist() == [sums.argmin()]
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(1, 90), st.integers(1, 4), st.integers(0, 20))
 def test_medoids_are_those_of_every_group_by_itself(n: int, groups: int, seed: int) -> None:
     draw = np.random.default_rng(seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small import groups_of
 
@@ -71,7 +71,6 @@ def tables(draw: st.DrawFn) -> FloatArray:
     return np.array([draw(column) for _ in range(draw(st.integers(1, 3)))], dtype=np.float64).T
 
 
-@settings(max_examples=120, deadline=None)
 @given(tables(), st.integers(1, 7))
 def test_mdav_is_the_literal_one(points: FloatArray, k: int) -> None:
     found = grouped(points, k)

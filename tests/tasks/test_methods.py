@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small import (
     MIXED,
@@ -122,7 +122,6 @@ def test_a_wrong_method_or_parameter_is_named_with_its_mend(method: dict[str, An
 
 @pytest.mark.parametrize("method", QUICK.values(), ids=QUICK)
 def test_every_group_satisfies_the_model_if_the_table_does(method: dict[str, Any]) -> None:
-    @settings(max_examples=40, deadline=None)
     @given(mixed_rows(1, 30), privacies())
     def holds(rows: list[Any], privacy: Privacy) -> None:
         policy = small_policy(MIXED, TWO_SENSITIVE, method=method, privacy=privacy.model_dump())
@@ -144,7 +143,6 @@ def test_every_group_satisfies_the_model_if_the_table_does(method: dict[str, Any
 def test_what_a_method_guarantees_is_counted_on_the_rows_that_it_publishes(method: dict[str, Any]) -> None:
     """By pandas alone: rows with equal cells, but for noised numbers, are a class."""
 
-    @settings(max_examples=12, deadline=None)
     @given(mixed_rows(4, 26), privacies())
     def holds(rows: list[Any], privacy: Privacy) -> None:
         policy = small_policy(MIXED, TWO_SENSITIVE, method=method, privacy=privacy.model_dump())
@@ -170,7 +168,6 @@ def test_what_a_method_guarantees_is_counted_on_the_rows_that_it_publishes(metho
     holds()
 
 
-@settings(max_examples=12, deadline=None)
 @given(mixed_rows(2, 30), privacies(), st.sampled_from(list(QUICK.values())))
 def test_the_gates_agree_with_the_model(rows: list[Any], privacy: Privacy, method: dict[str, Any]) -> None:
     policy = small_policy(MIXED, TWO_SENSITIVE, method=method, privacy=privacy.model_dump())
@@ -227,7 +224,6 @@ def test_the_autoencoder_makes_classes_that_pass(tmp_path: Path) -> None:
     assert assess(made.evidence(), FIVE_GATES).passed
 
 
-@settings(max_examples=10, deadline=None)
 @given(mixed_rows(4, 24), st.randoms())
 def test_mondrians_files_do_not_tell_the_order_of_the_input(rows: list[Any], random: Any) -> None:
     policy = small_policy(MIXED, TWO_SENSITIVE, privacy={"k": 2})

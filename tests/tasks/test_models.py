@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from made_classes import QUASI_IDENTIFIERS, asked, classes_of, evidence_of, policy_with, reference
 from small import anonymized, prepared
@@ -209,7 +209,6 @@ def rows_of(draw: st.DrawFn, max_classes: int = 5) -> list[Any]:
     return [(each, draw(values)) for each in cells for _ in range(draw(st.integers(1, 5)))]
 
 
-@settings(max_examples=60, deadline=None)
 @given(rows_of(), st.integers(2, 4), st.sampled_from(["0.5", "1", "1.5", "3"]), st.integers(2, 3))
 def test_diversity_is_the_references(rows: list[Any], least: int, c: str, l_least: int) -> None:
     models = {
@@ -230,7 +229,6 @@ def test_diversity_is_the_references(rows: list[Any], least: int, c: str, l_leas
     assert (found["recursive_cl"].verdict is PASS) == recursive
 
 
-@settings(max_examples=60, deadline=None)
 @given(rows_of(), st.sampled_from(["0.25", "0.5", "0.6"]), st.integers(2, 3), st.booleans())
 def test_alpha_k_is_the_references(rows: list[Any], alpha: str, k: int, listed: bool) -> None:
     values = {"illness": ["hiv", "cough"], "wage": None} if listed else {"illness": None, "wage": None}
@@ -245,7 +243,6 @@ def test_alpha_k_is_the_references(rows: list[Any], alpha: str, k: int, listed: 
     assert (asked("alpha_k", classes_of(rows, policy), policy).verdict is PASS) == expected
 
 
-@settings(max_examples=60, deadline=None)
 @given(rows_of())
 def test_closeness_is_the_references_and_with_missing_numbers_never_less(rows: list[Any]) -> None:
     policy = policy_with({"t_closeness": {"max": 0.3}}, "illness", "wage")
@@ -267,7 +264,6 @@ def test_closeness_is_the_references_and_with_missing_numbers_never_less(rows: l
         assert result.verdict is FAIL
 
 
-@settings(max_examples=50, deadline=None)
 @given(
     rows_of(4), st.sets(st.sampled_from(list(QUASI_IDENTIFIERS)), min_size=1, max_size=3), st.integers(1, 3)
 )
@@ -312,7 +308,6 @@ PERSON = st.tuples(
 )
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(PERSON, min_size=4, max_size=20), st.integers(1, 4))
 def test_nobody_in_the_release_is_found_among_fewer_or_more_surely(people: list[Any], n_known: int) -> None:
     models = {"km": {"k": 3, "m": n_known}, "lkc": {"l": n_known, "k": 3, "c": 0.7}}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small import groups_of, limits_of
 
@@ -168,7 +168,6 @@ def cases(draw: st.DrawFn) -> tuple[FloatArray, Constraints, SplitRule]:
     return points, limits, rule
 
 
-@settings(max_examples=150, deadline=None)
 @given(cases())
 def test_every_leaf_satisfies_the_model_if_the_table_does(
     case: tuple[FloatArray, Constraints, SplitRule],
@@ -182,7 +181,6 @@ def test_every_leaf_satisfies_the_model_if_the_table_does(
     assert all(place_of[tuple(p)] == label for p, label in zip(points.tolist(), labels, strict=True))
 
 
-@settings(max_examples=60, deadline=None)
 @given(cases(), st.randoms())
 def test_leaves_do_not_depend_on_the_order_of_the_records(
     case: tuple[FloatArray, Constraints, SplitRule], random: Any
@@ -200,7 +198,6 @@ def test_leaves_do_not_depend_on_the_order_of_the_records(
     assert groups_of(labels) == sorted(sorted(order[i] for i in group) for group in groups_of(again))
 
 
-@settings(max_examples=40, deadline=None)
 @given(cases())
 def test_leaves_that_can_be_cut_no_more_are_leaves_for_a_reason(
     case: tuple[FloatArray, Constraints, SplitRule],

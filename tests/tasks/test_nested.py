@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small import Published, prepared, published, small_policy
 
@@ -165,7 +165,6 @@ def compared(
 periods = st.integers(-2, 3).map(lambda n: (n, n)) | st.integers(0, 2).map(lambda n: (-n, n))
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     releases,
     st.lists(st.tuples(releases, periods), min_size=1, max_size=3),

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small import Published, anonymized, prepared, published, small_policy, source_of
 
@@ -282,7 +282,6 @@ def release_of(
     return classes, hashed_people(KEY, "person", [(person, number) for person, number, _ in rows]), rows
 
 
-@settings(max_examples=150)
 @given(people_strategy, st.lists(people_strategy, min_size=1, max_size=3), st.integers(2, 3))
 def test_the_gates_say_what_plain_loops_say(now: list[Row], before: list[list[Row]], l_least: int) -> None:
     several = {"unique_key": False}
@@ -328,7 +327,6 @@ def worlds(
     return found
 
 
-@settings(max_examples=150)
 @given(
     st.dictionaries(st.sampled_from("abcdefg"), st.sampled_from("xyz"), min_size=3, max_size=7),
     st.sets(st.sampled_from("abcdefg"), min_size=2, max_size=5),
@@ -458,7 +456,6 @@ def test_a_stable_attribute_that_changed_for_most_is_not_stable(tmp_path: Path) 
     assert asked("person", replace(second.evidence(first), policy=transient)).verdict is Verdict.PASS
 
 
-@settings(max_examples=60)
 @given(st.lists(st.none() | st.sampled_from("abcdefgh"), max_size=8), st.lists(people_strategy, max_size=3))
 def test_follow_finds_every_class_of_everybody(persons: list[str | None], before: list[list[Row]]) -> None:
     releases = [release_of(one) for one in before]
@@ -497,7 +494,6 @@ rows_strategy = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None)
 @given(st.lists(rows_strategy, min_size=2, max_size=3), st.integers(2, 3))
 def test_after_the_repair_nobody_fails_by_person(tables: list[list[tuple[Any, ...]]], l_least: int) -> None:
     policy = small_policy(AGE, ILLNESS, roles={"key": "person"}, privacy={"l": l_least})

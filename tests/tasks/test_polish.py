@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small import (
     MIXED,
@@ -138,7 +138,6 @@ def grouped(draw: st.DrawFn) -> tuple[Attributes, IntArray, Constraints]:
     return made, labels[np.array(draw(st.permutations(range(n))))], limits
 
 
-@settings(max_examples=30, deadline=None)
 @given(grouped(), st.sampled_from([0.0, 0.3]))
 def test_sizes_and_the_model_are_kept_and_the_ncp_falls(
     case: tuple[Attributes, IntArray, Constraints], weight: float
@@ -153,7 +152,6 @@ def test_sizes_and_the_model_are_kept_and_the_ncp_falls(
         assert total(made, found) <= total(made, labels) + 1e-9
 
 
-@settings(max_examples=30, deadline=None)
 @given(grouped(), st.data())
 def test_costs_and_containment_after_a_swap_are_those_of_the_members(
     case: tuple[Attributes, IntArray, Constraints], data: st.DataObject
@@ -192,7 +190,6 @@ def test_costs_and_containment_after_a_swap_are_those_of_the_members(
         assert (cells.now_contained() == again.now_contained()).all()
 
 
-@settings(max_examples=30, deadline=None)
 @given(mixed_rows(4, 40), privacies(), st.integers(0, 3), st.sampled_from([0.0, 0.3]))
 def test_cuts_groups_and_polish_together_keep_the_model_where_the_table_does(
     rows: list[tuple[object, ...]], privacy: Privacy, more: int, weight: float

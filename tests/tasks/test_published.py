@@ -12,7 +12,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from small import MIXED, TWO_SENSITIVE, anonymized, mixed_rows, prepared, published, small_policy
 
 from policy.errors import VerificationFailed
@@ -114,7 +114,6 @@ def test_missing_sensitive_values_are_one_value(tmp_path: Path) -> None:
     }
 
 
-@settings(max_examples=25, deadline=None)
 @given(mixed_rows())
 def test_what_is_read_back_is_what_was_meant(rows: list[Any]) -> None:
     policy = small_policy(MIXED, TWO_SENSITIVE)

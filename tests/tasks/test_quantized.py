@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small import MIXED, TWO_SENSITIVE, mixed_rows, prepared, small_policy
 
@@ -158,7 +158,6 @@ def test_divergence_by_hand(before: list[float], after: list[float], kl: float) 
     assert found == pytest.approx([kl])
 
 
-@settings(max_examples=40)
 @given(
     mixed_rows(n_min=2, n_max=24),
     st.integers(1, 4),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small import MIXED, TWO_SENSITIVE, mixed_rows, prepared, small_policy
 
@@ -60,7 +60,6 @@ def read_back(made: Recoded, policy: ReleasePolicy) -> EquivalenceClasses:
         return read_classes(folder / "data.parquet", policy)
 
 
-@settings(max_examples=12)
 @given(mixed_rows(n_max=30), st.integers(2, 5))
 def test_the_categories_of_curriculum_rows_are_k_anonymous(rows: list[Any], k: int) -> None:
     policy = policy_for("adaptive", k)
@@ -69,7 +68,6 @@ def test_the_categories_of_curriculum_rows_are_k_anonymous(rows: list[Any], k: i
     assert classes.size.min() >= min(k, len(rows))
 
 
-@settings(max_examples=12)
 @given(mixed_rows(n_max=30), st.integers(2, 5))
 def test_flattened_rows_are_k_anonymous(rows: list[Any], k: int) -> None:
     policy = policy_for("quantized", k)
@@ -85,7 +83,6 @@ def test_shuffled_rows_are_not_and_their_gate_can_tell() -> None:
     assert classes.size.min() < 3
 
 
-@settings(max_examples=12)
 @given(mixed_rows(n_max=30), st.integers(2, 4), st.sampled_from(["sets", "hierarchy"]))
 def test_lhd_rows_have_k_records_and_l_values(rows: list[Any], k: int, recoding: str) -> None:
     policy = policy_for(recoding, k)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from small import (
     MIXED,
@@ -131,7 +131,6 @@ METHODS = [
 ]
 
 
-@settings(max_examples=15, deadline=None)
 @given(
     tables=st.lists(mixed_rows(4, 20), min_size=2, max_size=4),
     k=st.integers(2, 3),
@@ -165,7 +164,6 @@ def test_no_published_class_fails_and_only_counted_records_are_suppressed(
             assert all(not each["records"] for each in verdict["whole_history"].values())
 
 
-@settings(max_examples=15, deadline=None)
 @given(
     rows=mixed_rows(8, 24, missing=False),
     ends=st.lists(st.integers(4, 24), min_size=1, max_size=3),
@@ -225,7 +223,6 @@ def assert_sound(groups: Partition, found: Partition, made: Published) -> None:
     assert not hold(groups) or hold(found)
 
 
-@settings(max_examples=30, deadline=None)
 @given(rows=mixed_rows(4, 16, missing=False), before=mixed_rows(4, 16, missing=False))
 @example(
     rows=[(0, 0.0, "a", "a", "flu", 10.5)] * 2 + [(1, 0.0, "b", "a", "hiv", 10.5)] * 2,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small import MIXED, TWO_SENSITIVE, mixed_rows, prepared, published, small_policy
 
@@ -119,7 +119,6 @@ def looped_links(numbers: Any, codes: Any, cells: Any, size: Any) -> list[tuple[
 def test_the_links_are_those_of_a_loop(recoding: str) -> None:
     policy = small_policy(MIXED, TWO_SENSITIVE, method={"name": "mondrian", "recoding": recoding})
 
-    @settings(max_examples=25, deadline=None)
     @given(mixed_rows(2, 16), mixed_rows(1, 8), st.data())
     def alike(rows: list[Any], others: list[Any], data: st.DataObject) -> None:
         labels = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows))))
@@ -180,7 +179,6 @@ def test_with_noise_the_nearest_row_of_a_class_that_fits_is_linked() -> None:
     chosen = {"name": "curriculum", "recoding": "adaptive"}
     policy = small_policy(MIXED, TWO_SENSITIVE, method=chosen)
 
-    @settings(max_examples=15, deadline=None)
     @given(mixed_rows(4, 14))
     def alike(rows: list[Any]) -> None:
         table = prepared(policy, rows)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small import groups_of, limits_of
 
@@ -197,7 +197,6 @@ def tables(draw: st.DrawFn) -> tuple[FloatArray, Attributes, Constraints, Weight
     return points, made, limits, weights, draw(st.integers(3, n - 3))
 
 
-@settings(max_examples=60, deadline=None)
 @given(tables())
 def test_scores_of_all_nodes_at_once_are_those_of_the_slow_reading(
     table: tuple[FloatArray, Attributes, Constraints, Weights, int],
@@ -227,7 +226,6 @@ def test_scores_of_all_nodes_at_once_are_those_of_the_slow_reading(
                 assert found[node, place] == pytest.approx(expected, abs=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
 @given(tables(), st.sampled_from(["ncp", "blend"]))
 def test_every_leaf_satisfies_the_model_and_costs_no_more_than_the_whole(
     table: tuple[FloatArray, Attributes, Constraints, Weights, int], score: Any

@@ -8,7 +8,7 @@ from itertools import chain, combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.reporting.suppression import Public, components, nothing_certain, told
@@ -133,7 +133,6 @@ def published(draw: st.DrawFn) -> tuple[Cells, list[int], int]:
     return cells, counts, least
 
 
-@settings(max_examples=150)
 @given(published())
 def test_no_small_count_is_told_or_found_by_subtraction(drawn: tuple[Cells, list[int], int]) -> None:
     cells, counts, least = drawn
@@ -160,7 +159,6 @@ def test_no_small_count_is_told_or_found_by_subtraction(drawn: tuple[Cells, list
     assert not hidden or nothing_told or sum(counts[i] for i in hidden) >= 2 * least
 
 
-@settings(max_examples=100)
 @given(published())
 def test_whoever_tries_every_world_finds_no_small_count_but_at_a_cell_s_own_limit(
     drawn: tuple[Cells, list[int], int],
@@ -180,7 +178,6 @@ def test_whoever_tries_every_world_finds_no_small_count_but_at_a_cell_s_own_limi
         assert public_anyway or told_at_limit or len({world[place] for world in possible}) > 1
 
 
-@settings(max_examples=100)
 @given(published(), st.randoms())
 def test_the_order_of_the_cells_does_not_matter(
     drawn: tuple[Cells, list[int], int], source: random.Random

@@ -6,7 +6,7 @@ from math import log
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small import groups_of, limits_of
 
@@ -134,7 +134,6 @@ def leaves(draw: st.DrawFn) -> tuple[FloatArray, Constraints, LocalRule]:
     return points, limits, LocalRule(2 * size, group_size=size)
 
 
-@settings(max_examples=100, deadline=None)
 @given(leaves())
 def test_every_group_of_a_planned_size_satisfies_the_model_if_the_leaf_does(
     case: tuple[FloatArray, Constraints, LocalRule],
@@ -149,7 +148,6 @@ def test_every_group_of_a_planned_size_satisfies_the_model_if_the_leaf_does(
         assert len(groups) == 1
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(4, 60), st.integers(2, 6), st.integers(0, 5))
 def test_without_a_sensitive_condition_groups_have_the_planned_sizes(n: int, k: int, more: int) -> None:
     points = np.random.default_rng(n).normal(size=(n, 2))

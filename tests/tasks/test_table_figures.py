@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small import MIXED, TWO_SENSITIVE, mixed_rows, prepared, small_policy
 
@@ -204,7 +204,6 @@ def releases(draw: st.DrawFn) -> tuple[ReleasePolicy, list[Any], list[int]]:
     return POLICIES[draw(st.sampled_from(sorted(POLICIES)))], rows, labels
 
 
-@settings(max_examples=60)
 @given(releases(), st.randoms())
 def test_of_any_release(drawn: tuple[ReleasePolicy, list[Any], list[int]], source: random.Random) -> None:
     policy, rows, labels = drawn

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small import MIXED, TWO_SENSITIVE, WORDS, mixed_rows, prepared, small_policy
 
@@ -139,7 +139,6 @@ def shares_of(each: Released, rows: list[Any], *, met: bool) -> list[dict[str, f
     return found
 
 
-@settings(max_examples=30)
 @given(releases())
 def test_levels_and_sizes(each: Released) -> None:
     rows = rows_of(each)
@@ -161,7 +160,6 @@ def test_levels_and_sizes(each: Released) -> None:
     assert information_loss(each)["iloss"] == pytest.approx(loss)
 
 
-@settings(max_examples=20)
 @given(releases())
 def test_squared_errors(each: Released) -> None:
     vectors = []
@@ -195,7 +193,6 @@ def conditions(each: Released, queries: Queries, number: int) -> dict[str, Any]:
     return asked
 
 
-@settings(max_examples=20)
 @given(releases(), st.sampled_from(KINDS), st.integers(0, 3))
 def test_queries(each: Released, kind: str, seed: int) -> None:
     queries = draw_queries(each, kind, 6, seed)
@@ -239,7 +236,6 @@ def test_queries(each: Released, kind: str, seed: int) -> None:
         assert sum(int(part.sum()) for part in judged(queries, each)[0]) == right
 
 
-@settings(max_examples=20)
 @given(releases("sets", "adaptive"))
 def test_a_few_queries_at_a_time_are_the_same_as_all(each: Released) -> None:
     queries = draw_queries(each, "and", 9)
@@ -255,7 +251,6 @@ def both(each: Released) -> list[Any]:
     return [(answers, each.table), (expected, each)]
 
 
-@settings(max_examples=20)
 @given(releases("sets", "hierarchy"))
 def test_the_cells_are_read_as_they_are_written(each: Released) -> None:
     made = recoded(each.policy, each.table, scattered(each))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from expectations.suite import LastRelease
@@ -266,7 +266,6 @@ cities = st.sampled_from(["Leeds", "York", "Hull", None])
 keys = st.sampled_from(["a", "b", "c", "d", None])
 
 
-@settings(max_examples=12, deadline=None)
 @given(rows=st.lists(st.tuples(keys, ages, cities), min_size=1, max_size=12))
 def test_counts_are_those_of_plain_counting(rows: list[tuple[str | None, str | None, str | None]]) -> None:
     n = len(rows)
