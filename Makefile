@@ -2,36 +2,48 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
+# A file's tests stay in one process, and share what they set up.
+PARALLEL := -n auto --maxprocesses 4 --dist loadfile
+FAST := not (prefect or fault or browser or e2e or nightly) or smoke
 
-.PHONY: demo test coverage test-slow test-browser test-e2e test-all lint lock clean
+.PHONY: demo test coverage test-prefect test-fault test-browser test-e2e test-nightly test-all lint lock clean
 
 demo: .venv/installed
 	$(BIN)/python -m examples.register.demo demo
 
-# A file's tests stay in one process, and share what they set up.
+# docs/testing.md says which kinds of tests there are, and how long each takes.
 test: .venv/installed
-	$(PYTEST) -m "not slow and not browser and not e2e" -n auto --maxprocesses 4 --dist loadfile
+	RELEASEGATE_TEST_CPU_SECONDS=2 $(PYTEST) -m "$(FAST)" $(PARALLEL)
 
 # The same, slower: which lines no test comes to.
 coverage: .venv/installed
-	$(PYTEST) -m "not slow and not browser and not e2e" -n auto --maxprocesses 4 --dist loadfile --cov --cov-report=term
+	$(PYTEST) -m "$(FAST)" $(PARALLEL) --cov --cov-report=term
 
-# Runs repeated, revised and cut off, real tables within the time and memory promised, and processes killed.
-test-slow: .venv/installed
-	$(PYTEST) -m "slow and not browser and not e2e" -n auto --maxprocesses 4 --dist loadfile
+# What only Prefect's server shows, and commands in processes of their own: one server for all.
+test-prefect: .venv/installed
+	$(PYTEST) -m "prefect and not smoke"
+
+# Kills, full disks, altered stores and two processes at once: one fixed case of each kind.
+test-fault: .venv/installed
+	$(PYTEST) -m fault $(PARALLEL)
 
 # Pages in a real browser; skipped where there is none, and with RELEASEGATE_E2E_BROWSER=required they fail there.
 test-browser: .venv/installed
-	$(PYTEST) -m "browser and not e2e" tests/desk
+	$(PYTEST) -m browser $(PARALLEL)
 
 # A real Prefect server and worker, and a real browser where there is one. RELEASEGATE_E2E_BROWSER=required fails
 # where there is none.
 test-e2e: .venv/installed
 	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || \
 		echo "no chromium or no chromedriver: no form is filled in (apt-get install chromium chromium-driver)"
-	$(PYTEST) -m e2e tests/e2e
+	$(PYTEST) -m e2e
 
-test-all: test test-slow test-browser test-e2e
+# Faults in loops, 500 examples a property, benchmarks, papers, real tables, every command of the docs.
+test-nightly: .venv/installed
+	RELEASEGATE_EXAMPLES=nightly $(PYTEST) -m "nightly or (hypothesis and not (prefect or fault or browser or e2e))" \
+		$(PARALLEL)
+
+test-all: test test-prefect test-fault test-browser test-e2e
 
 lint: .venv/installed
 	$(BIN)/ruff check .

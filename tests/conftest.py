@@ -1,4 +1,4 @@
-"""What all tests share: those marked `data` need the public data sets, which are not in the repository."""
+"""What all tests share: the rules of their kinds, profiles of Hypothesis, where the data sets are."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tests.kinds import Rules, limit_of_environment
 
 ROOT = Path(__file__).resolve().parents[1]
 DATASETS = Path(os.environ.get("RELEASEGATE_DATASETS", ROOT.parent / "shared" / "datasets"))
@@ -17,6 +19,10 @@ settings.register_profile("search", deadline=None, max_examples=20)
 settings.register_profile("same", deadline=None, max_examples=20, derandomize=True)
 settings.register_profile("nightly", deadline=None, max_examples=500)
 settings.load_profile(os.environ.get("RELEASEGATE_EXAMPLES", "search"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Rules(limit_of_environment()), "rules of kinds")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -24,6 +24,7 @@ from release_store.manifest import software_versions
 from release_store.public_files import candidate_folder, differing_files
 from release_store.records import CandidateState, ReleaseState, Verdict
 from release_store.store import ReleaseStore
+from tasks import duck
 
 Document = Mapping[str, Any]
 N_ROWS = 10
@@ -117,9 +118,7 @@ def candidate_facts(store: ReleaseStore, candidate_id: str) -> dict[str, Any]:
 @contextmanager
 def reader() -> Iterator[duckdb.DuckDBPyConnection]:
     """Open what reads published files; it can serve many."""
-    with duckdb.connect() as con:
-        con.execute("SET autoinstall_known_extensions=false; SET autoload_known_extensions=false")
-        con.execute("SET enable_progress_bar=false")
+    with duck.connection() as con:
         yield con
 
 

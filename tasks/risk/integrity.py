@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 
-import duckdb
 import numpy as np
 
 from release_store.canonical import file_digest
 from release_store.records import GateResult, Verdict
+from tasks import duck
 from tasks.risk.evidence import Evidence
 from tasks.sql import identifier
 
@@ -37,16 +37,16 @@ def _same_rows(evidence: Evidence) -> bool:
             return False
     texts = ", ".join(f"CAST({identifier(c)} AS VARCHAR)" for c in columns)
     listed = ", ".join(f"'{c.replace(chr(39), chr(39) * 2)}': 'VARCHAR'" for c in columns)
-    with duckdb.connect() as con:
-        con.execute("SET autoinstall_known_extensions=false; SET autoload_known_extensions=false")
-        con.execute("SET enable_progress_bar=false")
+    with duck.connection() as con:
         con.execute(
-            f"CREATE VIEW as_csv AS SELECT * FROM read_csv('{_text(evidence, 'data.csv')}', header=true, "
+            f"CREATE TEMP VIEW as_csv AS "
+            f"SELECT * FROM read_csv('{_text(evidence, 'data.csv')}', header=true, "
             f"auto_detect=false, delim=',', quote='\"', escape='\"', nullstr='', "
             f"allow_quoted_nulls=false, columns={{{listed}}})"
         )
         con.execute(
-            f"CREATE VIEW as_parquet AS SELECT {texts} FROM read_parquet('{_text(evidence, 'data.parquet')}')"
+            f"CREATE TEMP VIEW as_parquet AS "
+            f"SELECT {texts} FROM read_parquet('{_text(evidence, 'data.parquet')}')"
         )
         (different,) = con.execute(
             "SELECT (SELECT count(*) FROM (FROM as_csv EXCEPT ALL FROM as_parquet)) + "

@@ -13,6 +13,7 @@ from policy.errors import VerificationFailed
 from policy.model import ReleasePolicy
 from policy.recoding import Form
 from release_store.records import EquivalenceClasses, SetCells
+from tasks import duck
 from tasks.preprocessing.prepare import number_text
 from tasks.recoding.cells import read_set
 from tasks.sql import identifier
@@ -68,9 +69,7 @@ def cell_keys(policy: ReleasePolicy) -> list[str]:
 def row_classes(file: Path, policy: ReleasePolicy) -> IntArray:
     """Return the class of each row in the file's own order, (m,), as `read_classes` numbers them."""
     listed = ", ".join(identifier(c) for c in cell_keys(policy)) or "0"
-    with duckdb.connect() as con:
-        con.execute("SET autoinstall_known_extensions=false; SET autoload_known_extensions=false")
-        con.execute("SET enable_progress_bar=false")
+    with duck.connection() as con:
         found = con.execute(
             f"SELECT dense_rank() OVER (ORDER BY {listed}) - 1 AS class_number "
             "FROM read_parquet(?, file_row_number=true) ORDER BY file_row_number",
@@ -81,9 +80,7 @@ def row_classes(file: Path, policy: ReleasePolicy) -> IntArray:
 
 def same_rows(file: Path, frame: pd.DataFrame) -> bool:
     """Tell whether a staged file holds the rows of `frame`, in their order. One column at a time."""
-    with duckdb.connect() as con:
-        con.execute("SET autoinstall_known_extensions=false; SET autoload_known_extensions=false")
-        con.execute("SET enable_progress_bar=false")
+    with duck.connection() as con:
         for name in frame.columns:
             found = con.execute(
                 f"SELECT {identifier(str(name))} AS cell FROM read_parquet(?, file_row_number=true) "
@@ -110,9 +107,7 @@ def _read_rows(
     file: Path, expected: list[str], keys: list[str], policy: ReleasePolicy
 ) -> tuple[pd.DataFrame, dict[str, tuple[str, ...]], dict[str, IntArray]]:
     """Return the cells and the size of every class, and its counts of every sensitive value."""
-    with duckdb.connect() as con:
-        con.execute("SET autoinstall_known_extensions=false; SET autoload_known_extensions=false")
-        con.execute("SET enable_progress_bar=false")
+    with duck.connection() as con:
         columns = [
             r[0] for r in con.execute("DESCRIBE SELECT * FROM read_parquet(?)", [str(file)]).fetchall()
         ]
@@ -211,9 +206,7 @@ def read_rows(file: Path, policy: ReleasePolicy) -> tuple[pd.DataFrame, dict[str
     named = [f"{identifier(name)} AS value_{i}" for i, name in enumerate(roles.sensitive)]
     named += [f"{identifier(name)} AS noised_{i}" for i, name in enumerate(noised)]
     values = ", ".join(named)
-    with duckdb.connect() as con:
-        con.execute("SET autoinstall_known_extensions=false; SET autoload_known_extensions=false")
-        con.execute("SET enable_progress_bar=false")
+    with duck.connection() as con:
         found = con.execute(
             f"SELECT *, count(*) AS n_rows FROM (SELECT dense_rank() OVER (ORDER BY {listed}) - 1 "
             f"AS class_number, {values} FROM read_parquet(?)) GROUP BY ALL ORDER BY ALL",

@@ -7,12 +7,12 @@ import os
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pandas as pd
 
 from policy.model import ReleasePolicy
 from policy.recoding import Form
 from release_store.canonical import file_digest, tree_digest
+from tasks import duck
 from tasks.types import Candidate
 
 PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
@@ -47,10 +47,7 @@ def stage(
 
 
 def _write_data(frame: pd.DataFrame, policy: ReleasePolicy, folder: Path) -> None:
-    with duckdb.connect() as con:
-        con.execute("SET autoinstall_known_extensions=false; SET autoload_known_extensions=false")
-        # One thread keeps the order of the rows and so the bytes.
-        con.execute("SET enable_progress_bar=false; SET threads=1; SET preserve_insertion_order=true")
+    with duck.connection(threads=1) as con:  # one thread keeps the order of the rows and so the bytes
         con.register("published", frame)
         for kind in policy.publication.formats:
             options = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from front_desk import N_ROWS, POLICY, Desk
 
 from flows.desk.protection import protected
@@ -11,6 +12,8 @@ from policy.privacy_models import Models
 from release_store.changes import gate_document
 from release_store.verification import verify
 from tests.desk.lived import read
+
+pytestmark = pytest.mark.flow
 
 MODELS = {
     "distinct_l": {"min": 2},

@@ -24,7 +24,8 @@ from release_store.verify_evidence import examine
 from tasks.risk.gate import GATES
 from tests.at_work import withdraw
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.flow
+
 
 Capture = pytest.CaptureFixture[str]
 LIMITS = {"gates": {"err": {"max": 0.5}, "umr": {"max": 1}, "sadr": {"max": 1}}}

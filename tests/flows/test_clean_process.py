@@ -40,7 +40,6 @@ def process(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("first", ["flows.running", "flows.release", "flows.judging", "flows.__main__"])
 def test_prefect_has_our_settings_whichever_module_is_first(tmp_path: Path, first: str) -> None:
     script = SETTINGS if first == "flows.running" else f"import {first}\n{SETTINGS.replace('assert', '#')}"
@@ -49,7 +48,6 @@ def test_prefect_has_our_settings_whichever_module_is_first(tmp_path: Path, firs
     assert json.loads(done.stdout) == [False, False, True, True, "CRITICAL", 90]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "code", "stages", "finding"),
     [

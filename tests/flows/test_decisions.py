@@ -12,7 +12,8 @@ from front_desk import Desk
 
 from release_store.records import CandidateState
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.flow
+
 Capture = pytest.CaptureFixture[str]
 STALE = "stale: the series has another release, or the period another candidate, since the gates judged it"
 CANDIDATE = "clinic-2026Q1-c1"

@@ -13,6 +13,8 @@ import pytest
 from front_desk import Desk
 from rich.console import Console
 
+pytestmark = pytest.mark.flow
+
 Capture = pytest.CaptureFixture[str]
 FIRST, SECOND, BLOCKED = "clinic-2026Q1-r1", "clinic-2026Q2-r1", "clinic-2026Q3-c1"
 CELLS = ["age_min", "age_max", "income_min", "income_max", "city"]

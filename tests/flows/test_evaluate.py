@@ -163,7 +163,6 @@ def test_the_document_has_means_over_the_seeds(one_process: Written) -> None:
     assert document["seeds"] == [42, 43]
 
 
-@pytest.mark.slow
 def test_the_same_comes_out_however_many_processes_there_are(
     one_process: Written, two_processes: Written
 ) -> None:

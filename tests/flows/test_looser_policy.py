@@ -10,7 +10,8 @@ from front_desk import Desk
 from flows.notice import notice_of
 from release_store.records import CandidateState
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.flow
+
 Capture = pytest.CaptureFixture[str]
 C2 = "clinic-2026Q2-c1"
 LOOSE = {"privacy": {"k": 2, "e": 1}, "gates": {"ncp": {"max": 1.0}, "suppression": {"max": 1.0}}}

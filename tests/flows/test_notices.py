@@ -46,8 +46,6 @@ from release_store.verification import verify
 from tests.at_work import key_of, member, withdraw, write_people
 from tests.release_store.hand_made import K_FAILS, K_PASSES, approved, publish_one, stage
 
-pytestmark = pytest.mark.slow
-
 Capture = pytest.CaptureFixture[str]
 KEEPER = "import sys, pathlib; p = pathlib.Path(sys.argv[1]); p.open('a').write(sys.stdin.read())"
 

@@ -26,7 +26,7 @@ from release_store.records import CandidateState
 from tests.prefect_site import ROOT, PrefectSite
 from tests.release_store.hand_made import K_FAILS, stage
 
-pytestmark = [pytest.mark.prefect, pytest.mark.slow]
+pytestmark = pytest.mark.prefect
 WORD = "tester:a word for tests"
 BLOCK = """
 import sys

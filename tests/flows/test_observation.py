@@ -13,7 +13,7 @@ from front_desk import Desk
 from flows import lineage, logs
 from flows.notice_channels import COMMAND_VARIABLE
 
-pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server"), pytest.mark.slow]
+pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
 Capture = pytest.CaptureFixture[str]
 KEEPER = "import sys, pathlib; p = pathlib.Path(sys.argv[1]); p.open('a').write(sys.stdin.read())"
 STAGES = (

@@ -14,8 +14,6 @@ from policy.errors import UsageError, VerificationFailed
 from release_store.identification import system_account
 from release_store.public_files import release_folder
 
-pytestmark = pytest.mark.slow
-
 RELEASE = "clinic-2026Q1-r1"
 
 
@@ -101,7 +99,6 @@ def test_the_review_completes_or_fails_with_a_page_and_a_table(prefect_server: N
     assert json.loads(artifact("audit-review-releases")) == []
 
 
-@pytest.mark.slow
 @pytest.mark.prefect
 def test_methods_are_laid_side_by_side(prefect_server: None, desk: Desk) -> None:
     from flows.evaluate_flow import evaluate_methods

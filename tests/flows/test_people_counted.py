@@ -11,6 +11,8 @@ from front_desk import N_ROWS, Desk, people
 
 from release_store.person_key import PERSON_KEY_VARIABLE, fingerprint_of
 
+pytestmark = pytest.mark.flow
+
 Capture = pytest.CaptureFixture[str]
 KEY = bytes(range(64))
 
@@ -29,7 +31,6 @@ def by_person(capsys: Capture) -> dict[str, Any]:
     return dict(found)
 
 
-@pytest.mark.slow
 def test_people_are_followed_from_the_first_release_with_a_key_on(
     published: Desk, key: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

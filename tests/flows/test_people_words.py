@@ -16,8 +16,6 @@ from hypothesis import strategies as st
 from flows.layout import escaped, shown
 from tests.at_work import member, withdraw, write_people
 
-pytestmark = pytest.mark.slow
-
 Capture = pytest.CaptureFixture[str]
 EVIL = "eve\nFORGED line\r\x1b[31m\u202egnp\u2028\u2069\x85\udc9b [bold]x[/]"
 SHOWN = "eve\\x0aFORGED line\\x0d\\x1b[31m\\u202egnp\\u2028\\u2069\\x85\\udc9b [bold]x[/]"

@@ -14,7 +14,8 @@ from release_store import decisions
 from release_store.records import CandidateState
 from tests.at_work import withdraw
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.flow
+
 Capture = pytest.CaptureFixture[str]
 ALL_THREE = {"k": 5, "e": 3}
 C1, C2 = "clinic-2026Q1-c1", "clinic-2026Q1-c2"

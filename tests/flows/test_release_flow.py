@@ -88,7 +88,6 @@ def test_a_run_shows_every_gate_and_where_the_files_are(desk: Desk, capsys: Capt
 ATTACKED = ("sadr", "sadr_excess", "pr_dr", "pr_dr_excess")
 
 
-@pytest.mark.slow
 def test_a_run_reads_the_control_group_from_beside_the_policy(desk: Desk, capsys: Capture) -> None:
     limits = {gate: {"max": 1} for gate in ("err", "umr", *ATTACKED)}
     policy = desk.policy(linkage={"control": "outside-{period}.csv"}, gates=limits)
@@ -160,7 +159,6 @@ def test_the_same_input_policy_and_seed_give_the_same_bytes(desk: Desk, publishe
     assert _published_bytes(desk.root) == _published_bytes(published_folder / "store")
 
 
-@pytest.mark.slow
 def test_a_trained_method_gives_the_same_bytes_in_two_stores(desk: Desk, capsys: Capture) -> None:
     policy = desk.policy(method={"name": "ae-lrhma", "parameters": {"epochs": 2}})
     table = desk.table()

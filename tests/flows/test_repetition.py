@@ -16,7 +16,8 @@ from release_store.canonical import utc_now
 from release_store.publication import recover
 from release_store.records import CandidateState
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.flow
+
 Capture = pytest.CaptureFixture[str]
 ROOT = Path(__file__).parents[2]
 C1, C2 = "clinic-2026Q1-c1", "clinic-2026Q1-c2"
@@ -39,7 +40,6 @@ def test_a_second_run_leaves_the_candidate_that_waits_alone(desk: Desk, capsys: 
     assert desk.store.events() == logged
 
 
-@pytest.mark.slow
 def test_another_input_or_policy_makes_another_candidate_and_ends_the_first(desk: Desk) -> None:
     assert desk.run(desk.policy(approval=ONE), desk.table()) == 5
     assert desk.run(desk.policy(approval=ONE), desk.table(seed=2)) == 5
@@ -102,7 +102,6 @@ def test_what_people_approved_is_left_to_people(desk: Desk, capsys: Capture) -> 
     assert desk.store.releases() == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("approvers", "code"), [(1, 5), (0, 0)], ids=["waits", "published"])
 def test_runs_of_one_period_in_three_processes_make_one_candidate(
     desk: Desk, approvers: int, code: int

@@ -17,7 +17,8 @@ from release_store.checkup import Condition, checkup
 from release_store.records import CandidateState
 from release_store.verification import verify
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.flow
+
 Capture = pytest.CaptureFixture[str]
 C1, RELEASE = "clinic-2026Q1-c1", "clinic-2026Q1-r1"
 ASKING = {"approvers": 1}
@@ -258,7 +259,6 @@ def test_an_approval_is_kept_though_no_report_can_be_made_and_published_by_the_n
     assert fine(desk)
 
 
-@pytest.mark.slow
 def test_overrides_are_kept_though_no_report_can_be_made(
     desk: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -275,7 +275,7 @@ def test_overrides_are_kept_though_no_report_can_be_made(
 
 @pytest.mark.parametrize(
     ("gates", "state"),
-    [({}, "awaiting_approval"), pytest.param(STRICT, "blocked", marks=pytest.mark.slow)],
+    [({}, "awaiting_approval"), (STRICT, "blocked")],
 )
 def test_a_candidate_without_its_page_is_judged_all_the_same(
     desk: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch, gates: dict[str, Any], state: str

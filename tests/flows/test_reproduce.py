@@ -15,6 +15,8 @@ from front_desk import Desk
 import flows.reproduce
 from tests.at_work import withdraw
 
+pytestmark = pytest.mark.flow
+
 Capture = pytest.CaptureFixture[str]
 RELEASE = "clinic-2026Q1-r1"
 FILES = {"data.parquet", "data.csv", "datapackage.json"}
@@ -41,7 +43,6 @@ def test_the_same_bytes_come_out(published: Desk, capsys: Capture) -> None:
     assert capsys.readouterr().out.splitlines()[-1] == f"{RELEASE} comes out again, byte for byte"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", ["mondrian", "ae-lrhma"])
 def test_a_later_release_comes_out_beside_the_history_of_then(
     published: Desk, capsys: Capture, method: str

@@ -11,6 +11,8 @@ from front_desk import Desk, people
 from policy.errors import VerificationFailed
 from release_store.store import ReleaseStore
 
+pytestmark = pytest.mark.flow
+
 Capture = pytest.CaptureFixture[str]
 RELEASE = "clinic-2026Q1-r1"
 

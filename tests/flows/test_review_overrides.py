@@ -19,8 +19,6 @@ from tasks.risk.evidence import Evidence
 from tasks.risk.gate import GATES, Gate
 from tests.at_work import decide, withdraw
 
-pytestmark = pytest.mark.slow
-
 Capture = pytest.CaptureFixture[str]
 RELEASE, SECOND = "clinic-2026Q1-r1", "clinic-2026Q2-r1"
 TOO_MUCH = {**POLICY["privacy"], "h_min": 1.585}  # more than three diseases can have
@@ -62,6 +60,7 @@ def audited(desk: Desk, capsys: Capture, *words: object, code: int = 0) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.flow
 def test_a_gate_that_was_overridden_and_fails_again_is_no_failure_and_is_named(overridden: Desk) -> None:
     found = review_store(overridden.store, by="cyd")
     assert found.ok
@@ -86,6 +85,7 @@ def test_a_gate_that_was_overridden_and_fails_again_is_no_failure_and_is_named(o
     assert (told["not_passed"], told["overridden"]) == ([], ["h_min"])
 
 
+@pytest.mark.flow
 def test_an_override_is_named_also_where_every_gate_passes_now(
     overridden: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,6 +98,7 @@ def test_an_override_is_named_also_where_every_gate_passes_now(
     assert [name for name, _ in review_store(overridden.store, by="cyd").overrides] == [RELEASE]
 
 
+@pytest.mark.flow
 @pytest.mark.parametrize(
     ("gate", "verdict"),
     [("k", Verdict.FAIL), ("k", Verdict.UNKNOWN), ("h_min", Verdict.ERROR)],
@@ -117,6 +118,7 @@ def test_any_other_gate_fails_the_review(
     assert not release["passes"]
 
 
+@pytest.mark.flow
 def test_a_later_release_is_not_excused_by_the_override_of_an_earlier_one(
     overridden: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,6 +131,7 @@ def test_a_later_release_is_not_excused_by_the_override_of_an_earlier_one(
     assert found.not_passed == [SECOND]
 
 
+@pytest.mark.flow
 def test_the_command_tells_it_with_exit_code_0(overridden: Desk, capsys: Capture) -> None:
     (release,) = audited(overridden, capsys)["releases"]
     assert release["passes"]
@@ -144,6 +147,7 @@ def test_the_command_tells_it_with_exit_code_0(overridden: Desk, capsys: Capture
     assert "cnry" not in out
 
 
+@pytest.mark.flow
 def test_by_another_policy_nothing_is_excused(overridden: Desk, capsys: Capture) -> None:
     stricter = overridden.policy("stricter.yaml", gates=LOOSE, privacy={**TOO_MUCH, "h_min": 1.5849})
     (release,) = audited(overridden, capsys, "--policy", stricter, code=4)["releases"]
@@ -154,6 +158,7 @@ def test_by_another_policy_nothing_is_excused(overridden: Desk, capsys: Capture)
     assert release["overridden"] == ["h_min"]
 
 
+@pytest.mark.flow
 def test_a_store_without_an_override_says_nothing_of_one(desk: Desk) -> None:
     assert plain_run.run(desk.store, desk.policy(), desk.table(), "2026Q1") == RELEASE
     found = review_store(desk.store, by="cyd")
@@ -174,6 +179,7 @@ def kinds(file: Path) -> list[str]:
     return [json.loads(line)["notice"] for line in lines]
 
 
+@pytest.mark.flow
 def test_what_an_audit_finds_is_told_and_what_was_overridden_is_not(
     overridden: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

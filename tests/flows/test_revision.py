@@ -12,7 +12,8 @@ from policy.errors import UsageError
 from release_store.records import ReleaseState
 from tests.at_work import withdraw
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.flow
+
 Capture = pytest.CaptureFixture[str]
 WHY = "three rows were of another ward"
 

@@ -11,7 +11,7 @@ from front_desk import Desk
 
 from tests.faults.site import ROOT, Site
 
-pytestmark = [pytest.mark.prefect, pytest.mark.slow]
+pytestmark = pytest.mark.prefect
 WITHIN = 10  # seconds, the least that Prefect takes: to be shorter than the example
 
 

@@ -12,7 +12,7 @@ from front_desk import Desk
 
 from policy.period import period_at
 
-pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server"), pytest.mark.slow]
+pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
 DUE = datetime(2025, 12, 31, 15, 30, tzinfo=UTC)  # 00:30 on 1 January 2026 in Tokyo
 
 
@@ -85,7 +85,6 @@ def test_the_run_is_for_the_period_of_its_scheduled_time_in_the_policys_zone(
     assert [one.period for one in desk.store.releases()] == [period]
 
 
-@pytest.mark.slow
 def test_a_run_whose_input_is_late_schedules_one_next_look_however_many_ticks_ask(
     client: Any, desk: Desk
 ) -> None:

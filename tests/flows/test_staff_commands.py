@@ -23,8 +23,6 @@ from release_store.verification import verify
 from tests.at_work import key_file, key_of, member, write_people
 from tests.faults.small_work import assessed
 
-pytestmark = pytest.mark.slow
-
 Capture = pytest.CaptureFixture[str]
 CANDIDATE = "clinic-2024-c1"
 

@@ -13,8 +13,6 @@ from worlds import Group, Release, group
 
 from release_store.records import Verdict
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -102,7 +100,7 @@ def test_two_releases_that_fit_several_worlds_leave_several_values() -> None:
     assert worlds.possible_values(releases, ["a", "a", "b", "b"])[0] == {"a"}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_documented_count_of_people_that_no_check_covers_is_measured() -> None:
     page = (ROOT / "docs" / "gates.md").read_text(encoding="utf-8")
     told = re.findall(r"^(?:overlapping|cumulative), .* releases\)$", page, re.MULTILINE)

@@ -19,13 +19,6 @@ from release_store.verification import verify
 from tests.faults.alterations import _rechained, _write_log, unguarded
 
 
-@pytest.fixture
-def two(store: ReleaseStore) -> ReleaseStore:
-    publish_one(store, approved(store, period="2024"))
-    publish_one(store, approved(store, period="2025"))
-    return store
-
-
 def checkpoint(store: ReleaseStore, name: str) -> Path:
     return store.root / "releases/clinic" / f"{name}.checkpoint.json"
 

@@ -27,7 +27,6 @@ from release_store.person_key import PERSON_KEY_VARIABLE
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
 
-pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
 ENVIRONMENT = {
     **{name: value for name, value in os.environ.items() if name != keys.KEY_VARIABLE},

@@ -183,6 +183,7 @@ def test_an_event_s_entry_is_the_bytes_of_its_hash() -> None:
         log_tree(["no hash"])
 
 
+@pytest.mark.nightly
 def test_a_million_events_take_seconds_and_then_every_root_takes_none() -> None:
     hashes = [hashlib.sha256(number.to_bytes(4)).hexdigest() for number in range(1_000_000)]
     start = time.perf_counter()

@@ -13,8 +13,6 @@ from release_store.store import ReleaseStore
 from release_store.verification import verify
 from tests.at_work import agreed
 
-pytestmark = pytest.mark.slow
-
 
 def reasons(store: ReleaseStore, action: str) -> list[tuple[str, str]]:
     return [(one.object, one.reason) for one in store.events() if one.action == action]

@@ -31,8 +31,6 @@ from release_store.store import ReleaseStore
 from release_store.verification import verify
 from tests.at_work import agreed
 
-pytestmark = pytest.mark.slow
-
 KEY, OTHER_KEY = b"k" * 32, b"o" * 32
 
 

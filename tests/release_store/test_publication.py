@@ -227,7 +227,6 @@ def test_a_series_is_locked_for_others_until_its_holder_dies(store: ReleaseStore
         pass
 
 
-@pytest.mark.slow
 def test_a_publication_killed_at_any_step_is_finished_or_undone(store: ReleaseStore) -> None:
     publish_one(store, approved(store, period="2023"))
     approved(store, period="2024")

@@ -16,8 +16,6 @@ from release_store.store import ReleaseStore
 from release_store.verification import verify
 from tests.at_work import agreed, withdraw
 
-pytestmark = pytest.mark.slow
-
 TOMBSTONE = "releases/clinic/clinic-2024-r1.superseded.json"
 
 

@@ -20,16 +20,6 @@ from release_store.store import ReleaseStore
 from release_store.verification import verify
 from tests.at_work import withdraw
 
-pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def two(store: ReleaseStore) -> ReleaseStore:
-    """A store whose series `clinic` has a release of 2024 and one of 2025."""
-    publish_one(store, approved(store, period="2024"))
-    publish_one(store, approved(store, period="2025"))
-    return store
-
 
 def take_down(store: ReleaseStore, release_id: str = "clinic-2025-r1") -> Release:
     return withdraw(store, release_id, by="eve", reason="a column was not to be public")
@@ -204,7 +194,6 @@ def test_a_release_withdrawn_by_a_change_of_the_database_is_found(two: ReleaseSt
     assert any("the log does not say by whom" in str(one) for one in verify(two))
 
 
-@pytest.mark.slow
 def test_a_withdrawal_killed_at_any_step_is_finished(two: ReleaseStore, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "ignore", str(HERE / "publish_and_die.py"), str(tmp_path), "withdraw"],

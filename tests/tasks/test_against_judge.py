@@ -30,8 +30,6 @@ from tasks.risk.models.classes import entropies, largest_shares, spreads
 from tasks.types import Partition
 from tasks.utility.ncp import ncp, scale_of
 
-pytestmark = pytest.mark.slow
-
 QUICK: dict[str, Any] = {
     "name": "ae-lrhma",
     "representation": "original",
@@ -108,6 +106,7 @@ def test_models_ncp_err_umr_and_sadr_are_the_judges(
     same_measures(made, verdict)
 
 
+@pytest.mark.nightly
 @given(
     tables=st.lists(mixed_rows(2, 16), min_size=2, max_size=4),
     k=st.integers(2, 3),

@@ -17,8 +17,6 @@ from tasks.risk.containment import blocks
 from tasks.risk.space import Boxes, Points, boxes_of, distinct_rows, points_of, space_of
 from tasks.types import BoolArray, PreparedTable
 
-pytestmark = pytest.mark.slow
-
 POLICY = small_policy(MIXED, TWO_SENSITIVE)
 
 

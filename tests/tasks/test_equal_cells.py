@@ -15,8 +15,6 @@ from small import MIXED, TWO_SENSITIVE, anonymized, mixed_rows, prepared, publis
 from release_store.records import EquivalenceClasses, SetCells
 from tasks.risk.space import equal_cells
 
-pytestmark = pytest.mark.slow
-
 
 def classes(*cells: tuple[int, int, str]) -> EquivalenceClasses:
     """Classes of an interval and a set each, written as `a|b` or `*`."""

@@ -493,7 +493,7 @@ rows_strategy = st.lists(
 ).map(lambda rows: [(f"p{person}", age, illness) for person, age, illness in rows])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @given(st.lists(rows_strategy, min_size=2, max_size=3), st.integers(2, 3))
 def test_after_the_repair_nobody_fails_by_person(tables: list[list[tuple[Any, ...]]], l_least: int) -> None:
     policy = small_policy(AGE, ILLNESS, roles={"key": "person"}, privacy={"l": l_least})

@@ -27,8 +27,6 @@ from tasks.risk.space import boxes_of, space_of
 from tasks.types import Representation
 from tasks.utility.moved import categories_moved, numbers_moved
 
-pytestmark = pytest.mark.slow
-
 CENTROID = {"name": "mondrian", "recoding": "centroid"}
 ROWS = [(20, "a", "flu"), (21, "a", "hiv"), (26, "b", "flu"), (50, "b", "flu"), (60, "b", "cold")]
 LABELS = np.array([0, 0, 0, 1, 1])

@@ -62,7 +62,7 @@ def digests(threads: int, hash_seed: str) -> dict[str, str]:
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_method_gives_the_same_bytes_on_any_number_of_threads() -> None:
     one = digests(1, "0")
     assert digests(4, "1") == one

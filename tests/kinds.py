@@ -1,0 +1,85 @@
+"""The kinds of tests and their rules: which a test is of, and how long one of the fast kind may take.
+
+A test without a mark is fast: at most 2 CPU seconds for its body. `make test` fails one that takes more. On a
+processor that is slower just now, as beside other work, the limit is longer by as much.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import resource
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+KINDS = ("flow", "prefect", "fault", "browser", "e2e", "nightly")
+LIMIT_VARIABLE = "RELEASEGATE_TEST_CPU_SECONDS"
+REFERENCE_SECONDS = 0.1  # what `_work` takes where the times in docs/testing.md were measured
+_HEAVY = ("great_expectations", "prefect.flows", "torch", "sklearn.cluster", "matplotlib.pyplot", "altair")
+
+
+def cpu_seconds() -> float:
+    """Return the CPU seconds of this process and of the children that it has waited for."""
+    own, children = (resource.getrusage(of) for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+
+
+def kinds_of(item: pytest.Item) -> list[str]:
+    """Return the marks of a test that are kinds; a fast one has none."""
+    return [kind for kind in KINDS if item.get_closest_marker(kind)]
+
+
+def limit_of_environment() -> float | None:
+    """Return the limit for fast tests, or None where none is set."""
+    given = os.environ.get(LIMIT_VARIABLE)
+    return float(given) if given else None
+
+
+def _work() -> float:
+    """Return the CPU seconds of some fixed work."""
+    begun = time.process_time()
+    total = 0
+    for i in range(1_000_000):
+        total += i * i % 7
+    return time.process_time() - begun
+
+
+def slowness() -> float:
+    """Return how many times as long as there and then the processor takes here and now, 1 at least."""
+    return max(1.0, sorted(_work() for _ in range(3))[1] / REFERENCE_SECONDS)
+
+
+class Rules:
+    """The plugin that holds tests to the rules of their kinds; without a limit, none is too long."""
+
+    def __init__(self, limit: float | None, slowness: Callable[[], float] = slowness) -> None:
+        self.limit, self.slowness = limit, slowness
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Refuse a test of two kinds."""
+        for item in items:
+            if len(found := kinds_of(item)) > 1:
+                raise pytest.UsageError(f"{item.nodeid} is of {len(found)} kinds: {', '.join(found)}")
+
+    def pytest_sessionstart(self) -> None:
+        """Import what takes seconds before any test, so that no test is charged for it."""
+        if self.limit is not None and "PYTEST_XDIST_WORKER" in os.environ:
+            for name in _HEAVY:
+                importlib.import_module(name)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
+        """Fail a fast test whose body took longer than the limit."""
+        begun = cpu_seconds()
+        yield
+        if self.limit is None or kinds_of(item):
+            return
+        used = cpu_seconds() - begun
+        if used > self.limit and used > (now := self.limit * self.slowness()):
+            pytest.fail(
+                f"took {used:.1f} CPU seconds; a fast test may take {now:.1f} here and now. "
+                f"Make it cheaper, or mark it as one of {', '.join(KINDS)}.",
+                pytrace=False,
+            )

@@ -1,0 +1,57 @@
+"""The rules of the kinds of tests are kept: shown by tests that break them, in a pytest of their own."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.kinds import Rules
+
+pytest_plugins = ["pytester"]
+BUSY = """
+import pytest
+
+def work():
+    for _ in range(1_000_000):
+        pass
+
+def test_fast():
+    pass
+
+def test_long():
+    work()
+
+@pytest.mark.nightly
+def test_at_night():
+    work()
+"""
+
+
+@pytest.fixture
+def inner(pytester: pytest.Pytester) -> pytest.Pytester:
+    pytester.makeini("[pytest]\nmarkers =\n    nightly: a\n    browser: b\n")
+    return pytester
+
+
+def outcomes(inner: pytest.Pytester, slowness: float) -> list[int]:
+    """How many tests pass, are skipped and fail under a limit of a hundredth of a second."""
+    rules = Rules(0.01, lambda: slowness)
+    return [*inner.inline_run("-p", "no:cacheprovider", plugins=[rules]).countoutcomes()]
+
+
+def test_a_fast_test_over_the_limit_fails_and_one_of_another_kind_does_not(inner: pytest.Pytester) -> None:
+    inner.makepyfile(BUSY)
+    assert outcomes(inner, slowness=1.0) == [2, 0, 1]
+
+
+def test_where_the_processor_is_slower_just_now_the_limit_is_longer(inner: pytest.Pytester) -> None:
+    inner.makepyfile(BUSY)
+    assert outcomes(inner, slowness=1e6) == [3, 0, 0]
+
+
+def test_a_test_of_two_kinds_is_refused(inner: pytest.Pytester) -> None:
+    inner.makepyfile(
+        "import pytest\n\n@pytest.mark.nightly\n@pytest.mark.browser\ndef test_of_two():\n    pass\n"
+    )
+    found = inner.runpytest_inprocess("-p", "no:cacheprovider", plugins=[Rules(None)])
+    assert found.ret == pytest.ExitCode.USAGE_ERROR
+    found.stderr.fnmatch_lines(["*test_of_two is of 2 kinds: browser, nightly*"])
