@@ -31,15 +31,11 @@ def connection(threads: int | None = None) -> Iterator[duckdb.DuckDBPyConnection
 
 def _instance(threads: int | None) -> duckdb.DuckDBPyConnection:
     """Make an instance that loads no extension, and that remembers nothing of a file that it has read."""
-    config: dict[str, str | bool | int | float | list[str]] = {
-        "autoinstall_known_extensions": "false",
-        "autoload_known_extensions": "false",
-        "enable_external_file_cache": "false",
-    }
+    made = duckdb.connect()
+    made.execute("SET autoinstall_known_extensions=false; SET autoload_known_extensions=false")
+    made.execute("SET enable_external_file_cache=false; SET enable_progress_bar=false")
     if threads is not None:
-        config["threads"] = threads
-    made = duckdb.connect(config=config)
-    made.execute("SET enable_progress_bar = false")
+        made.execute(f"SET threads={threads}")
     return made
 
 

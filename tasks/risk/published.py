@@ -119,7 +119,7 @@ def _read_rows(
         # Where every quasi-identifier is noised, all rows are one class.
         grouped = f"GROUP BY {listed}" if keys else "HAVING count(*) > 0"
         con.execute(
-            f"CREATE TABLE classes AS SELECT row_number() OVER (ORDER BY {listed or '1'}) - 1 "
+            f"CREATE TEMP TABLE classes AS SELECT row_number() OVER (ORDER BY {listed or '1'}) - 1 "
             f"AS class_number, * FROM (SELECT {listed + ',' if keys else ''} count(*) AS size "
             f"FROM read_parquet(?) {grouped})",
             [str(file)],
