@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import shutil
 from pathlib import Path
 
 import pytest
 from hand_made import approved, publish_one
-from test_publication import ENVIRONMENT, HERE
+from test_publication import killed_and_recovered
 
 from policy.errors import StoreError, UsageError
 from release_store import keys, withdrawal
@@ -20,15 +19,25 @@ from release_store.store import ReleaseStore
 from release_store.verification import verify
 from tests.at_work import withdraw
 
-pytestmark = pytest.mark.slow
+
+@pytest.fixture(scope="module")
+def folder_of_two(fresh_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("two") / "folder"
+    shutil.copytree(fresh_store, folder)
+    store = ReleaseStore.open(folder / "store")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv(keys.KEY_VARIABLE, raising=False)
+        publish_one(store, approved(store, period="2024"))
+        publish_one(store, approved(store, period="2025"))
+    return folder
 
 
 @pytest.fixture
-def two(store: ReleaseStore) -> ReleaseStore:
+def two(folder_of_two: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ReleaseStore:
     """A store whose series `clinic` has a release of 2024 and one of 2025."""
-    publish_one(store, approved(store, period="2024"))
-    publish_one(store, approved(store, period="2025"))
-    return store
+    monkeypatch.delenv(keys.KEY_VARIABLE, raising=False)
+    shutil.copytree(folder_of_two, tmp_path / "two", symlinks=True)
+    return ReleaseStore.open(tmp_path / "two/store")
 
 
 def take_down(store: ReleaseStore, release_id: str = "clinic-2025-r1") -> Release:
@@ -204,26 +213,19 @@ def test_a_release_withdrawn_by_a_change_of_the_database_is_found(two: ReleaseSt
     assert any("the log does not say by whom" in str(one) for one in verify(two))
 
 
-@pytest.mark.slow
-def test_a_withdrawal_killed_at_any_step_is_finished(two: ReleaseStore, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", str(HERE / "publish_and_die.py"), str(tmp_path), "withdraw"],
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    *killed, last = [json.loads(line) for line in done.stdout.splitlines()]
-    assert last["died_at"] is None
-    assert {step["died_at"] for step in killed} == {"fsync", "rename", "replace", "symlink", "append"}
-    for step in [*killed, last]:
-        assert step["findings"] == [], step
-        assert step["again"] == [], step
-        assert not [name for name in step["folder"] if name.startswith(".")], step
+@pytest.mark.parametrize(
+    "steps",
+    [
+        pytest.param(("append.2", "rename.1", "symlink.1"), marks=pytest.mark.fault, id="some steps"),
+        pytest.param((), marks=pytest.mark.nightly, id="every step"),
+    ],
+)
+def test_a_withdrawal_killed_at_any_step_is_finished(two: ReleaseStore, steps: tuple[str, ...]) -> None:
+    told = killed_and_recovered(two, "withdraw", *steps)
+    for step in told:
         # Before the word was kept nothing has happened; after it, the release is gone from the public place.
         assert ("clinic-2025-r1" in step["folder"]) is (step["after"] == "published"), step
+    killed = [step for step in told if step["died_at"]]
     assert killed[0]["after"] == "published"
     assert any("now taken down" in said for step in killed for said in step["said"])
     assert any("written again" in said for step in killed for said in step["said"])
