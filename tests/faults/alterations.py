@@ -406,12 +406,8 @@ def word_rewritten(root: Path, rng: random.Random) -> str:
                     *(canonical_json(payload["proof"]).decode(), event.object, event.actor),
                 ],
             )
-    before = os.environ[keys.KEY_VARIABLE]
-    os.environ[keys.KEY_VARIABLE] = str(root.parents[1] / "signing.key")
-    try:
+    with signing_key(root.parents[1] / "signing.key"):
         _sign_all(root, forged, keys.load_key(root))
-    finally:
-        os.environ[keys.KEY_VARIABLE] = before
     _write_tombstones(root)
     return f"{event.action} of {event.object}: {way}"
 
@@ -499,19 +495,23 @@ KINDS: dict[str, tuple[Callable[[Path, random.Random], str], int]] = {
 }
 
 
-def alter(n: int, seed: int, folder: Path) -> Iterator[Altered]:
-    """Make `n` alterations, each to a fresh copy of one store, and yield what verify finds of each."""
-    before = os.environ.get(keys.KEY_VARIABLE)
+WAYS = tuple(kind for kind, (_, share) in KINDS.items() for _ in range(share))
+
+
+def make_template(folder: Path) -> Kept:
+    """Make in `folder` the store of which each alteration has a copy, with the key that signs for it."""
     (folder / "template").mkdir(parents=True)
-    os.environ[keys.KEY_VARIABLE] = str(folder / "signing.key")
+    with signing_key(folder / "signing.key"):
+        return make(folder / "template")
+
+
+@contextmanager
+def signing_key(path: Path) -> Iterator[None]:
+    """Let a key be at hand while the block runs."""
+    before = os.environ.get(keys.KEY_VARIABLE)
+    os.environ[keys.KEY_VARIABLE] = str(path)
     try:
-        kept = make(folder / "template")
-        assert verify(ReleaseStore.open(folder / "template/store")) == []
-        # Whoever verifies has no signing key: what verify finds, it finds without.
-        os.environ[keys.KEY_VARIABLE] = str(folder / "no.key")
-        ways = [kind for kind, (_, share) in KINDS.items() for _ in range(share)]
-        for number in range(n):
-            yield _altered(number, seed, ways, folder, kept)
+        yield
     finally:
         if before is None:
             del os.environ[keys.KEY_VARIABLE]
@@ -519,9 +519,23 @@ def alter(n: int, seed: int, folder: Path) -> Iterator[Altered]:
             os.environ[keys.KEY_VARIABLE] = before
 
 
-def _altered(number: int, seed: int, ways: list[str], folder: Path, kept: Kept) -> Altered:
+def alter(n: int, seed: int, folder: Path, kept: Kept | None = None) -> Iterator[Altered]:
+    """Make `n` alterations, each to a fresh copy of one store, and yield what verify finds of each.
+
+    The first `len(WAYS)` are of every kind. `kept` is of the store that was made in `folder`, if one was.
+    """
+    kept = make_template(folder) if kept is None else kept
+    with signing_key(folder / "signing.key"):
+        assert verify(ReleaseStore.open(folder / "template/store")) == []
+    # Whoever verifies has no signing key: what verify finds, it finds without.
+    with signing_key(folder / "no.key"):
+        for number in range(n):
+            yield _altered(number, seed, folder, kept)
+
+
+def _altered(number: int, seed: int, folder: Path, kept: Kept) -> Altered:
     rng = random.Random(f"{seed}/{number}")  # noqa: S311 -- to be had again from the seed
-    kind = ways[number % len(ways)]
+    kind = WAYS[number % len(WAYS)]
     root = folder / "altered" / "store"
     while True:
         shutil.rmtree(root.parent, ignore_errors=True)
@@ -546,14 +560,11 @@ def _altered(number: int, seed: int, ways: list[str], folder: Path, kept: Kept) 
 
 def _refused(store: ReleaseStore, key: Path) -> list[str]:
     """Return why recovery signs nothing with the real key, or nothing if it did sign."""
-    before = os.environ[keys.KEY_VARIABLE]
-    os.environ[keys.KEY_VARIABLE] = str(key)
-    try:
-        recover(store)
-    except VerificationFailed as error:
-        return [] if list(store.root.glob("releases/*/*.checkpoint.json")) else [str(error)]
-    finally:
-        os.environ[keys.KEY_VARIABLE] = before
+    with signing_key(key):
+        try:
+            recover(store)
+        except VerificationFailed as error:
+            return [] if list(store.root.glob("releases/*/*.checkpoint.json")) else [str(error)]
     return []
 
 

@@ -1,8 +1,9 @@
-"""A server for all tests of a file, and a desk for each test, with a new store."""
+"""A server that all tests share, one for a test that kills it, and a desk for each test, with a new store."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,15 +14,29 @@ from tests.faults.site import Site
 from tests.flows.front_desk import Desk
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+@contextmanager
+def running(folder: Path) -> Iterator[Site]:
     """A server in processes of its own: only what a test does to the store, or to it, is a fault."""
-    made = Site(tmp_path_factory.mktemp("site"))
+    made = Site(folder)
     try:
         made.start_server()
         yield made
     finally:
         made.close()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A server that goes on: no test kills it."""
+    with running(tmp_path_factory.mktemp("site")) as made:
+        yield made
+
+
+@pytest.fixture
+def own_site(tmp_path: Path) -> Iterator[Site]:
+    """A server to be killed."""
+    with running(tmp_path / "site") as made:
+        yield made
 
 
 @pytest.fixture

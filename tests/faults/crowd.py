@@ -1,7 +1,10 @@
-"""One of several processes that publish to one store: `python -m tests.faults.crowd STORE NUMBER OF`.
+"""One of several processes that publish to one store.
 
-Does every attempt whose number is NUMBER modulo OF, and prints one JSON line for each: what was published,
-or why not. Each prepares a candidate of its own; of two judged at the same history head, one is refused.
+    python -m tests.faults.crowd STORE NUMBER OF PERIODS
+
+Does every attempt at the first PERIODS whose number is NUMBER modulo OF, and prints one JSON line for each:
+what was published, or why not. Each prepares a candidate of its own; of two judged at the same history head,
+one is refused.
 """
 
 from __future__ import annotations
@@ -18,9 +21,9 @@ SERIES = ("east", "north", "south", "west")
 PERIODS = tuple(f"{2010 + n}" for n in range(10))
 
 
-def attempts() -> list[tuple[str, str]]:
-    """Return two attempts at each of ten releases in four series, in the order in which they are begun."""
-    return [(series, period) for period in PERIODS for series in SERIES for _ in range(2)]
+def attempts(n_periods: int) -> list[tuple[str, str]]:
+    """Return two attempts at each release of some periods in four series, in the order of their beginning."""
+    return [(series, period) for period in PERIODS[:n_periods] for series in SERIES for _ in range(2)]
 
 
 def attempt(store: ReleaseStore, series: str, period: str) -> dict[str, str | None]:
@@ -33,13 +36,14 @@ def attempt(store: ReleaseStore, series: str, period: str) -> dict[str, str | No
         return {**told, "release": None, "refused": error.finding}
 
 
-def main(root: Path, number: int, of: int) -> None:
+def main(root: Path, number: int, of: int, n_periods: int) -> None:
     """Carry out this process's share of the attempts."""
     store = ReleaseStore.open(root)
+    print("ready", flush=True)
     sys.stdin.readline()  # all begin at once
-    for series, period in attempts()[number::of]:
+    for series, period in attempts(n_periods)[number::of]:
         print(json.dumps(attempt(store, series, period)), flush=True)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+    main(Path(sys.argv[1]), *map(int, sys.argv[2:]))

@@ -1,12 +1,13 @@
 """Kill a process at random moments of its work on a store, and see what recovery makes of it.
 
     python -m tests.faults.kill [--n 200] [--seed 1]
+    python -m tests.faults.kill --steps
 
 Each time a child process carries one of `ACTIONS` out on a copy of a small store and is killed with SIGKILL
-after a random part of the time that the action takes. Then: what was committed before is still there;
-`recover` settles what was left; verify finds nothing; readers see whole releases of the catalog and nothing
-else; no candidate is left that was never judged; and the work can be completed. To try another action, add
-it to `ACTIONS`.
+after a random part of the time that the action takes, or with `--steps` once at the action's own step. Then:
+what was committed before is still there; `recover` settles what was left; verify finds nothing; readers see
+whole releases of the catalog and nothing else; no candidate is left that was never judged; and the work can
+be completed. To try another action, add it to `ACTIONS`.
 """
 
 from __future__ import annotations
@@ -23,13 +24,16 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
+from types import ModuleType
 
 import duckdb
 
 from policy.errors import ReleaseGateError
-from release_store import keys
+from release_store import audit, keys
 from release_store.audit import check_chain
 from release_store.connection import DATABASE
 from release_store.leftovers import leftovers
@@ -46,10 +50,14 @@ APPROVED, WAITING, PUBLISHED = "clinic-2025-c1", "ward-2025-c1", "clinic-2024-r1
 
 @dataclass(frozen=True)
 class Action:
-    """A piece of work, and how it is completed after it was killed: both may be called at any later time."""
+    """A piece of work, and how it is completed after it was killed: both may be called at any later time.
+
+    `step` is the function, and which call of it, that a process killed at a step never comes to.
+    """
 
     work: Callable[[ReleaseStore], object]
     complete: Callable[[ReleaseStore], None]
+    step: tuple[ModuleType, str, int]
 
 
 @dataclass(frozen=True)
@@ -139,25 +147,39 @@ def complete_take_down(store: ReleaseStore) -> None:
 
 
 ACTIONS = {
-    "run": Action(run, complete_run),
-    "approve": Action(approve, complete_approve),
-    "publish": Action(publish, complete_publish),
-    "revise": Action(revise, complete_revise),
-    "withdraw": Action(take_down, complete_take_down),
+    "run": Action(run, complete_run, (audit, "append", 3)),  # the candidate is staged, its gates are not kept
+    "approve": Action(approve, complete_approve, (os, "rename", 1)),  # begun, and nothing is public
+    "publish": Action(publish, complete_publish, (audit, "append", 2)),  # public, and not kept as a release
+    "revise": Action(revise, complete_revise, (os, "replace", 3)),  # released, and not all is announced
+    "withdraw": Action(take_down, complete_take_down, (os, "rename", 1)),  # withdrawn, and still public
 }
 
 
 def kill(n: int, seed: int, folder: Path) -> Iterator[Killed]:
     """Kill each action in turn, `n` times in all, and yield what was found."""
-    before = os.environ.get(keys.KEY_VARIABLE)
-    (folder / "template").mkdir(parents=True)
-    try:
-        make(folder / "template")
+    with template(folder):
         lasts = {name: _time_of(action, folder) for name, action in ACTIONS.items()}
         for number in range(n):
             name = list(ACTIONS)[number % len(ACTIONS)]
             part = random.Random(f"{seed}/{number}").random()  # noqa: S311 -- to be had again from the seed
-            yield _killed(number, name, part, part * lasts[name], folder)
+            yield _killed(number, name, part, folder, delay=part * lasts[name])
+
+
+def kill_at_steps(folder: Path) -> Iterator[Killed]:
+    """Kill each action once, as it is about to take its step, and yield what was found."""
+    with template(folder):
+        for number, (name, action) in enumerate(ACTIONS.items()):
+            yield _killed(number, name, 0.0, folder, first=lambda at=action.step: _die_at(*at))
+
+
+@contextmanager
+def template(folder: Path) -> Iterator[None]:
+    """Make the small store in `folder`, of which each kill has a copy; the key is as it was at the end."""
+    before = os.environ.get(keys.KEY_VARIABLE)
+    (folder / "template").mkdir(parents=True)
+    try:
+        make(folder / "template")
+        yield
     finally:
         if before is None:
             os.environ.pop(keys.KEY_VARIABLE, None)
@@ -184,11 +206,38 @@ def _time_of(action: Action, folder: Path) -> float:
     return max(found)
 
 
-def _killed(number: int, name: str, part: float, delay: float, folder: Path) -> Killed:
+def _killed(
+    number: int,
+    name: str,
+    part: float,
+    folder: Path,
+    *,
+    delay: float | None = None,
+    first: Callable[[], None] | None = None,
+) -> Killed:
     store, seen = fresh(folder), folder / "seen"
-    died = _died(ACTIONS[name].work, store, delay, seen)
+    seen.unlink(missing_ok=True)
+
+    def begin() -> None:
+        _tell_commits(seen)
+        if first is not None:
+            first()
+
+    died = _died(ACTIONS[name].work, store, delay, begin)
     committed = [int(line) for line in seen.read_text().split()] if seen.exists() else []
     return looked_at(number, name, part, died, store, folder, committed)
+
+
+def _die_at(module: ModuleType, name: str, number: int) -> None:
+    """Let this process kill itself in place of the `number`-th call of a function of `module`."""
+    do, calls = getattr(module, name), count(1)
+
+    def call(*arguments: object, **options: object) -> object:
+        if next(calls) == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return do(*arguments, **options)
+
+    setattr(module, name, call)
 
 
 def looked_at(
@@ -234,19 +283,20 @@ def _template_log(folder: Path) -> list[object]:
 
 
 def _died(
-    work: Callable[[ReleaseStore], object], store: ReleaseStore, delay: float | None, seen: Path | None = None
+    work: Callable[[ReleaseStore], object],
+    store: ReleaseStore,
+    delay: float | None,
+    first: Callable[[], None] | None = None,
 ) -> bool:
-    """Do `work` in a child process, killed after `delay` seconds; tell whether that was before its end.
+    """Do `work` in a child process, killed after `delay` seconds if any; tell whether it died.
 
-    The child writes the number of every event to `seen` once its transaction is committed.
+    `first` is done in the child before its work.
     """
-    if seen is not None:
-        seen.unlink(missing_ok=True)
     child = os.fork()
     if child == 0:
         try:
-            if seen is not None:
-                _tell_commits(seen)
+            if first is not None:
+                first()
             work(store)
             os._exit(0)
         except BaseException:
@@ -263,9 +313,7 @@ def _died(
 
 def _tell_commits(seen: Path) -> None:
     """Let every transaction of this process write the log's size to `seen` right after its commit."""
-    from contextlib import contextmanager
-
-    from release_store import audit, connection, publication, store, withdrawal
+    from release_store import connection, publication, store, withdrawal
 
     told = seen.open("a", encoding="utf-8", buffering=1)
     transaction = connection.transaction
@@ -312,19 +360,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.faults.kill")
     parser.add_argument("--n", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--steps", action="store_true")
     chosen = parser.parse_args(arguments)
     counted, wrong = Counter[str](), 0
     with tempfile.TemporaryDirectory() as name:
-        for one in kill(chosen.n, chosen.seed, Path(name)):
+        folder = Path(name)
+        for one in kill_at_steps(folder) if chosen.steps else kill(chosen.n, chosen.seed, folder):
             ended = "killed" if one.died else "done before the kill"
-            counted[
-                f"{one.action}, {ended}, {'settled by recovery' if one.said else 'nothing to settle'}"
-            ] += 1
+            said = "; ".join(one.said) if chosen.steps else "settled by recovery" if one.said else ""
+            counted[f"{one.action}, {ended}, {said or 'nothing to settle'}"] += 1
             for what in one.wrong:
                 wrong += 1
                 print(f"{one.number} {one.action} at {one.part:.3f}: {what}", flush=True)
-    for ending, count in sorted(counted.items()):
-        print(f"{count:4d} {ending}")
+    for ending, times in sorted(counted.items()):
+        print(f"{times:4d} {ending}")
     print(f"{wrong} wrong")
     return 1 if wrong else 0
 

@@ -30,6 +30,11 @@ class Site(PrefectSite):
             "PYTHONPATH": str(ROOT),
         }
 
+    @property
+    def serverless(self) -> dict[str, str]:
+        """The environment of a command that begins a temporary server of its own."""
+        return {name: value for name, value in self.environment.items() if name != "PREFECT_API_URL"}
+
     def start_server(self) -> None:
         """Start the server, and wait until it answers."""
         self.begin("server", [*PREFECT, "server", "start", "--host", "127.0.0.1", "--port", self.port])

@@ -1,4 +1,4 @@
-"""A thousand random alterations of a store are found by verify."""
+"""Alterations of a store are found by verify: a fixed sample of every kind, and a thousand at random."""
 
 from __future__ import annotations
 
@@ -17,11 +17,24 @@ from release_store.canonical import pretty_json
 from release_store.store import ReleaseStore
 from release_store.verification import verify
 from tests.faults import alterations
-from tests.faults.alterations import KINDS, Kept
-
-pytestmark = pytest.mark.slow
+from tests.faults.alterations import KINDS, WAYS, Kept
 
 
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Kept]:
+    folder = tmp_path_factory.mktemp("alterations")
+    return folder, alterations.make_template(folder)
+
+
+@pytest.mark.fault
+def test_an_alteration_of_every_kind_is_found(template: tuple[Path, Kept]) -> None:
+    folder, kept = template
+    made = list(alterations.alter(len(WAYS), 1, folder, kept))
+    assert {one.kind for one in made} == KINDS.keys()
+    assert [f"{one.number} {one.kind}: {one.what}" for one in made if not one.findings] == []
+
+
+@pytest.mark.nightly
 def test_a_thousand_alterations_are_found(tmp_path: Path) -> None:
     made = list(alterations.alter(1_000, 1, tmp_path))
     assert [f"{one.number} {one.kind}: {one.what}" for one in made if not one.findings] == []
@@ -29,19 +42,11 @@ def test_a_thousand_alterations_are_found(tmp_path: Path) -> None:
     assert len({one.what for one in made}) > 500
 
 
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Kept]:
-    folder = tmp_path_factory.mktemp("template")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(keys.KEY_VARIABLE, str(folder / "signing.key"))
-        return folder / "store", alterations.make(folder)
-
-
 @pytest.fixture
 def copy(template: tuple[Path, Kept], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the store, whose signing key is not at hand."""
     monkeypatch.setenv(keys.KEY_VARIABLE, str(tmp_path / "no.key"))
-    shutil.copytree(template[0], tmp_path / "copy/store", symlinks=True)
+    shutil.copytree(template[0] / "template/store", tmp_path / "copy/store", symlinks=True)
     return tmp_path / "copy/store"
 
 
@@ -50,12 +55,14 @@ def kept(template: tuple[Path, Kept]) -> Kept:
     return template[1]
 
 
+@pytest.mark.fault
 def test_what_was_kept_agrees_with_a_store_that_nobody_touched(copy: Path, kept: Kept) -> None:
     store = ReleaseStore.open(copy)
     assert verify(store, checkpoint=kept.checkpoint, public_key=str(kept.public_key)) == []
     assert verify(store, checkpoint=kept.checkpoint) == []
 
 
+@pytest.mark.fault
 def test_a_history_signed_anew_is_found_by_what_was_kept_alone(
     copy: Path, kept: Kept, tmp_path: Path
 ) -> None:
@@ -77,6 +84,7 @@ def test_a_history_signed_anew_is_found_by_what_was_kept_alone(
     assert any("is not the one that was signed" in finding.what for finding in both)
 
 
+@pytest.mark.fault
 def test_a_log_cut_behind_every_checkpoint_that_is_left_is_found_by_the_one_kept(
     copy: Path, kept: Kept
 ) -> None:
@@ -89,6 +97,7 @@ def test_a_log_cut_behind_every_checkpoint_that_is_left_is_found_by_the_one_kept
     assert f"has 3 events, and a signed checkpoint saw {size}" in found
 
 
+@pytest.mark.fault
 def test_a_kept_checkpoint_that_was_edited_or_is_of_another_store_is_found(
     copy: Path, kept: Kept, tmp_path: Path
 ) -> None:
@@ -98,11 +107,12 @@ def test_a_kept_checkpoint_that_was_edited_or_is_of_another_store_is_found(
     edited.write_bytes(pretty_json({**said, "size": 1}))
     assert "is not signed" in verify(store, checkpoint=edited)[0].what
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(keys.KEY_VARIABLE, str(kept.checkpoint.with_name("signing.key")))
+        patch.setenv(keys.KEY_VARIABLE, str(kept.checkpoint.parents[1] / "signing.key"))
         other = ReleaseStore.create(tmp_path / "other")
     assert "is of another store" in verify(other, checkpoint=kept.checkpoint)[0].what
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize("content", [None, b"", b"{"])
 def test_a_kept_file_that_cannot_be_read_is_a_users_error(
     copy: Path, tmp_path: Path, content: bytes | None
@@ -117,6 +127,7 @@ def test_a_kept_file_that_cannot_be_read_is_a_users_error(
         verify(store, public_key=str(path))
 
 
+@pytest.mark.fault
 def test_the_command_takes_what_was_kept(
     copy: Path, kept: Kept, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -131,6 +142,7 @@ def test_the_command_takes_what_was_kept(
     assert main(["--store", str(copy), "verify", "--public-key", str(tmp_path / "none")]) == 2
 
 
+@pytest.mark.fault
 def test_a_result_that_is_missing_is_found_by_what_was_to_be_asked(copy: Path) -> None:
     with alterations.unguarded(copy) as con:
         con.execute("DELETE FROM gate_result WHERE candidate_id = 'clinic-2025-c2' AND gate = 'suppression'")

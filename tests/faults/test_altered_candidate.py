@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -16,11 +17,11 @@ from release_store.verification import verify
 from tests.at_work import key_file, write_people
 from tests.faults.small_work import MAKER, assessed
 
-pytestmark = pytest.mark.slow
-
 Capture = pytest.CaptureFixture[str]
 NAME = "clinic-2024-c1"
 FILES = ("data.csv", "data.parquet", "datapackage.json")
+DAMAGE = (b"no table", b"", b"PAR1 cut PAR1", None)
+ONE_CASE = {("data.csv", None), ("data.parquet", b"PAR1 cut PAR1"), ("datapackage.json", b"")}
 
 
 @pytest.fixture
@@ -46,8 +47,13 @@ def complaint(capsys: Capture) -> list[str]:
     return err.splitlines()
 
 
-@pytest.mark.parametrize("damage", [b"no table", b"", b"PAR1 cut PAR1", None])
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize(
+    ("file", "damage"),
+    [
+        pytest.param(*one, marks=pytest.mark.fault if one in ONE_CASE else pytest.mark.nightly)
+        for one in product(FILES, DAMAGE)
+    ],
+)
 def test_no_word_is_taken_on_files_that_changed(
     store: ReleaseStore, capsys: Capture, file: str, damage: bytes | None
 ) -> None:
@@ -70,6 +76,7 @@ def test_no_word_is_taken_on_files_that_changed(
     assert verify(store) == []
 
 
+@pytest.mark.fault
 def test_an_approved_candidate_whose_files_changed_is_refused_and_can_be_rejected(
     store: ReleaseStore, capsys: Capture
 ) -> None:
@@ -88,6 +95,7 @@ def test_an_approved_candidate_whose_files_changed_is_refused_and_can_be_rejecte
     assert assessed(store, "clinic", "2024").candidate_id == "clinic-2024-c2"
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize("approvers", [0, 1])
 def test_a_candidate_whose_policy_cannot_be_read_is_not_approved_and_can_be_rejected(
     store: ReleaseStore, capsys: Capture, monkeypatch: pytest.MonkeyPatch, approvers: int

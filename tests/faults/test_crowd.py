@@ -1,4 +1,4 @@
-"""Eight processes publish to one store at once: every attempt is published or refused with a reason."""
+"""Several processes publish to one store at once: every attempt is published or refused with a reason."""
 
 from __future__ import annotations
 
@@ -19,39 +19,47 @@ from release_store.verification import verify
 from tests.faults.crowd import attempts
 
 ROOT = Path(__file__).parents[2]
-PROCESSES = 8
 
 
-def crowd(store: ReleaseStore) -> list[dict[str, str | None]]:
-    """Let eight processes start together, and return how their attempts ended."""
+def crowd(store: ReleaseStore, processes: int, periods: int) -> list[dict[str, str | None]]:
+    """Let the processes start together, and return how their attempts ended."""
     children = [
         subprocess.Popen(
-            [sys.executable, "-m", "tests.faults.crowd", str(store.root), str(n), str(PROCESSES)],
+            [sys.executable, "-m", "tests.faults.crowd", str(store.root), *map(str, (n, processes, periods))],
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
-        for n in range(PROCESSES)
+        for n in range(processes)
     ]
+    for child in children:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
     for child in children:
         assert child.stdin is not None
         child.stdin.write("go\n")
         child.stdin.flush()
-    told = [child.communicate(timeout=300)[0] for child in children]
-    assert [child.returncode for child in children] == [0] * PROCESSES
+    told = [child.communicate(timeout=600)[0] for child in children]
+    assert [child.returncode for child in children] == [0] * processes
     return [json.loads(line) for text in told for line in text.splitlines()]
 
 
-@pytest.mark.slow
-def test_eighty_attempts_of_eight_processes_are_published_or_refused_with_a_reason(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("processes", "periods"),
+    [
+        pytest.param(2, 1, marks=pytest.mark.fault, id="8 attempts of 2 processes"),
+        pytest.param(8, 10, marks=pytest.mark.nightly, id="80 attempts of 8 processes"),
+    ],
+)
+def test_attempts_of_several_processes_are_published_or_refused_with_a_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: int, periods: int
 ) -> None:
     monkeypatch.setenv(keys.KEY_VARIABLE, str(tmp_path / "signing.key"))
     store = ReleaseStore.create(tmp_path / "store")
-    ended = crowd(store)
+    ended = crowd(store, processes, periods)
 
-    assert len(ended) == len(attempts()) == 80
+    assert len(ended) == len(attempts(periods)) == 8 * periods
     assert all((one["release"] is None) != (one["refused"] is None) for one in ended)
     assert all("stale" in one["refused"] for one in ended if one["refused"] is not None)
     published = {one["release"] for one in ended if one["release"] is not None}
@@ -68,7 +76,5 @@ def test_eighty_attempts_of_eight_processes_are_published_or_refused_with_a_reas
         listed = [[one.release_id, tree_digest(one.files)] for one in releases]
         assert heads == [digest_of(listed[:n]) for n in range(len(releases))]
     states = Counter(one.state for one in store.candidates())
-    assert states == {
-        CandidateState.PUBLISHED: len(published),
-        CandidateState.STALE: 80 - len(published),
-    }
+    stale = len(ended) - len(published)
+    assert states == Counter({CandidateState.PUBLISHED: len(published), CandidateState.STALE: stale})

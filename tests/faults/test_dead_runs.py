@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,8 +18,6 @@ from release_store.store import ReleaseStore
 from release_store.verification import verify
 from tests.faults.dead_run import POINTS
 from tests.faults.small_work import assessed, published
-
-pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 CANDIDATE = "clinic-2025-c1"
@@ -58,7 +55,13 @@ def run_at(store: ReleaseStore, point: str) -> Iterator[subprocess.Popen[str]]:
             child.kill()
 
 
-@pytest.mark.parametrize("point", POINTS)
+def points(*one_case: str) -> list[object]:
+    """All points of a run: those that are the one case of their kind, and the others."""
+    kinds = {point: pytest.mark.fault if point in one_case else pytest.mark.nightly for point in POINTS}
+    return [pytest.param(point, marks=kind) for point, kind in kinds.items()]
+
+
+@pytest.mark.parametrize("point", points("written", "staged"))
 def test_a_run_killed_before_publication_is_ended(store: ReleaseStore, point: str) -> None:
     with run_at(store, point):
         pass
@@ -81,6 +84,7 @@ def test_a_run_killed_before_publication_is_ended(store: ReleaseStore, point: st
     assert verify(store) == []
 
 
+@pytest.mark.fault
 def test_the_people_of_a_candidate_that_died_are_forgotten(store: ReleaseStore) -> None:
     with run_at(store, "staged"):
         assert store.people_in_common(CANDIDATE) is not None
@@ -88,19 +92,29 @@ def test_the_people_of_a_candidate_that_died_are_forgotten(store: ReleaseStore) 
     assert store.people_in_common(CANDIDATE) is None
 
 
-@pytest.mark.parametrize("point", ["written", "staged"])
-def test_a_living_run_is_left_alone_and_not_waited_for(store: ReleaseStore, point: str) -> None:
+@pytest.mark.parametrize("point", points("staged")[1:3])
+def test_a_living_run_is_left_alone_and_not_waited_for(
+    store: ReleaseStore, monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    lock, waits = store.series_lock, []
+
+    def told_lock(series: str, timeout: float) -> AbstractContextManager[None]:
+        waits.append((series, timeout))
+        return lock(series, timeout)
+
     with run_at(store, point):
         logged = store.events()
-        begun = time.monotonic()
-        assert recover(store, timeout=30) == []
-        assert time.monotonic() - begun < 10
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "series_lock", told_lock)
+            assert recover(store, timeout=30) == []
+        assert waits == [("clinic", 0)]
         assert leftovers(store) == {"clinic": [CANDIDATE]}
         assert (store.root / "candidates" / CANDIDATE).is_dir()
         assert store.events() == logged
     assert recover(store, timeout=5) == LEFT[point]
 
 
+@pytest.mark.fault
 def test_a_run_of_another_series_does_not_keep_recovery_from_a_dead_one(store: ReleaseStore) -> None:
     with run_at(store, "staged"):
         pass
@@ -108,6 +122,7 @@ def test_a_run_of_another_series_does_not_keep_recovery_from_a_dead_one(store: R
         assert recover(store, timeout=5) == LEFT["staged"]
 
 
+@pytest.mark.fault
 def test_a_folder_that_no_candidate_was_given_is_nobodys_to_remove(store: ReleaseStore) -> None:
     (store.root / "candidates/notes").mkdir()
     (store.root / "candidates/clinic-2025-c9").symlink_to(store.root)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from release_store.verification import verify
 from tests.faults.site import ROOT, Site
 from tests.flows.front_desk import Desk
 
-pytestmark = [pytest.mark.prefect, pytest.mark.slow]
 WITHIN = 40  # seconds without a heartbeat, of which there is one every 30: to be shorter than the example
 
 
@@ -32,6 +30,7 @@ def aged(path: Path) -> Path:
     return path
 
 
+@pytest.mark.fault
 def test_a_run_killed_with_its_worker_is_shown_as_crashed_and_makes_room(site: Site, desk: Desk) -> None:
     deployment = deployed(site, desk, "crash")
     text = (ROOT / "examples/crashed-runs.yaml").read_text()
@@ -44,15 +43,23 @@ def test_a_run_killed_with_its_worker_is_shown_as_crashed_and_makes_room(site: S
     stuck = site.start(deployment, {"period": "2026Q1", "input_path": str(pipe)})
     site.until("the run's start", lambda: state_type(site, stuck) == "RUNNING")
     following = site.start(deployment, {"period": "2026Q1", "input_path": str(aged(desk.table()))})
-    time.sleep(5)
+    site.until("its first word", lambda: site.ask("/events/filter", heartbeats_of(stuck))["events"])
+    site.until("the next run's wait", lambda: site.run(following)["state_name"] == "AwaitingConcurrencySlot")
     site.kill("worker")
     assert state_type(site, stuck) == "RUNNING"
     site.until("the crash", lambda: state_type(site, stuck) == "CRASHED", WITHIN + 120)
     assert "Nothing was heard of this run" in site.run(stuck)["state"]["message"]
     site.start_worker()
-    site.until("the next run", lambda: state_type(site, following) == "COMPLETED", 240)
+    site.until("the next run", lambda: state_type(site, following) == "COMPLETED")
+    site.kill("worker")
     assert [one.release_id for one in desk.store.releases()] == ["clinic-2026Q1-r1"]
     assert verify(desk.store) == []
+
+
+def heartbeats_of(run: str) -> dict[str, object]:
+    """What is asked of the server for a run's words that it is alive, without which it cannot fall silent."""
+    names, runs = ["prefect.flow-run.heartbeat"], [f"prefect.flow-run.{run}"]
+    return {"filter": {"event": {"name": names}, "resource": {"id": runs}}}
 
 
 def aged_pipe(path: Path) -> Path:
@@ -60,10 +67,11 @@ def aged_pipe(path: Path) -> Path:
     return aged(path)
 
 
-def test_waiting_outlives_server_and_worker(site: Site, desk: Desk) -> None:
+@pytest.mark.nightly
+def test_waiting_outlives_server_and_worker(own_site: Site, desk: Desk) -> None:
+    site = own_site
     deployment = deployed(site, desk, "waiting")
-    if "worker" not in site.running:
-        site.start_worker()
+    site.start_worker()
     first = site.start(deployment, {"period": "2026-Q2"})
     site.until("the end of the first look", lambda: state_type(site, first) == "COMPLETED")
     assert "waits for the input of 2026Q2: 2026Q2.csv is not there" in site.run(first)["state"]["message"]

@@ -17,8 +17,6 @@ from tests.at_work import agreed, decide, key_of, member, write_people
 from tests.faults.small_work import assessed
 from tests.release_store.hand_made import awaiting, word
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def left_approved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ReleaseStore:

@@ -1,4 +1,4 @@
-"""A process killed at a random moment leaves nothing that recovery does not settle.
+"""A process killed at a step, or at a random moment, leaves nothing that recovery does not settle.
 
 In a process of its own, since it forks: `python -m tests.faults.kill --n 200` is the whole of it.
 """
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from release_store.leftovers import REASON
 from release_store.public_files import release_folder
 from release_store.store import ReleaseStore
 from tests.faults import kill
@@ -19,21 +20,48 @@ from tests.faults import kill
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.slow
-def test_work_killed_at_random_moments_is_settled_and_can_be_completed() -> None:
+SETTLED = {
+    "approve": "ward-2025-c1: publication undone, nothing was public; approved again",
+    "publish": "clinic-2025-c1: publication finished as clinic-2025-r1; "
+    "releases/clinic/clinic-2025-r1.checkpoint.json: written again; "
+    "releases/clinic/latest: written again; releases/catalog.json: written again",
+    "revise": "releases/clinic/clinic-2024-r1.superseded.json: written again; "
+    "releases/clinic/latest: written again; releases/catalog.json: written again",
+    "run": f"shop-2025-c1: failed, {REASON}",
+    "withdraw": "clinic-2024-r1: withdrawn, and now taken down; "
+    "releases/clinic/clinic-2024-r1.withdrawn.checkpoint.json: written again; "
+    "releases/catalog.json: written again",
+}
+
+
+def killed(*words: str) -> list[str]:
+    """Kill in a process of its own, in which nothing may be wrong, and return the lines that it tells."""
     ended = subprocess.run(
-        [sys.executable, "-m", "tests.faults.kill", "--n", "20", "--seed", "7"],
+        [sys.executable, "-m", "tests.faults.kill", *words],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=600,
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert ended.stdout.endswith("0 wrong\n")
-    assert sum("killed" in line for line in ended.stdout.splitlines()) >= len(kill.ACTIONS)
+    *lines, last = ended.stdout.splitlines()
+    assert last == "0 wrong"
+    return lines
 
 
+@pytest.mark.fault
+def test_each_kind_of_work_killed_at_a_step_is_settled_and_can_be_completed() -> None:
+    assert killed("--steps") == [f"   1 {name}, killed, {said}" for name, said in SETTLED.items()]
+
+
+@pytest.mark.nightly
+def test_work_killed_at_random_moments_is_settled_and_can_be_completed() -> None:
+    lines = killed("--n", "20", "--seed", "7")
+    assert sum("killed" in line for line in lines) >= len(kill.ACTIONS)
+
+
+@pytest.mark.fault
 def test_a_half_release_would_be_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RELEASEGATE_SIGNING_KEY", str(tmp_path / "signing.key"))
     kill.make(tmp_path)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from flows.__main__ import main
 from release_store.checkup import Condition, checkup
 from release_store.publication import unsettled
 from release_store.records import CandidateState
 from release_store.verification import verify
 from tests.faults.site import ROOT, Site
 from tests.flows.front_desk import Desk
+from tests.plain_prefect import plain_prefect
 
-pytestmark = [pytest.mark.prefect, pytest.mark.slow]
 STAGES = {
     "reading": ("intake", "validation", "preprocessing"),
     "making": ("representation", "partitioning", "aggregation", "repair", "recoding"),
@@ -22,14 +24,18 @@ STAGES = {
 }
 
 
-def run(desk: Desk, site: Site, kill_in: str | None = None) -> tuple[int, str]:
+def words(desk: Desk) -> list[str]:
+    """The words of a run."""
+    told = ["run", str(desk.policy()), "--input", str(desk.table()), "--period", "2026Q1", "--by", "ann"]
+    return ["--store", str(desk.root), *told]
+
+
+def run(desk: Desk, environment: dict[str, str], kill_in: str | None = None) -> tuple[int, str]:
     """Run the flow by the command, killed when it tells of a stage; return how it ended and what it said."""
-    table = desk.folder / "people.csv"
-    words = ["run", str(desk.policy()), "--input", str(table), "--period", "2026Q1", "--by", "ann"]
     with subprocess.Popen(
-        [sys.executable, "-m", "flows", "--store", str(desk.root), *words],
+        [sys.executable, "-m", "flows", *words(desk)],
         cwd=ROOT,
-        env=site.environment,
+        env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -42,27 +48,49 @@ def run(desk: Desk, site: Site, kill_in: str | None = None) -> tuple[int, str]:
         return child.wait(), child.stdout.read()
 
 
+def killed(desk: Desk, environment: dict[str, str], stage: str) -> None:
+    """Kill a run in a stage, and see that what it leaves is settled and nothing is lost."""
+    before = desk.store.events()
+    code, _ = run(desk, environment, stage)
+    assert code == -9, f"the run was over before {stage}"
+    logged = desk.store.events()
+    assert logged[: len(before)] == before, stage
+    found = checkup(desk.root)
+    assert [one for one in found if one.condition is Condition.WRONG] == [], stage
+    assert unsettled(desk.store) == [], stage
+    assert desk.store.events()[: len(logged)] == logged, stage
+    assert verify(desk.store) == [], stage
+    states = {one.state for one in desk.store.candidates()}
+    open_ones = {CandidateState.APPROVED} if stage in ("report", "publication") else set()
+    assert states <= {CandidateState.FAILED} | open_ones | {CandidateState.PUBLISHED}, stage
+
+
+def only_one_is_published(desk: Desk) -> bool:
+    """Tell whether the period has its one release, and the store is as it should be."""
+    assert verify(desk.store) == []
+    states = [one.state for one in desk.store.candidates()]
+    released = [one.release_id for one in desk.store.releases()]
+    return released == ["clinic-2026Q1-r1"] and states.count(CandidateState.PUBLISHED) == 1
+
+
+@pytest.mark.fault
+def test_what_a_run_leaves_at_the_gate_is_settled_and_the_next_one_publishes(
+    desk: Desk, tmp_path: Path
+) -> None:
+    killed(desk, Site(tmp_path / "site").serverless, "risk gate")
+    assert [one.state for one in desk.store.candidates()] == [CandidateState.FAILED]
+    with plain_prefect():
+        assert main(words(desk)) == 0
+    assert only_one_is_published(desk)
+
+
+@pytest.mark.nightly
 @pytest.mark.parametrize("part", STAGES)
 def test_what_a_run_leaves_in_each_stage_is_settled_and_the_next_one_publishes(
     desk: Desk, site: Site, part: str
 ) -> None:
-    desk.table()
     for stage in STAGES[part]:
-        before = desk.store.events()
-        code, _ = run(desk, site, stage)
-        assert code == -9, f"the run was over before {stage}"
-        logged = desk.store.events()
-        assert logged[: len(before)] == before, stage
-        found = checkup(desk.root)
-        assert [one for one in found if one.condition is Condition.WRONG] == [], stage
-        assert unsettled(desk.store) == [], stage
-        assert desk.store.events()[: len(logged)] == logged, stage
-        assert verify(desk.store) == [], stage
-        states = {one.state for one in desk.store.candidates()}
-        open_ones = {CandidateState.APPROVED} if stage in ("report", "publication") else set()
-        assert states <= {CandidateState.FAILED} | open_ones | {CandidateState.PUBLISHED}, stage
-    code, said = run(desk, site)
+        killed(desk, site.environment, stage)
+    code, said = run(desk, site.environment)
     assert code == 0, said
-    assert [one.release_id for one in desk.store.releases()] == ["clinic-2026Q1-r1"]
-    assert len([one for one in desk.store.candidates() if one.state is CandidateState.PUBLISHED]) == 1
-    assert verify(desk.store) == []
+    assert only_one_is_published(desk)

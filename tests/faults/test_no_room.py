@@ -11,52 +11,63 @@ from collections.abc import Callable
 
 import pytest
 
+from flows.__main__ import main
 from release_store.connection import DATABASE
 from release_store.verification import verify
 from tests.faults.site import ROOT, Site
 from tests.flows.front_desk import Desk
+from tests.plain_prefect import plain_prefect
 
-pytestmark = [pytest.mark.prefect, pytest.mark.slow]
 # Root may write anywhere, unless it lays that right down.
 WITHOUT_RIGHTS = ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override"]
+needs_setpriv = pytest.mark.skipif(
+    os.geteuid() == 0 and shutil.which("setpriv") is None, reason="root may write anywhere, without setpriv"
+)
+
+
+def words(desk: Desk) -> list[str]:
+    """The words of a run."""
+    told = ["run", str(desk.policy()), "--input", str(desk.table()), "--period", "2026Q1"]
+    return ["--store", str(desk.root), *told]
 
 
 def run(
-    desk: Desk, site: Site, prefix: list[str] | None = None, before: Callable[[], None] | None = None
+    desk: Desk,
+    site: Site | None,
+    prefix: list[str] | None = None,
+    before: Callable[[], None] | None = None,
 ) -> tuple[int, str]:
-    """Run the flow by the command; return its exit code and the error that it tells."""
-    words = ["run", str(desk.policy()), "--input", str(desk.table()), "--period", "2026Q1"]
+    """Run the flow by the command, in process where no site is given; return its exit code and the error."""
+    module = "flows" if site else "tests.faults.plain_command"
     done = subprocess.run(
-        [*(prefix or []), sys.executable, "-m", "flows", "--store", str(desk.root), *words],
+        [*(prefix or []), sys.executable, "-m", module, *words(desk)],
         cwd=ROOT,
-        env=site.environment,
+        env=site.environment if site else {**os.environ, "PYTHONPATH": str(ROOT)},
         preexec_fn=before,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
         check=False,
     )
     assert "Traceback" not in done.stderr
     return done.returncode, "".join(done.stderr.partition("releasegate: ")[1:])
 
 
-def publishes(desk: Desk, site: Site) -> bool:
+def publishes(desk: Desk, site: Site | None) -> bool:
     """Tell whether a run publishes now, and the store is as it should be."""
-    code, _ = run(desk, site)
+    if site is None:
+        with plain_prefect():
+            code = main(words(desk))
+    else:
+        code, _ = run(desk, site)
     found = [one.release_id for one in desk.store.releases()]
     return code == 0 and found == ["clinic-2026Q1-r1"] and verify(desk.store) == []
 
 
-@pytest.mark.parametrize(
-    ("share", "codes"),
-    [(0.002, {1}), (0.1, {0, 1}), (0.9, {0, 1})],
-    ids=["no file", "some files", "less than the database"],
-)
-def test_a_full_disk_is_told_and_nothing_is_half_done(
-    desk: Desk, site: Site, share: float, codes: set[int]
-) -> None:
-    """By the limit on the size of a file that the system lets a process write: the same refusals.
+def refused_for_room(desk: Desk, site: Site | None, share: float) -> bool:
+    """Run with room for files of a share of the database's size; tell whether the run was refused.
 
+    By the limit on the size of a file that the system lets a process write: the same refusals.
     What there is room for is published; whatever is refused, it is told, and the next run publishes.
     """
     limit = int(share * (desk.root / DATABASE).stat().st_size)
@@ -66,20 +77,18 @@ def test_a_full_disk_is_told_and_nothing_is_half_done(
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
     code, said = run(desk, site, before=full)
-    assert code in codes, said
+    assert code in {0, 1}, said
     assert len(desk.store.releases()) == (code == 0)
     assert desk.store.events()[: len(logged)] == logged
     if code:
         assert len(said.splitlines()) == 2, said
         assert "disk" in said.splitlines()[1], said
     assert publishes(desk, site)
+    return code == 1
 
 
-@pytest.mark.skipif(
-    os.geteuid() == 0 and shutil.which("setpriv") is None, reason="root may write anywhere, without setpriv"
-)
-@pytest.mark.parametrize("folder", ["candidates", "releases", "locks", "."])
-def test_a_folder_that_cannot_be_written_is_told(desk: Desk, site: Site, folder: str) -> None:
+def told_of_its_rights(desk: Desk, site: Site | None, folder: str) -> None:
+    """Run with a folder of the store that cannot be written, and see that the run says so."""
     path = desk.root / folder
     path.chmod(0o500)
     try:
@@ -93,3 +102,32 @@ def test_a_folder_that_cannot_be_written_is_told(desk: Desk, site: Site, folder:
     assert len(said.splitlines()) - len(told) <= 1, said
     assert desk.store.releases() == []
     assert publishes(desk, site)
+
+
+@pytest.mark.fault
+def test_a_disk_without_room_for_a_file_is_told_and_nothing_is_half_done(desk: Desk) -> None:
+    assert refused_for_room(desk, None, 0.1)
+
+
+@pytest.mark.fault
+@needs_setpriv
+def test_releases_that_cannot_be_written_are_told(desk: Desk) -> None:
+    told_of_its_rights(desk, None, "releases")
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("share", [0.1, 0.9], ids=["some files", "less than the database"])
+def test_a_full_disk_is_told_and_nothing_is_half_done(desk: Desk, site: Site, share: float) -> None:
+    refused_for_room(desk, site, share)
+
+
+@pytest.mark.nightly
+def test_a_disk_without_room_for_any_file_is_told(desk: Desk, site: Site) -> None:
+    assert refused_for_room(desk, site, 0.002)
+
+
+@pytest.mark.nightly
+@needs_setpriv
+@pytest.mark.parametrize("folder", ["candidates", "releases", "locks", "."])
+def test_a_folder_that_cannot_be_written_is_told(desk: Desk, site: Site, folder: str) -> None:
+    told_of_its_rights(desk, site, folder)

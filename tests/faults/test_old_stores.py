@@ -20,7 +20,7 @@ from tests.at_work import decide, write_people
 from tests.faults.small_work import assessed, people_in
 from tests.fixtures.make_store import BLOCKED, HERE, TEST_KEY, WAITING, make, pack, unpack
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.fault
 
 STORES = sorted(HERE.glob("store_schema_*.zip"))
 

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,8 +14,6 @@ import pytest
 from release_store.verification import verify
 from tests.faults.site import ROOT, Site
 from tests.flows.front_desk import Desk
-
-pytestmark = [pytest.mark.prefect, pytest.mark.slow]
 
 
 def started(desk: Desk, environment: dict[str, str]) -> subprocess.Popen[str]:
@@ -47,13 +44,12 @@ def ended(child: subprocess.Popen[str]) -> tuple[int, str, str]:
     return child.returncode, out, err
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("stage", ["validation", "risk gate"])
-def test_the_release_is_made_without_it(desk: Desk, site: Site, stage: str) -> None:
-    if "server" not in site.running:
-        site.start_server()
-    child = started(desk, site.environment)
+def test_the_release_is_made_without_it(desk: Desk, own_site: Site, stage: str) -> None:
+    child = started(desk, own_site.environment)
     stopped_at(child, stage)
-    site.kill("server")
+    own_site.kill("server")
     code, out, err = ended(child)
     assert code == 0, err
     assert json.loads(out)["release"] == "clinic-2026Q1-r1"
@@ -63,9 +59,9 @@ def test_the_release_is_made_without_it(desk: Desk, site: Site, stage: str) -> N
     assert verify(desk.store) == []
 
 
-def test_the_temporary_server_of_a_command_too(desk: Desk, site: Site) -> None:
-    environment = {k: v for k, v in site.environment.items() if k != "PREFECT_API_URL"}
-    child = started(desk, environment)
+@pytest.mark.fault
+def test_the_temporary_server_of_a_command_too(desk: Desk, tmp_path: Path) -> None:
+    child = started(desk, Site(tmp_path / "site").serverless)
     stopped_at(child, "validation")
     (server,) = servers_of(child.pid)
     os.kill(server, signal.SIGKILL)
@@ -76,18 +72,16 @@ def test_the_temporary_server_of_a_command_too(desk: Desk, site: Site) -> None:
     assert verify(desk.store) == []
 
 
-def test_a_server_that_never_answers_is_told_in_a_line(desk: Desk, site: Site) -> None:
-    if "server" in site.running:
-        site.kill("server")
-    begun = time.monotonic()
-    code, out, err = ended(started(desk, site.environment))
+@pytest.mark.fault
+def test_a_server_that_never_answers_is_told_in_a_line(desk: Desk, tmp_path: Path) -> None:
+    nobody = Site(tmp_path / "site")  # nothing was started at its address
+    code, out, err = ended(started(desk, nobody.environment))
     assert (code, out) == (1, "")
     assert err.splitlines()[-2:] == [
         "releasegate: Prefect's server went away before the run had ended (RuntimeError)",
         "  Run it again: what it left in the store, the next run or `releasegate doctor` settles.",
     ]
     assert desk.store.candidates() == []
-    assert time.monotonic() - begun < 120
 
 
 def servers_of(process: int) -> list[int]:

@@ -45,5 +45,5 @@ def two_releases_folder(fresh_store: Path, tmp_path_factory: pytest.TempPathFact
 def two(two_releases_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ReleaseStore:
     """A store whose series `clinic` has a release of 2024 and one of 2025."""
     monkeypatch.delenv(keys.KEY_VARIABLE, raising=False)
-    shutil.copytree(two_releases_folder, tmp_path, dirs_exist_ok=True, symlinks=True)
-    return ReleaseStore.open(tmp_path / "store")
+    shutil.copytree(two_releases_folder, tmp_path / "two", symlinks=True)
+    return ReleaseStore.open(tmp_path / "two" / "store")

@@ -1,7 +1,9 @@
 """Publish or withdraw in copies of a store again and again, killed at the next step each time; then recover.
 
-Run as `publish_and_die.py FOLDER publish`, which holds `store` and `store.key` with one approved candidate,
-or as `publish_and_die.py FOLDER withdraw`: the newest release is withdrawn.
+    publish_and_die.py FOLDER publish|withdraw [STEP ...]
+
+FOLDER holds `store` and `store.key`. The approved candidate is published, or the newest release withdrawn.
+With steps, each a word of `STEPS` and which time it is taken, such as `rename.1`, killed at those alone.
 Prints one JSON line a step: where it died, what recovery said, and what was found afterwards.
 """
 
@@ -13,7 +15,9 @@ import shutil
 import signal
 import sys
 import traceback
+from collections import Counter
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -35,15 +39,14 @@ STEPS = (
 )
 
 
-def die_at(step: int, note: Path) -> None:
-    """Kill this process with SIGKILL when it is about to take its `step`-th step."""
-    taken = 0
+def die_at(step: int | str, note: Path) -> None:
+    """Kill this process with SIGKILL when it is about to take its `step`-th step, or the one of that name."""
+    taken = Counter[str]()
 
     def counted(name: str, do: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **options: Any) -> Any:
-            nonlocal taken
-            taken += 1
-            if taken == step:
+            taken[name] += 1
+            if step in (taken.total(), f"{name}.{taken[name]}"):
                 note.write_text(name)
                 os.kill(os.getpid(), signal.SIGKILL)
             return do(*arguments, **options)
@@ -71,7 +74,7 @@ def in_child(work: Callable[[], None]) -> int:
     return os.WTERMSIG(status)
 
 
-def attempt(template: Path, folder: Path, step: int, withdrawing: bool) -> bool:
+def attempt(template: Path, folder: Path, step: int | str, withdrawing: bool) -> bool:
     """Publish or withdraw in a copy of the store, dying at `step`; return whether it died."""
     folder.mkdir()
     shutil.copytree(template / "store", folder / "store", symlinks=True)
@@ -111,7 +114,7 @@ def attempt(template: Path, folder: Path, step: int, withdrawing: bool) -> bool:
 
 
 if __name__ == "__main__":
-    root = Path(sys.argv[1])
-    number = 1
-    while attempt(root, root / f"step {number}", number, sys.argv[2] == "withdraw"):
-        number += 1
+    root, withdrawing = Path(sys.argv[1]), sys.argv[2] == "withdraw"
+    for step in sys.argv[3:] or count(1):
+        if not attempt(root, root / f"step {step}", step, withdrawing) and not sys.argv[3:]:
+            break

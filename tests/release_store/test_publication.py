@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hand_made import approved, awaiting, classes_of_two, publish_one, stage, word
@@ -19,6 +20,7 @@ from release_store.verification import verify
 from tests.at_work import agreed
 
 HERE = Path(__file__).parent
+ALL = {"fsync", "rename", "replace", "symlink", "append"}
 ENVIRONMENT = {
     **{name: value for name, value in os.environ.items() if name != keys.KEY_VARIABLE},
     "PYTHONPATH": os.pathsep.join([str(HERE.parents[1]), str(HERE)]),
@@ -26,6 +28,7 @@ ENVIRONMENT = {
 PUBLISHER = """
 import sys
 from pathlib import Path
+from typing import Any
 from hand_made import publish_one
 from policy.errors import Blocked
 from release_store.store import ReleaseStore
@@ -40,6 +43,7 @@ except Blocked as error:
 LOCK_HOLDER = """
 import sys
 from pathlib import Path
+from typing import Any
 from release_store.store import ReleaseStore
 
 with ReleaseStore.open(Path(sys.argv[1])).series_lock("clinic", 5):
@@ -183,6 +187,7 @@ def test_the_manifests_own_fields_cannot_be_given(store: ReleaseStore) -> None:
     assert store.candidate(candidate_id).state is CandidateState.APPROVED
 
 
+@pytest.mark.fault
 def test_of_two_processes_at_the_same_head_one_publishes_and_the_other_is_stale(store: ReleaseStore) -> None:
     candidates = [approved(store, period="2024"), approved(store, period="2025")]
     processes = [
@@ -209,6 +214,7 @@ def test_of_two_processes_at_the_same_head_one_publishes_and_the_other_is_stale(
     assert verify(store) == []
 
 
+@pytest.mark.fault
 def test_a_series_is_locked_for_others_until_its_holder_dies(store: ReleaseStore) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", LOCK_HOLDER, str(store.root)],
@@ -227,34 +233,46 @@ def test_a_series_is_locked_for_others_until_its_holder_dies(store: ReleaseStore
         pass
 
 
-def test_a_publication_killed_at_any_step_is_finished_or_undone(store: ReleaseStore) -> None:
-    publish_one(store, approved(store, period="2023"))
-    approved(store, period="2024")
+def killed_and_recovered(store: ReleaseStore, what: str, *steps: str) -> list[dict[str, Any]]:
+    """Let copies of the store be killed at these steps, or at each; return what was found after each."""
+    script = [sys.executable, "-W", "ignore", str(HERE / "publish_and_die.py")]
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", str(HERE / "publish_and_die.py"), str(store.root.parent), "publish"],
+        [*script, str(store.root.parent), what, *steps],
         env=ENVIRONMENT,
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=1_200,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    steps = [json.loads(line) for line in done.stdout.splitlines()]
-    *killed, last = steps
-    assert last["died_at"] is None
-    assert {step["died_at"] for step in killed} == {
-        "fsync",
-        "rename",
-        "replace",
-        "symlink",
-        "append",
-    }
-    assert {step["after"] for step in killed} == {"approved", "published"}
-    for step in steps:
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    died, last = (told, []) if steps else (told[:-1], told[-1:])
+    assert all(step["died_at"] is None for step in last)
+    assert {step["died_at"] for step in died} == ({one.split(".")[0] for one in steps} or ALL)
+    for step in told:
         assert step["findings"] == [], step
         assert step["again"] == [], step
-        assert step["published"] == ["clinic-2023-r1", "clinic-2024-r1"], step
         assert not [name for name in step["folder"] if name.startswith(".")], step
+    return told
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        pytest.param(("rename.1", "append.2", "symlink.1"), marks=pytest.mark.fault, id="some steps"),
+        pytest.param((), marks=pytest.mark.nightly, id="every step"),
+    ],
+)
+def test_a_publication_killed_at_any_step_is_finished_or_undone(
+    store: ReleaseStore, steps: tuple[str, ...]
+) -> None:
+    publish_one(store, approved(store, period="2023"))
+    approved(store, period="2024")
+    told = killed_and_recovered(store, "publish", *steps)
+    killed = [step for step in told if step["died_at"]]
+    assert {step["after"] for step in killed} == {"approved", "published"}
+    for step in told:
+        assert step["published"] == ["clinic-2023-r1", "clinic-2024-r1"], step
     assert any("publication undone" in said for step in killed for said in step["said"])
     assert any("publication finished" in said for step in killed for said in step["said"])
     assert any("written again" in said for step in killed for said in step["said"])

@@ -1,13 +1,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from hand_made import approved, publish_one
-from test_publication import ENVIRONMENT, HERE
+from test_publication import killed_and_recovered
 
 from policy.errors import StoreError, UsageError
 from release_store import keys, withdrawal
@@ -194,25 +191,19 @@ def test_a_release_withdrawn_by_a_change_of_the_database_is_found(two: ReleaseSt
     assert any("the log does not say by whom" in str(one) for one in verify(two))
 
 
-def test_a_withdrawal_killed_at_any_step_is_finished(two: ReleaseStore, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", str(HERE / "publish_and_die.py"), str(tmp_path), "withdraw"],
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    *killed, last = [json.loads(line) for line in done.stdout.splitlines()]
-    assert last["died_at"] is None
-    assert {step["died_at"] for step in killed} == {"fsync", "rename", "replace", "symlink", "append"}
-    for step in [*killed, last]:
-        assert step["findings"] == [], step
-        assert step["again"] == [], step
-        assert not [name for name in step["folder"] if name.startswith(".")], step
+@pytest.mark.parametrize(
+    "steps",
+    [
+        pytest.param(("append.2", "rename.1", "symlink.1"), marks=pytest.mark.fault, id="some steps"),
+        pytest.param((), marks=pytest.mark.nightly, id="every step"),
+    ],
+)
+def test_a_withdrawal_killed_at_any_step_is_finished(two: ReleaseStore, steps: tuple[str, ...]) -> None:
+    told = killed_and_recovered(two, "withdraw", *steps)
+    for step in told:
         # Before the word was kept nothing has happened; after it, the release is gone from the public place.
         assert ("clinic-2025-r1" in step["folder"]) is (step["after"] == "published"), step
+    killed = [step for step in told if step["died_at"]]
     assert killed[0]["after"] == "published"
     assert any("now taken down" in said for step in killed for said in step["said"])
     assert any("written again" in said for step in killed for said in step["said"])
