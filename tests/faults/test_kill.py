@@ -15,6 +15,7 @@ import pytest
 from release_store.public_files import release_folder
 from release_store.store import ReleaseStore
 from tests.faults import kill
+from tests.timeouts import HANG_TIMEOUT
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,7 +28,7 @@ def test_work_killed_at_random_moments_is_settled_and_can_be_completed() -> None
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=HANG_TIMEOUT,
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert ended.stdout.endswith("0 wrong\n")

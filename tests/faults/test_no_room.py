@@ -15,6 +15,7 @@ from release_store.connection import DATABASE
 from release_store.verification import verify
 from tests.faults.site import ROOT, Site
 from tests.flows.front_desk import Desk
+from tests.timeouts import HANG_TIMEOUT
 
 pytestmark = [pytest.mark.prefect, pytest.mark.slow]
 # Root may write anywhere, unless it lays that right down.
@@ -33,7 +34,7 @@ def run(
         preexec_fn=before,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=HANG_TIMEOUT,
         check=False,
     )
     assert "Traceback" not in done.stderr

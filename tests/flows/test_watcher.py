@@ -14,11 +14,12 @@ import pytest
 from front_desk import Desk
 
 from flows.watcher import servers_of
+from tests.timeouts import HANG_TIMEOUT
 
 ROOT = Path(__file__).parents[2]
-SERVER = "import sys, time; time.sleep(120)"  # what stands for one: by its environment and its arguments
+SERVER = "import signal; signal.pause()"  # what stands for one: by its environment and its arguments
 COMMAND = """
-import os, subprocess, sys, time
+import os, signal, subprocess, sys
 from flows.watcher import MARK, watch_temporary_server
 watch_temporary_server()
 watch_temporary_server()
@@ -31,7 +32,7 @@ servers = [
 ]
 print(os.environ[MARK], *(one.pid for one in servers), flush=True)
 if sys.argv[2] == "waits":
-    time.sleep(120)
+    signal.pause()
 """
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="it is Linux's")
@@ -45,8 +46,8 @@ def alive(number: int) -> bool:
         return False
 
 
-def until(wanted: Callable[[], bool], seconds: float) -> bool:
-    end = time.monotonic() + seconds
+def until(wanted: Callable[[], bool]) -> bool:
+    end = time.monotonic() + HANG_TIMEOUT
     while not wanted() and time.monotonic() < end:
         time.sleep(0.05)
     return wanted()
@@ -62,9 +63,9 @@ def test_a_server_ends_with_its_command_and_no_other_process_does(way: str) -> N
     server, other_kind, of_another = map(int, numbers)
     try:
         if way == "waits":
-            assert until(lambda: servers_of(mark) == [server], 10)
+            assert until(lambda: servers_of(mark) == [server])
             command.send_signal(signal.SIGKILL)
-        assert until(lambda: not alive(server), 20)
+        assert until(lambda: not alive(server))
         assert alive(other_kind)
         assert alive(of_another)
     finally:
@@ -102,12 +103,12 @@ def test_the_temporary_server_of_a_run_that_is_killed_ends(desk: Desk, tmp_path:
         return found
 
     try:
-        assert until(lambda: bool(servers()), 120)
+        assert until(lambda: bool(servers()))
         assert run.poll() is None
         (server,) = servers()
         run.send_signal(signal.SIGKILL)
         run.wait()
-        assert until(lambda: not alive(server), 30)
+        assert until(lambda: not alive(server))
     finally:
         run.kill()
         run.wait()

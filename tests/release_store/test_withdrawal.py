@@ -19,6 +19,7 @@ from release_store.records import Release, ReleaseState
 from release_store.store import ReleaseStore
 from release_store.verification import verify
 from tests.at_work import withdraw
+from tests.timeouts import HANG_TIMEOUT
 
 pytestmark = pytest.mark.slow
 
@@ -211,7 +212,7 @@ def test_a_withdrawal_killed_at_any_step_is_finished(two: ReleaseStore, tmp_path
         env=ENVIRONMENT,
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=HANG_TIMEOUT,
         check=False,
     )
     assert done.returncode == 0, done.stderr
