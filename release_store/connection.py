@@ -29,7 +29,7 @@ from release_store.canonical import iso, utc_now
 from release_store.locks import called, holder
 
 DATABASE = "history.duckdb"
-LOCK_TIMEOUT = 30.0
+LOCK_TIMEOUT = 30.0  # seconds to wait for others, where a caller says nothing
 _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -46,13 +46,14 @@ _ATTACHED_AS = "history"
 
 @contextmanager
 def connect(
-    root: Path, *, create: bool = False, timeout: float = LOCK_TIMEOUT
+    root: Path, *, create: bool = False, timeout: float | None = None
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open the store in `root`, bring its schema up to date, and close it at the end of the block.
 
-    Waits up to `timeout` seconds for another process. Raises StoreError if the database is missing,
-    taken for longer, unreadable, or newer than this program.
+    Waits up to `timeout` seconds for another process, or LOCK_TIMEOUT. Raises StoreError if the database is
+    missing, taken for longer, unreadable, or newer than this program.
     """
+    timeout = LOCK_TIMEOUT if timeout is None else timeout
     path = root / DATABASE
     if not create and not path.is_file():
         raise StoreError("the store's database is missing", where=str(path), mend="Restore it from a backup.")
@@ -132,7 +133,7 @@ def _system_word(text: str) -> str:
 
 
 @contextmanager
-def transaction(root: Path, *, timeout: float = LOCK_TIMEOUT) -> Iterator[duckdb.DuckDBPyConnection]:
+def transaction(root: Path, *, timeout: float | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """Like `connect`, in one transaction: all of the block is kept, or nothing of it."""
     with connect(root, timeout=timeout) as con:
         con.execute("BEGIN")

@@ -22,9 +22,11 @@ from typing import Any, TypeVar
 
 import psutil
 
+from tests.timeouts import HANG_TIMEOUT
+
 ROOT = Path(__file__).resolve().parents[1]
 ENDED = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
-BUSY = 20
+BUSY = 600
 T = TypeVar("T")
 
 
@@ -98,7 +100,7 @@ class PrefectSite:
         request = urllib.request.Request(f"{self.address}/api{path}", data, headers, method=method)
         for _ in range(BUSY):
             try:
-                with urllib.request.urlopen(request, timeout=30) as answer:
+                with urllib.request.urlopen(request, timeout=HANG_TIMEOUT) as answer:
                     text = answer.read().decode()
                     is_json = answer.headers.get_content_type() == "application/json"
                 return json.loads(text) if is_json and text else text
@@ -148,7 +150,7 @@ class PrefectSite:
         found: list[dict[str, Any]] = self.ask("/flow_runs/filter", chosen)
         return found
 
-    def until(self, what: str, condition: Callable[[], T | None], seconds: float = 300) -> T:
+    def until(self, what: str, condition: Callable[[], T | None], seconds: float = HANG_TIMEOUT) -> T:
         """Return the first true answer of `condition`; fail with the ends of the logs where none comes."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:

@@ -18,8 +18,8 @@ from selenium.webdriver import ActionChains
 from selenium.webdriver.chrome.service import Service
 
 from tests.e2e.browser import CHROMIUM, DRIVER, OPTIONS
+from tests.timeouts import HANG_TIMEOUT
 
-PATIENCE = 30.0
 A4 = 718  # CSS pixels between its margins
 _AXE = "axe_playwright_python"  # only for the axe.min.js that it brings along
 _RUN_AXE = """
@@ -93,12 +93,12 @@ class Chromium:
 
     def until(self, what: str, condition: Callable[[], Any]) -> Any:
         """Return the first true answer; fail where none comes."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + HANG_TIMEOUT
         while time.monotonic() < end:
             if found := condition():
                 return found
             time.sleep(0.02)
-        raise AssertionError(f"{what} did not happen in {PATIENCE:g} s; the console: {self.said()}")
+        raise AssertionError(f"{what} did not happen in {HANG_TIMEOUT:g} s; the console: {self.said()}")
 
     def draw_all(self) -> int:
         """Scroll to each picture in turn, wait until it is drawn, and return how many there are."""
@@ -155,7 +155,7 @@ def opened() -> Iterator[Chromium]:
         for option in (*OPTIONS, f"--user-data-dir={folder}"):
             options.add_argument(option)
         driver = webdriver.Chrome(options=options, service=Service(shutil.which(DRIVER)))
-        driver.set_script_timeout(120)
+        driver.set_script_timeout(HANG_TIMEOUT)
         try:
             yield Chromium(driver)
         finally:

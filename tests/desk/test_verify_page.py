@@ -35,7 +35,6 @@ from tests.release_store.hand_made import approved, awaiting, publish_one, word
 pytestmark = pytest.mark.browser
 SECRET = "a token that only eve has"  # noqa: S105 -- made up
 NOW = datetime.now(UTC)
-PATIENCE = 60
 
 
 def as_bytes(members: Members, folder: Path) -> bytes:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from flows import settings
+from tests.timeouts import HANG_TIMEOUT
 
 
 @pytest.fixture(scope="module")
@@ -20,6 +21,6 @@ def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         from prefect.testing.utilities import prefect_test_harness
 
         refresh_global_settings_context()
-        with prefect_test_harness(server_startup_timeout=90):
+        with prefect_test_harness(server_startup_timeout=int(HANG_TIMEOUT)):
             yield
     refresh_global_settings_context()

@@ -17,9 +17,10 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support import expected_conditions
 from selenium.webdriver.support.wait import WebDriverWait
 
+from tests.timeouts import HANG_TIMEOUT
+
 CHROMIUM, DRIVER = "chromium", "chromedriver"
 WIDTH, HEIGHT = 1200, 1180
-PATIENCE = 60
 TRIES = 5
 BUSY = "Unknown error while creating flow run"
 OPTIONS = (
@@ -66,7 +67,7 @@ class Browser:
 
     def __init__(self, driver: webdriver.Chrome, address: str) -> None:
         self.driver, self.address = driver, address
-        self.wait = WebDriverWait(driver, PATIENCE)
+        self.wait = WebDriverWait(driver, HANG_TIMEOUT)
 
     def log_in(self, password: str) -> None:
         """Give the password that the pages ask for."""

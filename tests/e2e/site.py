@@ -13,6 +13,7 @@ from pathlib import Path
 
 from release_store.store import ReleaseStore
 from tests.prefect_site import ROOT, PrefectSite
+from tests.timeouts import HANG_TIMEOUT
 
 PACKAGES = ("examples", "expectations", "flows", "policy", "release_store", "tasks")
 PORT = "4200"  # of the page; the tests' server has a free one
@@ -54,7 +55,7 @@ class Site(PrefectSite):
 
     # Commands ------------------------------------------------------------------------------------
 
-    def shell(self, line: str, *, code: int = 0, seconds: float = 180) -> str:
+    def shell(self, line: str, *, code: int = 0, seconds: float = HANG_TIMEOUT) -> str:
         """Run a line of a page, keep what it exports, and return what it printed on both streams."""
         kept = self.folder / "environment"
         done = subprocess.run(

@@ -14,8 +14,10 @@ import sys
 from pathlib import Path
 
 from policy.errors import ReleaseGateError
+from release_store import connection
 from release_store.store import ReleaseStore
 from tests.faults.small_work import assessed, published
+from tests.timeouts import HANG_TIMEOUT
 
 SERIES = ("east", "north", "south", "west")
 PERIODS = tuple(f"{2010 + n}" for n in range(10))
@@ -38,6 +40,7 @@ def attempt(store: ReleaseStore, series: str, period: str) -> dict[str, str | No
 
 def main(root: Path, number: int, of: int, n_periods: int) -> None:
     """Carry out this process's share of the attempts."""
+    connection.LOCK_TIMEOUT = HANG_TIMEOUT
     store = ReleaseStore.open(root)
     print("ready", flush=True)
     sys.stdin.readline()  # all begin at once

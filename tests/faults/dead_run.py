@@ -41,7 +41,7 @@ def main(root: Path, series: str, point: str) -> None:
     small_work.stage = stopping("reserved", small_work.stage)
     store.add_candidate = stopping("written", store.add_candidate)  # type: ignore[method-assign]
     store.record_gates = stopping("staged", store.record_gates)  # type: ignore[method-assign]
-    with store.series_lock(series, 10):
+    with store.series_lock(series):
         people = small_work.people_in("ann", "bea")
         record = small_work.staged(store, series, PERIOD, people=people)
         to = CandidateState.APPROVED

@@ -250,12 +250,12 @@ def looked_at(
     logged = store.events()
     states = Counter(str(one.state) for one in store.candidates())
     wrong = [] if len(logged) >= max(committed, default=0) else ["an event that was committed is lost"]
-    said = recover(store, timeout=30)
+    said = recover(store)
     after = store.events()
     if after[: len(logged)] != logged:
         wrong.append("recovery changed the log")
     wrong += found_wrong(store)
-    wrong += [f"recovery is not done: {one}" for one in recover(store, timeout=30)]
+    wrong += [f"recovery is not done: {one}" for one in recover(store)]
     try:
         action.complete(store)
     except ReleaseGateError as error:

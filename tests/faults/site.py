@@ -10,6 +10,7 @@ from pathlib import Path
 import yaml
 
 from tests.prefect_site import ROOT, PrefectSite
+from tests.timeouts import HANG_TIMEOUT
 
 PREFECT = [sys.executable, "-m", "prefect"]
 
@@ -52,7 +53,7 @@ class Site(PrefectSite):
             env=self.environment,
             capture_output=True,
             text=True,
-            timeout=180,
+            timeout=HANG_TIMEOUT,
             check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr

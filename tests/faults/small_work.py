@@ -154,7 +154,7 @@ def assessed(
     """
     opened = CandidateState.AWAITING_APPROVAL if approvers else CandidateState.APPROVED
     to = opened if passes else CandidateState.BLOCKED
-    with store.series_lock(series, 60):
+    with store.series_lock(series):
         record = staged(store, series, period, approvers, people)
         store.record_gates(
             record.candidate_id,
@@ -170,7 +170,7 @@ def published(store: ReleaseStore, candidate_id: str) -> Release:
     """Publish an approved candidate with the classes of its staged file."""
     record = store.candidate(candidate_id)
     folder = candidate_folder(store.root, candidate_id)
-    with store.series_lock(record.series, 60):
+    with store.series_lock(record.series):
         classes = read_classes(folder / "data.parquet", policy_of(record.series))
         return publish(
             store,

@@ -17,6 +17,7 @@ from release_store.records import CandidateState
 from release_store.store import ReleaseStore
 from release_store.verification import verify
 from tests.faults.crowd import attempts
+from tests.timeouts import HANG_TIMEOUT
 
 ROOT = Path(__file__).parents[2]
 
@@ -40,7 +41,7 @@ def crowd(store: ReleaseStore, processes: int, periods: int) -> list[dict[str, s
         assert child.stdin is not None
         child.stdin.write("go\n")
         child.stdin.flush()
-    told = [child.communicate(timeout=600)[0] for child in children]
+    told = [child.communicate(timeout=HANG_TIMEOUT)[0] for child in children]
     assert [child.returncode for child in children] == [0] * processes
     return [json.loads(line) for text in told for line in text.splitlines()]
 

@@ -66,8 +66,8 @@ def test_a_run_killed_before_publication_is_ended(store: ReleaseStore, point: st
     with run_at(store, point):
         pass
     before = store.events()
-    assert recover(store, timeout=5) == LEFT[point]
-    assert recover(store, timeout=5) == []
+    assert recover(store) == LEFT[point]
+    assert recover(store) == []
     assert leftovers(store) == {}
     records = {one.candidate_id: one.state for one in store.candidates()}
     ended = {"staged": CandidateState.FAILED, "assessed": CandidateState.APPROVED}.get(point)
@@ -88,7 +88,7 @@ def test_a_run_killed_before_publication_is_ended(store: ReleaseStore, point: st
 def test_the_people_of_a_candidate_that_died_are_forgotten(store: ReleaseStore) -> None:
     with run_at(store, "staged"):
         assert store.people_in_common(CANDIDATE) is not None
-    recover(store, timeout=5)
+    recover(store)
     assert store.people_in_common(CANDIDATE) is None
 
 
@@ -111,21 +111,21 @@ def test_a_living_run_is_left_alone_and_not_waited_for(
         assert leftovers(store) == {"clinic": [CANDIDATE]}
         assert (store.root / "candidates" / CANDIDATE).is_dir()
         assert store.events() == logged
-    assert recover(store, timeout=5) == LEFT[point]
+    assert recover(store) == LEFT[point]
 
 
 @pytest.mark.fault
 def test_a_run_of_another_series_does_not_keep_recovery_from_a_dead_one(store: ReleaseStore) -> None:
     with run_at(store, "staged"):
         pass
-    with store.series_lock("ward", 5):
-        assert recover(store, timeout=5) == LEFT["staged"]
+    with store.series_lock("ward"):
+        assert recover(store) == LEFT["staged"]
 
 
 @pytest.mark.fault
 def test_a_folder_that_no_candidate_was_given_is_nobodys_to_remove(store: ReleaseStore) -> None:
     (store.root / "candidates/notes").mkdir()
     (store.root / "candidates/clinic-2025-c9").symlink_to(store.root)
-    assert recover(store, timeout=5) == []
+    assert recover(store) == []
     assert foreign_folders(store) == ["notes"]
     assert (store.root / "candidates/notes").is_dir()

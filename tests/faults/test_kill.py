@@ -16,6 +16,7 @@ from release_store.leftovers import REASON
 from release_store.public_files import release_folder
 from release_store.store import ReleaseStore
 from tests.faults import kill
+from tests.timeouts import HANG_TIMEOUT
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,7 +43,7 @@ def killed(*words: str) -> list[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=600,
+        timeout=HANG_TIMEOUT,
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
     *lines, last = ended.stdout.splitlines()

@@ -17,6 +17,7 @@ from release_store.verification import verify
 from tests.faults.site import ROOT, Site
 from tests.flows.front_desk import Desk
 from tests.plain_prefect import plain_prefect
+from tests.timeouts import HANG_TIMEOUT
 
 # Root may write anywhere, unless it lays that right down.
 WITHOUT_RIGHTS = ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override"]
@@ -46,7 +47,7 @@ def run(
         preexec_fn=before,
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=HANG_TIMEOUT,
         check=False,
     )
     assert "Traceback" not in done.stderr

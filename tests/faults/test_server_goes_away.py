@@ -14,6 +14,7 @@ import pytest
 from release_store.verification import verify
 from tests.faults.site import ROOT, Site
 from tests.flows.front_desk import Desk
+from tests.timeouts import HANG_TIMEOUT
 
 
 def started(desk: Desk, environment: dict[str, str]) -> subprocess.Popen[str]:
@@ -40,7 +41,7 @@ def stopped_at(child: subprocess.Popen[str], stage: str) -> None:
 
 def ended(child: subprocess.Popen[str]) -> tuple[int, str, str]:
     child.send_signal(signal.SIGCONT)
-    out, err = child.communicate(timeout=300)
+    out, err = child.communicate(timeout=HANG_TIMEOUT)
     return child.returncode, out, err
 
 

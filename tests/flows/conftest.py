@@ -13,6 +13,14 @@ from flows import settings
 from release_store.store import ReleaseStore
 from tests.at_work import write_people
 from tests.plain_prefect import plain_prefect
+from tests.timeouts import HANG_TIMEOUT
+
+LIMITS = (
+    "flows.notice_channels.TIMEOUT",
+    "flows.lineage._LIMIT",
+    "flows.lineage._TIMEOUT",
+    "flows.setup_server._TIMEOUT",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -23,6 +31,13 @@ def flows_in_process(request: pytest.FixtureRequest) -> Iterator[None]:
     else:
         with plain_prefect():
             yield
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let receivers and servers take as long as a busy machine does; a test of a limit sets its own."""
+    for limit in LIMITS:
+        monkeypatch.setattr(limit, HANG_TIMEOUT)
 
 
 @pytest.fixture(scope="session")
@@ -36,7 +51,7 @@ def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         from prefect.testing.utilities import prefect_test_harness
 
         refresh_global_settings_context()
-        with prefect_test_harness(server_startup_timeout=90):
+        with prefect_test_harness(server_startup_timeout=int(HANG_TIMEOUT)):
             yield
     refresh_global_settings_context()
 

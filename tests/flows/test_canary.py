@@ -58,8 +58,11 @@ import json, os, signal, sys
 from pathlib import Path
 from unittest import mock
 import pandas as pd
+from flows import lineage, notice_channels
 from flows.__main__ import main
+from tests.timeouts import HANG_TIMEOUT
 
+lineage._LIMIT = notice_channels.TIMEOUT = HANG_TIMEOUT
 frame = pd.read_csv("people.csv")
 log, exits = Path("words.txt").read_text().split(), []
 

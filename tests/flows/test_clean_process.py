@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from front_desk import Desk
 
+from tests.timeouts import HANG_TIMEOUT
+
 pytestmark = pytest.mark.prefect
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = """
@@ -36,7 +38,7 @@ def process(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=HANG_TIMEOUT,
     )
 
 

@@ -9,6 +9,7 @@ import sys
 import time
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from front_desk import Desk
@@ -18,6 +19,7 @@ from policy.errors import InputError, UsageError
 from policy.load import load_policy
 from release_store.canonical import utc_now
 from release_store.verification import verify
+from tests.timeouts import HANG_TIMEOUT
 
 ROOT = Path(__file__).parents[2]
 WAIT = {"hours": 1, "every_minutes": 10, "settled_seconds": 60}
@@ -49,8 +51,12 @@ def test_a_file_that_is_not_there_is_late(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(("age", "late"), [(2, True), (59, True), (120, False), (-30, True), (-3600, False)])
-def test_a_file_that_has_just_changed_is_late(desk: Desk, age: float, late: bool) -> None:
-    table(desk, age)
+def test_a_file_that_has_just_changed_is_late(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, age: float, late: bool
+) -> None:
+    now = int(time.time())
+    monkeypatch.setattr("flows.late_input.time", SimpleNamespace(time=lambda: now))
+    os.utime(table(desk), (now - age, now - age))
     found = look(wanted(desk))
     assert bool(found.late) is late
     if late:
@@ -155,7 +161,7 @@ def test_a_waiting_command_ends_at_ctrl_c_and_leaves_nothing(desk: Desk) -> None
         assert child.stderr is not None
         assert child.stderr.readline().startswith("  waits: 2026Q1.csv is not there; the next look is at ")
         child.send_signal(signal.SIGINT)
-        _, told = child.communicate(timeout=60)
+        _, told = child.communicate(timeout=HANG_TIMEOUT)
         assert told == "releasegate: interrupted; nothing half done is visible\n"
         assert child.returncode == 130
     assert len(desk.store.events()) == 1

@@ -45,6 +45,7 @@ from release_store.store import ReleaseStore
 from release_store.verification import verify
 from tests.at_work import key_of, member, withdraw, write_people
 from tests.release_store.hand_made import K_FAILS, K_PASSES, approved, publish_one, stage
+from tests.timeouts import HANG_TIMEOUT
 
 Capture = pytest.CaptureFixture[str]
 KEEPER = "import sys, pathlib; p = pathlib.Path(sys.argv[1]); p.open('a').write(sys.stdin.read())"
@@ -161,22 +162,23 @@ def test_a_delivery_that_fails_waits_with_all_after_it_and_keeps_their_order(
 
 
 @pytest.mark.parametrize(
-    ("command", "finding"),
+    ("command", "limit", "finding"),
     [
-        ("/nowhere/at/all", "the command cannot be run (FileNotFoundError)"),
-        (f"{sys.executable} -c 'raise SystemExit(3)'", "the command ended with exit code 3"),
-        (f"{sys.executable} -c 'import time; time.sleep(60)'", "the command took more than 0.3 s"),
-        ("'", "is no command"),
+        ("/nowhere/at/all", HANG_TIMEOUT, "the command cannot be run (FileNotFoundError)"),
+        (f"{sys.executable} -c 'raise SystemExit(3)'", HANG_TIMEOUT, "the command ended with exit code 3"),
+        (f"sleep {HANG_TIMEOUT:g}", 0.3, "the command took more than 0.3 s"),
+        ("'", HANG_TIMEOUT, "is no command"),
     ],
 )
 def test_a_command_that_fails_is_one_line_and_stays_due(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, command: str, finding: str
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, command: str, limit: float, finding: str
 ) -> None:
-    monkeypatch.setattr("flows.notice_channels.TIMEOUT", 0.3)
+    monkeypatch.setattr("flows.notice_channels.TIMEOUT", limit)
     monkeypatch.setenv(COMMAND_VARIABLE, command)
     begin(desk.store)
     blocked(desk.store)
-    assert send_due(desk.store).problems == [f"a notice by command waits: {finding}"]
+    sent = send_due(desk.store, patience=HANG_TIMEOUT)
+    assert sent.problems == [f"a notice by command waits: {finding}"]
     assert due(desk.store) == {"command": 1}
 
 
@@ -325,11 +327,11 @@ def test_a_series_in_use_is_ended_later(desk: Desk) -> None:
     def hold() -> None:
         with desk.store.series_lock("clinic"):
             inside.set()
-            leave.wait(30)
+            leave.wait(HANG_TIMEOUT)
 
     thread = threading.Thread(target=hold)
     thread.start()
-    assert inside.wait(30)
+    assert inside.wait(HANG_TIMEOUT)
     assert end_expired(desk.store, actor="timer") == []
     leave.set()
     thread.join()
@@ -521,7 +523,7 @@ def _no_wait() -> Iterator[None]:
         pytest.fail("waits")  # which nothing takes for an error of its own
 
     before = signal.signal(signal.SIGALRM, ended)
-    signal.alarm(120)
+    signal.alarm(int(HANG_TIMEOUT))
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)

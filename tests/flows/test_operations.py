@@ -13,6 +13,7 @@ from flows.store_review import review_markdown, review_rows, review_store, summa
 from policy.errors import UsageError, VerificationFailed
 from release_store.identification import system_account
 from release_store.public_files import release_folder
+from tests.timeouts import HANG_TIMEOUT
 
 RELEASE = "clinic-2026Q1-r1"
 
@@ -21,7 +22,8 @@ def artifact(key: str) -> Any:
     """Return what Prefect's server keeps under a key, the latest."""
     from prefect.settings import PREFECT_API_URL
 
-    with urllib.request.urlopen(f"{PREFECT_API_URL.value()}/artifacts/{key}/latest", timeout=30) as answer:
+    url = f"{PREFECT_API_URL.value()}/artifacts/{key}/latest"
+    with urllib.request.urlopen(url, timeout=HANG_TIMEOUT) as answer:
         return json.load(answer)["data"]
 
 

@@ -15,6 +15,7 @@ from flows import repetition
 from release_store.canonical import utc_now
 from release_store.publication import recover
 from release_store.records import CandidateState
+from tests.timeouts import HANG_TIMEOUT
 
 pytestmark = pytest.mark.flow
 
@@ -110,7 +111,7 @@ def test_runs_of_one_period_in_three_processes_make_one_candidate(
     words = ["run", str(policy), "--input", str(table), "--period", "2026Q1"]
     command = [sys.executable, "-m", "flows", "--store", str(desk.root), *words]
     runs = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    told = [run.communicate(timeout=300)[0] for run in runs]
+    told = [run.communicate(timeout=HANG_TIMEOUT)[0] for run in runs]
     assert [run.returncode for run in runs] == [code] * 3, told
     ((name, state),) = states(desk).items()
     assert (name, state) == (C1, "awaiting_approval" if approvers else "published")

@@ -14,11 +14,12 @@ import pytest
 from front_desk import Desk
 
 from flows.watcher import servers_of
+from tests.timeouts import HANG_TIMEOUT
 
 ROOT = Path(__file__).parents[2]
-SERVER = "import sys, time; time.sleep(1200)"  # what stands for one: by its environment and its arguments
+SERVER = "import signal; signal.pause()"  # what stands for one: by its environment and its arguments
 COMMAND = """
-import os, subprocess, sys, time
+import os, signal, subprocess, sys
 from flows.watcher import MARK, watch_temporary_server
 watch_temporary_server()
 watch_temporary_server()
@@ -31,7 +32,7 @@ servers = [
 ]
 print(os.environ[MARK], *(one.pid for one in servers), flush=True)
 if sys.argv[2] == "waits":
-    time.sleep(1200)
+    signal.pause()
 """
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="it is Linux's")
@@ -45,9 +46,8 @@ def alive(number: int) -> bool:
         return False
 
 
-def until(wanted: Callable[[], bool], seconds: float = 300) -> bool:
-    """Wait for what is wanted, which comes at once on a machine that has nothing else to do."""
-    end = time.monotonic() + seconds
+def until(wanted: Callable[[], bool]) -> bool:
+    end = time.monotonic() + HANG_TIMEOUT
     while not wanted() and time.monotonic() < end:
         time.sleep(0.05)
     return wanted()

@@ -117,7 +117,7 @@ def word(record: CandidateRecord, by: str = "bob", decision: str = "approve", **
 def publish_one(store: ReleaseStore, candidate_id: str, report: Report | None = None) -> Release:
     """Publish an approved candidate under its series' lock."""
     extra = {"method": "mdav"}
-    with store.series_lock(store.candidate(candidate_id).series, 10):
+    with store.series_lock(store.candidate(candidate_id).series):
         return publish(
             store, candidate_id, classes_of_two(), actor="ann", manifest_extra=extra, report=report
         )

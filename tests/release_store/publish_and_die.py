@@ -92,8 +92,8 @@ def attempt(template: Path, folder: Path, step: int | str, withdrawing: bool) ->
 
     def settle() -> None:
         store = ReleaseStore.open(folder / "store")
-        said = recover(store, timeout=5)
-        again = recover(store, timeout=5)
+        said = recover(store)
+        again = recover(store)
         candidate = store.candidates()[-1]
         if candidate.state == "approved":
             publish_one(store, candidate.candidate_id, canonical_json)

@@ -16,11 +16,15 @@ from release_store import audit
 from release_store.audit import check_chain
 from release_store.connection import transaction
 from release_store.store import ReleaseStore
+from tests.timeouts import HANG_TIMEOUT
 
 WRITER = """
 import sys
 from pathlib import Path
+from release_store import connection
 from release_store.store import ReleaseStore
+from tests.timeouts import HANG_TIMEOUT
+connection.LOCK_TIMEOUT = HANG_TIMEOUT
 store = ReleaseStore.open(Path(sys.argv[1]))
 for n in range(8):
     store.record_validation(
@@ -91,7 +95,7 @@ def test_four_processes_that_write_at_once_lose_no_event(store: ReleaseStore) ->
         subprocess.Popen([sys.executable, "-c", WRITER, str(store.root), f"p{n}"], env=environment)
         for n in range(4)
     ]
-    assert [writer.wait(timeout=120) for writer in writers] == [0, 0, 0, 0]
+    assert [writer.wait(timeout=HANG_TIMEOUT) for writer in writers] == [0, 0, 0, 0]
     events = store.events()
     assert check_chain(events) == []
     assert len(events) == 1 + 4 * 8

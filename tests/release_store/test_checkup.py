@@ -36,7 +36,7 @@ HOLDER = """
 import sys
 from pathlib import Path
 from release_store.store import ReleaseStore
-with ReleaseStore.open(Path(sys.argv[1])).series_lock("clinic", 5):
+with ReleaseStore.open(Path(sys.argv[1])).series_lock("clinic"):
     print("held", flush=True)
     sys.stdin.read()
 """

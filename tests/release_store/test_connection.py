@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import duckdb
 import pytest
@@ -38,7 +39,9 @@ def test_a_store_that_another_process_holds_is_refused_by_its_process_id(store: 
         assert con.execute("SELECT count(*) FROM event").fetchone() == (1,)
 
 
-def test_a_store_that_is_freed_in_time_is_opened(store: ReleaseStore) -> None:
+def test_a_store_that_is_freed_in_time_is_opened(
+    store: ReleaseStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(store.root / DATABASE)],
         stdin=subprocess.PIPE,
@@ -46,11 +49,18 @@ def test_a_store_that_is_freed_in_time_is_opened(store: ReleaseStore) -> None:
     ) as holder:
         assert holder.stdout is not None
         holder.stdout.readline()
-        timer = threading.Timer(0.3, holder.kill)
-        timer.start()
-        with connect(store.root, timeout=20) as con:
+        slept: list[float] = []
+
+        def free(seconds: float) -> None:
+            slept.append(seconds)
+            holder.kill()
+            holder.wait()
+
+        # The holder ends when it is waited for, and no time goes by.
+        monkeypatch.setattr(connection, "time", SimpleNamespace(monotonic=lambda: 0.0, sleep=free))
+        with connect(store.root) as con:
             assert con.execute("SELECT 1").fetchone() == (1,)
-        timer.join()
+        assert len(slept) == 1
 
 
 def test_the_store_s_own_lock_is_held_from_before_the_database_opens_until_after_it_is_closed(

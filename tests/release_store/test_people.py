@@ -385,15 +385,17 @@ def test_hashes_under_different_keys_are_never_compared(store: ReleaseStore) -> 
     assert store.people_in_common("clinic-2022-c1") is None
 
 
-def test_a_hundred_thousand_are_kept_in_about_a_second(store: ReleaseStore) -> None:
-    many = people(*map(str, range(100_000)))
-    begun = time.perf_counter()
+@pytest.mark.parametrize("n", [2_000, pytest.param(100_000, marks=pytest.mark.nightly)])
+def test_many_are_kept_and_published(store: ReleaseStore, n: int) -> None:
+    many = people(*map(str, range(n)))
+    begun = time.process_time()
     record = stage(store, people=many)
-    seconds = time.perf_counter() - begun
-    assert kept(store) == {record.candidate_id: 100_000}
-    assert seconds < 4, "an insert row by row takes a minute"
+    spent = time.process_time() - begun
+    assert kept(store) == {record.candidate_id: n}
+    if n == 100_000:
+        assert spent < 4, "an insert row by row takes a minute"
     store.record_gates(record.candidate_id, [K_PASSES], to=CandidateState.APPROVED, actor="ann")
-    with store.series_lock("clinic", 5):
+    with store.series_lock("clinic"):
         publication.publish(store, record.candidate_id, classes_of_two(), actor="ann", manifest_extra={})
     assert verify(store) == []
 

@@ -175,7 +175,7 @@ def test_the_reason_of_a_publication_by_hand_stands_in_its_events(
     store: ReleaseStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     candidate_id = approved(store)
-    with store.series_lock("clinic", 5), monkeypatch.context() as patch:
+    with store.series_lock("clinic"), monkeypatch.context() as patch:
         patch.setattr(publication, "finish_publication", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             publish(

@@ -13,11 +13,13 @@ from hand_made import approved, awaiting, classes_of_two, publish_one, stage, wo
 from policy.errors import Blocked, StoreError, UsageError, VerificationFailed
 from release_store import keys, publication
 from release_store.canonical import file_digest
+from release_store.locks import held_locks
 from release_store.publication import publish, recover
 from release_store.records import CandidateState, ReleaseState
 from release_store.store import ReleaseStore
 from release_store.verification import verify
 from tests.at_work import agreed
+from tests.timeouts import HANG_TIMEOUT
 
 HERE = Path(__file__).parent
 ALL = {"fsync", "rename", "replace", "symlink", "append"}
@@ -26,15 +28,26 @@ ENVIRONMENT = {
     "PYTHONPATH": os.pathsep.join([str(HERE.parents[1]), str(HERE)]),
 }
 PUBLISHER = """
-import sys
+import sys, time
 from pathlib import Path
 from typing import Any
 from hand_made import publish_one
 from policy.errors import Blocked
+from release_store import publication
 from release_store.store import ReleaseStore
 store = ReleaseStore.open(Path(sys.argv[1]))
-print("ready", flush=True)
-sys.stdin.readline()
+build, sleep = publication.build_release, time.sleep
+
+def build_when_told(*given):
+    print("publishes", flush=True)
+    sys.stdin.readline()
+    return build(*given)
+
+def say_and_sleep(seconds):  # a process that waits for a lock sleeps, and looks at it again
+    print("waits", flush=True)
+    time.sleep = sleep
+
+publication.build_release, time.sleep = build_when_told, say_and_sleep
 try:
     print(publish_one(store, sys.argv[2]).release_id)
 except Blocked as error:
@@ -46,7 +59,7 @@ from pathlib import Path
 from typing import Any
 from release_store.store import ReleaseStore
 
-with ReleaseStore.open(Path(sys.argv[1])).series_lock("clinic", 5):
+with ReleaseStore.open(Path(sys.argv[1])).series_lock("clinic"):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -182,34 +195,35 @@ def test_without_its_key_nothing_is_published(store: ReleaseStore) -> None:
 
 def test_the_manifests_own_fields_cannot_be_given(store: ReleaseStore) -> None:
     candidate_id = approved(store)
-    with store.series_lock("clinic", 5), pytest.raises(StoreError, match="gates"):
+    with store.series_lock("clinic"), pytest.raises(StoreError, match="gates"):
         publish(store, candidate_id, classes_of_two(), actor="ann", manifest_extra={"gates": []})
     assert store.candidate(candidate_id).state is CandidateState.APPROVED
 
 
+def publishing(store: ReleaseStore, candidate_id: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", PUBLISHER, str(store.root), candidate_id],
+        env=ENVIRONMENT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
 @pytest.mark.fault
 def test_of_two_processes_at_the_same_head_one_publishes_and_the_other_is_stale(store: ReleaseStore) -> None:
+    """The second comes while the first is in the midst of its publication, and waits for its end."""
     candidates = [approved(store, period="2024"), approved(store, period="2025")]
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", PUBLISHER, str(store.root), candidate_id],
-            env=ENVIRONMENT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for candidate_id in candidates
-    ]
-    for process in processes:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    said = sorted(process.communicate(timeout=60)[0].strip() for process in processes)
-    assert said in (["clinic-2024-r1", "stale"], ["clinic-2025-r1", "stale"])
-    assert sorted(store.candidate(name).state for name in candidates) == ["published", "stale"]
+    with publishing(store, candidates[0]) as first:
+        assert first.stdout is not None
+        assert first.stdout.readline() == "publishes\n"
+        with publishing(store, candidates[1]) as second:
+            assert second.stdout is not None
+            assert second.stdout.readline() == "waits\n"
+            assert [lock.name for lock in held_locks(store.root)] == ["clinic.lock"]
+            assert first.communicate("go\n")[0] == "clinic-2024-r1\n"
+            assert second.communicate()[0] == "stale\n"
+    assert [store.candidate(name).state for name in candidates] == ["published", "stale"]
     assert len(store.releases()) == 1
     assert verify(store) == []
 
@@ -229,7 +243,7 @@ def test_a_series_is_locked_for_others_until_its_holder_dies(store: ReleaseStore
         with store.series_lock("other", 0.2):
             pass
         holder.kill()
-    with store.series_lock("clinic", 5):
+    with store.series_lock("clinic"):
         pass
 
 
@@ -241,7 +255,7 @@ def killed_and_recovered(store: ReleaseStore, what: str, *steps: str) -> list[di
         env=ENVIRONMENT,
         capture_output=True,
         text=True,
-        timeout=1_200,
+        timeout=HANG_TIMEOUT,
         check=False,
     )
     assert done.returncode == 0, done.stderr

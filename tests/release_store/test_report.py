@@ -33,7 +33,7 @@ def page(_facts: Mapping[str, Any]) -> bytes:
 
 
 def publish(store: ReleaseStore, name: str, report: Callable[[Mapping[str, Any]], Any] | None) -> Release:
-    with store.series_lock("clinic", 10):
+    with store.series_lock("clinic"):
         return publication.publish(
             store, name, classes_of_two(), actor="ann", manifest_extra={"classes": 2}, report=report
         )
