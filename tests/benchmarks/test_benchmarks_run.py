@@ -96,7 +96,7 @@ def test_ae_lrhma_runs_on_nested_samples_and_a_dear_comparison_is_left_out(tmp_p
 def test_the_gate_benchmark_attacks_releases_of_disjoint_and_of_overlapping_classes(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gate, "in_own_process", gate.measure)  # whose memory it does not ask for
+    monkeypatch.setattr(gate, "in_own_process", gate.measure)  # a process is only for the memory
     text = gate.main(["--attackers", "100", "300", "--classes", "20"])
     assert "## Overlapping classes" in capsys.readouterr().out
     disjoint, overlapping = ({row[0]: row[1:] for row in table} for table in tables_in(text))
