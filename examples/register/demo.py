@@ -14,7 +14,7 @@ from time import perf_counter
 from rich.console import Console
 from rich.table import Table
 
-from examples.register.generate import generate, write
+from examples.register.generate import ROWS, generate, write
 from flows.ending import leave
 from flows.outcome import Outcome
 from flows.running import run_release
@@ -33,7 +33,7 @@ STEPS = (
 )
 
 
-def main(folder: Path) -> int:
+def main(folder: Path, rows: int = ROWS) -> int:
     """Generate the data, release the quarters, and show what came out; 0 if all went as it must."""
     start = perf_counter()
     console = Console(highlight=False)
@@ -47,9 +47,9 @@ def main(folder: Path) -> int:
     for path in keys:
         path.unlink()
     console.print(
-        "[bold]1.[/] making up a health register: three quarters of 20,000 people, 45% in the next one"
+        f"[bold]1.[/] making up a health register: three quarters of {rows:,} people, 45% in the next one"
     )
-    tables = write(folder / "data", generate())
+    tables = write(folder / "data", generate(n=rows))
     console.print("[bold]2.[/] making a store, and a signing key beside it")
     store = ReleaseStore.create(folder / "store")
     console.print("[bold]3.[/] releasing the quarters in order, each judged against those before it")

@@ -54,7 +54,7 @@ def test_the_slope_of_a_quadratic_stage_is_two() -> None:
     assert scale.slope(runs, "pairwise") is None
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.data
 def test_the_scale_benchmark_measures_every_stage_in_its_own_process(
     capsys: pytest.CaptureFixture[str],
@@ -70,6 +70,16 @@ def test_the_scale_benchmark_measures_every_stage_in_its_own_process(
 
 
 @pytest.mark.data
+def test_a_method_runs_on_a_sample_and_a_dear_comparison_is_left_out(tmp_path: Path) -> None:
+    files = scale.write_samples(report.datasets() / scale.PANEL, [300], tmp_path)
+    run = scale.measure(files[300], "mondrian", most_pairs=1)
+    assert run["rows"] == 300
+    assert set(run["costs"]) == set(scale.STAGES) - {"pairwise", "whole history"}
+    assert "left out" in scale.tables("mondrian", [run])
+
+
+@pytest.mark.data
+@pytest.mark.nightly
 def test_ae_lrhma_runs_on_nested_samples_and_a_dear_comparison_is_left_out(tmp_path: Path) -> None:
     files = scale.write_samples(report.datasets() / scale.PANEL, [100, 1000], tmp_path)
     with duckdb.connect() as con:
@@ -84,15 +94,22 @@ def test_ae_lrhma_runs_on_nested_samples_and_a_dear_comparison_is_left_out(tmp_p
 
 
 def test_the_gate_benchmark_attacks_releases_of_disjoint_and_of_overlapping_classes(
-    capsys: pytest.CaptureFixture[str],
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = gate.main(["--attackers", "300", "900", "--classes", "40"])
+    monkeypatch.setattr(gate, "in_own_process", gate.measure)  # a process is only for the memory
+    text = gate.main(["--attackers", "100", "300", "--classes", "20"])
     assert "## Overlapping classes" in capsys.readouterr().out
     disjoint, overlapping = ({row[0]: row[1:] for row in table} for table in tables_in(text))
-    assert disjoint["attackers"] == overlapping["attackers"] == ["300", "900"]
+    assert disjoint["attackers"] == overlapping["attackers"] == ["100", "300"]
     assert disjoint["candidate classes a person"] == ["1.00", "1.00"]
     assert all(float(found) > 1 for found in overlapping["candidate classes a person"])
     assert disjoint["UMR"] == ["1.0000", "1.0000"]
+
+
+@pytest.mark.nightly
+def test_the_gate_benchmark_measures_in_processes_of_their_own() -> None:
+    disjoint, overlapping = tables_in(gate.main(["--attackers", "300", "900", "--classes", "40"]))
+    assert disjoint[0] == overlapping[0] == ["attackers", "300", "900"]
 
 
 def test_the_people_of_the_gate_benchmark_are_all_different_and_in_their_classes() -> None:
@@ -133,7 +150,7 @@ def test_a_goal_is_met_by_the_mean_and_not_by_classes_that_break_the_model() -> 
 
 @pytest.mark.data
 def test_the_curve_benchmark_measures_presets_and_points(capsys: pytest.CaptureFixture[str]) -> None:
-    small = ["--rows", "400", "--seeds", "2", "--sweep-seeds", "1", "--epochs", "1"]
+    small = ["--rows", "200", "--seeds", "2", "--sweep-seeds", "1", "--epochs", "1"]
     text = curve.main(["--samples", "bank", "--points", "score paper, no polish", *small])
     assert "## Bank sample" in capsys.readouterr().out
     reached, points = tables_in(text)

@@ -30,7 +30,7 @@ def test_made_up_releases_are_of_the_population_that_they_are_called(population:
     assert len(evidence.space.numeric) + len(evidence.space.domains) == 5
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_check_is_measured_in_its_own_process(capsys: pytest.CaptureFixture[str]) -> None:
     kinds = ["--kinds", "cumulative", "overlapping"]
     text = comparison.main(["--rows", "600", "--earlier", "1", "2", *kinds])
@@ -50,7 +50,7 @@ def test_the_slope_of_a_cost_that_doubles_with_the_releases_is_one() -> None:
     assert comparison.slope(runs[:1]) is None
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["cumulative", "overlapping"])
 def test_all_checks_beside_eight_earlier_releases_take_the_seconds_promised(kind: str) -> None:
     run = comparison.in_a_process(kind, comparison.ROWS, 8)

@@ -14,7 +14,15 @@ def test_the_exponent_of_a_quadratic_method_is_two() -> None:
 
 
 @pytest.mark.data
-@pytest.mark.slow
+def test_a_method_is_measured_stage_by_stage() -> None:
+    found = methods.measure("mondrian", "adult", 150)
+    assert found["rows"] == 150
+    assert found.keys() == {*methods.STAGES, "cpu", "wall", "peak", "rows"}
+    assert found["cpu"] == pytest.approx(sum(found[stage] for stage in methods.STAGES))
+
+
+@pytest.mark.data
+@pytest.mark.nightly
 def test_every_stage_of_a_method_is_measured() -> None:
     if not (report.datasets() / "adult").is_dir():
         pytest.fail("the data sets that docs/datasets.md names are not there")

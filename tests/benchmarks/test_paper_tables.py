@@ -120,7 +120,9 @@ def test_what_records_moved_by_hand() -> None:
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("table", [s0_table2, s0_table3], ids=["2", "3"])
+@pytest.mark.parametrize(
+    "table", [s0_table2, pytest.param(s0_table3, marks=pytest.mark.nightly)], ids=["2", "3"]
+)
 def test_a_quick_table_of_classes_has_every_row_and_keeps_the_model(
     table: ModuleType, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -140,7 +142,7 @@ def test_a_quick_table_of_classes_has_every_row_and_keeps_the_model(
 
 
 @pytest.mark.data
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("table", [s0_table4, s0_table5], ids=["4", "5"])
 def test_a_quick_table_of_links_has_every_row(table: ModuleType) -> None:
     (links,) = tables_in(table.main(["--quick"]))
@@ -154,6 +156,7 @@ def test_a_quick_table_of_links_has_every_row(table: ModuleType) -> None:
 
 
 @pytest.mark.data
+@pytest.mark.nightly
 def test_the_manifold_methods_are_laid_beside_mdav() -> None:
     (table,) = tables_in(s1_adult.main(["--quick"]))
     head, rows = table[0], [dict(zip(table[0], row, strict=True)) for row in table[1:]]

@@ -70,7 +70,12 @@ def test_every_printed_component_has_a_variant() -> None:
 @pytest.mark.data
 @pytest.mark.parametrize(
     ("module", "n_tables", "n_rows"),
-    [(s2_table4, 2, 7 + 3), (s2_table6, 1, 7 + 3), (s2_figure11, 1, 4), (s2_table10, 3, 6)],
+    [
+        (s2_table6, 1, 7 + 3),
+        pytest.param(s2_table4, 2, 7 + 3, marks=pytest.mark.nightly),
+        pytest.param(s2_figure11, 1, 4, marks=pytest.mark.nightly),
+        pytest.param(s2_table10, 3, 6, marks=pytest.mark.nightly),
+    ],
     ids=lambda value: value.NAME if isinstance(value, ModuleType) else str(value),
 )
 def test_a_table_of_the_curriculum_scheme_has_every_row(
@@ -96,7 +101,7 @@ def test_five_attackers_are_averaged_over_those_who_have_the_figure() -> None:
 
 
 @pytest.mark.data
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_experiments_of_lhd_have_every_row() -> None:
     text = s4_experiments.main(["--quick"])
     assert all(f"## Experiment {number}:" in text for number in range(1, 7))

@@ -52,7 +52,7 @@ def test_too_few_events_for_the_releases_are_refused(tmp_path: Path) -> None:
         synthetic_store.make(tmp_path / "store", 20, 100)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_benchmark_times_every_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = benchmark.main(["--releases", "3", "--events", "60", "--runs", "1", "--folder", str(tmp_path)])
     assert text in capsys.readouterr().out

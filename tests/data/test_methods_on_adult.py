@@ -15,7 +15,7 @@ from test_real_releases import ADULT, POLICIES, published_file, released, releas
 
 from tasks.methods.presets import PRESETS
 
-pytestmark = [pytest.mark.data, pytest.mark.prefect, pytest.mark.slow]
+pytestmark = [pytest.mark.data, pytest.mark.nightly]
 
 CATEGORIES = ["workclass", "education", "marital-status", "race", "sex", "native-country"]
 GATES = {"ncp": {"max": 0.35}, "suppression": {"max": 0.02}}

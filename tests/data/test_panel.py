@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.panel import QUARTERS, Panel, results
 
-pytestmark = [pytest.mark.data, pytest.mark.prefect, pytest.mark.slow]
+pytestmark = [pytest.mark.data, pytest.mark.nightly]
 
 
 def test_eight_quarters_are_published_and_nobody_is_pinned(tmp_path: Path) -> None:

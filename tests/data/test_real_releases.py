@@ -23,7 +23,7 @@ ADULT = DATASETS / "adult" / "adult_train.csv"
 BANK = DATASETS / "bank_marketing" / "bank_full.csv"
 EPH = DATASETS / "eph" / "eph_panel_2003q3_2014q2.parquet"
 
-pytestmark = [pytest.mark.data, pytest.mark.prefect, pytest.mark.slow]
+pytestmark = [pytest.mark.data, pytest.mark.nightly]
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,9 @@ from tests.e2e.browser import CHROMIUM, DRIVER, OPTIONS
 from tests.timeouts import HANG_TIMEOUT
 
 A4 = 718  # CSS pixels between its margins
+# Widths and dark or not: both of both, not each with each, which the nightly tests look at.
+VIEWS = ((1280, False), (390, True))
+EVERY_VIEW = tuple((width, dark) for width in (1280, 390) for dark in (False, True))
 _AXE = "axe_playwright_python"  # only for the axe.min.js that it brings along
 _RUN_AXE = """
 const done = arguments[arguments.length - 1];

@@ -11,14 +11,17 @@ import pytest
 from selenium import webdriver
 
 from release_store import keys
+from release_store.evidence import write_evidence
 from release_store.keys import KEY_VARIABLE
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
 from tests.desk import sheets, verify_page
 from tests.desk.chromium import Chromium
 from tests.desk.chromium import opened as chromium_opened
-from tests.desk.lived import make_lived
+from tests.desk.lived import built_from, make_lived
 from tests.e2e.browser import lacking
+from tests.faults import alterations
+from tests.made_once import made_once, make_demo
 from tests.release_store import hand_made
 from tests.release_store.bundle_alterations import make_three_releases
 from tests.release_store.bundles import Members, taken_apart
@@ -68,11 +71,23 @@ def clinic(clinic_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 @pytest.fixture(scope="session")
 def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a store with a bit of everything, which tests copy or only read."""
-    folder = tmp_path_factory.mktemp("lived")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv(KEY_VARIABLE, raising=False)
-        make_lived(folder)
+    folder = tmp_path_factory.mktemp("lived") / "lived"
+    shutil.copytree(made_once(tmp_path_factory, "made-lived", make_lived), folder, symlinks=True)
     return folder
+
+
+@pytest.fixture(scope="session")
+def lived_site(lived: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site of that store, which tests only read."""
+    out = tmp_path_factory.mktemp("lived_site") / "site"
+    assert built_from(lived, out).findings == ()
+    return out
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo's store and its site with the evidence, which tests only read."""
+    return made_once(tmp_path_factory, "demo", make_demo)
 
 
 @pytest.fixture
@@ -90,17 +105,36 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def opened(chromium: Chromium, page: Path) -> webdriver.Chrome:
+    chromium.window(1280)
     return verify_page.opened(chromium.driver, page)
 
 
 @pytest.fixture(scope="session")
 def three_releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_three_releases(tmp_path_factory.mktemp("three_releases"))
+    folder = tmp_path_factory.mktemp("three_releases") / "folder"
+    made = made_once(tmp_path_factory, "made-three-releases", make_three_releases)
+    shutil.copytree(made, folder, symlinks=True)
+    return folder
 
 
 @pytest.fixture(scope="session")
 def key(three_releases: Path) -> str:
     return keys.public_hex(keys.load_key(three_releases / "store"))
+
+
+@pytest.fixture(scope="session")
+def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a store of releases that were overridden, withdrawn and superseded, and their bundles."""
+    return made_once(tmp_path_factory, "history", _make_history)
+
+
+def _make_history(folder: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv(KEY_VARIABLE, raising=False)
+        alterations.make(folder)
+        store = ReleaseStore.open(folder / "store")
+        for release in store.releases():
+            write_evidence(store, release.release_id, folder / f"{release.release_id}.zip")
 
 
 @pytest.fixture

@@ -8,7 +8,10 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pytest
+
 from flows.desk.site.build import Built, build
+from release_store.keys import KEY_VARIABLE
 from release_store.records import CandidateState, GateResult
 from release_store.store import ReleaseStore
 from tests.at_work import withdraw, write_people
@@ -25,8 +28,13 @@ HOSTILE = (
 
 
 def make_lived(folder: Path) -> None:
-    """Make the store in a folder."""
-    store = ReleaseStore.create(folder / "store")
+    """Make the store in a folder, which has its key beside it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv(KEY_VARIABLE, raising=False)
+        _live(ReleaseStore.create(folder / "store"))
+
+
+def _live(store: ReleaseStore) -> None:
     write_people(store.root)
     for period in ("2021", "2022", "2023"):
         publish_one(store, approved(store, period=period))

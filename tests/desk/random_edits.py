@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from release_store import keys
 from release_store.canonical import pretty_json
-from tests.release_store.bundles import Members, Told, forged
+from tests.desk.verify_page import Case
+from tests.release_store.bundles import Members, Told, forged, put_together, taken_apart
 
 DOCUMENTS = (
     "evidence.json",
@@ -24,6 +27,7 @@ VALUES: tuple[Any, ...] = (
     None, True, False, 0, 1, 2, -1, 1.5, 1e300, 24.0, "", "x", "pass", "0" * 64, "published", [], {},
     ["admin"], [[]], {"a": 1}, {"gates": {}}, "\N{LATIN SMALL LETTER DOTLESS I}", "2026-01-01",
 )  # fmt: skip
+KINDS = {"removed", "twice", "from elsewhere", "counted", "another value"}
 Place = tuple[Any, Any]
 
 
@@ -42,33 +46,37 @@ def places(document: Any) -> list[Place]:
     return []
 
 
-def edit(document: Any, rng: random.Random) -> None:
-    """Change one thing in a document."""
+def edit(document: Any, rng: random.Random) -> str:
+    """Change one thing in a document, and return the kind of the change."""
     found = places(document)
     if not found:
-        return
+        return ""
     around, step = rng.choice(found)
     act = rng.random()
     if act < 0.2:
         del around[step]
-    elif act < 0.3 and isinstance(around, list):
+        return "removed"
+    if act < 0.3 and isinstance(around, list):
         around.append(around[step])
-    elif act < 0.4:
+        return "twice"
+    if act < 0.4:
         other, name = rng.choice(found)
         around[step] = json.loads(json.dumps(other[name]))
-    elif act < 0.5 and isinstance(around[step], int):
+        return "from elsewhere"
+    if act < 0.5 and isinstance(around[step], int):
         around[step] += rng.choice((-1, 1, 0.0))
-    else:
-        around[step] = rng.choice(VALUES)
+        return "counted"
+    around[step] = rng.choice(VALUES)
+    return "another value"
 
 
-def edited(members: Members, rng: random.Random) -> Members:
-    """Return a bundle after one or two edits by somebody who cannot sign."""
+def edited(members: Members, rng: random.Random, kinds: set[str]) -> Members:
+    """Return a bundle after one or two edits by somebody who cannot sign; add to `kinds` what was done."""
     made = dict(members)
     for _ in range(rng.choice((1, 1, 2))):
         name = rng.choice([name for name in DOCUMENTS if name in made])
         document = json.loads(made[name])
-        edit(document, rng)
+        kinds.add(edit(document, rng))
         made[name] = pretty_json(document)
     return made
 
@@ -94,3 +102,28 @@ def edited_and_signed(members: Members, rng: random.Random, key: Ed25519PrivateK
             return forged(members, change, key)
         except Exception:  # noqa: S112 -- what can no longer be put together is another edit's turn
             continue
+
+
+def random_edits(folder: Path, seeds: Iterable[int], place: Path, kinds: set[str]) -> list[Case]:
+    """Return bundles after edits, of three seeds two signed again; add to `kinds` what the others did."""
+    signing = keys.load_key(folder / "store")
+    bundles = [taken_apart(one) for one in sorted(folder.glob("*.zip"))]
+    cases = []
+    for seed in seeds:
+        rng = seeded(seed)
+        members = rng.choice(bundles)
+        other = edited_and_signed(members, rng, signing) if seed % 3 else edited(members, rng, kinds)
+        made = put_together(place / "together.zip", other).read_bytes()
+        cases.append(Case("b.zip", made, keys.public_hex(signing)))
+    return cases
+
+
+def flipped_bits(bundle: bytes, seeds: Iterable[int]) -> list[Case]:
+    """Return bundles with a flipped bit, of three seeds one in the directory: the script reads less of it."""
+    cases = []
+    for seed in seeds:
+        rng, data = seeded(seed), bytearray(bundle)
+        at = rng.randrange(len(data)) if seed % 3 else len(data) - 1 - rng.randrange(900)
+        data[at] ^= 1 << rng.randrange(8)
+        cases.append(Case("b.zip", bytes(data)))
+    return cases

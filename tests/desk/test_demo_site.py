@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlparse
@@ -12,31 +10,12 @@ from urllib.parse import unquote, urldefrag, urlparse
 import pytest
 from selenium.webdriver.common.by import By
 
-from tests.desk.chromium import Chromium
-from tests.docs.docs_pages import ROOT
+from tests.desk.chromium import VIEWS, Chromium
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = pytest.mark.browser
 SERIES = "regional-health-register"
 RELEASE = f"{SERIES}-2026Q2-r1"
 LINKS = "return [...document.querySelectorAll('a[href]')].map((one) => one.href)"
-OPENS_WITHIN = 8.0  # seconds, whatever else the machine does; benchmarks.site measures the 2 s of a quiet one
-
-
-def _releasegate(folder: Path, *words: str) -> str:
-    command = [sys.executable, "-m", "flows", "--store", str(folder / "store"), *words]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The demo's store, its site, and the evidence of its second release."""
-    folder = tmp_path_factory.mktemp("demo") / "demo"
-    made = [sys.executable, "-m", "examples.register.demo", str(folder)]
-    subprocess.run(made, cwd=ROOT, check=True, capture_output=True, timeout=1200)
-    _releasegate(folder, "report", "--out", str(folder / "site"), "--evidence")
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -91,8 +70,7 @@ def test_every_link_leads_somewhere(chromium: Chromium, site: Path) -> None:
     assert set(anchors) <= reached, "a page to which no link leads"
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("width", "dark"), VIEWS)
 def test_axe_finds_nothing_serious(chromium: Chromium, site: Path, width: int, dark: bool) -> None:
     chromium.window(width, dark=dark)
     for at in _pages(site):
@@ -212,28 +190,17 @@ def test_the_evidence_of_a_release_is_verified(
     assert [one for one in chromium.asked_for() if not one.startswith(("file:", "data:", "blob:"))] == []
 
 
-def test_no_page_is_slow_to_open(chromium: Chromium, site: Path) -> None:
-    for at in _pages(site):
-        took = []
-        for _ in range(3):
-            chromium.open(at)
-            took.append(
-                chromium.until(
-                    "the load event",
-                    lambda: chromium.run("return performance.getEntriesByType('navigation')[0].loadEventEnd"),
-                )
-                / 1000
-            )
-        print(f"{at.relative_to(site)}: opens in {sorted(took)[1]:.2f} s")
-        assert sorted(took)[1] < OPENS_WITHIN, at
-
-
 def test_reports_of_the_store_open_alone(chromium: Chromium, demo: Path) -> None:
     reports = sorted((demo / "store").rglob("report.html"))
     assert len(reports) == 3 + 4  # of releases and of candidates
+    # One of each kind: a release, a candidate that became it, and one that was held back.
+    examined = {f"{SERIES}-2026Q2-{name}" for name in ("r1", "c2", "c1")}
     for at in reports:
         chromium.open(at)
         assert chromium.draw_all() >= 12
         assert chromium.said() == []
-        assert chromium.violations() == []
         assert [one for one in chromium.asked_for() if not one.startswith(("file:", "data:", "blob:"))] == []
+        if at.parent.name in examined:
+            examined.remove(at.parent.name)
+            assert chromium.violations() == []
+    assert examined == set()

@@ -8,21 +8,12 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.select import Select
 
-from flows.difference import difference_document
-from flows.difference_sides import SECTIONS
 from policy.rounding import limit_text, measured_text
-from release_store.canonical import plain
-from release_store.store import ReleaseStore
 from tests.desk.chromium import Chromium
-from tests.desk.lived import built_from
+from tests.desk.pairs import PAIRS, agree
 from tests.desk.random_edits import seeded
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
-# The names of a row in the order of the document; of the page's module, the one thing that others may ask.
-_ROWS = """
-const done = arguments[arguments.length - 1];
-releasegateDiff.rows(arguments[0], arguments[1]).then(done, (error) => done(String(error)));
-"""
+pytestmark = pytest.mark.browser
 CORNERS = (0.0, -0.0, 1.0, 2.9999999999999996, 123456.00000000001, 1e-4, 9.9999e-5, 0.99995, 12345.0)
 _SEEN = """
 const field = (id) => document.getElementById(id);
@@ -31,10 +22,8 @@ return [field("a").value, field("b").value, field("told").textContent, field("ro
 
 
 @pytest.fixture(scope="module")
-def site(lived: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("site") / "site"
-    built_from(lived, out)
-    return out
+def site(lived_site: Path) -> Path:
+    return lived_site
 
 
 def _asked(chromium: Chromium, site: Path, of: str) -> list[str]:
@@ -93,18 +82,5 @@ def test_numbers_are_told_as_everywhere_else(chromium: Chromium, site: Path) -> 
     assert dict(zip(limits, told, strict=True)) == {one: limit_text(one) for one in limits}
 
 
-def test_every_pair_is_compared_as_the_command_does(chromium: Chromium, lived: Path, site: Path) -> None:
-    store = ReleaseStore.open(lived / "store")
-    released = {one.candidate_id: one.release_id for one in store.releases()}
-    names = [released.get(one.candidate_id, one.candidate_id) for one in store.candidates()][:7]
-    chromium.open(site / "diff.html")
-    n_compared = 0
-    for one in names:
-        for other in names:
-            told = difference_document(store, one, other)
-            found = chromium.driver.execute_async_script(_ROWS, one, other)
-            assert isinstance(found, dict), found
-            assert found == {name: plain(told[name]) for name in SECTIONS}, (one, other)
-            n_compared += 1
-    assert n_compared == 49
-    assert chromium.said() == []
+def test_pairs_are_compared_as_the_command_does(chromium: Chromium, lived: Path, site: Path) -> None:
+    agree(chromium, lived, site, PAIRS)

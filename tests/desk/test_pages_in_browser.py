@@ -3,80 +3,21 @@
 from __future__ import annotations
 
 import re
-import statistics
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from flows.desk.report import page, release_report
-from flows.desk.sheet import sheet_of
+from flows.desk.report import release_report
 from flows.desk.theme import PALETTES
-from tests.desk.chromium import Chromium
-from tests.desk.sheets import HOSTILE, facts, figures, gate, kept
+from tests.desk.chromium import VIEWS, Chromium
+from tests.desk.kinds_of_pages import GATES, MANY, PAGES, hostile, release, violations, written
+from tests.desk.sheets import facts, kept
 
 pytestmark = pytest.mark.browser
-
-GATES = (
-    gate("k", value=3.0, threshold=2.0, relation=">="),
-    gate("umr", value=0.4, threshold=0.6),
-    gate("sadr", value=0.5, threshold=0.8),
-    gate("ncp", value=0.25, threshold=0.35),
-)
-FAILS = gate("person", "fail", value=4.0, detail="4 classes", witness={"classes": [1, 2]})
-UNKNOWN = gate("whole_history", "unknown", value=None, threshold=None, detail="nothing to compare")
-MANY = tuple(f"column {i}" for i in range(12))
-OPENS_WITHIN = 8.0  # seconds, whatever else the machine does; benchmarks.site measures the 2 s of a quiet one
-
-
-def _release() -> bytes:
-    wide = kept(figures=figures(), columns=MANY, rows=(tuple(f"cell {i}" for i in range(12)),) * 10)
-    return release_report(facts(*GATES), wide)
-
-
-def _candidate() -> bytes:
-    state = "awaiting_approval"
-    return page(sheet_of(facts(*GATES, state=state), kept(figures=figures()), state=state))
-
-
-def _blocked() -> bytes:
-    return page(sheet_of(facts(*GATES, FAILS, UNKNOWN), kept(figures=figures()), state="blocked"))
-
-
-def _without_figures() -> bytes:
-    return release_report(facts(*GATES), kept())
-
-
-def _hostile() -> bytes:
-    """Everything that people give is a text that would do harm if it were taken for anything but text."""
-    markup, right, long = HOSTILE[0] + HOSTILE[1], HOSTILE[4], HOSTILE[6]
-    told = figures(markup)
-    told["attributes"] += [{**told["attributes"][0], "name": text} for text in (right, long)]
-    for curve in told["narrowing"]:
-        curve["attribute"] = markup
-    made = facts(*GATES, gate("person", "fail", value=1.0, detail=markup, attacker=right), made_by=long)
-    of = kept(figures=told, columns=(markup, long), rows=((right, long), (markup, None)))
-    of.policy["publication"]["title"] = markup  # type: ignore[index]
-    return release_report(made, of)
-
-
-# A page of another kind is one line here: its name, and what makes it in a folder.
-PAGES: dict[str, Callable[[Path], Path]] = {
-    "release": lambda folder: _file(folder, _release()),
-    "candidate": lambda folder: _file(folder, _candidate()),
-    "blocked": lambda folder: _file(folder, _blocked()),
-    "without figures": lambda folder: _file(folder, _without_figures()),
-    "hostile": lambda folder: _file(folder, _hostile()),
-}
-
-
-def _file(folder: Path, text: bytes) -> Path:
-    (folder / "report.html").write_bytes(text)
-    return folder / "report.html"
 
 
 @pytest.fixture(scope="module", params=PAGES)
@@ -139,7 +80,7 @@ def _colours(pdf: bytes) -> set[str]:
 
 @pytest.mark.parametrize("seen", [False, True], ids=["never scrolled to", "seen before"])
 def test_pictures_are_printed_in_light_colours(chromium: Chromium, tmp_path: Path, seen: bool) -> None:
-    chromium.open(_file(tmp_path, _release()))
+    chromium.open(written(tmp_path, release()))
     chromium.run("document.getElementById('theme').click()")
     if seen:
         chromium.draw_all()
@@ -177,7 +118,7 @@ def test_ten_rows_break_no_word_that_fits(chromium: Chromium, tmp_path: Path, wi
     row = ("20", "Merewick Kettering|Appledene|Chalkbourne|Gullhaven", "musculoskeletal disorder", "x" * 300)
     made = kept(columns=MANY, rows=(row * 3,) * 10)
     chromium.window(width)
-    chromium.open(_file(tmp_path, release_report(facts(*GATES), made)))
+    chromium.open(written(tmp_path, release_report(facts(*GATES), made)))
     assert set(chromium.run(BROKEN)) == {"x" * 300}
     assert chromium.run("return document.documentElement.scrollWidth") <= width
     copied = (
@@ -186,15 +127,9 @@ def test_ten_rows_break_no_word_that_fits(chromium: Chromium, tmp_path: Path, wi
     assert chromium.run(copied) == [*row * 3]
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("width", "dark"), VIEWS)
 def test_axe_finds_nothing_serious(chromium: Chromium, at: Path, width: int, dark: bool) -> None:
-    chromium.window(width, dark=dark)
-    chromium.open(at)
-    chromium.draw_all()
-    assert chromium.run("return getComputedStyle(document.body).colorScheme") == ("dark" if dark else "light")
-    chromium.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    assert chromium.violations() == []
+    assert violations(chromium, at, width, dark) == []
 
 
 def test_axe_finds_what_is_wrong(chromium: Chromium, tmp_path: Path) -> None:
@@ -244,7 +179,7 @@ def test_tab_comes_to_every_control_and_shows_where_it_is(chromium: Chromium, at
 
 def test_a_table_that_is_too_wide_is_moved_by_keys(chromium: Chromium, tmp_path: Path) -> None:
     chromium.window(390)
-    chromium.open(_file(tmp_path, _release()))
+    chromium.open(written(tmp_path, release()))
     wide = (
         "window.wide = [...document.querySelectorAll('.scroll')].find((one) => one.checkVisibility() && "
         "one.scrollWidth > one.clientWidth + 20); wide?.focus(); return wide === document.activeElement"
@@ -252,30 +187,6 @@ def test_a_table_that_is_too_wide_is_moved_by_keys(chromium: Chromium, tmp_path:
     assert chromium.run(wide)
     chromium.press(Keys.ARROW_RIGHT)
     chromium.until("the table's move", lambda: chromium.run("return wide.scrollLeft > 0"))
-
-
-def test_it_is_not_slow_to_open(
-    chromium: Chromium, at: Path, record_property: Callable[[str, Any], None]
-) -> None:
-    """Until the load event, and until the first picture that is near the window is drawn."""
-    took = []
-    for _ in range(5):
-        chromium.open(at)
-        took.append(
-            chromium.until(
-                "the load event",
-                lambda: chromium.run(
-                    "const load = performance.getEntriesByType('navigation')[0].loadEventEnd;"
-                    "if (!load || !document.querySelector('[data-picture]')) return load;"
-                    "document.querySelector('[data-picture]').scrollIntoView();"
-                    "return document.querySelector('[data-drawn]') && performance.now()"
-                ),
-            )
-            / 1000
-        )
-    record_property("opens_in_seconds", statistics.median(took))
-    print(f"{at.parent.name}: opens in {statistics.median(took):.2f} s")
-    assert statistics.median(took) < OPENS_WITHIN
 
 
 def test_without_scripts_the_verdict_and_the_tables_are_there(chromium: Chromium, at: Path) -> None:
@@ -292,9 +203,9 @@ def test_without_scripts_the_verdict_and_the_tables_are_there(chromium: Chromium
 
 
 def test_hostile_text_stays_text(chromium: Chromium, tmp_path: Path) -> None:
-    chromium.open(_file(tmp_path, _hostile()))
+    chromium.open(written(tmp_path, hostile()))
     chromium.draw_all()
     assert chromium.run("return document.querySelectorAll('img, iframe, object, [onerror]').length") == 0
     scripts = chromium.run("return document.querySelectorAll('script:not([type])').length")
-    chromium.open(_file(tmp_path, _release()))
+    chromium.open(written(tmp_path, release()))
     assert chromium.run("return document.querySelectorAll('script:not([type])').length") == scripts

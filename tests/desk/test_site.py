@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
@@ -23,14 +24,12 @@ from release_store.keys import KEY_VARIABLE
 from release_store.store import ReleaseStore
 from release_store.whole import read_whole
 from tests.desk.lived import HOSTILE, built_from, data, files, read
+from tests.desk.pairs import PAIRS, every_pair
 
 
 @pytest.fixture(scope="module")
-def site(lived: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("site") / "site"
-    built = built_from(lived, out)
-    assert built.findings == ()
-    return out
+def site(lived_site: Path) -> Path:
+    return lived_site
 
 
 def test_the_overview_says_what_waits_first(site: Path) -> None:
@@ -161,8 +160,16 @@ def test_the_log_is_there_whole(site: Path, lived: Path) -> None:
     assert len(first) == min(len(events), 200)
 
 
-@pytest.mark.slow
 def test_the_sides_are_those_of_releasegate_diff(lived: Path) -> None:
+    _sides_are_those_of_diff(lived, PAIRS[1:6:2])
+
+
+@pytest.mark.nightly
+def test_the_sides_of_every_pair_are_those_of_releasegate_diff(lived: Path) -> None:
+    _sides_are_those_of_diff(lived, every_pair(lived, 5))
+
+
+def _sides_are_those_of_diff(lived: Path, pairs: Iterable[tuple[str, str]]) -> None:
     store = ReleaseStore.open(lived / "store")
     with connect(store.root) as con:
         whole = read_whole(con)
@@ -173,12 +180,11 @@ def test_the_sides_are_those_of_releasegate_diff(lived: Path) -> None:
         found = side(whole, record, release)
         found["policy"] = fields_of(whole.policies[record.policy_digest])
         sides[release.release_id if release else record.candidate_id] = found
-    chosen = sorted(sides)[:5]
-    for a in chosen:
-        for b in chosen:
-            told = difference_document(store, a, b)
-            rows = rows_of(sides[a], sides[b])
-            assert rows == {name: told[name] for name in rows}, (a, b)
+    for a, b in pairs:
+        told = difference_document(store, a, b)
+        rows = rows_of(sides[a], sides[b])
+        assert rows
+        assert rows == {name: told[name] for name in rows}, (a, b)
 
 
 def test_the_same_store_makes_the_same_site(site: Path, lived: Path, tmp_path: Path) -> None:

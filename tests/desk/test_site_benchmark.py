@@ -1,4 +1,4 @@
-"""The benchmark of the site builds it and opens its pages."""
+"""The benchmark of the site times pages; the nightly tests run it whole."""
 
 from __future__ import annotations
 
@@ -7,36 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import site
-from release_store.keys import KEY_VARIABLE
+from benchmarks import page_times
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.mark.usefixtures("chromium")
-def test_the_benchmark_builds_the_site_and_times_its_pages(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_pages_are_timed_until_they_are_there_and_until_a_first_picture(
+    lived_site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(KEY_VARIABLE, raising=False)
-    small = [
-        "--releases",
-        "4",
-        "--events",
-        "80",
-        "--per-series",
-        "4",
-        "--runs",
-        "1",
-        "--folder",
-        str(tmp_path),
-    ]
-    text = site.main(small)
-    assert "`python -m benchmarks.site --per-series 4 --write`" in text
-    first, *pages = re.findall(r"^\| `(.+?)` +\|(.+)\|$", text, re.MULTILINE)
-    assert first[0] == "report"
-    assert first[1].split("|")[-1].strip() == "30"
-    times = {name: [cell.strip() for cell in cells.split("|")] for name, cells in pages}
-    assert len(times) == 5
-    assert all(0 < float(loaded.split()[0]) < 60 for loaded, _ in times.values())
-    drawn = [name for name, (_, first) in times.items() if first != "it has none"]
-    assert drawn == ["series/series000/index.html", "series/series000/series000-p001-r1.html"]
+    monkeypatch.setattr(page_times, "RUNS", 1)
+    text = page_times.page_times(lived_site, ("index.html", "series/clinic/index.html"))
+    rows = re.findall(r"^\| `(.+?)` +\|(.+)\|$", text, re.MULTILINE)
+    times = {name: [cell.strip() for cell in cells.split("|")] for name, cells in rows}
+    assert list(times) == ["index.html", "series/clinic/index.html"]
+    assert all(float(loaded.split()[0]) > 0 for loaded, _ in times.values())
+    assert [first != "it has none" for _, first in times.values()] == [False, True]

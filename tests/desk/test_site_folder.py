@@ -25,8 +25,6 @@ from release_store.verification import verify
 from tests.desk.lived import built_from, files
 from tests.docs.docs_pages import ROOT
 
-pytestmark = pytest.mark.slow
-
 # Root may write anywhere, unless it lays that right down.
 WITHOUT_RIGHTS = ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override"]
 
@@ -71,6 +69,7 @@ def killed_at(out: Path, store: Path, step: str) -> None:
     assert os.WIFSIGNALED(status), status
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize(
     ("step", "stands", "after"),
     [
@@ -120,13 +119,16 @@ def test_the_current_folder_and_what_is_around_it_are_no_site(
         pass
 
 
-def test_a_name_that_is_too_long_is_told(copied: Path, tmp_path: Path) -> None:
+def test_a_name_that_is_too_long_is_told(
+    copied: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     # The second has room itself, and the hidden folder beside it has not.
     for name, finding in (
         ("a" * 300, "has a name that is too long"),
         ("a" * 250, "cannot be written (OSError)"),
     ):
-        code, said = report(copied, tmp_path / name)
+        code = main(["--store", str(copied / "store"), "report", "--out", str(tmp_path / name)])
+        said = [line for line in capsys.readouterr().err.splitlines() if not line.endswith(" ...")]
         assert (code, len(said)) == (2, 2)
         assert finding in said[0]
     assert [one.name for one in tmp_path.iterdir()] == ["lived"]
@@ -143,7 +145,11 @@ def test_a_second_build_of_the_same_folder_is_refused(copied: Path, tmp_path: Pa
     built_from(copied, tmp_path / "other")  # another folder is another matter
 
 
-@pytest.mark.parametrize("limit", [100, 200_000], ids=["no file", "some files"])
+@pytest.mark.parametrize(
+    "limit",
+    [pytest.param(100, marks=pytest.mark.nightly), pytest.param(200_000, marks=pytest.mark.fault)],
+    ids=["no file", "some files"],
+)
 def test_a_full_disk_is_told_and_leaves_the_old_site(copied: Path, tmp_path: Path, limit: int) -> None:
     """By the limit on the size of a file that the system lets a process write: the same refusals."""
     out = tmp_path / "out"
@@ -166,6 +172,7 @@ def test_a_full_disk_is_told_and_leaves_the_old_site(copied: Path, tmp_path: Pat
 @pytest.mark.skipif(
     os.geteuid() == 0 and shutil.which("setpriv") is None, reason="root may write anywhere, without setpriv"
 )
+@pytest.mark.fault
 def test_a_folder_that_cannot_be_written_is_told(copied: Path, tmp_path: Path) -> None:
     place = tmp_path / "mine"
     place.mkdir(mode=0o500)
@@ -179,6 +186,7 @@ def test_a_folder_that_cannot_be_written_is_told(copied: Path, tmp_path: Path) -
 @pytest.mark.skipif(
     os.geteuid() == 0 and shutil.which("setpriv") is None, reason="root may write anywhere, without setpriv"
 )
+@pytest.mark.fault
 def test_a_store_that_can_only_be_read(copied: Path, tmp_path: Path) -> None:
     """As a copy on a disk that is mounted to be read: what the other commands say of it, the site does."""
     verify(ReleaseStore.open(copied / "store"))

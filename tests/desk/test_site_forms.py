@@ -22,8 +22,6 @@ from tests.faults.alterations import unguarded
 from tests.fixtures.make_store import HERE, TEST_KEY, unpack
 from tests.release_store.hand_made import K_FAILS, K_PASSES, publish_one, stage
 
-pytestmark = pytest.mark.slow
-
 OLD = sorted(HERE.glob("store_schema_*.zip"))
 
 

@@ -38,10 +38,8 @@ return [field("a").value, field("b").value, field("only").checked, field("told")
 
 
 @pytest.fixture(scope="module")
-def site(lived: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("site") / "site"
-    built_from(lived, out)
-    return out
+def site(lived_site: Path) -> Path:
+    return lived_site
 
 
 @pytest.fixture(autouse=True)
@@ -230,4 +228,4 @@ def test_the_numbers_of_a_picture_are_on_paper_if_they_were_opened(chromium: Chr
     chromium.paper()
     assert chromium.run(NUMBERS) == [False]
     chromium.run("document.querySelector('figure details').open = true")
-    assert chromium.run(NUMBERS) == [True]
+    chromium.until("the numbers to be shown", lambda: chromium.run(NUMBERS) == [True])

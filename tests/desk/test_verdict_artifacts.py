@@ -6,6 +6,7 @@ import base64
 import io
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -30,8 +31,9 @@ BLOCKED = "clinic-2026-c1"
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
-    """What Prefect was shown: the kind of each artifact, and what it is."""
+    """What Prefect was shown in a run: the kind of each artifact, and what it is."""
     found: list[tuple[str, dict[str, Any]]] = []
+    monkeypatch.setattr("tasks.shielded.FlowRunContext", SimpleNamespace(get=lambda: "a run"))
     monkeypatch.setattr(artifacts, "prefect_api", lambda: "http://127.0.0.1:9/api")
     for kind in ("image", "markdown"):
         monkeypatch.setattr(

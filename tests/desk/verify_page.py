@@ -11,12 +11,16 @@ from typing import Any
 
 import jinja2
 from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.wait import WebDriverWait
 
 from release_store.verify_evidence import Report, _one_line, examine
 
 DESK = Path(__file__).resolve().parents[2] / "flows" / "desk"
 KEPT = "kept.json"
 AT_ONCE = 40  # bundles in one message to the browser
+PATIENCE = 60
 _PAGE = """\
 <!doctype html>
 <html lang="en">
@@ -42,6 +46,16 @@ const bytes = (text) => text === null ? null : Uint8Array.from(atob(text), (one)
   return told;
 })().then(done, (error) => done(String(error)));
 """
+
+
+def element(driver: webdriver.Chrome, name: str) -> WebElement:
+    return driver.find_element(By.ID, f"verify-{name}")
+
+
+def result(driver: webdriver.Chrome) -> str:
+    """Return what stands on the page when the verdict is there."""
+    WebDriverWait(driver, PATIENCE).until(lambda _: element(driver, "result").is_displayed())
+    return element(driver, "result").text
 
 
 @dataclass(frozen=True)

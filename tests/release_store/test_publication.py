@@ -30,7 +30,6 @@ ENVIRONMENT = {
 PUBLISHER = """
 import sys, time
 from pathlib import Path
-from typing import Any
 from hand_made import publish_one
 from policy.errors import Blocked
 from release_store import publication
@@ -56,7 +55,6 @@ except Blocked as error:
 LOCK_HOLDER = """
 import sys
 from pathlib import Path
-from typing import Any
 from release_store.store import ReleaseStore
 
 with ReleaseStore.open(Path(sys.argv[1])).series_lock("clinic"):
