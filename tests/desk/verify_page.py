@@ -16,11 +16,11 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
 
 from release_store.verify_evidence import Report, _one_line, examine
+from tests.timeouts import HANG_TIMEOUT
 
 DESK = Path(__file__).resolve().parents[2] / "flows" / "desk"
 KEPT = "kept.json"
 AT_ONCE = 40  # bundles in one message to the browser
-PATIENCE = 60
 _PAGE = """\
 <!doctype html>
 <html lang="en">
@@ -54,7 +54,7 @@ def element(driver: webdriver.Chrome, name: str) -> WebElement:
 
 def result(driver: webdriver.Chrome) -> str:
     """Return what stands on the page when the verdict is there."""
-    WebDriverWait(driver, PATIENCE).until(lambda _: element(driver, "result").is_displayed())
+    WebDriverWait(driver, HANG_TIMEOUT).until(lambda _: element(driver, "result").is_displayed())
     return element(driver, "result").text
 
 
