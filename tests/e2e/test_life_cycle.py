@@ -34,7 +34,7 @@ from tests.e2e.story import (
 )
 from tests.flows import canary_search
 
-pytestmark = [pytest.mark.e2e, pytest.mark.prefect]
+pytestmark = pytest.mark.e2e
 BROWSER_VARIABLE = "RELEASEGATE_E2E_BROWSER"
 
 
