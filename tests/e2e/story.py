@@ -172,6 +172,7 @@ class Story:
             self.facts.runs[name] = site.until(f"the end of the {name} run", partial(site.ended, run_id))
         self.facts.candidate = site.until("a candidate that waits", self._waiting)
         self.facts.scheduled = {name: site.runs(name, "SCHEDULED") for name in self.facts.deployments}
+        site.pause("scheduled-release")  # it has fired; what comes too late has its own turn
         # Between two ticks: what a run that is killed leaves is another test.
         site.until("a moment without a run", lambda: not any(site.ask(*_UNDER_WAY)))
 
@@ -195,7 +196,6 @@ class Story:
     def decide(self) -> None:
         """The first word counts once, and a second person has the last one; that from a shell."""
         site = self.site
-        site.pause("scheduled-release")  # it has fired often enough; the late runs have their turn
         body = {"parameters": {**self.signed(APPROVERS[0]), "decision": "perhaps"}}
         known = self.facts.deployments["decide-release"]["id"]
         self.facts.bad_decision = _refusal(lambda: site.ask(f"/deployments/{known}/create_flow_run", body))
