@@ -6,7 +6,7 @@ PYTEST := $(BIN)/python -m pytest
 PARALLEL := -n auto --maxprocesses 4 --dist loadfile
 FAST := not (prefect or fault or browser or e2e or nightly) or smoke
 
-.PHONY: demo test coverage test-prefect test-fault test-browser test-e2e test-nightly test-all lint lock clean
+.PHONY: demo test coverage test-flow test-prefect test-fault test-browser test-e2e test-nightly test-all lint lock clean
 
 demo: .venv/installed
 	$(BIN)/python -m examples.register.demo demo
@@ -18,6 +18,10 @@ test: .venv/installed
 # The same, slower: which lines no test comes to.
 coverage: .venv/installed
 	$(PYTEST) -m "$(FAST)" $(PARALLEL) --cov --cov-report=term
+
+# Whole flows in process, without a server.
+test-flow: .venv/installed
+	$(PYTEST) -m flow $(PARALLEL)
 
 # What only Prefect's server shows, and commands in processes of their own: one server for all.
 test-prefect: .venv/installed
@@ -40,10 +44,10 @@ test-e2e: .venv/installed
 
 # Faults in loops, 500 examples a property, benchmarks, papers, real tables, every command of the docs.
 test-nightly: .venv/installed
-	RELEASEGATE_EXAMPLES=nightly $(PYTEST) -m "nightly or (hypothesis and not (prefect or fault or browser or e2e))" \
+	RELEASEGATE_EXAMPLES=nightly RELEASEGATE_E2E_BROWSER=required $(PYTEST) -m "nightly or (hypothesis and not (prefect or fault or browser or e2e))" \
 		$(PARALLEL)
 
-test-all: test test-prefect test-fault test-browser test-e2e
+test-all: test test-flow test-prefect test-fault test-browser test-e2e
 
 lint: .venv/installed
 	$(BIN)/ruff check .

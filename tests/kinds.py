@@ -10,6 +10,7 @@ import importlib
 import os
 import resource
 import time
+import warnings
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -66,8 +67,9 @@ class Rules:
     def pytest_sessionstart(self) -> None:
         """Import what takes seconds before any test, so that no test is charged for it."""
         if self.limit is not None and "PYTEST_XDIST_WORKER" in os.environ:
-            for name in _HEAVY:
-                importlib.import_module(name)
+            with warnings.catch_warnings(action="ignore"):
+                for name in _HEAVY:
+                    importlib.import_module(name)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:

@@ -14,6 +14,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from tests.docs import kinds_generated
+
 ROOT = Path(__file__).parents[2]
 _PART = re.compile(r"(<!-- made by (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 WIDTH = 100
@@ -156,6 +158,7 @@ def parts() -> dict[str, str]:
     made["CANDIDATE_TRANSITIONS"] = f"```mermaid\n{diagram(CANDIDATE_TRANSITIONS, 'staged')}```\n"
     made["RELEASE_TRANSITIONS"] = f"```mermaid\n{diagram(RELEASE_TRANSITIONS, 'published')}```\n"
     made["WHO and WHEN"] = permissions()
+    made["PROMISES"] = kinds_generated.promises()
     made["METHODS"] = methods()
     made["PARTS"] = part_list()
     made["PARAMETERS"] = parameters()

@@ -9,6 +9,12 @@ import pytest
 from flows.main import COMMANDS
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _collected() -> None:
+    """What takes seconds is done once, before the tests."""
+    docs_generated.parts()
+
+
 @pytest.mark.parametrize("page", docs_pages.PAGES, ids=lambda page: page.name)
 def test_the_generated_parts_are_what_the_code_says(page) -> None:
     text = page.read_text(encoding="utf-8")
