@@ -48,6 +48,7 @@ def test_every_picture_is_drawn_with_its_words_and_axes() -> None:
     assert {"pass", "fail", "person"} <= set(words(svg(made["gates"])))
 
 
+@pytest.mark.flow
 def test_the_same_data_give_the_same_bytes_whatever_was_drawn_before() -> None:
     made = pictures()
     first = {name: (svg(one), png(one)) for name, one in made.items()}
@@ -96,6 +97,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {one.name: one.read_bytes() for one in folder.iterdir()}
 
 
+@pytest.mark.flow
 def test_a_releases_pictures(
     clinic: ReleaseStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

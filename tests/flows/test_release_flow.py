@@ -13,9 +13,11 @@ import pytest
 from front_desk import Desk
 
 from flows.release import release
-from policy.errors import ReleaseGateError, UsageError
+from policy.errors import UsageError
 from release_store.records import CandidateState, Verdict
 from tasks.risk.gate import GATES, Gate
+
+pytestmark = pytest.mark.flow
 
 Capture = pytest.CaptureFixture[str]
 
@@ -374,18 +376,6 @@ def test_a_candidate_whose_gates_could_not_be_asked_has_failed(
     (candidate,) = desk.store.candidates()
     assert candidate.state is CandidateState.FAILED
     assert desk.say("verify") == 0
-
-
-@pytest.mark.prefect
-@pytest.mark.usefixtures("prefect_server")
-def test_the_exception_that_prefect_gets_has_no_past(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    from flows.running import run_release
-
-    monkeypatch.setattr("tasks.preprocessing.task.prepare", _broken)
-    with pytest.raises(ReleaseGateError) as caught:
-        run_release(desk.policy(), store=desk.root, period="2026Q1", input_path=desk.table(), actor="ann")
-    assert (caught.value.__cause__, caught.value.__context__) == (None, None)
-    assert "CANARY" not in repr(vars(caught.value))
 
 
 def test_two_runs_of_one_period_at_once_make_one_release(desk: Desk) -> None:

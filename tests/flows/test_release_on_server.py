@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from front_desk import Desk
 
-from policy.errors import TransientFailure
+from policy.errors import ReleaseGateError, TransientFailure
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
 Capture = pytest.CaptureFixture[str]
@@ -88,3 +88,16 @@ def test_an_unforeseen_exception_is_kept_by_the_server_as_its_kind_alone(
     assert run["state_type"] == "FAILED"
     assert "CANARY" not in out + err + json.dumps(run) + json.dumps(stages_of(run))
     assert "ValueError" in json.dumps(run["state"])
+
+
+def test_the_exception_that_prefect_gets_has_no_past(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    from flows.running import run_release
+
+    def broken(*_: Any) -> Any:
+        raise ValueError("CANARY of a person's row")
+
+    monkeypatch.setattr("tasks.preprocessing.task.prepare", broken)
+    with pytest.raises(ReleaseGateError) as caught:
+        run_release(desk.policy(), store=desk.root, period="2026Q1", input_path=desk.table(), actor="ann")
+    assert (caught.value.__cause__, caught.value.__context__) == (None, None)
+    assert "CANARY" not in repr(vars(caught.value))

@@ -89,6 +89,7 @@ def test_an_event_that_cannot_be_written_leaves_no_change(store: ReleaseStore) -
         assert con.execute("SELECT * FROM store_info WHERE name = 'a'").fetchall() == []
 
 
+@pytest.mark.fault
 def test_four_processes_that_write_at_once_lose_no_event(store: ReleaseStore) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     writers = [

@@ -269,6 +269,7 @@ def _labels(own: dict[str, int | None], values: list[Any], *, ends: bool) -> lis
     return found
 
 
+@pytest.mark.flow
 @pytest.mark.parametrize("how", ["values", "ends"])
 @given(st.data())
 def test_who_knows_how_cells_come_about_finds_no_small_count(how: str, data: st.DataObject) -> None:
@@ -284,6 +285,7 @@ def test_with_a_hierarchy_exact_counts_could_leave_one_world() -> None:
         attacked(*ONE_WORLD, "hierarchy")
 
 
+@pytest.mark.flow
 @example(ONE_WORLD)
 @given(releases("hierarchy"))
 def test_who_knows_a_hierarchy_finds_no_small_count(release: tuple[int, list[tuple[int, ...]]]) -> None:

@@ -190,6 +190,7 @@ TEXT = importlib.import_module("small").policy_text(MIXED, TWO_SENSITIVE, linkag
 SENSITIVE = ["illness", "wage"]
 
 
+@pytest.mark.flow
 @given(
     rows=mixed_rows(1, 14),
     others=mixed_rows(1, 6),

@@ -48,6 +48,7 @@ def test_other_quasi_identifiers_cannot_be_equal() -> None:
     assert equal_cells(one, replace(one, intervals={"wage": one.intervals["age"]})) is None
 
 
+@pytest.mark.flow
 @given(mixed_rows(n_min=4), mixed_rows(n_min=4))
 def test_equal_cells_are_those_of_the_published_texts(one: list, other: list) -> None:
     policy = small_policy(MIXED, TWO_SENSITIVE)

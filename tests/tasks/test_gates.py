@@ -447,6 +447,7 @@ def test_suppression_goes_by_the_recorded_rows_where_the_source_is_not_at_hand(t
     assert asked("suppression", without).verdict is Verdict.ERROR
 
 
+@pytest.mark.flow
 @given(st.lists(mixed_rows(n_min=4), min_size=2, max_size=3))
 def test_pairs_are_compared_alike_with_and_without_the_source(tables: list[Any]) -> None:
     policy = small_policy(MIXED, TWO_SENSITIVE, privacy={"l": 3})

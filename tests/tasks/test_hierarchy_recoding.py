@@ -154,6 +154,7 @@ def test_published_cells_are_leaves_of_a_node_those_that_nobody_has_too(tmp_path
     assert set(frame["city"]) == {"Cork|Oslo", "Bari"}
 
 
+@pytest.mark.flow
 @given(
     st.lists(
         st.tuples(

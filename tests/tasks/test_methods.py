@@ -168,6 +168,7 @@ def test_what_a_method_guarantees_is_counted_on_the_rows_that_it_publishes(metho
     holds()
 
 
+@pytest.mark.flow
 @given(mixed_rows(2, 30), privacies(), st.sampled_from(list(QUICK.values())))
 def test_the_gates_agree_with_the_model(rows: list[Any], privacy: Privacy, method: dict[str, Any]) -> None:
     policy = small_policy(MIXED, TWO_SENSITIVE, method=method, privacy=privacy.model_dump())
@@ -194,6 +195,7 @@ def random_rows(n: int) -> list[Any]:
     ]
 
 
+@pytest.mark.flow
 def test_one_seed_gives_the_same_bytes_on_any_number_of_threads(tmp_path: Path) -> None:
     import torch
 
@@ -224,6 +226,7 @@ def test_the_autoencoder_makes_classes_that_pass(tmp_path: Path) -> None:
     assert assess(made.evidence(), FIVE_GATES).passed
 
 
+@pytest.mark.flow
 @given(mixed_rows(4, 24), st.randoms())
 def test_mondrians_files_do_not_tell_the_order_of_the_input(rows: list[Any], random: Any) -> None:
     policy = small_policy(MIXED, TWO_SENSITIVE, privacy={"k": 2})

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from small import (
@@ -131,6 +132,7 @@ METHODS = [
 ]
 
 
+@pytest.mark.flow
 @given(
     tables=st.lists(mixed_rows(4, 20), min_size=2, max_size=4),
     k=st.integers(2, 3),
@@ -164,6 +166,7 @@ def test_no_published_class_fails_and_only_counted_records_are_suppressed(
             assert all(not each["records"] for each in verdict["whole_history"].values())
 
 
+@pytest.mark.flow
 @given(
     rows=mixed_rows(8, 24, missing=False),
     ends=st.lists(st.integers(4, 24), min_size=1, max_size=3),
@@ -223,6 +226,7 @@ def assert_sound(groups: Partition, found: Partition, made: Published) -> None:
     assert not hold(groups) or hold(found)
 
 
+@pytest.mark.flow
 @given(rows=mixed_rows(4, 16, missing=False), before=mixed_rows(4, 16, missing=False))
 @example(
     rows=[(0, 0.0, "a", "a", "flu", 10.5)] * 2 + [(1, 0.0, "b", "a", "hiv", 10.5)] * 2,

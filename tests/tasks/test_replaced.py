@@ -113,6 +113,7 @@ def looped_links(numbers: Any, codes: Any, cells: Any, size: Any) -> list[tuple[
     return found
 
 
+@pytest.mark.flow
 @pytest.mark.parametrize("recoding", ["centroid", "median", "sets"])
 def test_the_links_are_those_of_a_loop(recoding: str) -> None:
     policy = small_policy(MIXED, TWO_SENSITIVE, method={"name": "mondrian", "recoding": recoding})
@@ -172,6 +173,7 @@ def test_a_method_that_replaces_values_must_be_allowed_to(monkeypatch: pytest.Mo
     assert bound_method(small_policy(method={"name": "mondrian", "recoding": "median"})).parts[3] == "median"
 
 
+@pytest.mark.flow
 def test_with_noise_the_nearest_row_of_a_class_that_fits_is_linked() -> None:
     """Every row is a unit of its own: who fits its class in the categories, and is nearest in the numbers."""
     chosen = {"name": "curriculum", "recoding": "adaptive"}

@@ -266,6 +266,7 @@ cities = st.sampled_from(["Leeds", "York", "Hull", None])
 keys = st.sampled_from(["a", "b", "c", "d", None])
 
 
+@pytest.mark.flow
 @given(rows=st.lists(st.tuples(keys, ages, cities), min_size=1, max_size=12))
 def test_counts_are_those_of_plain_counting(rows: list[tuple[str | None, str | None, str | None]]) -> None:
     n = len(rows)
