@@ -28,6 +28,8 @@ def test_a_run_that_stays_pending_is_marked_as_crashed_and_one_that_begins_is_no
         site.start_server()
         site.prefect("automation", "create", "--from-file", str(file))
         site.deploy("pending", policy=str(desk.policy()), store=str(desk.root))
+        known = site.deployments()["pending"]["id"]
+        site.ask(f"/deployments/{known}", {"concurrency_limit": 2}, method="PATCH")  # both have their turn
         begun, stuck = (site.start("pending", {"period": period}) for period in ("2026Q1", "2026Q2"))
 
         def told(run: str, *states: str) -> None:
