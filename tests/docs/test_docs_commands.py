@@ -96,6 +96,7 @@ def carried_out(tmp_path_factory: pytest.TempPathFactory) -> CarriedOut:
     return told
 
 
+@pytest.mark.flow
 @pytest.mark.parametrize(
     "block", [block for block in HERE if not DEAR.search(block.text)], ids=lambda b: b.where
 )
@@ -103,6 +104,7 @@ def test_the_commands_of_the_pages_can_be_run(carried_out: CarriedOut, block: do
     _as_the_page_says(carried_out, block)
 
 
+@pytest.mark.flow
 def test_the_pages_lead_to_a_release(carried_out: CarriedOut) -> None:
     assert sum(map(len, carried_out.ended.values())) > 30
     assert (carried_out.folder / "store/releases/register/register-2026Q1-r1/manifest.json").is_file()

@@ -27,6 +27,8 @@ from tasks.types import SourceTable
 from tasks.utility.latent_view import latent_view
 from tasks.validation.check import ExpectationResult
 
+pytestmark = pytest.mark.flow
+
 N_ROWS = 160
 HOME = 739_164_000  # seven digits that no other number here begins with
 CANARIES = re.compile(rb"cnry|739164\d")

@@ -120,6 +120,7 @@ def test_a_wrong_method_or_parameter_is_named_with_its_mend(method: dict[str, An
 # What every class holds
 
 
+@pytest.mark.flow
 @pytest.mark.parametrize("method", QUICK.values(), ids=QUICK)
 def test_every_group_satisfies_the_model_if_the_table_does(method: dict[str, Any]) -> None:
     @given(mixed_rows(1, 30), privacies())
@@ -139,6 +140,7 @@ def test_every_group_satisfies_the_model_if_the_table_does(method: dict[str, Any
     holds()
 
 
+@pytest.mark.flow
 @pytest.mark.parametrize("method", QUICK.values(), ids=QUICK)
 def test_what_a_method_guarantees_is_counted_on_the_rows_that_it_publishes(method: dict[str, Any]) -> None:
     """By pandas alone: rows with equal cells, but for noised numbers, are a class."""
