@@ -11,6 +11,7 @@ import pytest
 from front_desk import Desk
 
 from release_store.records import CandidateState
+from tests.plain_prefect import plain_prefect
 
 pytestmark = pytest.mark.flow
 
@@ -25,7 +26,8 @@ def waiting_folder(fresh_store: Path, tmp_path_factory: pytest.TempPathFactory) 
     folder = tmp_path_factory.mktemp("waiting") / "folder"
     shutil.copytree(fresh_store, folder)
     desk = Desk(folder)
-    assert desk.run(desk.policy(approval={"approvers": 1}), desk.table()) == 5
+    with plain_prefect():
+        assert desk.run(desk.policy(approval={"approvers": 1}), desk.table()) == 5
     return folder
 
 

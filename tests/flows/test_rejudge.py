@@ -13,6 +13,7 @@ from front_desk import Desk, people
 from release_store import decisions
 from release_store.records import CandidateState
 from tests.at_work import withdraw
+from tests.plain_prefect import plain_prefect
 
 pytestmark = pytest.mark.flow
 
@@ -36,10 +37,11 @@ def stale_folder(fresh_store: Path, tmp_path_factory: pytest.TempPathFactory) ->
     folder = tmp_path_factory.mktemp("stale") / "folder"
     shutil.copytree(fresh_store, folder)
     desk = Desk(folder)
-    # All three diseases stand in every class, so that no two classes share under two.
-    assert desk.run(desk.policy(approval={"approvers": 1}, privacy=ALL_THREE), desk.table()) == 5
-    quick = desk.policy("quick.yaml", privacy=ALL_THREE)
-    assert desk.run(quick, desk.table("later.csv", seed=2), "2026Q2") == 0
+    with plain_prefect():
+        # All three diseases stand in every class, so that no two classes share under two.
+        assert desk.run(desk.policy(approval={"approvers": 1}, privacy=ALL_THREE), desk.table()) == 5
+        quick = desk.policy("quick.yaml", privacy=ALL_THREE)
+        assert desk.run(quick, desk.table("later.csv", seed=2), "2026Q2") == 0
     assert state(desk, C1) is CandidateState.STALE
     return folder
 

@@ -16,6 +16,7 @@ from release_store.canonical import sha256_hex
 from release_store.checkup import Condition, checkup
 from release_store.records import CandidateState
 from release_store.verification import verify
+from tests.plain_prefect import plain_prefect
 
 pytestmark = pytest.mark.flow
 
@@ -129,9 +130,10 @@ def stale_folder(fresh_store: Path, tmp_path_factory: pytest.TempPathFactory) ->
     folder = tmp_path_factory.mktemp("stale") / "folder"
     shutil.copytree(fresh_store, folder)
     desk = Desk(folder)
-    assert desk.run(desk.policy(approval=ASKING, privacy=ALL_THREE), desk.table()) == 5
-    quick = desk.policy("quick.yaml", privacy=ALL_THREE, approval={"approvers": 0})
-    assert desk.run(quick, desk.table("later.csv", seed=2), "2026Q2") == 0
+    with plain_prefect():
+        assert desk.run(desk.policy(approval=ASKING, privacy=ALL_THREE), desk.table()) == 5
+        quick = desk.policy("quick.yaml", privacy=ALL_THREE, approval={"approvers": 0})
+        assert desk.run(quick, desk.table("later.csv", seed=2), "2026Q2") == 0
     assert desk.store.candidate(C1).state is CandidateState.STALE
     return folder
 
