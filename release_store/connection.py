@@ -40,6 +40,7 @@ _checked: dict[Path, tuple[object, ...]] = {}  # databases as this process left 
 _depths: dict[Path, int] = {}  # how many connections of this process are open, one in the other
 _instances: dict[Path, duckdb.DuckDBPyConnection] = {}  # the last database's, and those that are attached now
 _attached: dict[Path, int] = {}  # databases that are attached now, and by how many connections
+_inherited: list[duckdb.DuckDBPyConnection] = []  # of the process that this one was forked from
 _instances_lock = threading.Lock()
 _ATTACHED_AS = "history"
 
@@ -313,6 +314,18 @@ def _instance(path: Path) -> duckdb.DuckDBPyConnection:
 def _end_instances() -> None:
     for path in list(_instances):
         _end_instance(path)
+
+
+def _begin_anew() -> None:
+    """Leave the instances of the process that was forked alone: their threads are not in this one."""
+    global _instances_lock  # noqa: PLW0603 -- another thread of that process may have had it
+    _instances_lock = threading.Lock()
+    _inherited.extend(_instances.values())
+    _instances.clear()
+    _attached.clear()
+
+
+os.register_at_fork(after_in_child=_begin_anew)
 
 
 def _end_instance(path: Path) -> None:

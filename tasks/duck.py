@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
@@ -10,6 +11,7 @@ from threading import Lock
 import duckdb
 
 _instances: dict[int | None, duckdb.DuckDBPyConnection] = {}  # by their number of threads
+_inherited: list[duckdb.DuckDBPyConnection] = []  # of the process that this one was forked from
 _lock = Lock()
 
 
@@ -43,3 +45,14 @@ def _instance(threads: int | None) -> duckdb.DuckDBPyConnection:
 def _close() -> None:
     while _instances:
         _instances.popitem()[1].close()
+
+
+def _begin_anew() -> None:
+    """Leave the instances of the process that was forked alone: their threads are not in this one."""
+    global _lock  # noqa: PLW0603 -- another thread of that process may have had it
+    _lock = Lock()
+    _inherited.extend(_instances.values())
+    _instances.clear()
+
+
+os.register_at_fork(after_in_child=_begin_anew)
