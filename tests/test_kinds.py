@@ -11,7 +11,7 @@ BUSY = """
 import pytest
 
 def work():
-    for _ in range(1_000_000):
+    for _ in range(20_000_000):
         pass
 
 def test_fast():
