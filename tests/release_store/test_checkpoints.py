@@ -129,7 +129,7 @@ def test_two_stores_share_a_key(two: ReleaseStore, monkeypatch: pytest.MonkeyPat
     publish_one(other, approved(other))
     publish_one(two, approved(two, period="2026"))
     assert verify(two) == verify(other) == []
-    assert len(list(tmp_path.glob("store.key.*.checkpoint.json"))) == 2
+    assert len(list(two.root.parent.glob("store.key.*.checkpoint.json"))) == 2
 
 
 def test_what_was_kept_of_another_store_is_refused(two: ReleaseStore) -> None:
