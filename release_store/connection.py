@@ -1,8 +1,8 @@
 """Short connections to the store's DuckDB file: open, work, close.
 
 One process at a time may have the file open, so nobody keeps it longer than one change takes, and
-whoever finds it taken tries again. A DuckDB instance takes 20 ms to make and to attach a file takes 2 ms, so
-the instance stays and the file is attached and detached.
+whoever finds it taken tries again. To make a DuckDB instance takes far longer than to
+attach a file, so the instance stays and the file is attached and detached.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""DuckDB in memory, to read and write files: one instance a process, since to make one takes 20 ms."""
+"""DuckDB in memory, to read and write files: one instance a process, since to make one takes long."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The kinds of tests and their rules: which a test is of, and how long one of the fast kind may take.
 
-A test without a mark is fast: at most 2 CPU seconds for its body. `make test` fails one that takes more. On a
-processor that is slower just now, as beside other work, the limit is longer by as much.
+A test without a mark is fast: at most 2 CPU seconds for its body. `make test` fails one that takes over twice
+that, since another process may share its core, and more on a processor that is slower just now.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pytest
 KINDS = ("flow", "prefect", "fault", "browser", "e2e", "nightly")
 LIMIT_VARIABLE = "RELEASEGATE_TEST_CPU_SECONDS"
 SHARED = 2.0  # how much longer work takes on a core that another process shares, which `_work` does not show
-REFERENCE_SECONDS = 0.05  # what `_work` takes on a processor of 2026 that has nothing else to do
+REFERENCE_SECONDS = 0.1  # measured: 0.07 to 0.13 on two cores, idle and busy
 _HEAVY = ("great_expectations", "prefect.flows", "torch", "sklearn.cluster", "matplotlib.pyplot", "altair")
 
 
