@@ -16,6 +16,30 @@ from collections.abc import Callable, Iterator
 import pytest
 
 KINDS = ("flow", "prefect", "fault", "browser", "e2e", "nightly")
+ENEMIES = (
+    "policy author",
+    "data supplier",
+    "owner of the folder",  # in which a command starts, or in which the policy lies
+    "steward",
+    "approver",
+    "administrator",
+    "operator",
+    "auditor",
+    "reader",  # of the public files
+    "store writer",  # who can alter the store's files, and has no key
+    "other account",  # of the machine
+)
+GAINS = (
+    "runs code",
+    "reads a file",
+    "writes a file",
+    "gains a role",
+    "forges a word",  # an approval, a release, an entry of the log
+    "publishes a person",  # an identifier, a key, or a value that is tied to a person
+    "learns a value",
+    "changes history",
+    "stops the work",  # takes all memory, time or room, or ends in a traceback
+)
 LIMIT_VARIABLE = "RELEASEGATE_TEST_CPU_SECONDS"
 SHARED = 2.0  # how much longer work takes on a core that another process shares, which `_work` does not show
 REFERENCE_SECONDS = 0.1  # measured: 0.07 to 0.13 on two cores, idle and busy
@@ -60,10 +84,13 @@ class Rules:
         self.limit, self.slowness = limit, slowness
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Refuse a test of two kinds."""
+        """Refuse a test of two kinds, and an enemy or a gain that docs/security.md has no place for."""
         for item in items:
             if len(found := kinds_of(item)) > 1:
                 raise pytest.UsageError(f"{item.nodeid} is of {len(found)} kinds: {', '.join(found)}")
+            for mark in item.iter_markers("enemy"):
+                if len(mark.args) != 2 or mark.args[0] not in ENEMIES or mark.args[1] not in GAINS:
+                    raise pytest.UsageError(f"{item.nodeid} has no enemy of tests/kinds.py: {mark.args}")
 
     def pytest_sessionstart(self) -> None:
         """Import what takes seconds before any test, so that no test is charged for it."""
