@@ -78,6 +78,7 @@ def test_embedded_json_comes_back_and_ends_no_script(value: object) -> None:
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
+@pytest.mark.enemy("data supplier", "runs code")
 def test_no_text_becomes_markup(hostile: str) -> None:
     plain, attacked = _report(), _report(hostile)
     assert [tag for tag, _ in attacked.tags] == [tag for tag, _ in plain.tags]
@@ -92,6 +93,7 @@ def test_control_signs_and_turns_of_direction_are_written_as_numbers() -> None:
     assert str(said("שלום")) == "<bdi>שלום</bdi>"
 
 
+@pytest.mark.enemy("policy author", "runs code")
 def test_only_the_scripts_that_the_policy_names_run() -> None:
     page_ = _report()
     policy = next(

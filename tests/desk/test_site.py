@@ -136,6 +136,7 @@ def test_pages_hold_to_their_policy_against_requests(site: Path) -> None:
                 assert "src" in attributes or attributes.get("type") == "application/json"
 
 
+@pytest.mark.enemy("approver", "runs code")
 def test_what_people_typed_is_text_alone(site: Path) -> None:
     for path in site.rglob("*.html"):
         for tag, attributes in read(path).elements:
@@ -212,6 +213,7 @@ def test_a_site_takes_the_place_of_one_and_of_nothing_else(lived: Path, tmp_path
 
 
 @pytest.mark.parametrize("place", ["store", "store/inside", "."])
+@pytest.mark.enemy("auditor", "writes a file")
 def test_a_site_is_not_put_into_the_store(lived: Path, place: str) -> None:
     with pytest.raises(UsageError, match="store"):
         built_from(lived, lived / place)

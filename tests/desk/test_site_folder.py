@@ -102,6 +102,7 @@ def test_a_killed_build_leaves_a_whole_site_and_the_next_one_works(
 
 
 @pytest.mark.parametrize("out", ["", ".", "..", "../../a", "../b/"])
+@pytest.mark.enemy("auditor", "writes a file")
 def test_the_current_folder_and_what_is_around_it_are_no_site(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str
 ) -> None:

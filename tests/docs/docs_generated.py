@@ -14,7 +14,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.docs import kinds_generated
+from tests.docs import enemies_generated, kinds_generated
 
 ROOT = Path(__file__).parents[2]
 _PART = re.compile(r"(<!-- made by (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -159,6 +159,7 @@ def parts() -> dict[str, str]:
     made["RELEASE_TRANSITIONS"] = f"```mermaid\n{diagram(RELEASE_TRANSITIONS, 'published')}```\n"
     made["WHO and WHEN"] = permissions()
     made["PROMISES"] = kinds_generated.promises()
+    made["ENEMIES"] = enemies_generated.enemies()
     made["METHODS"] = methods()
     made["PARTS"] = part_list()
     made["PARAMETERS"] = parameters()

@@ -29,14 +29,19 @@ sys.exit(code)
 """
 
 
+def plain_environment() -> dict[str, str]:
+    """Return the environment without what pytest and the tests have put into it."""
+    ours = ("PYTEST_", "RELEASEGATE_")
+    return {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+
+
 @functools.cache
 def kinds_of_tests(*files: str) -> dict[str, list[str]]:
     """Return the kinds of each test of the files, "" for the fast one, as pytest collects them."""
-    ours = ("PYTEST_", "RELEASEGATE_")
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", COLLECT, *files],
         cwd=ROOT,
-        env={name: value for name, value in os.environ.items() if not name.startswith(ours)},
+        env=plain_environment(),
         capture_output=True,
         text=True,
         check=True,

@@ -57,6 +57,7 @@ def test_a_candidate_that_waits_publishes_nothing_and_tells_the_next_step(
     assert list((desk.root / "releases").iterdir()) == []
 
 
+@pytest.mark.enemy("operator", "gains a role")
 def test_who_made_it_cannot_approve_it(waiting: Desk, capsys: Capture) -> None:
     assert decide(waiting, "approve", "Ann") == 2
     assert capsys.readouterr().err.splitlines() == [
@@ -132,6 +133,7 @@ def test_a_release_in_between_makes_the_candidate_stale(waiting: Desk, capsys: C
     assert waiting.say("verify") == 0
 
 
+@pytest.mark.enemy("store writer", "publishes a person")
 def test_files_that_changed_after_the_gates_are_not_published(waiting: Desk, capsys: Capture) -> None:
     staged = waiting.root / "candidates" / CANDIDATE / "data.csv"
     staged.write_text(staged.read_text() + "1,2,3,4,Aix,flu,a\n")

@@ -21,6 +21,7 @@ WHY = (
 )
 
 
+@pytest.mark.enemy("policy author", "publishes a person")
 def test_one_operator_cannot_loosen_and_publish(published: Desk, capsys: Capture) -> None:
     table = published.table(seed=2)
     assert published.run(published.policy(**LOOSE), table, "2026Q2") == 5
@@ -40,6 +41,7 @@ def test_one_operator_cannot_loosen_and_publish(published: Desk, capsys: Capture
     assert published.say("verify") == 0
 
 
+@pytest.mark.enemy("policy author", "publishes a person")
 def test_a_run_that_prefect_starts_is_held_to_the_same(published: Desk) -> None:
     from flows.release import release
 

@@ -71,6 +71,7 @@ WORDS = {
 
 
 @pytest.mark.parametrize("command", WORDS)
+@pytest.mark.enemy("operator", "stops the work")
 def test_a_pipe_or_a_device_on_the_command_line_is_refused_at_once(
     desk: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
@@ -85,6 +86,7 @@ def test_a_pipe_or_a_device_on_the_command_line_is_refused_at_once(
         assert expected in told
 
 
+@pytest.mark.enemy("policy author", "stops the work")
 def test_a_hierarchy_is_no_pipe(desk: Desk) -> None:
     os.mkfifo(desk.folder / "tree.csv")
     roles = {"quasi_identifiers": {"city": {"type": "categorical", "hierarchy": "tree.csv"}}}
@@ -92,6 +94,7 @@ def test_a_hierarchy_is_no_pipe(desk: Desk) -> None:
         load_policy(desk.policy(roles=roles))
 
 
+@pytest.mark.enemy("store writer", "stops the work")
 def test_a_pipe_in_the_store_is_a_finding(desk: Desk, capsys: Capture) -> None:
     store = desk.store
     release = publish_one(store, approved(store))
@@ -118,6 +121,7 @@ def test_a_pipe_in_the_store_is_a_finding(desk: Desk, capsys: Capture) -> None:
     assert desk.say("verify") == 0
 
 
+@pytest.mark.enemy("store writer", "stops the work")
 def test_people_that_are_a_link_to_themselves_are_refused(
     desk: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,6 +69,7 @@ def test_it_is_told_in_two_lines(name: str) -> None:
         ("withdraw", RELEASE, "zero width"),
     ],
 )
+@pytest.mark.enemy("operator", "stops the work")
 def test_every_command_refuses_it_and_writes_nothing(
     busy: Desk, capsys: Capture, word: str, about: str, name: str
 ) -> None:

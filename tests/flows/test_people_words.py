@@ -76,6 +76,7 @@ def told(told_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         (["verify", "--checkpoint", TYPED], 2),
     ],
 )
+@pytest.mark.enemy("approver", "runs code")
 def test_no_command_obeys_a_name_or_a_reason(
     told: Desk, capsys: Capture, words: list[str], code: int
 ) -> None:

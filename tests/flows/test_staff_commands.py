@@ -115,6 +115,7 @@ def test_a_file_that_ends_in_another_way_is_left_alone(bare: Desk, capsys: Captu
 # Who runs ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.enemy("operator", "gains a role")
 def test_a_name_is_nobodys_until_it_is_proven(desk: Desk) -> None:
     write_people(desk.root, member("ann", ["operator"]), member("bob", ["approver"]))
     store = desk.store

@@ -58,6 +58,7 @@ def test_a_signature_is_a_proof_that_anybody_can_check() -> None:
 
 
 @given(st.data())
+@pytest.mark.enemy("approver", "forges a word")
 def test_any_change_of_any_field_of_a_signed_statement_is_refused(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(CHANGES)))
     other = replace(SAID, **{name: data.draw(CHANGES[name])})
@@ -70,6 +71,7 @@ def test_any_change_of_any_field_of_a_signed_statement_is_refused(data: st.DataO
 
 
 @given(st.integers(0), st.integers(1, 255))
+@pytest.mark.enemy("approver", "forges a word")
 def test_any_changed_byte_of_a_signed_text_is_refused(place: int, change: int) -> None:
     """It is no such text any more, or not what was signed."""
     text = signed_text(SAID, key_of("ada").key)
@@ -88,6 +90,7 @@ def test_any_other_text_is_no_signed_decision(text: str) -> None:
 
 
 @pytest.mark.parametrize("extra", [{"more": 1}, {"signature": None}, {"statement": []}])
+@pytest.mark.enemy("approver", "forges a word")
 def test_a_text_with_other_fields_is_no_signed_decision(extra: dict[str, object]) -> None:
     text = signed_text(SAID, key_of("ada").key)
     document = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
@@ -96,6 +99,7 @@ def test_a_text_with_other_fields_is_no_signed_decision(extra: dict[str, object]
         prove(ADA, SignedText(altered), SAID, "roster")
 
 
+@pytest.mark.enemy("operator", "forges a word")
 def test_another_key_and_a_key_where_only_a_token_is_known_are_refused() -> None:
     with pytest.raises(UsageError, match="this is not signed by the key of ada"):
         prove(ADA, key_of("bob"), SAID, "roster")
@@ -138,6 +142,7 @@ def test_a_word_is_said_between_the_making_of_its_object_and_now() -> None:
         check_moment(SAID, NOW + timedelta(days=1), NOW + timedelta(microseconds=1))
 
 
+@pytest.mark.enemy("other account", "reads a file")
 def test_keys_and_tokens_come_from_files_that_nobody_else_reads(tmp_path: Path) -> None:
     key = make_private_key(tmp_path / "ada.pem")
     read = read_private_key(tmp_path / "ada.pem")

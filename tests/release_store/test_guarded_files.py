@@ -36,6 +36,7 @@ def status(mode: int, owner: int) -> Any:
     return SimpleNamespace(st_mode=mode, st_uid=owner)
 
 
+@pytest.mark.enemy("store writer", "stops the work")
 def test_a_pipe_in_place_of_the_people_keeps_nobody_waiting(tmp_path: Path) -> None:
     path = tmp_path / "people.yaml"
     os.mkfifo(path, 0o600)
@@ -82,6 +83,7 @@ def test_keys_that_are_files_are_read_as_before(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("mode", "fine"), [(0o755, True), (0o775, False), (0o777, False), (0o1777, True)])
+@pytest.mark.enemy("other account", "gains a role")
 def test_nobody_else_can_put_another_file_in_place_of_the_people(
     tmp_path: Path, mode: int, fine: bool
 ) -> None:
@@ -128,6 +130,7 @@ def test_a_link_to_nothing_is_not_taken_for_a_store_without_people(tmp_path: Pat
     assert "cannot be read (FileNotFoundError)" in told(lambda: load_staff(tmp_path / "store"))[0]
 
 
+@pytest.mark.enemy("other account", "gains a role")
 def test_the_people_belong_to_root_or_to_the_stores_owner(tmp_path: Path) -> None:
     owners = trusted_owners(tmp_path)
     assert owners == {0, tmp_path.stat().st_uid}
@@ -148,6 +151,7 @@ def test_the_people_belong_to_root_or_to_the_stores_owner(tmp_path: Path) -> Non
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a file away")
+@pytest.mark.enemy("other account", "gains a role")
 def test_a_strangers_file_is_refused(tmp_path: Path) -> None:
     path = write_people(tmp_path / "store")
     os.chown(path, STRANGER, -1)

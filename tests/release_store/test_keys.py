@@ -23,6 +23,7 @@ def test_a_key_inside_the_store_is_refused(store: ReleaseStore, monkeypatch: pyt
         keys.load_key(store.root)
 
 
+@pytest.mark.enemy("other account", "reads a file")
 def test_a_key_that_others_read_is_refused(store: ReleaseStore) -> None:
     keys.key_path(store.root).chmod(0o640)
     with pytest.raises(UsageError, match="read by others"):
@@ -63,6 +64,7 @@ def test_a_signature_holds_for_its_checkpoint_only(store: ReleaseStore) -> None:
     assert not keys.signature_holds({**signed, "more": 1}, public)
 
 
+@pytest.mark.enemy("store writer", "forges a word")
 def test_the_key_of_another_store_signs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mine, other = ReleaseStore.create(tmp_path / "mine"), ReleaseStore.create(tmp_path / "other")
     monkeypatch.setenv(keys.KEY_VARIABLE, str(tmp_path / "other.key"))

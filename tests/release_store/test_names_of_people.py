@@ -45,6 +45,7 @@ NAMES = PIECES.map("".join)
         "Ada\u3164Archer",
     ],
 )
+@pytest.mark.enemy("operator", "gains a role")
 def test_the_same_name_in_another_dress_is_the_same_person(other: str) -> None:
     assert same_person("Ada Archer", other)
     assert not same_person("Ada Archer", "Bea Archer")

@@ -97,6 +97,7 @@ def nothing(store: ReleaseStore, record: CandidateRecord) -> None:
     ids=lambda one: getattr(one, "__name__", None),
 )
 @pytest.mark.parametrize("signed", [False, True], ids=["here", "elsewhere"])
+@pytest.mark.enemy("operator", "gains a role")
 def test_a_refusal_is_told_and_logged(
     store: ReleaseStore,
     before: Callable[[ReleaseStore, CandidateRecord], None],
@@ -128,6 +129,7 @@ def test_a_refusal_is_told_and_logged(
         assert verify(store) == []
 
 
+@pytest.mark.enemy("approver", "forges a word")
 def test_a_signed_text_is_of_one_store_one_candidate_one_person_and_one_time(store: ReleaseStore) -> None:
     record, other = awaiting(store, approvers=2), awaiting(store, approvers=2, period="2025")
     good = text(store, record, "bob")
@@ -157,6 +159,7 @@ def test_a_signed_text_is_of_one_store_one_candidate_one_person_and_one_time(sto
     assert verify(store) == []
 
 
+@pytest.mark.enemy("approver", "forges a word")
 def test_another_name_with_the_same_key_is_the_same_person(store: ReleaseStore) -> None:
     record = awaiting(store, approvers=2)
     agreed(store, word(record, "bob"), 2)
@@ -166,6 +169,7 @@ def test_another_name_with_the_same_key_is_the_same_person(store: ReleaseStore) 
     assert store.candidate(record.candidate_id).state is CandidateState.AWAITING_APPROVAL
 
 
+@pytest.mark.enemy("operator", "gains a role")
 def test_the_maker_under_another_name_is_still_the_maker(store: ReleaseStore) -> None:
     record = awaiting(store)
     write_people(store.root, {**member("ann"), "name": "Annabel"}, member("bob"))
@@ -186,6 +190,7 @@ def test_the_maker_under_another_name_is_still_the_maker(store: ReleaseStore) ->
     ],
     ids=["removed", "without the role", "with another key"],
 )
+@pytest.mark.enemy("approver", "gains a role")
 def test_the_word_of_somebody_who_could_not_give_it_any_more_does_not_count(
     store: ReleaseStore, left: list[dict[str, object]]
 ) -> None:
@@ -198,6 +203,7 @@ def test_the_word_of_somebody_who_could_not_give_it_any_more_does_not_count(
     assert verify(store) == []
 
 
+@pytest.mark.enemy("administrator", "gains a role")
 def test_the_override_of_an_administrator_who_is_none_any_more_does_not_count(store: ReleaseStore) -> None:
     record = stage(store)
     store.record_gates(record.candidate_id, [K_FAILS], to=CandidateState.BLOCKED, actor="ann")
@@ -214,6 +220,7 @@ def test_a_service_has_no_key_by_which_it_could_be_known(store: ReleaseStore) ->
     assert "maker" not in staged.payload
 
 
+@pytest.mark.enemy("operator", "gains a role")
 def test_without_a_file_of_people_nobody_decides(store: ReleaseStore) -> None:
     record = awaiting(store)
     logged = store.events()
@@ -370,6 +377,7 @@ def test_the_data_package_of_what_was_overridden_is_marked_and_else_as_judged(st
         ({"releasegate:override": None, "title": "fine"}, "is not what was judged and the mark"),
     ],
 )
+@pytest.mark.enemy("store writer", "changes history")
 def test_a_data_package_with_another_mark_or_other_words_is_found(
     store: ReleaseStore, package: dict[str, Any], wrong: str
 ) -> None:
@@ -390,6 +398,7 @@ def test_a_data_package_with_another_mark_or_other_words_is_found(
     ]
 
 
+@pytest.mark.enemy("store writer", "changes history")
 def test_an_evidence_whose_data_package_lost_the_mark_is_found_though_all_is_signed_again(
     store: ReleaseStore,
 ) -> None:
@@ -434,6 +443,7 @@ def test_what_cannot_be_marked_is_not_published_by_override(store: ReleaseStore)
     assert verify(store) == []
 
 
+@pytest.mark.enemy("administrator", "gains a role")
 def test_who_may_override_and_what(store: ReleaseStore) -> None:
     write_people(
         store.root, *(member(n) for n in ("ann", "bob", "eve")), member("cid", ["approver", "operator"])
@@ -459,6 +469,7 @@ def test_who_may_override_and_what(store: ReleaseStore) -> None:
     assert verify(store) == []
 
 
+@pytest.mark.enemy("administrator", "changes history")
 def test_what_is_altered_stale_or_expired_is_not_overridden(store: ReleaseStore) -> None:
     first = blocked(store, period="2024")
     late = blocked(store, period="2025", expires_at=datetime(2020, 1, 1, tzinfo=UTC))
@@ -488,6 +499,7 @@ def test_a_candidate_that_was_overridden_can_still_be_rejected(store: ReleaseSto
     assert verify(store) == []
 
 
+@pytest.mark.enemy("store writer", "forges a word")
 def test_verify_finds_a_blocked_candidate_that_was_let_out_without_two_proofs(store: ReleaseStore) -> None:
     record = blocked(store)
     overridden(store, record, "bob")
@@ -517,6 +529,7 @@ def proof_of(other: str) -> Callable[[dict[str, Any]], None]:
     return edit
 
 
+@pytest.mark.enemy("store writer", "forges a word")
 def test_verify_finds_the_maker_under_another_name(
     decided: ReleaseStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -571,6 +584,7 @@ def test_verify_finds_the_maker_under_another_name(
         ("people.changed", lambda p: p.update(members=[]), "other than those whom the log knew"),
     ],
 )
+@pytest.mark.enemy("store writer", "forges a word")
 def test_verify_finds_a_proof_that_does_not_hold(
     decided: ReleaseStore,
     monkeypatch: pytest.MonkeyPatch,

@@ -123,6 +123,7 @@ def test_a_second_release_of_a_period_supersedes_the_first(store: ReleaseStore) 
     assert verify(store) == []
 
 
+@pytest.mark.enemy("operator", "publishes a person")
 def test_a_candidate_that_is_not_approved_is_not_published(store: ReleaseStore) -> None:
     for record in (stage(store), awaiting(store)):
         with pytest.raises(StoreError, match="only an approved candidate"):

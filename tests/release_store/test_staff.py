@@ -72,6 +72,7 @@ def test_what_is_no_file_of_people_is_told(text: str) -> None:
     assert len(str(caught.value).splitlines()) <= 2
 
 
+@pytest.mark.enemy("other account", "gains a role")
 def test_a_file_that_others_can_write_is_refused(tmp_path: Path) -> None:
     path = write_people(tmp_path / "store")
     for mode in (0o620, 0o602, 0o666):

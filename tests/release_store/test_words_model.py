@@ -109,6 +109,7 @@ def world(store: ReleaseStore) -> Iterator[World]:
 
 @given(which=st.sampled_from(["waiting", "blocked", "broken"]), words=st.lists(WORDS, max_size=10))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.enemy("operator", "publishes a person")
 def test_nothing_is_let_out_that_the_rules_forbid(world: World, which: str, words: list[Said]) -> None:
     model = Model("waiting" if which == "waiting" else "blocked", which == "blocked")
     record, con = world.records[which], world.con
