@@ -25,7 +25,7 @@ _SAME["1"] = _SAME["true"]
 DEFAULTS = {
     # Errors come home as one or two lines; Prefect would log each of them with a traceback.
     "PREFECT_LOGGING_LEVEL": "CRITICAL",
-    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "90",
+    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "600",
     "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
     "PREFECT_CLI_PROMPT": "false",
 }

@@ -47,7 +47,7 @@ def test_prefect_has_our_settings_whichever_module_is_first(tmp_path: Path, firs
     script = SETTINGS if first == "flows.running" else f"import {first}\n{SETTINGS.replace('assert', '#')}"
     done = process(tmp_path, "-c", script)
     assert done.stderr == ""
-    assert json.loads(done.stdout) == [False, False, True, True, "CRITICAL", 90]
+    assert json.loads(done.stdout) == [False, False, True, True, "CRITICAL", 600]
 
 
 @pytest.mark.parametrize(
