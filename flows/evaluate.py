@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from flows.evaluate_run import Job, Run, begin, run
+from flows.trust import trusted_in
 from policy.errors import InputError, ReleaseGateError, UsageError, did_you_mean
 from policy.load import load_policy
 from policy.model import Method, ReleasePolicy
@@ -63,6 +64,7 @@ def evaluate(
     input_path: Path | None,
     period: str | None,
     jobs: int | None,
+    store: Path,
     tell: Tell,
 ) -> Evaluation:
     """Check all that was asked, run it in `jobs` worker processes, and return the runs.
@@ -71,7 +73,8 @@ def evaluate(
     runs: for unknown names, bad lists, a table that cannot be read or does not meet the policy's
     expectations, or one with fewer rows than a k.
     """
-    policy = load_policy(policy_path)
+    trusted = trusted_in(store)
+    policy = load_policy(policy_path, trusted)
     labels = listed("--methods", methods)
     sizes = (policy.privacy.k,) if ks is None else _whole_numbers(ks)
     asked = CHEAP if measures is None else _measures(measures)
@@ -82,7 +85,13 @@ def evaluate(
         raise UsageError(f"is {n_jobs}", where="--jobs", mend="Give 1 or more.")
     drawn = tuple((policy.seed + i) % 2**32 for i in range(seeds))
     plan = [
-        Job(label, of_run(policy, label, k, seed), asked, k == sizes[len(sizes) // 2] and seed == drawn[0])
+        Job(
+            label,
+            of_run(policy, label, k, seed),
+            asked,
+            k == sizes[len(sizes) // 2] and seed == drawn[0],
+            trusted.packages,
+        )
         for label in labels
         for k in sizes
         for seed in drawn
@@ -94,7 +103,9 @@ def evaluate(
         when = period_at(policy.period, day_at(datetime.now(UTC), policy.timezone))
     else:
         when = read_period(period, policy.period)
-    source = read_table(policy, input_path=input_path, period=when, base=policy_path.parent)
+    source = read_table(
+        policy, input_path=input_path, period=when, base=policy_path.resolve().parent, trusted=trusted
+    )
     if max(sizes) > len(source.frame):
         raise InputError(
             f"has {len(source.frame)} rows, fewer than k {max(sizes)}",

@@ -13,7 +13,7 @@ import pandas as pd
 from policy.errors import ReleaseGateError
 from policy.model import ReleasePolicy
 from tasks.composition import groups_of, leaves_of
-from tasks.methods.registry import bound_method
+from tasks.methods.registry import bound_method, trust_packages
 from tasks.preprocessing.prepare import prepare
 from tasks.risk.attackers import Knowledge, people_of
 from tasks.risk.disclosure import fitting
@@ -42,6 +42,7 @@ class Job:
     policy: ReleasePolicy
     measures: tuple[str, ...]
     look: bool  # at the latent space
+    packages: tuple[str, ...] = ()  # whose methods may be loaded
 
     @property
     def k(self) -> int:
@@ -95,6 +96,7 @@ def begin(source: SourceTable) -> None:
 
 def run(job: Job) -> Run:
     """Carry one job out. An error becomes the run's finding, in names and counts only."""
+    trust_packages(job.packages)
     if job.label not in _Worker.warm:
         _warm_up(job)
     try:

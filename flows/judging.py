@@ -16,6 +16,7 @@ from flows.desk.artifacts import show_verdict
 from flows.desk.releasing import report_of, report_path, write_candidate_report
 from flows.observation import Observation
 from flows.outcome import Outcome, over_max_group_size
+from flows.trust import trusted_in
 from policy.errors import ReleaseGateError
 from policy.model import ReleasePolicy
 from release_store.approvals import why
@@ -38,6 +39,7 @@ class Judging:
 
     def __init__(self, policy: ReleasePolicy, store: ReleaseStore, period: str, actor: str) -> None:
         self.policy, self.store = policy, store
+        self.trusted = trusted_in(store.root)
         self.period, self.actor = period, actor
         self.seconds: dict[str, float] = {}
         self.seen = Observation(self.flow, policy, store, period)
@@ -52,7 +54,7 @@ class Judging:
         if self.policy.linkage.control is None:
             return None
         found: PreparedTable | None = self.timed(
-            "control group", control_group, source, self.policy, self.period, base
+            "control group", control_group, source, self.policy, self.period, base, self.trusted
         )
         return found
 

@@ -16,6 +16,7 @@ from typing import Any
 from flows.outcome import Outcome
 from policy.errors import InputError, TransientFailure, UsageError
 from policy.model import ReleasePolicy, Wait
+from policy.trusted import Trusted
 from release_store.canonical import iso, utc_now
 from release_store.store import ReleaseStore
 from tasks.intake.source import source_path
@@ -31,6 +32,7 @@ class Wanted:
     period: str
     input_path: Path | None
     base: Path
+    trusted: Trusted | None = None
 
     @property
     def wait(self) -> Wait:
@@ -45,7 +47,13 @@ class Wanted:
     @property
     def path(self) -> Path:
         """The file. Raises UsageError where a query reads the table without one."""
-        found = source_path(self.policy, input_path=self.input_path, period=self.period, base=self.base)
+        found = source_path(
+            self.policy,
+            input_path=self.input_path,
+            period=self.period,
+            base=self.base,
+            trusted=self.trusted,
+        )
         if found is None:
             raise UsageError(
                 "only a file can be waited for, and none is named",

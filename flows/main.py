@@ -506,6 +506,7 @@ def evaluate(chosen: argparse.Namespace) -> int:
             input_path=chosen.input,
             period=chosen.period,
             jobs=chosen.jobs,
+            store=chosen.store,
             tell=tell,
         )
         tell(1.0, "figures")
@@ -522,7 +523,9 @@ def evaluate(chosen: argparse.Namespace) -> int:
 def methods(chosen: argparse.Namespace) -> int:
     """List the methods, or one method's parameters."""
     from flows.method_list import methods_document, show_methods
+    from flows.trust import trusted_in
 
+    trusted_in(chosen.store)
     document = methods_document(chosen.name)
     if chosen.json:
         _write_json(document)

@@ -105,10 +105,12 @@ class _Again(Judging):
 
     def carry_out(self, record: CandidateRecord, input_path: Path | None) -> Any:
         """Read the source again, and judge the candidate's files beside the history as it is now."""
-        file = input_file(self.policy, input_path=input_path, period=self.period, base=Path())
+        file = input_file(
+            self.policy, input_path=input_path, period=self.period, base=Path(), trusted=self.trusted
+        )
         if file is not None:  # told before what may be wrong with the columns of another table
             _check_digest(file.name, file_digest(file), record)
-        source = self.timed("intake", intake, self.policy, input_path, self.period, Path())
+        source = self.timed("intake", intake, self.policy, input_path, self.period, Path(), self.trusted)
         _check_digest(source.origin, source.digest, record)
         control = self.control(source, Path())
         table = self.timed("preprocessing", preprocessing, source, self.policy)

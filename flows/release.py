@@ -20,6 +20,7 @@ from flows.notices import telling
 from flows.outcome import Outcome
 from flows.repetition import left_waiting, same_work
 from flows.revision import asked_of
+from flows.trust import trusted_in
 from policy.errors import Blocked, InputError
 from policy.load import load_policy
 from policy.model import ReleasePolicy
@@ -31,6 +32,7 @@ from release_store.person_key import person_key
 from release_store.publication import recover
 from release_store.records import Release, Revision
 from release_store.store import ReleaseStore
+from release_store.trusted import load_trusted
 from tasks.aggregation.task import aggregation
 from tasks.intake.task import intake
 from tasks.methods.base import PLACES, BoundMethod
@@ -52,7 +54,8 @@ def _run_name() -> str:
     period = given.get("period")
     try:
         if period is None:
-            policy = load_policy(Path(given["policy"]))
+            trusted = load_trusted(Path(given.get("store", "store")))
+            policy = load_policy(Path(given["policy"]), trusted)
             period = period_at(policy.period, day_at(_scheduled_time(), policy.timezone))
     except Exception:
         return "release"
@@ -107,7 +110,8 @@ def _release(
     revise: str | None,
     handed_on: dict[str, Any],
 ) -> Any:
-    policy = load_policy(Path(policy_path))
+    trusted = trusted_in(Path(store_path))
+    policy = load_policy(Path(policy_path), trusted)
     method = bound_method(policy, policy_path)
     store = ReleaseStore.open(Path(store_path))
     recover(store)
@@ -126,7 +130,7 @@ def _release(
     person_key(store.root)  # one that is of no use is told at once
     load_key(store.root)  # without it nothing could be published: better said before the work than after
     base, table = Path(policy_path).resolve().parent, Path(input_path) if input_path else None
-    wanted = Wanted(policy, chosen, table, base)
+    wanted = Wanted(policy, chosen, table, base, trusted)
     late = late_state(wanted, store, actor=who.name, scheduled=_scheduled_time(), **handed_on)
     if late is not None:
         return late
@@ -153,7 +157,7 @@ class _Run(Judging):
         """Run all stages and return the state that Prefect keeps."""
         policy, store, method = self.policy, self.store, self.method
         try:
-            source = self.timed("intake", intake, policy, input_path, self.period, base)
+            source = self.timed("intake", intake, policy, input_path, self.period, base, self.trusted)
         except InputError:
             store.record_unread_input(policy.series, self.period, actor=self.actor)
             raise

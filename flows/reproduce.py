@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from flows.running import told
+from flows.trust import trusted_in
 from policy.errors import StoreError, UsageError, VerificationFailed, did_you_mean
 from policy.load import policy_from_document
 from policy.model import ReleasePolicy
 from policy.plain_file import read_bytes
+from policy.trusted import Trusted
 from release_store.canonical import file_digest
 from release_store.manifest import software_versions
 from release_store.person_key import PERSON_KEY_VARIABLE, fingerprint_of, person_key
@@ -72,7 +74,7 @@ def reproduction(store: ReleaseStore, release_id: str, input_path: Path | None) 
     release = releases[release_id]
     record = store.candidate(release.candidate_id)
     policy = policy_from_document(store.policy(record.policy_digest))
-    source = _source(policy, record, release_id, input_path)
+    source = _source(policy, record, release_id, input_path, trusted_in(store.root))
     with told() as progress:
         made = _made(store, policy, record, source, progress)
     recorded = store.files(record.candidate_id)
@@ -81,12 +83,16 @@ def reproduction(store: ReleaseStore, release_id: str, input_path: Path | None) 
 
 
 def _source(
-    policy: ReleasePolicy, record: CandidateRecord, release_id: str, input_path: Path | None
+    policy: ReleasePolicy,
+    record: CandidateRecord,
+    release_id: str,
+    input_path: Path | None,
+    trusted: Trusted,
 ) -> SourceTable:
-    file = input_file(policy, input_path=input_path, period=record.period, base=Path())
+    file = input_file(policy, input_path=input_path, period=record.period, base=Path(), trusted=trusted)
     if file is not None:  # told before what may be wrong with the columns of another table
         _check_digest(file.name, file_digest(file), record, release_id)
-    source = read_table(policy, input_path=input_path, period=record.period, base=Path())
+    source = read_table(policy, input_path=input_path, period=record.period, base=Path(), trusted=trusted)
     _check_digest(source.origin, source.digest, record, release_id)
     return source
 

@@ -6,17 +6,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from flows.documents import Document, check_known_series, gate_document
+from flows.trust import trusted_in
 from policy.errors import InputError, PolicyError, UsageError, VerificationFailed, did_you_mean
 from policy.load import load_policy, policy_digest, policy_from_document
 from policy.model import ReleasePolicy
-from release_store.canonical import digest_of
+from policy.trusted import Trusted
+from release_store.canonical import digest_of, file_digest
 from release_store.public_files import kept_folder
 from release_store.records import CandidateRecord, EquivalenceClasses, Release
 from release_store.store import ReleaseStore
 from release_store.verification import overrides
 from release_store.verify_evidence import mark_of
 from tasks.intake.read import read_table
-from tasks.intake.text import file_digest
 from tasks.preprocessing.prepare import prepare
 from tasks.risk.review import Publication, Review, review
 from tasks.types import PreparedTable, Progress, no_progress
@@ -40,7 +41,8 @@ def audit_series(
     if not by.strip():
         raise UsageError("an audit has a name", where=series, mend="Say with --by who audits.")
     check_known_series(series, store.overview(series).known_series)
-    policy = None if policy_path is None else _policy_of(series, policy_path)
+    trusted = trusted_in(store.root)
+    policy = None if policy_path is None else _policy_of(series, policy_path, trusted)
     kept = {release.release_id: (release, classes) for release, classes in store.earlier_classes(series)}
     releases = [release for release, _ in kept.values()]
     if not releases:
@@ -55,7 +57,7 @@ def audit_series(
         if one.release_id not in given:
             return None
         path, digest = given[one.release_id]
-        source = read_table(judged_by, input_path=path, period=one.period, base=base)
+        source = read_table(judged_by, input_path=path, period=one.period, base=base, trusted=trusted)
         if source.digest != digest:
             raise UsageError("changed while it was read", where=str(path), mend="Run again.")
         return prepare(source, judged_by)
@@ -83,8 +85,8 @@ def audit_series(
     }
 
 
-def _policy_of(series: str, path: Path) -> ReleasePolicy:
-    policy = load_policy(path)
+def _policy_of(series: str, path: Path, trusted: Trusted) -> ReleasePolicy:
+    policy = load_policy(path, trusted)
     if policy.series != series:
         raise UsageError(
             f"is a policy of the series '{policy.series}', not of '{series}'",

@@ -18,6 +18,7 @@ from release_store.permission import Act
 
 if TYPE_CHECKING:
     from policy.model import ReleasePolicy
+    from policy.trusted import Trusted
     from release_store.store import ReleaseStore
 
 
@@ -38,13 +39,15 @@ def run_release(
     With `wait`, an input that is late is first waited for here, as long as the policy says.
     """
     from flows.actor import acting
+    from flows.trust import trusted_in
     from policy.load import load_policy
     from policy.period import day_at, has_ended, read_period
     from release_store.canonical import utc_now
     from release_store.store import ReleaseStore
 
     # What is wrong with the policy or the store is told at once, before Prefect starts.
-    loaded = load_policy(policy)
+    trusted = trusted_in(store)
+    loaded = load_policy(policy, trusted)
     from tasks.methods.registry import bound_method
 
     bound_method(loaded, str(policy))
@@ -56,7 +59,7 @@ def run_release(
         from flows.notices import telling
 
         with telling(store), acting(opened, act, actor, credential):  # told before the wait, not after
-            period = _waited_for(loaded, opened, policy, period, input_path, actor, revise)
+            period = _waited_for(loaded, opened, policy, period, input_path, actor, revise, trusted)
 
     def begin() -> Any:
         from flows.release import release
@@ -83,6 +86,7 @@ def _waited_for(
     input_path: Path | None,
     actor: str | None,
     revise: str | None,
+    trusted: Trusted,
 ) -> str:
     """Wait for the input of a period that is to be released, and return the period: it does not move on."""
     from flows.actor import runner
@@ -98,7 +102,7 @@ def _waited_for(
     check_period(chosen)
     if revise is None and store.last_release_of(policy.series, chosen) is not None:
         return chosen  # it will be left alone
-    wanted = Wanted(policy, chosen, input_path, file.resolve().parent)
+    wanted = Wanted(policy, chosen, input_path, file.resolve().parent, trusted)
 
     def say(line: str) -> None:
         print(f"  {line}", file=sys.stderr, flush=True)

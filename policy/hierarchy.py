@@ -10,18 +10,21 @@ leaf, `;`-separated, most specific first (ARX's format):
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from io import TextIOWrapper
+from io import StringIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
-from policy.plain_file import open_plain
+from policy.plain_file import open_plain, opened_path, read_at_most
 
 ROOT = "*"
+LARGEST_FILE = 16 << 20  # bytes
+MOST_LEAVES = 50_000
 
 
 @dataclass(frozen=True)
@@ -40,13 +43,21 @@ class Hierarchy:
         return tuple(path[0] for path in self.paths)
 
 
-def read_csv_hierarchy(path: Path) -> Hierarchy:
-    """Read one line a leaf, `;`-separated, most specific first.
+def read_csv_hierarchy(path: Path, check: Callable[[Path], None] | None = None) -> Hierarchy:
+    """Read one line a leaf, `;`-separated, most specific first; `check` is told where the opened file lies.
 
-    Raises ValueError with a one-line finding where the file is empty, repeats a leaf or is not a tree.
+    Raises OSError as `open_plain`, UnicodeDecodeError, csv.Error, and ValueError with a one-line finding
+    where the file is empty, repeats a leaf, is not a tree, or holds a key in PEM.
     """
-    with open_plain(path) as data, TextIOWrapper(data, encoding="utf-8", newline="") as file:
-        rows = [tuple(cell.strip() for cell in row) for row in csv.reader(file, delimiter=";") if row]
+    with open_plain(path) as data:
+        if check is not None and (lies := opened_path(data.fileno())) is not None:
+            check(lies)
+        text = read_at_most(data, LARGEST_FILE, path).decode("utf-8")
+    if "-----BEGIN" in text:
+        raise ValueError("is a key, and no hierarchy")
+    rows = [
+        tuple(cell.strip() for cell in row) for row in csv.reader(StringIO(text, ""), delimiter=";") if row
+    ]
     found = checked([row if row[-1] == ROOT else (*row, ROOT) for row in rows])
     return replace(found, origin=path.name)
 
@@ -81,8 +92,10 @@ def checked(rows: Sequence[tuple[str, ...]]) -> Hierarchy:
     if not rows:
         raise ValueError("the hierarchy has no values")
     leaves = [row[0] for row in rows]
+    if len(leaves) > MOST_LEAVES:
+        raise ValueError(f"the hierarchy has more than {MOST_LEAVES:,} values")
     if len(set(leaves)) != len(leaves):
-        twice = next(leaf for leaf in leaves if leaves.count(leaf) > 1)
+        twice = Counter(leaves).most_common(1)[0][0]
         raise ValueError(f"the value '{twice}' stands twice")
     parents: dict[tuple[int, str], str] = {}
     for row in rows:

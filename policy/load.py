@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,53 +17,31 @@ from policy.findings import policy_error
 from policy.hierarchy import Hierarchy, from_tree, read_csv_hierarchy
 from policy.model import ReleasePolicy, Source
 from policy.plain_file import not_read, read_bytes
+from policy.trusted import Trusted
+from policy.yaml_text import LARGEST_TEXT, load_yaml, yaml_finding
 
 _ORDERED_ROLES = ("quasi_identifiers", "sensitive")
 
 
-class StrictLoader(yaml.SafeLoader):
-    """YAML that refuses a field written twice."""
-
-
-def _mapping(loader: StrictLoader, node: yaml.MappingNode) -> dict[Any, Any]:
-    loader.flatten_mapping(node)
-    found: dict[Any, Any] = {}
-    for key_node, value_node in node.value:
-        key = loader.construct_object(key_node, deep=True)
-        if isinstance(key, list | dict | set):
-            raise yaml.constructor.ConstructorError(
-                None, None, "a field's name is a word, no list or mapping", key_node.start_mark
-            )
-        if key in found:
-            raise yaml.constructor.ConstructorError(
-                None, None, f"the field '{key}' stands twice", key_node.start_mark
-            )
-        found[key] = loader.construct_object(value_node, deep=True)
-    return found
-
-
-StrictLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
-
-
-def load_policy(path: Path) -> ReleasePolicy:
+def load_policy(path: Path, trusted: Trusted | None = None) -> ReleasePolicy:
     """Read the policy in `path`.
 
-    Hierarchies given as a file name are read from beside the policy. Raises PolicyError with the
-    file, the field, what was found and what is allowed.
+    Hierarchies given as a file name are read from below the policy's folder, or from folders that are
+    `trusted`. Raises PolicyError with the file, the field, what was found and what is allowed.
     """
     try:
-        text = read_bytes(path).decode()
+        text = read_bytes(path, LARGEST_TEXT).decode()
     except FileNotFoundError:
         raise PolicyError("no such file", where=str(path), mend="Give the path of a policy.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise PolicyError(not_read(error), where=str(path), mend="A policy is a UTF-8 text file.") from None
-    return parse_policy(text, path)
+    return parse_policy(text, path, trusted)
 
 
-def parse_policy(text: str, path: Path) -> ReleasePolicy:
+def parse_policy(text: str, path: Path, trusted: Trusted | None = None) -> ReleasePolicy:
     """Build the policy written in `text`; `path` is named in errors and found hierarchies beside."""
     try:
-        document = yaml.load(text, Loader=StrictLoader)  # noqa: S506 -- derived from SafeLoader
+        document = load_yaml(text)
     except yaml.YAMLError as error:
         raise PolicyError(yaml_finding(error), where=str(path), mend="Mend the YAML there.") from None
     except ValueError:  # YAML's own reader of dates gives no place
@@ -78,7 +57,7 @@ def parse_policy(text: str, path: Path) -> ReleasePolicy:
             mend="A policy is a mapping with the fields series, source, roles, ...; "
             "`releasegate draft TABLE` writes one.",
         )
-    _resolve_hierarchies(document, path)
+    _resolve_hierarchies(document, path, trusted or Trusted())
     try:
         policy = ReleasePolicy.model_validate(document)
         policy_digest(policy)
@@ -132,7 +111,7 @@ def policy_digest(policy: ReleasePolicy) -> str:
     return hashlib.sha256(rfc8785.dumps(policy_document(policy))).hexdigest()
 
 
-def _resolve_hierarchies(document: dict[Any, Any], path: Path) -> None:
+def _resolve_hierarchies(document: dict[Any, Any], path: Path, trusted: Trusted) -> None:
     roles = document.get("roles")
     columns = roles.get("quasi_identifiers") if isinstance(roles, dict) else None
     if not isinstance(columns, dict):
@@ -140,16 +119,17 @@ def _resolve_hierarchies(document: dict[Any, Any], path: Path) -> None:
     for name, settings in columns.items():
         if isinstance(settings, dict) and settings.get("hierarchy") is not None:
             field = f"roles.quasi_identifiers.{name}.hierarchy"
-            settings["hierarchy"] = _hierarchy(settings["hierarchy"], path, field)
+            settings["hierarchy"] = _hierarchy(settings["hierarchy"], path, field, trusted)
 
 
-def _hierarchy(written: object, path: Path, field: str) -> Hierarchy:
+def _hierarchy(written: object, path: Path, field: str, trusted: Trusted) -> Hierarchy:
     where = f"{path}: {field}"
     try:
         if isinstance(written, str):
-            file = path.parent / written
-            where = f"{where} ({file})"
-            return read_csv_hierarchy(file)
+            base = path.resolve().parent
+            file = trusted.named(written, base, where)
+            where = f"{where} ({path.parent / written})"
+            return read_csv_hierarchy(file, lambda lies: trusted.check(lies, base, where))
         return from_tree(written)
     except FileNotFoundError:
         raise PolicyError(
@@ -157,16 +137,9 @@ def _hierarchy(written: object, path: Path, field: str) -> Hierarchy:
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise PolicyError(not_read(error), where=where, mend="A hierarchy is a UTF-8 text file.") from None
-    except ValueError as error:
+    except (ValueError, csv.Error, RecursionError) as error:
         raise PolicyError(
-            str(error),
+            str(error) if isinstance(error, ValueError) else "is no list of values",
             where=where,
             mend="One line a value, most specific first, ';' between the levels; or nested lists.",
         ) from None
-
-
-def yaml_finding(error: yaml.YAMLError) -> str:
-    """Tell where YAML stops being so, in one line."""
-    mark = getattr(error, "problem_mark", None)
-    problem = getattr(error, "problem", None) or "not YAML"
-    return f"line {mark.line + 1}: {problem}" if mark else str(problem)

@@ -15,6 +15,7 @@ from policy.privacy_models import Models
 from policy.recoding import Form, Recoding, form_of
 from policy.section import Section, Share
 
+InputName = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]{0,62}$")]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 
 
@@ -30,16 +31,30 @@ class Wait(Section):
 
 
 class Source(Section):
-    """Where a period's table comes from, and how it is written."""
+    """Where a period's table comes from, and how it is written.
+
+    `inputs` are further files for the query, by the names that it calls them. With `line_breaks`, a quoted
+    value may hold line breaks.
+    """
 
     path: str | None = None
     query: str | None = None
+    inputs: dict[InputName, str] = Field(default={})
     format: Literal["auto", "csv", "parquet", "sql"] = "auto"
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
     encoding: Literal["utf-8", "latin-1"] = "utf-8"
     missing: tuple[str, ...] = ("",)
     missing_label: Annotated[str, Field(min_length=1)] = "missing"
+    line_breaks: bool = False
     wait: Wait | None = None
+
+    @model_validator(mode="after")
+    def _inputs_have_a_query(self) -> Self:
+        if self.inputs and self.query is None:
+            raise ValueError("inputs are read by a query, and there is none")
+        if "input" in self.inputs:
+            raise ValueError("inputs.input is the name of the table's own file: choose another")
+        return self
 
 
 class NumericQuasiIdentifier(Section):

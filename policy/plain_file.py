@@ -14,6 +14,10 @@ class NotRegular(OSError):
     """Something else than a file stands where a file should: a pipe, a device or a socket."""
 
 
+class TooLarge(OSError):
+    """A file has more bytes than anything of its kind needs."""
+
+
 @contextmanager
 def open_plain(path: Path) -> Iterator[BinaryIO]:
     """Open a regular file for reading, without waiting. Raises OSError, and NotRegular for anything else."""
@@ -30,14 +34,34 @@ def open_plain(path: Path) -> Iterator[BinaryIO]:
         os.close(handle)
 
 
-def read_bytes(path: Path) -> bytes:
-    """Return what a regular file holds; raises as `open_plain`."""
+def read_bytes(path: Path, at_most: int | None = None) -> bytes:
+    """Return what a regular file holds; raises as `open_plain`, and TooLarge over `at_most` bytes."""
     with open_plain(path) as file:
+        return read_at_most(file, at_most, path)
+
+
+def read_at_most(file: BinaryIO, at_most: int | None, path: Path) -> bytes:
+    """Return the rest of a file. Raises TooLarge over `at_most` bytes."""
+    if at_most is None:
         return file.read()
+    data = file.read(at_most + 1)
+    if len(data) > at_most:
+        raise TooLarge(str(path))
+    return data
 
 
 def not_read(error: Exception) -> str:
     """Return why a file could not be read, in words that hold nothing of it."""
     if isinstance(error, NotRegular):
         return "is no regular file"
+    if isinstance(error, TooLarge):
+        return "is too large"
     return f"cannot be read ({type(error).__name__})"
+
+
+def opened_path(handle: int) -> Path | None:
+    """Return where an open file lies, or None on a system that does not tell."""
+    try:
+        return Path(f"/proc/self/fd/{handle}").readlink()
+    except OSError:
+        return None

@@ -9,9 +9,10 @@ from collections.abc import Collection
 from pathlib import Path
 
 from policy.errors import UsageError
-from policy.plain_file import NotRegular, not_read, open_plain
+from policy.plain_file import NotRegular, not_read, open_plain, read_at_most
 
 _ROOT = 0
+LARGEST_FILE = 16 << 20  # bytes: keys, people, what was signed
 _MEND_NOT_REGULAR = "Name a file of its own."
 
 
@@ -23,7 +24,7 @@ def read_plain(path: Path, called: str = "", *, mend: str) -> tuple[bytes, os.st
     """
     try:
         with open_plain(path) as file:
-            return file.read(), os.fstat(file.fileno())
+            return read_at_most(file, LARGEST_FILE, path), os.fstat(file.fileno())
     except OSError as error:
         mend = _MEND_NOT_REGULAR if isinstance(error, NotRegular) else mend
         raise UsageError(_said(called, not_read(error)), where=str(path), mend=mend) from None

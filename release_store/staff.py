@@ -17,7 +17,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from policy.errors import UsageError, did_you_mean
-from policy.load import StrictLoader, yaml_finding
+from policy.yaml_text import load_yaml, yaml_finding
 from release_store.canonical import sha256_hex
 from release_store.guarded_files import check_file, check_folder, read_plain, resolved, trusted_owners
 from release_store.permission import LONGEST_NAME, ROLES, Act, Role, same_person, unfit
@@ -167,7 +167,7 @@ def check_people_folder(root: Path) -> None:
 def parse_staff(text: str, path: Path) -> Staff:
     """Return the people written in `text`; `path` is named in errors."""
     try:
-        document = yaml.load(text, Loader=StrictLoader)  # noqa: S506 -- derived from SafeLoader
+        document = load_yaml(text)
     except yaml.YAMLError as error:
         raise UsageError(yaml_finding(error), where=str(path), mend="Mend the YAML there.") from None
     except (ValueError, RecursionError) as error:

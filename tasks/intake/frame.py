@@ -10,20 +10,30 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from expectations.numbers import as_numbers
+from policy.errors import InputError
 from policy.model import ReleasePolicy
+from tasks.intake.columns import shown
 from tasks.sql import identifier, text_or_missing
 
 NATIVE_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
 LARGEST_POOL = 100_000
 ROWS_AT_ONCE = 100_000
+MOST_ROWS = 50_000_000
+MOST_VALUES = 50_000  # of a categorical attribute
+LONGEST_CELL = 65_536  # characters
 
 
 class FrameBuilder:
     """Collects the chunks of the wanted columns: key, quasi-identifiers, sensitive and kept ones."""
 
-    def __init__(self, policy: ReleasePolicy, types: dict[str, str]) -> None:
-        """Take DuckDB's type of each column of the input."""
+    def __init__(self, policy: ReleasePolicy, types: dict[str, str], where: str) -> None:
+        """Take DuckDB's type of each column of the input, which messages call `where`."""
         roles = policy.roles
+        self._where = where
+        self._categorical = {
+            *roles.categorical,
+            *(name for name, one in roles.sensitive.items() if one.type == "categorical"),
+        }
         self.names = [
             *([] if roles.key is None else [roles.key]),
             *roles.quasi_identifiers,
@@ -56,12 +66,33 @@ class FrameBuilder:
     def add(self, chunk: pd.DataFrame) -> None:
         """Take the next rows. Equal texts are kept once, so that a cell of few values costs one pointer."""
         self.n_rows += len(chunk)
+        if self.n_rows > MOST_ROWS:
+            raise InputError(
+                f"gives more than {MOST_ROWS:,} rows",
+                where=self._where,
+                mend="Split the table, or ask for less.",
+            )
         for name in self.names:
             column = chunk[name]
             values = (
-                column.to_numpy(np.float64) if name in self.native else _pooled(column, self._pools[name])
+                column.to_numpy(np.float64)
+                if name in self.native
+                else _pooled(column, self._pools[name], self._refuse_cell(name))
             )
+            if name in self._categorical and len(self._pools[name]) > MOST_VALUES:
+                raise InputError(
+                    f"the column {shown(name)} has more than {MOST_VALUES:,} different values",
+                    where=self._where,
+                    mend="Group its values in the input, or drop it (roles.dropped).",
+                )
             self._parts[name].append(values)
+
+    def _refuse_cell(self, name: str) -> InputError:
+        return InputError(
+            f"the column {shown(name)} has a cell of more than {LONGEST_CELL:,} characters",
+            where=self._where,
+            mend="Check the quotes of the table, or drop the column (roles.dropped).",
+        )
 
     def frame(self) -> pd.DataFrame:
         """Return the whole table, shape (n_rows, n_names); the builder is empty afterwards."""
@@ -85,8 +116,10 @@ def frame_digest(frame: pd.DataFrame) -> str:
     return digest.hexdigest()
 
 
-def _pooled(column: pd.Series, pool: dict[str, str]) -> NDArray[np.object_]:
+def _pooled(column: pd.Series, pool: dict[str, str], too_long: InputError) -> NDArray[np.object_]:
     codes, distinct = pd.factorize(column)
+    if max(map(len, distinct), default=0) > LONGEST_CELL:
+        raise too_long
     values = np.empty(len(distinct) + 1, dtype=object)
     if len(pool) > LARGEST_POOL:  # such a column, a key for one, hardly repeats: a pool would only cost
         values[:-1] = distinct

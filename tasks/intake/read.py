@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
-import os
 import re
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
+from threading import Event, Timer
 
 import duckdb
 import pandas as pd
 
 from policy.errors import InputError
 from policy.model import ReleasePolicy
+from policy.trusted import Trusted
 from tasks.intake.columns import check_columns, check_distinct, shown
 from tasks.intake.frame import FrameBuilder, frame_digest
-from tasks.intake.source import TableSource, find_source
-from tasks.intake.text import (
-    check_text,
-    file_digest,
-    is_compressed,
-    line_at,
-    line_ends,
-    overlong_rows,
-    read_header,
-)
-from tasks.sql import literal, text_or_missing
+from tasks.intake.lines import LONGEST_LINE, LineCount, count_records
+from tasks.intake.sealed import SealedFile, sealed
+from tasks.intake.source import InputFile, TableSource, find_source
+from tasks.intake.statement import problem_of
+from tasks.intake.text import check_text, line_at, line_ends, overlong_rows, read_header
+from tasks.sql import identifier, literal, text_or_missing
 from tasks.types import SourceTable
 
 VECTORS_PER_CHUNK = 50  # of 2,048 rows each
 NO_CELL = "\0"  # stands in no file that passed `check_text`
+INPUT = "input"
 WHOLE_INPUT = "SELECT * FROM input"
+MEMORY_LIMIT = "50%"  # of the machine's, for a query's tables
+QUERY_SECONDS = 3600.0
+MEND_QUOTES = "Cells that hold the delimiter or a quote are written in double quotes, quotes doubled."
+MEND_QUERY = "Try the query in DuckDB; a given file is called input in it."
+Files = dict[str, tuple[InputFile, SealedFile]]
 
 # Parts of DuckDB's messages that repeat the query's own words. They are told only if they do stand in
 # the query, since the same messages can quote cells.
@@ -42,140 +46,222 @@ OWN_WORDS = (
 )
 
 
-def read_table(policy: ReleasePolicy, *, input_path: Path | None, period: str, base: Path) -> SourceTable:
+def read_table(
+    policy: ReleasePolicy, *, input_path: Path | None, period: str, base: Path, trusted: Trusted | None = None
+) -> SourceTable:
     """Read the period's table from `input_path`, else `source.path`, else `source.query`.
 
-    A query given beside a file runs over the file under the name `input`. File names in the policy are
-    relative to `base`, the policy's folder (in a query by DuckDB's `file_search_path`: for a folder
-    without a comma in its name). The frame holds key, quasi-identifiers, sensitive and kept columns in
-    that order and the input's row order; identifiers and dropped columns are checked for and not read.
-    The missing tokens of the policy are missing in every column of text, whatever the format.
+    A query reads the table's file under the name `input`, and the files of `source.inputs` under theirs; it
+    runs where nothing else can be opened. File names in the policy are relative to `base`, the policy's
+    folder, and lead to files below it or below a folder that is `trusted`. The frame holds key,
+    quasi-identifiers, sensitive and kept columns in that order and the input's row order; identifiers and
+    dropped columns are checked for and not read. The missing tokens of the policy are missing in every
+    column of text, whatever the format. Takes O(bytes) of time and memory.
 
-    Raises UsageError where no table is named, and InputError where it cannot be read as a table. An error
-    names lines, columns and counts; it holds no cell and no cause.
+    Raises UsageError where no table is named or a path leads elsewhere, and InputError where it cannot be
+    read as a table. An error names lines, columns and counts; it holds no cell and no cause.
     """
-    source = find_source(policy, input_path=input_path, period=period, base=base)
-    if source.path is None:
-        frame = _read(source, policy, [])
-        return SourceTable(frame, frame_digest(frame), "query")
-    before = _stamp(source.path)
-    digest = file_digest(source.path)
-    frame = _read(source, policy, _checked_header(source, source.path, policy))
-    if _stamp(source.path) != before:
-        raise InputError(
-            "changed while it was read", where=str(source.path), mend="Run again when the file is complete."
-        )
-    return SourceTable(frame, digest, source.path.name)
+    source = find_source(policy, input_path=input_path, period=period, base=base, trusted=trusted)
+    with ExitStack() as opened:
+        files = {
+            name: (file, opened.enter_context(sealed(file.path, file.check)))
+            for name, file in _files(source).items()
+        }
+        frame = _read(source, files, policy)
+        if source.file is None:
+            return SourceTable(frame, frame_digest(frame), "query")
+        return SourceTable(frame, files[INPUT][1].digest, source.file.path.name)
 
 
-def _stamp(path: Path) -> tuple[int, int]:
-    found = path.stat()
-    return found.st_mtime_ns, found.st_size
+def _files(source: TableSource) -> dict[str, InputFile]:
+    own = {} if source.file is None else {INPUT: source.file}
+    return {**own, **source.inputs}
 
 
-def _checked_header(source: TableSource, path: Path, policy: ReleasePolicy) -> list[str]:
-    """Return a CSV file's column names, or none for Parquet, whose columns DuckDB names."""
-    if source.format == "parquet":
-        _check_parquet(path)
-        return []
-    encoding = policy.source.encoding
-    check_text(path, encoding)
-    names = read_header(path, encoding, source.delimiter)
-    if source.query is None:
-        check_columns(names, policy, str(path))
-    else:
-        check_distinct(names, str(path), tell=False)
-    count, line = overlong_rows(path, encoding, source.delimiter, len(names))
-    if count:
-        raise InputError(
-            f"line {line} has more than {len(names)} cells, which line 1 names{_rows(count)}",
-            where=str(path),
-            mend="Cells that hold the delimiter are written in double quotes.",
-        )
-    return names
-
-
-def _check_parquet(path: Path) -> None:
-    with path.open("rb") as file:
-        start = file.read(4)
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(size - 4, 0))
-        end = file.read(4)
-    if size == 0:
-        raise InputError("the file is empty", where=str(path), mend="Give a Parquet file with rows.")
-    if start != b"PAR1" or end != b"PAR1":
-        cut = " (it is cut off)" if start == b"PAR1" else ""
-        raise InputError(
-            f"is not a Parquet file{cut}", where=str(path), mend="Copy it again, or write source.format: csv."
-        )
-
-
-def _read(source: TableSource, policy: ReleasePolicy, header: list[str]) -> pd.DataFrame:
+def _read(source: TableSource, files: Files, policy: ReleasePolicy) -> pd.DataFrame:
     """Run the query, or read the whole file, and turn every error of DuckDB into one of ours."""
-    finding, mend, where = "", "", source.where
-    builder: FrameBuilder | None = None
-    connection = _connect(source.base)
+    connection = _connect()
     try:
-        if source.path is not None:
-            connection.execute(_input_view(source, source.path, policy, header))
-        query = _one_select(connection, source.query)
-        if query is None:
-            finding, mend = "is not one SELECT", "Write one SELECT statement of DuckDB's SQL."
+        if source.query is None:
+            builder, where = _read_whole(connection, *files[INPUT], policy), files[INPUT][1].shown
         else:
-            builder = _fetch(connection, query, policy, where)
-            if header and source.path is not None:
-                finding = _rejected(connection, source.path, policy)
-                where = str(source.path) if finding else where
-            mend = "Cells that hold the delimiter or a quote are written in double quotes, quotes doubled."
-    except duckdb.Error as error:
-        finding, mend = _problem(error, source, header)
+            for name, (file, table) in files.items():
+                _load(connection, name, file, table, policy)
+            builder, where = _run(connection, source.query, [*files], policy), "source.query"
     finally:
         connection.close()
-    if finding or builder is None:
-        raise InputError(finding, where=where, mend=mend)
     if builder.n_rows == 0:
         raise InputError("gives no rows", where=where, mend="Check the period and the table's rows.")
     return builder.frame()
 
 
-def _connect(base: Path) -> duckdb.DuckDBPyConnection:
+def _connect() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(
         config={
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
-            "python_enable_replacements": False,  # a query sees files, not this process's variables
+            "python_enable_replacements": False,  # a query sees its inputs, not this process's variables
             "temp_directory": "",  # rows are never spilled to a disk
+            "memory_limit": MEMORY_LIMIT,
         }
     )
     connection.execute("SET enable_progress_bar = false")
-    connection.execute(f"SET file_search_path = {literal(str(base.resolve()))}")
     return connection
 
 
-def _input_view(source: TableSource, path: Path, policy: ReleasePolicy, header: list[str]) -> str:
-    file = literal(re.sub(r"([*?\[])", r"[\1]", str(path.resolve())))  # a name, not a pattern of names
-    if source.format == "parquet":
-        return f"CREATE VIEW input AS SELECT * FROM read_parquet({file}, hive_partitioning = false)"
-    columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in header)
-    # DuckDB hands a query's TRY_CAST down to its reader of CSV, which would reject the row; it cannot
-    # hand it through these expressions.
-    cells = ", ".join(text_or_missing(name, policy.source.missing or (NO_CELL,)) for name in header)
-    return (
-        f"CREATE VIEW input AS SELECT {cells} FROM read_csv({file}, columns = {{{columns}}}, "
-        f"delim = {literal(source.delimiter)}, quote = '\"', escape = '\"', header = true, "
-        f"auto_detect = false, strict_mode = true, store_rejects = true, nullstr = [{literal(NO_CELL)}], "
-        f"encoding = '{policy.source.encoding}', hive_partitioning = false, "
-        f"compression = '{'gzip' if is_compressed(path) else 'none'}')"
-    )
+def _read_whole(
+    connection: duckdb.DuckDBPyConnection, file: InputFile, table: SealedFile, policy: ReleasePolicy
+) -> FrameBuilder:
+    """Read the table's file without a query, straight into the frame's columns."""
+    text = _checked_text(file, table, policy, own=True)
+    finding, mend = "", ""
+    try:
+        connection.execute(f"CREATE VIEW input AS {_select(file, table, text, policy)}")
+        builder = _fetch(connection, WHOLE_INPUT, policy, table.shown)
+        finding = _rejected(connection, table, policy) if text else ""
+        mend = MEND_QUOTES
+    except duckdb.Error as error:
+        finding, mend = _file_problem(error, table, text)
+    if finding:
+        raise InputError(finding, where=table.shown, mend=mend)
+    _check_count(table, text, builder.n_rows)
+    return builder
 
 
-def _one_select(connection: duckdb.DuckDBPyConnection, query: str | None) -> str | None:
-    if query is None:
-        return WHOLE_INPUT
-    statements = connection.extract_statements(query)
-    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+def _load(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    file: InputFile,
+    table: SealedFile,
+    policy: ReleasePolicy,
+) -> None:
+    """Copy a file into a table of the database in memory, so that a query needs no file."""
+    text = _checked_text(file, table, policy, own=False)
+    finding, mend, rows = "", "", 0
+    try:
+        connection.execute(f"CREATE TABLE {identifier(name)} AS {_select(file, table, text, policy)}")
+        finding = _rejected(connection, table, policy) if text else ""
+        mend = MEND_QUOTES
+        if text:
+            connection.execute("DROP TABLE IF EXISTS reject_errors; DROP TABLE IF EXISTS reject_scans")
+        counted = connection.execute(f"SELECT count(*) FROM {identifier(name)}").fetchone()
+        rows = counted[0] if counted else 0
+    except duckdb.Error as error:
+        finding, mend = _file_problem(error, table, text)
+    if finding:
+        raise InputError(finding, where=table.shown, mend=mend)
+    _check_count(table, text, rows)
+
+
+def _run(
+    connection: duckdb.DuckDBPyConnection, query: str, names: list[str], policy: ReleasePolicy
+) -> FrameBuilder:
+    """Run a policy's query where nothing can be opened and no setting changed, for as long as it may take."""
+    finding, mend = "", MEND_QUERY
+    interrupted = Event()
+
+    def interrupt() -> None:
+        interrupted.set()
+        connection.interrupt()
+
+    timer = Timer(QUERY_SECONDS, interrupt)
+    timer.daemon = True
+    try:
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
+        wrong = problem_of(connection, query, names)
+        if wrong is None:
+            timer.start()
+            return _fetch(connection, query.strip().rstrip(";"), policy, "source.query")
+        finding, mend = wrong
+    except duckdb.Error as error:
+        finding = _query_problem(error, query)
+        if interrupted.is_set():
+            finding, mend = f"took longer than {QUERY_SECONDS:,.0f} seconds", "Ask for less."
+        elif isinstance(error, duckdb.OutOfMemoryException):
+            finding, mend = f"needs more than {MEMORY_LIMIT} of the memory", "Ask for less."
+    finally:
+        timer.cancel()
+    raise InputError(finding, where="source.query", mend=mend)
+
+
+@dataclass(frozen=True)
+class _Text:
+    """What is known of a CSV text before it is parsed."""
+
+    header: list[str]
+    count: LineCount
+
+
+def _checked_text(file: InputFile, table: SealedFile, policy: ReleasePolicy, *, own: bool) -> _Text | None:
+    """Check a CSV file's bytes, quotes and names; None for Parquet, whose columns DuckDB names.
+
+    `own`: it is the whole table, and its columns must be those of the roles.
+    """
+    if file.format == "parquet":
+        _check_parquet(table)
         return None
-    return query.strip().rstrip(";")
+    encoding = policy.source.encoding
+    check_text(table, encoding)
+    names = read_header(table, encoding, file.delimiter)
+    if own:
+        check_columns(names, policy, table.shown)
+    else:
+        check_distinct(names, table.shown, tell=False)
+    counted = count_records(table, line_breaks=policy.source.line_breaks)
+    count, line = overlong_rows(table, encoding, file.delimiter, len(names))
+    if count:
+        raise InputError(
+            f"line {line} has more than {len(names)} cells, which line 1 names{_rows(count)}",
+            where=table.shown,
+            mend="Cells that hold the delimiter are written in double quotes.",
+        )
+    return _Text(names, counted)
+
+
+def _check_parquet(table: SealedFile) -> None:
+    with table.open() as file:
+        start = file.read(4)
+        file.seek(max(table.size - 4, 0))
+        end = file.read(4)
+    if table.size == 0:
+        raise InputError("the file is empty", where=table.shown, mend="Give a Parquet file with rows.")
+    if start != b"PAR1" or end != b"PAR1":
+        cut = " (it is cut off)" if start == b"PAR1" else ""
+        raise InputError(
+            f"is not a Parquet file{cut}",
+            where=table.shown,
+            mend="Copy it again, or write source.format: csv.",
+        )
+
+
+def _check_count(table: SealedFile, text: _Text | None, n_rows: int) -> None:
+    """Hold the rows that were read against those that the text's line ends tell."""
+    if text is None:
+        return
+    told = text.count.records - 1
+    blank_too = n_rows == told and len(text.header) == 1
+    if n_rows != told - text.count.blank and not blank_too:
+        raise InputError(
+            f"has {told - text.count.blank} rows by its line ends, and {n_rows} were read",
+            where=table.shown,
+            mend="Check its quotes and line ends.",
+        )
+
+
+def _select(file: InputFile, table: SealedFile, text: _Text | None, policy: ReleasePolicy) -> str:
+    place = literal(str(table.path))
+    if text is None:
+        return f"SELECT * FROM read_parquet({place}, hive_partitioning = false)"
+    columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in text.header)
+    cells = ", ".join(text_or_missing(name, policy.source.missing or (NO_CELL,)) for name in text.header)
+    return (
+        f"SELECT {cells} FROM read_csv({place}, columns = {{{columns}}}, "
+        f"delim = {literal(file.delimiter)}, quote = '\"', escape = '\"', header = true, "
+        f"auto_detect = false, strict_mode = true, store_rejects = true, nullstr = [{literal(NO_CELL)}], "
+        f"max_line_size = {2 * LONGEST_LINE}, encoding = '{policy.source.encoding}', "
+        "hive_partitioning = false, compression = 'none')"
+    )
 
 
 def _fetch(
@@ -183,14 +269,15 @@ def _fetch(
 ) -> FrameBuilder:
     relation = connection.sql(query)
     check_columns(relation.columns, policy, where)
-    builder = FrameBuilder(policy, dict(zip(relation.columns, map(str, relation.types), strict=True)))
+    types = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    builder = FrameBuilder(policy, types, where)
     connection.execute(f"SELECT {builder.selection} FROM (\n{query}\n)")
     while len(chunk := connection.fetch_df_chunk(VECTORS_PER_CHUNK)):
         builder.add(chunk)
     return builder
 
 
-def _rejected(connection: duckdb.DuckDBPyConnection, path: Path, policy: ReleasePolicy) -> str:
+def _rejected(connection: duckdb.DuckDBPyConnection, table: SealedFile, policy: ReleasePolicy) -> str:
     """Return what is wrong with the first row that DuckDB rejected, or nothing."""
     if not connection.execute("FROM duckdb_tables() WHERE table_name = 'reject_errors'").fetchall():
         return ""  # the query left the file unread
@@ -203,7 +290,7 @@ def _rejected(connection: duckdb.DuckDBPyConnection, path: Path, policy: Release
     counted = connection.execute("SELECT count(DISTINCT line) FROM reject_errors").fetchone()
     rows = counted[0] if counted else 1
     byte, kind, message = first
-    line = line_at(path, policy.source.encoding, byte - 1)
+    line = line_at(table, policy.source.encoding, byte - 1)
     counts = re.fullmatch(r"Expected Number of Columns: (\d+) Found: (\d+)", message)
     if counts:
         finding = f"line {line} has {counts[2]} cells where line 1 has {counts[1]}"
@@ -218,17 +305,19 @@ def _rows(count: int) -> str:
     return "" if count == 1 else f" ({count} such rows)"
 
 
-def _problem(error: duckdb.Error, source: TableSource, header: list[str]) -> tuple[str, str]:
+def _query_problem(error: duckdb.Error, query: str) -> str:
     """Tell DuckDB's error by its type and the query's own words; its message may quote cells."""
-    kind = type(error).__name__
-    if source.query is not None:
-        words = (found[1] for pattern in OWN_WORDS if (found := pattern.search(str(error))))
-        own = next((word for word in words if word in source.query), None)
-        at = f" at {shown(own)}" if own else ""
-        return f"fails ({kind}){at}", "Try the query in DuckDB; a given file is called input in it."
-    if header and source.path is not None and len(ends := line_ends(source.path)) > 1:
+    words = (found[1] for pattern in OWN_WORDS if (found := pattern.search(str(error))))
+    own = next((word for word in words if word in query), None)
+    return f"fails ({type(error).__name__}){f' at {shown(own)}' if own else ''}"
+
+
+def _file_problem(error: duckdb.Error, table: SealedFile, text: _Text | None) -> tuple[str, str]:
+    if text is not None and len(ends := line_ends(table)) > 1:
         return (
             f"its lines end in different ways ({', '.join(ends)})",
             "Save the file with one kind of line end.",
         )
-    return f"cannot be read ({kind})", "The file may be damaged: write it again."
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return f"needs more than {MEMORY_LIMIT} of the memory", "Split the table, or free memory."
+    return f"cannot be read ({type(error).__name__})", "The file may be damaged: write it again."

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from policy.errors import InputError, UsageError
-from policy.model import ReleasePolicy
+from policy.model import ReleasePolicy, Source
+from policy.trusted import Trusted
 
 PERIOD = re.compile(r"[A-Za-z0-9_.:-]+")
 SUFFIXES: dict[str, Literal["csv", "parquet"]] = {
@@ -21,14 +23,27 @@ SUFFIXES: dict[str, Literal["csv", "parquet"]] = {
 
 
 @dataclass(frozen=True)
-class TableSource:
-    """A file, a query, or a query over a file (there called `input`)."""
+class InputFile:
+    """One file of a table, and how it is written."""
 
-    path: Path | None
-    query: str | None
-    format: Literal["csv", "parquet"] | None  # of the file; None where there is none
+    path: Path
+    format: Literal["csv", "parquet"]
     delimiter: str
-    base: Path  # the policy's folder, where a query finds its files
+    check: Callable[[Path], None]  # raises where the file that was opened lies elsewhere than it may
+
+
+@dataclass(frozen=True)
+class TableSource:
+    """A file, a query, or a query over a file (there called `input`) and further ones by their names."""
+
+    file: InputFile | None
+    query: str | None
+    inputs: dict[str, InputFile]
+
+    @property
+    def path(self) -> Path | None:
+        """The table's own file, or None where a query makes it without one."""
+        return None if self.file is None else self.file.path
 
     @property
     def where(self) -> str:
@@ -36,15 +51,19 @@ class TableSource:
         return "source.query" if self.query is not None else str(self.path)
 
 
-def find_source(policy: ReleasePolicy, *, input_path: Path | None, period: str, base: Path) -> TableSource:
-    """Choose the file (`input_path`, else `source.path` beside the policy) and the query of a period.
+def find_source(
+    policy: ReleasePolicy, *, input_path: Path | None, period: str, base: Path, trusted: Trusted | None = None
+) -> TableSource:
+    """Choose the file (`input_path`, else `source.path`), the further inputs and the query of a period.
 
-    Raises UsageError where the policy and the command name no table or a period has other characters
-    than letters, digits, `_ . : -`; InputError where the file is not there or its format is not told.
+    Raises UsageError where the policy and the command name no table, a period has other characters than
+    letters, digits, `_ . : -`, or a path of the policy leads out of its folder `base` and of those that are
+    `trusted`; InputError where a file is not there or its format is not told.
     """
     source = policy.source
+    trusted = trusted or Trusted()
     query = None if source.query is None else with_period(source.query, period, "source.query")
-    path = source_path(policy, input_path=input_path, period=period, base=base)
+    path = source_path(policy, input_path=input_path, period=period, base=base, trusted=trusted)
     if path is None and query is None:
         raise UsageError(
             "names no table",
@@ -53,26 +72,41 @@ def find_source(policy: ReleasePolicy, *, input_path: Path | None, period: str, 
         )
     if source.format == "sql" and query is None:
         raise UsageError("is 'sql' without a query", where="source.format", mend="Write source.query.")
-    delimiter = source.delimiter
-    if path is None:
-        return TableSource(None, query, None, delimiter, base)
-    _check_file(path)
-    suffix = _suffix(path)
-    if suffix in (".tsv", ".tsv.gz") and "delimiter" not in source.model_fields_set:
-        delimiter = "\t"
-    return TableSource(path, query, _format(source.format, path, suffix), delimiter, base)
+    file = None
+    if path is not None:
+        where = "source.path" if input_path is None else "--input"
+        file = _file(path, source, _checker(trusted, base, where, given=input_path is not None))
+    inputs = {}
+    for name, written in source.inputs.items():
+        where = f"source.inputs.{name}"
+        found = trusted.named(with_period(written, period, where), base, where)
+        inputs[name] = _file(found, source, _checker(trusted, base, where, given=False))
+    return TableSource(file, query, inputs)
 
 
-def source_path(policy: ReleasePolicy, *, input_path: Path | None, period: str, base: Path) -> Path | None:
+def _checker(trusted: Trusted, base: Path, where: str, *, given: bool) -> Callable[[Path], None]:
+    """Return what looks at an opened file: one that a command gives may lie anywhere but in a store."""
+    if given:
+        return lambda lies: trusted.check_no_secret(lies, where)
+    return lambda lies: trusted.check(lies, base, where)
+
+
+def source_path(
+    policy: ReleasePolicy, *, input_path: Path | None, period: str, base: Path, trusted: Trusted | None = None
+) -> Path | None:
     """Return where the file of a period should be, or None where a query reads the table without one."""
     if input_path is None and policy.source.path is not None:
-        return base / with_period(policy.source.path, period, "source.path")
+        written = with_period(policy.source.path, period, "source.path")
+        (trusted or Trusted()).named(written, base, "source.path")
+        return base / written
     return input_path
 
 
-def input_file(policy: ReleasePolicy, *, input_path: Path | None, period: str, base: Path) -> Path | None:
+def input_file(
+    policy: ReleasePolicy, *, input_path: Path | None, period: str, base: Path, trusted: Trusted | None = None
+) -> Path | None:
     """Return the file that `find_source` chooses, or None where a query reads the table without one."""
-    return find_source(policy, input_path=input_path, period=period, base=base).path
+    return find_source(policy, input_path=input_path, period=period, base=base, trusted=trusted).path
 
 
 def with_period(text: str, period: str, where: str) -> str:
@@ -88,11 +122,16 @@ def with_period(text: str, period: str, where: str) -> str:
     return text.replace("{period}", period)
 
 
-def _check_file(path: Path) -> None:
+def _file(path: Path, source: Source, check: Callable[[Path], None]) -> InputFile:
     if path.is_dir():
         raise InputError("is a folder", where=str(path), mend="Give the path of one CSV or Parquet file.")
     if not path.exists():
         raise InputError("no such file", where=str(path), mend="Give --input FILE, or mend source.path.")
+    suffix = _suffix(path)
+    delimiter = source.delimiter
+    if suffix in (".tsv", ".tsv.gz") and "delimiter" not in source.model_fields_set:
+        delimiter = "\t"
+    return InputFile(path, _format(source.format, path, suffix), delimiter, check)
 
 
 def _suffix(path: Path) -> str:

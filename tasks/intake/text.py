@@ -1,61 +1,29 @@
-"""Look at a CSV file's bytes before it is parsed: digest, encoding, NUL bytes, line ends, column names."""
+"""Look at a CSV file's bytes before it is parsed: encoding, NUL bytes, line ends, column names."""
 
 from __future__ import annotations
 
 import codecs
 import csv
-import gzip
-import hashlib
-import io
-import zlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import BinaryIO
 
 from policy.errors import InputError
 from tasks.intake.columns import shown
+from tasks.intake.sealed import CHUNK, SealedFile
 
-CHUNK = 1 << 20
 DELIMITERS = {",": "','", ";": "';'", "\t": "'\\t'", "|": "'|'"}
 LONGEST_HEADER = 1 << 20
 
 
-def file_digest(path: Path) -> str:
-    """Return the SHA-256 of the file's bytes as they lie on disk."""
-    problem = ""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        problem = type(error).__name__
-    raise InputError(f"cannot be read ({problem})", where=str(path), mend="Check the file's permissions.")
-
-
-def is_compressed(path: Path) -> bool:
-    """Tell by the name whether the file is gzip-compressed."""
-    return path.name.lower().endswith(".gz")
-
-
-def open_bytes(path: Path) -> BinaryIO:
-    """Open the file's text as bytes, decompressed where its name ends in .gz."""
-    # A GzipFile reads as a BinaryIO does, and is not declared as one.
-    return gzip.open(path, "rb") if is_compressed(path) else path.open("rb")  # type: ignore[return-value]
-
-
-def check_text(path: Path, encoding: str) -> None:
-    """Read the file once: it must be text in the encoding, without NUL bytes, with LF or CRLF lines.
+def check_text(table: SealedFile, encoding: str) -> None:
+    """Read the text once: it must be in the encoding, without NUL bytes, with LF or CRLF lines.
 
     Raises InputError with the number of the first bad line.
     """
-    finding, mend = "", ""
-    try:
-        with open_bytes(path) as file:
-            finding, mend = _text_problem(file, encoding)
-    except (OSError, EOFError, zlib.error) as error:
-        finding = f"cannot be read ({type(error).__name__})"
-        mend = "The file is damaged or is no gzip file." if is_compressed(path) else "Check the file."
+    with table.open() as file:
+        finding, mend = _text_problem(file, encoding)
     if finding:
-        raise InputError(finding, where=str(path), mend=mend)
+        raise InputError(finding, where=table.shown, mend=mend)
 
 
 def _text_problem(file: BinaryIO, encoding: str) -> tuple[str, str]:
@@ -100,7 +68,7 @@ def _chunks(file: BinaryIO) -> Iterator[bytes]:
         yield chunk
 
 
-def read_header(path: Path, encoding: str, delimiter: str) -> list[str]:
+def read_header(table: SealedFile, encoding: str, delimiter: str) -> list[str]:
     """Return the column names of the first line.
 
     Raises InputError where it is blank, is not closed, holds one name with another common delimiter
@@ -110,7 +78,7 @@ def read_header(path: Path, encoding: str, delimiter: str) -> list[str]:
     names: list[str] = []
     has_rows = False
     python_encoding = "utf-8-sig" if encoding == "utf-8" else encoding
-    with open_bytes(path) as file, io.TextIOWrapper(file, encoding=python_encoding, newline="") as text:
+    with table.text(python_encoding) as text:
         limited = iter(lambda: text.readline(LONGEST_HEADER), "")
         try:
             names = next(csv.reader(limited, delimiter=delimiter, strict=True))
@@ -118,17 +86,16 @@ def read_header(path: Path, encoding: str, delimiter: str) -> list[str]:
             finding = "the line of column names has a quote that is not closed, or is too long"
         has_rows = not finding and any(line.strip() for line in limited)
     if finding:
-        raise InputError(finding, where=str(path), mend="Quotes are doubled inside quoted text.")
-    _check_header(names, path, delimiter)
+        raise InputError(finding, where=table.shown, mend="Quotes are doubled inside quoted text.")
+    _check_header(names, table.shown, delimiter)
     if not has_rows:
         raise InputError(
-            "has column names and no rows", where=str(path), mend="Give the period's whole table."
+            "has column names and no rows", where=table.shown, mend="Give the period's whole table."
         )
     return names
 
 
-def _check_header(names: list[str], path: Path, delimiter: str) -> None:
-    where = str(path)
+def _check_header(names: list[str], where: str, delimiter: str) -> None:
     if not any(name.strip() for name in names):
         raise InputError("line 1 is blank", where=where, mend="Line 1 holds the names of the columns.")
     if len(names) == 1:
@@ -141,35 +108,35 @@ def _check_header(names: list[str], path: Path, delimiter: str) -> None:
             )
 
 
-def line_at(path: Path, encoding: str, byte: int) -> int:
+def line_at(table: SealedFile, encoding: str, byte: int) -> int:
     """Return the number of the line that holds byte `byte` (0, 1, ...) of the text written in UTF-8."""
-    with open_bytes(path) as file:
+    with table.open() as file:
         text = file.read()
     if encoding != "utf-8":
         text = text.decode(encoding).encode("utf-8")
     return text.count(b"\n", 0, byte) + 1
 
 
-def line_ends(path: Path) -> list[str]:
+def line_ends(table: SealedFile) -> list[str]:
     """Return which line ends the file holds, quoted text included."""
-    with open_bytes(path) as file:
+    with table.open() as file:
         text = file.read()
     crlf = text.count(b"\r\n")
     found = {"CRLF": crlf, "LF": text.count(b"\n") - crlf, "CR": text.count(b"\r") - crlf}
     return [name for name, count in found.items() if count]
 
 
-def overlong_rows(path: Path, encoding: str, delimiter: str, width: int) -> tuple[int, int]:
+def overlong_rows(table: SealedFile, encoding: str, delimiter: str, width: int) -> tuple[int, int]:
     """Return how many rows end in one empty cell too many, and the first one's line.
 
     DuckDB reads `1,2,` as two cells, which would hide that a row is shifted. The exact look costs
     a parse in Python, so it is taken only at files with a line that ends in the delimiter.
     """
     ending = delimiter.encode(encoding)
-    if not any(_ends_in(line, ending) for line in _lines(path)):
+    if not any(_ends_in(line, ending) for line in _lines(table)):
         return 0, 0
     count, first, before, too_long = 0, 0, 0, False
-    with open_bytes(path) as file, io.TextIOWrapper(file, encoding=encoding, newline="") as text:
+    with table.text(encoding) as text:
         reader = csv.reader(text, delimiter=delimiter)
         try:
             for cells in reader:
@@ -182,14 +149,14 @@ def overlong_rows(path: Path, encoding: str, delimiter: str, width: int) -> tupl
     if too_long:
         raise InputError(
             f"line {before + 1} has a cell of more than {csv.field_size_limit()} characters",
-            where=str(path),
+            where=table.shown,
             mend="Check the quotes there.",
         )
     return count, first
 
 
-def _lines(path: Path) -> Iterator[bytes]:
-    with open_bytes(path) as file:
+def _lines(table: SealedFile) -> Iterator[bytes]:
+    with table.open() as file:
         yield from file
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, TypeVar
@@ -11,6 +12,7 @@ from pydantic import Field, ValidationError, create_model
 
 from policy.errors import PolicyError, did_you_mean
 from policy.model import ReleasePolicy
+from policy.trusted import TRUSTED_FILE
 from tasks.aggregation.parts import AGGREGATIONS
 from tasks.methods.base import BoundMethod, Method
 from tasks.methods.presets import PRESETS
@@ -36,14 +38,39 @@ F = TypeVar("F")
 Chosen = tuple[Part[Represent], Part[Cut], Part[Group], Part[Recode]]
 
 
+_packages: frozenset[str] = frozenset()
+
+
+def trust_packages(names: Iterable[str]) -> None:
+    """Let this process load the methods of these distributions alone: to load one runs its code."""
+    global _packages  # noqa: PLW0603 -- what is trusted holds for the process
+    _packages = frozenset(map(_normal, names))
+    methods.cache_clear()
+
+
+def offers_elsewhere() -> dict[str, str]:
+    """Return the distribution that offers each method that is not loaded, by the method's name."""
+    return {
+        entry.name: entry.dist.name
+        for entry in entry_points(group=ENTRY_POINTS)
+        if entry.dist is not None and _normal(entry.dist.name) not in _packages
+    }
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
 @cache
 def methods() -> dict[str, Method]:
-    """Return the methods by name: ours, then those that installed packages offer.
+    """Return the methods by name: ours, then those of the packages that are trusted.
 
     Raises PolicyError where a package's entry point is no method or takes a name that is taken.
     """
     found = {method.name: method for method in PRESETS}
     for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
+        if entry.dist is None or _normal(entry.dist.name) not in _packages:
+            continue
         where = f"entry point {ENTRY_POINTS}:{entry.name}"
         try:
             method = entry.load()
@@ -68,6 +95,12 @@ def bound_method(policy: ReleasePolicy, where: str = "policy") -> BoundMethod:
     range, and where the method's own recoding replaces values and the policy does not say so.
     """
     name = policy.method.name
+    if name not in methods() and name in (elsewhere := offers_elsewhere()):
+        raise PolicyError(
+            f"'{name}' is a method of the package {elsewhere[name]}, which is not trusted here",
+            where=f"{where}: method.name",
+            mend=f"The store's owner may name {elsewhere[name]} under packages in {TRUSTED_FILE}.",
+        )
     method = _known(name, methods(), "method", f"{where}: method.name")
     chosen = _chosen(policy, method, where)
     _check_recoding(policy, method, where)

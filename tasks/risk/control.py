@@ -8,6 +8,7 @@ import numpy as np
 
 from policy.errors import InputError
 from policy.model import Expectations, ReleasePolicy
+from policy.trusted import Trusted
 from tasks.intake.read import read_table
 from tasks.intake.source import with_period
 from tasks.preprocessing.prepare import prepare
@@ -15,7 +16,9 @@ from tasks.types import PreparedTable, SourceTable
 from tasks.validation.check import raise_if_failed, validate
 
 
-def read_control(policy: ReleasePolicy, source: SourceTable, period: str, base: Path) -> PreparedTable | None:
+def read_control(
+    policy: ReleasePolicy, source: SourceTable, period: str, base: Path, trusted: Trusted | None = None
+) -> PreparedTable | None:
     """Read the people of `linkage.control`, a path seen from `base`; None where the policy names no file.
 
     They have the columns of the roles, with the source's types and bounds, and are read without
@@ -25,13 +28,16 @@ def read_control(policy: ReleasePolicy, source: SourceTable, period: str, base: 
     """
     if policy.linkage.control is None:
         return None
-    path = base / with_period(policy.linkage.control, period, "linkage.control")
+    trusted = trusted or Trusted()
+    named = with_period(policy.linkage.control, period, "linkage.control")
+    trusted.named(named, base, "linkage.control")
+    path = base / named
     # A query need not look at the file that it is given: it could read the source once more.
     file = policy.source.format if policy.source.format != "sql" else "auto"
-    written = policy.source.model_copy(update={"path": None, "query": None, "format": file})
+    written = policy.source.model_copy(update={"path": named, "query": None, "inputs": {}, "format": file})
     loose = Expectations(missing=1, unique_key=policy.expectations.unique_key)
     plain = policy.model_copy(update={"source": written, "expectations": loose})
-    found = read_table(plain, input_path=path, period=period, base=base)
+    found = read_table(plain, input_path=None, period=period, base=base, trusted=trusted)
     raise_if_failed(validate(found, plain, None), str(path))
     if found.digest == source.digest:
         raise InputError(

@@ -11,6 +11,7 @@ from prefect.artifacts import create_table_artifact
 from policy.model import ReleasePolicy
 from policy.period import periods_apart
 from policy.rounding import bound_text, measured_text
+from policy.trusted import Trusted
 from release_store.records import CandidateState, EquivalenceClasses, GateResult
 from release_store.store import ReleaseStore
 from tasks.risk.control import read_control
@@ -23,10 +24,10 @@ from tasks.types import Candidate, PreparedTable, SourceTable
 
 @stage("control group: read the people who are not in the table")
 def control_group(
-    source: SourceTable, policy: ReleasePolicy, period: str, base: Path
+    source: SourceTable, policy: ReleasePolicy, period: str, base: Path, trusted: Trusted
 ) -> PreparedTable | None:
     """Read the people of `linkage.control`; None where the policy names no file."""
-    return read_control(policy, source, period, base)
+    return read_control(policy, source, period, base, trusted)
 
 
 @stage("risk gate: judge the staged files")

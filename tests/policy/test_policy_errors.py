@@ -130,7 +130,11 @@ LOW = "should be a valid number, unable to parse string as a number, found 'low'
             "period",
             ", ".join(ReleasePolicy.model_fields),
         ),
-        ("source.pth", "path", "path, query, format, delimiter, encoding, missing, missing_label, wait"),
+        (
+            "source.pth",
+            "path",
+            "path, query, inputs, format, delimiter, encoding, missing, missing_label, line_breaks, wait",
+        ),
         ("roles.drpped", "dropped", "key, identifiers, quasi_identifiers, sensitive, kept, dropped"),
         (
             f"{QI}.age.bound",

@@ -66,12 +66,23 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
     def offers(*lines: str) -> None:
         (info / "entry_points.txt").write_text("\n".join([f"[{registry.ENTRY_POINTS}]", *lines]) + "\n")
-        registry.methods.cache_clear()
+        registry.trust_packages(["Foreign_Runs"])
 
     monkeypatch.syspath_prepend(str(tmp_path))
     yield offers
     sys.modules.pop("foreign_runs", None)
-    registry.methods.cache_clear()
+    registry.trust_packages([])
+
+
+@pytest.mark.enemy("policy author", "runs code")
+def test_a_package_that_the_owner_does_not_name_is_not_loaded(package: Any) -> None:
+    package("runs = foreign_runs:RUNS")
+    registry.trust_packages(["other"])
+    policy = small_policy(method={"name": "runs", "parameters": {"run": 3}})
+    with pytest.raises(PolicyError, match="foreign-runs, which is not trusted here"):
+        registry.bound_method(policy)
+    assert "runs" not in registry.methods()
+    assert "foreign_runs" not in sys.modules
 
 
 def test_a_policy_names_a_method_of_another_package(package: Any, tmp_path: Path) -> None:
@@ -111,11 +122,17 @@ def test_an_entry_point_that_is_no_method_is_told(package: Any, line: str, words
     assert "entry point releasegate.methods:" in str(caught.value)
 
 
-def test_releasegate_methods_lists_it(package: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_releasegate_methods_lists_it(
+    package: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     from flows.__main__ import main
 
     package("runs = foreign_runs:RUNS")
-    assert main(["methods", "runs"]) == 0
+    words = ["--store", str(tmp_path / "store"), "methods", "runs"]
+    assert main(words) == 2
+    assert "unknown method" in capsys.readouterr().err
+    (tmp_path / "trusted.yaml").write_text("packages: [foreign-runs]\n")
+    assert main(words) == 0
     shown = capsys.readouterr().out
     assert "partition: runs (runs of the first attribute)" in shown
     assert "run = 4" in shown

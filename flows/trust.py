@@ -1,0 +1,17 @@
+"""What the owner of a store trusts, made to hold for the process that works with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from policy.trusted import Trusted
+from release_store.trusted import load_trusted
+
+
+def trusted_in(store: Path) -> Trusted:
+    """Return what the store's owner trusts, and let methods be loaded by it; raises as `load_trusted`."""
+    from tasks.methods.registry import trust_packages
+
+    found = load_trusted(store)
+    trust_packages(found.packages)
+    return found

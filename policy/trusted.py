@@ -1,0 +1,68 @@
+"""Which files a policy may name: below its own folder, and below folders that the store's owner lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from policy.errors import PolicyError
+
+TRUSTED_FILE = "trusted.yaml"
+# What no policy reads, wherever it lies: who holds such a file holds a role, or signs.
+_NEVER_NAMES = ("people.yaml", "notices.yaml", TRUSTED_FILE)
+_NEVER_ENDS = (".key", ".pem", ".token")
+
+
+@dataclass(frozen=True)
+class Trusted:
+    """What the owner of a store trusts: folders of files, packages of methods; and paths that are never read.
+
+    `never` holds the store's folder, its keys and its lists of people, as resolved paths.
+    """
+
+    folders: tuple[Path, ...] = ()
+    packages: tuple[str, ...] = ()
+    never: tuple[Path, ...] = ()
+
+    def named(self, written: str, base: Path, where: str) -> Path:
+        """Return the path that a policy in the folder `base` names in its field `where`, links resolved.
+
+        Raises PolicyError where it leads elsewhere than below `base` or a trusted folder, or to a file
+        that no policy reads. Whether there is a file, its reader says.
+        """
+        if "\0" in written:
+            raise PolicyError("holds a NUL", where=where, mend="Give the path of a file.")
+        try:
+            path = (base / written).resolve()
+        except (OSError, RuntimeError):  # RuntimeError: a loop of links, before Python 3.13
+            raise PolicyError(
+                "is a link that leads nowhere", where=where, mend="Give the path of a file."
+            ) from None
+        self.check(path, base, where)
+        return path
+
+    def check(self, path: Path, base: Path, where: str) -> None:
+        """Raise PolicyError unless a policy in `base` may read the resolved `path`."""
+        self.check_no_secret(path, where)
+        if not any(path.is_relative_to(folder) for folder in (base.resolve(), *self.folders)):
+            raise PolicyError(
+                f"leads out of the policy's folder ('{path}')",
+                where=where,
+                mend=f"Move the file below the policy's folder, or let the store's owner list its folder in "
+                f"{TRUSTED_FILE}.",
+            )
+
+    def check_no_secret(self, path: Path, where: str) -> None:
+        """Raise PolicyError where the resolved `path` is in a store, a key, or says who may do what."""
+        kept = any(path == one or path.is_relative_to(one) for one in self.never)
+        if (
+            kept
+            or path.name in _NEVER_NAMES
+            or path.name.endswith(_NEVER_ENDS)
+            or any((folder / "history.duckdb").exists() for folder in path.parents)
+        ):
+            raise PolicyError(
+                "is a file of a store, a key or a list of people, which no policy reads",
+                where=where,
+                mend="Give the path of a table.",
+            )

@@ -1,0 +1,82 @@
+"""What the owner of a store trusts beyond a policy's own folder: `trusted.yaml`, beside the store.
+
+    folders: [/data/registry]       # policies may name files below these
+    packages: [my-methods]          # distributions whose methods may be loaded
+
+The file is guarded as that of the people is. Without it, nothing more is trusted.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from policy.errors import UsageError
+from policy.trusted import TRUSTED_FILE, Trusted
+from policy.yaml_text import load_yaml, yaml_finding
+from release_store.guarded_files import check_file, check_folder, read_plain, resolved, trusted_owners
+from release_store.keys import key_path
+from release_store.person_key import person_key_path
+from release_store.staff import people_path
+
+_MEND = "See docs/security.md for what is allowed."
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, hide_input_in_errors=True)
+
+    folders: list[str] = Field(default=[], max_length=1000)
+    packages: list[str] = Field(default=[], max_length=1000)
+
+
+def load_trusted(root: Path) -> Trusted:
+    """Return what the owner of the store in `root` trusts, and what no policy may read there.
+
+    Raises UsageError where `trusted.yaml` is no regular file, others can write or replace it, or it says
+    something unknown.
+    """
+    store = resolved(root)
+    path = store.with_name(TRUSTED_FILE)
+    never = (store, key_path(root), person_key_path(root), people_path(root))
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return Trusted(never=never)
+    found = _File() if (document := _document(root, path)) is None else _validated(document, path)
+    folders = []
+    for written in found.folders:
+        folder = Path(written)
+        if not folder.is_absolute():
+            raise UsageError(
+                f"'{written}' is no absolute path", where=f"{path}: folders", mend="Begin it with /."
+            )
+        folders.append(resolved(folder))
+    return Trusted(tuple(folders), tuple(found.packages), never)
+
+
+def _document(root: Path, path: Path) -> Any:
+    data, status = read_plain(path, mend="Restore it, or remove it.")
+    owners = trusted_owners(root)
+    check_file(path, status, owners)
+    check_folder(path.parent, owners)
+    try:
+        return load_yaml(data.decode())
+    except yaml.YAMLError as error:
+        raise UsageError(yaml_finding(error), where=str(path), mend="Mend the YAML there.") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(
+            f"is no YAML that can be read ({type(error).__name__})", where=str(path), mend=_MEND
+        ) from None
+
+
+def _validated(document: Any, path: Path) -> _File:
+    try:
+        return _File.model_validate(document)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        field = ".".join(map(str, first["loc"]))
+        finding = "unknown field" if first["type"] == "extra_forbidden" else "should be a list of texts"
+        raise UsageError(finding, where=f"{path}: {field}" if field else str(path), mend=_MEND) from None

@@ -1,0 +1,166 @@
+"""An input file read once, into memory that nothing can change: one copy is digested, checked and parsed.
+
+DuckDB opens files by their names, and a name can lead to another file from one moment to the next. So the
+bytes are copied into an anonymous file in memory (memfd_create, Linux), which is sealed, and has a name under
+/proc that only this process's account can open.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import gzip
+import hashlib
+import io
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from policy.errors import InputError
+from policy.plain_file import not_read, open_plain, opened_path
+
+CHUNK = 1 << 20
+# Text that is compressed more than this many times is no table about people, above a size that harms nobody.
+LARGEST_RATIO = 200
+HARMLESS_BYTES = 64 << 20
+LARGEST_INPUT = 64 << 30  # bytes, decompressed
+# Of Linux (fcntl.h): no seal more, no shrinking, no growing, no writing.
+_SEALS = getattr(fcntl, "F_SEAL_SEAL", 1) | 2 | 4 | 8
+_ADD_SEALS = getattr(fcntl, "F_ADD_SEALS", 1033)
+
+
+@dataclass(frozen=True)
+class SealedFile:
+    """The decompressed bytes of an input, and the SHA-256 of the file as it lies on the disk."""
+
+    shown: str  # the path that messages name
+    path: Path  # by which this process opens the bytes
+    digest: str
+    size: int
+
+    def open(self) -> BinaryIO:
+        """Open the bytes anew, at their start."""
+        return self.path.open("rb")
+
+    def text(self, encoding: str) -> io.TextIOWrapper:
+        """Open the bytes as text, its line ends as they are."""
+        return io.TextIOWrapper(self.open(), encoding=encoding, newline="")
+
+
+def is_compressed(path: Path) -> bool:
+    """Tell by the name whether the file is gzip-compressed."""
+    return path.name.lower().endswith(".gz")
+
+
+@contextmanager
+def sealed(path: Path, check: Callable[[Path], None] | None = None) -> Iterator[SealedFile]:
+    """Copy a regular file into sealed memory, decompressed where its name ends in .gz; gone after the `with`.
+
+    Takes as much memory as the file has bytes. `check` is told where the opened file lies, whatever its name
+    was meant to lead to. Raises InputError for what is no regular file, cannot be read, is no gzip file, or
+    is too large.
+    """
+    handle = os.memfd_create("input", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    try:
+        digest = _copied(path, handle, check)
+        fcntl.fcntl(handle, _ADD_SEALS, _SEALS)
+        size = os.fstat(handle).st_size
+        yield SealedFile(str(path), Path(f"/proc/self/fd/{handle}"), digest, size)
+    finally:
+        os.close(handle)
+
+
+def _copied(path: Path, handle: int, check: Callable[[Path], None] | None) -> str:
+    """Copy the file's text into `handle`, and return the digest of its bytes."""
+    finding, mend = "", "Check the file."
+    try:
+        with open_plain(path) as file:
+            if check is not None and (lies := opened_path(file.fileno())) is not None:
+                check(lies)
+            before = _stamp(file.fileno())
+            digesting = _Digesting(file)
+            if is_compressed(path):
+                _decompress(digesting, handle, path)
+                digesting.drain()
+            else:
+                _pour(digesting, handle, path)
+            if _stamp(file.fileno()) == before:
+                return digesting.digest.hexdigest()
+            finding, mend = "changed while it was read", "Run again when the file is complete."
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        finding = f"cannot be read ({type(error).__name__})"
+        mend = "The file is damaged or is no gzip file."
+    except IsADirectoryError:
+        finding, mend = "is a folder", "Give the path of one CSV or Parquet file."
+    except FileNotFoundError:
+        finding, mend = "no such file", "Give --input FILE, or mend source.path."
+    except MemoryError:
+        finding, mend = "does not fit into memory", "Free memory, or split the table."
+    except OSError as error:
+        if error.errno is not None and error.errno in (
+            12,
+            28,
+        ):  # ENOMEM, ENOSPC: of the memory, not of a disk
+            finding, mend = "does not fit into memory", "Free memory, or split the table."
+        else:
+            finding, mend = not_read(error), "Give a regular file that this account can read."
+    raise InputError(finding, where=str(path), mend=mend)
+
+
+def _stamp(handle: int) -> tuple[int, int]:
+    found = os.fstat(handle)
+    return found.st_mtime_ns, found.st_size
+
+
+class _Digesting(io.RawIOBase):
+    """Reads on, and digests what was read."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.digest = hashlib.sha256()
+        self.n_bytes = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+        data = self._file.read(len(buffer))
+        buffer[: len(data)] = data
+        self.digest.update(data)
+        self.n_bytes += len(data)
+        return len(data)
+
+    def drain(self) -> None:
+        """Read what is left."""
+        while self.read(CHUNK):
+            pass
+
+
+def _decompress(raw: _Digesting, handle: int, path: Path) -> None:
+    total = 0
+    with gzip.GzipFile(fileobj=cast("BinaryIO", raw), mode="rb") as text:
+        while chunk := text.read(CHUNK):
+            total += len(chunk)
+            if total > max(HARMLESS_BYTES, LARGEST_RATIO * raw.n_bytes) or total > LARGEST_INPUT:
+                raise _too_large(path, f"is compressed more than {LARGEST_RATIO} times")
+            _write(handle, chunk)
+
+
+def _pour(raw: _Digesting, handle: int, path: Path) -> None:
+    while chunk := raw.read(CHUNK):
+        if raw.n_bytes > LARGEST_INPUT:
+            raise _too_large(path, f"has more than {LARGEST_INPUT >> 30} GiB")
+        _write(handle, chunk)
+
+
+def _write(handle: int, chunk: bytes) -> None:
+    left = memoryview(chunk)
+    while left:
+        left = left[os.write(handle, left) :]
+
+
+def _too_large(path: Path, finding: str) -> InputError:
+    return InputError(finding, where=str(path), mend="Give the table itself, or split it.")

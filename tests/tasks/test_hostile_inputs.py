@@ -1,0 +1,390 @@
+"""What the author of a policy and the supplier of a table try: each is refused in a line or two."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from test_intake import CANARY, HEADER, ROW, policy, read, refused, written
+
+from policy.errors import InputError, PolicyError
+from policy.load import parse_policy
+from policy.trusted import Trusted
+from tasks.intake import frame as frames
+from tasks.intake import read as reading
+from tasks.intake import sealed as sealing
+from tasks.intake.lines import count_records
+from tasks.intake.read import read_table
+from tasks.intake.sealed import sealed
+
+AUTHOR = "policy author"
+SUPPLIER = "data supplier"
+MINIMAL = """
+series: s
+roles:
+  quasi_identifiers: {age: {type: integer, bounds: [0, 120]}%s}
+  sensitive: {disease: {stability: stable}}
+%s"""
+
+READS = {
+    "read_text": "select * replace (content as note) from input, read_text('{file}')",
+    "read_blob": "select * replace (content::varchar as note) from input, read_blob('{file}')",
+    "read_csv": "select * from read_csv('{file}')",
+    "read_json": "select * from read_json('{file}')",
+    "read_parquet": "select * from read_parquet('{file}')",
+    "a file's name": "select * from '{file}'",
+    "glob": "select * replace (file as note) from input, glob('{folder}/*')",
+    "sniff_csv": "select * from sniff_csv('{file}')",
+    "parquet_metadata": "select * from parquet_metadata('{file}')",
+    "query of a text": "select * from query('select * from read_text(''{file}'')')",
+    "a table of a name": "select * from query_table('{file}')",
+    "in a subquery": "select * replace ((select content from read_text('{file}')) as note) from input",
+    "in a CTE": "with w as (select content from read_text('{file}')) select * from input, w",
+    "in a join's condition": "select i.* from input i join input j on (select true from read_text('{file}'))",
+    "under a CTE's name": 'with "{file}" as (select 1) select * from main."{file}"',
+    "a database's file": "select * from read_duckdb('{file}')",
+    "of the catalog": "select * from duckdb_secrets()",
+    "settings": "select * from duckdb_settings()",
+    "a setting": "select * replace (current_setting('home_directory') as note) from input",
+    "tables": "show tables",
+    "a description": "describe input",
+}
+WRITES = {
+    "copy": "copy (select 1) to '{file}'",
+    "copy in a CTE": "with w as (copy (select 'x') to '{file}') select * from input",
+    "copy in an inner CTE": "select * from (with w as (copy (select 1) to '{file}') select * from w)",
+    "attach": "attach '{file}'",
+    "two statements": "select * from input; copy (select 1) to '{file}'",
+    "insert in a CTE": "with w as (insert into input select * from input returning *) select * from input",
+    "export": "export database '{folder}'",
+    "install": "install httpfs",
+    "load": "load '{file}'",
+    "set": "set enable_external_access = true",
+    "pragma": "pragma enable_profiling",
+    "create": "create table t as select 1",
+    "log": "select * replace (write_log('{file}')::varchar as note) from input",
+}
+
+
+@pytest.mark.enemy(AUTHOR, "reads a file")
+@pytest.mark.parametrize("how", READS)
+def test_a_query_reads_nothing_but_its_inputs(tmp_path: Path, how: str) -> None:
+    inner = tmp_path / "policies"
+    inner.mkdir()
+    secret = written(tmp_path, CANARY, "secret.csv")
+    query = READS[how].replace("{file}", str(secret)).replace("{folder}", str(tmp_path))
+    table = written(inner, HEADER + ROW)
+    error = refused(table, inner, query=query)
+    assert isinstance(error, InputError)
+    assert str(error).startswith("source.query: ")
+
+
+@pytest.mark.enemy(AUTHOR, "writes a file")
+@pytest.mark.parametrize("how", WRITES)
+def test_a_query_writes_nothing(tmp_path: Path, how: str) -> None:
+    table = written(tmp_path, HEADER + ROW)
+    goal = tmp_path / "people.yaml"
+    query = WRITES[how].replace("{file}", str(goal)).replace("{folder}", str(tmp_path / "export"))
+    before = sorted(tmp_path.iterdir())
+    assert str(refused(table, tmp_path, query=query)).startswith("source.query: ")
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.enemy(AUTHOR, "reads a file")
+def test_what_the_parser_let_through_is_refused_by_the_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "problem_of", lambda *_: None)
+    secret = written(tmp_path, CANARY, "secret.csv")
+    table = written(tmp_path, HEADER + ROW)
+    query = READS["read_text"].replace("{file}", str(secret))
+    assert "PermissionException" in str(refused(table, tmp_path, query=query))
+    goal = tmp_path / "out.csv"
+    query = WRITES["copy in a CTE"].replace("{file}", str(goal))
+    assert "PermissionException" in str(refused(table, tmp_path, query=query))
+    assert not goal.exists()
+    unlocked = "set enable_external_access = true"
+    assert "InvalidInputException" in str(refused(table, tmp_path, query=f"{unlocked}; select 1"))
+
+
+@pytest.mark.enemy(AUTHOR, "stops the work")
+@pytest.mark.parametrize("call", ["random()", "uuid()", "nextval('s')", "sleep_ms(10)", "setseed(0.1)"])
+def test_a_query_gives_the_same_rows_each_time(tmp_path: Path, call: str) -> None:
+    table = written(tmp_path, HEADER + ROW)
+    error = refused(table, tmp_path, query=f"select * replace (({call})::varchar as note) from input")
+    assert "does not follow from the inputs alone" in str(error)
+
+
+@pytest.mark.enemy(AUTHOR, "stops the work")
+def test_a_query_that_never_ends_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "QUERY_SECONDS", 0.05)
+    table = written(tmp_path, HEADER + ROW)
+    endless = "select i.* from input i, range(1000000000) a(x), range(1000000000) b(y) where x * y = -1"
+    assert "took longer than" in str(refused(table, tmp_path, query=endless))
+
+
+@pytest.mark.enemy(AUTHOR, "stops the work")
+def test_a_query_of_too_many_rows_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frames, "MOST_ROWS", 1000)
+    table = written(tmp_path, HEADER + ROW)
+    error = refused(table, tmp_path, query="select i.* from input i, range(1000000000000)")
+    assert str(error).startswith("source.query: gives more than 1,000 rows\n")
+
+
+@pytest.mark.enemy(AUTHOR, "stops the work")
+def test_a_query_of_endless_cells_is_refused(tmp_path: Path) -> None:
+    table = written(tmp_path, HEADER + ROW)
+    error = refused(table, tmp_path, query="select * replace (repeat('x', 100000) as note) from input")
+    assert "the column 'note' has a cell of more than 65,536 characters" in str(error)
+
+
+def test_a_query_joins_the_inputs_that_the_policy_declares(tmp_path: Path) -> None:
+    written(tmp_path, "id,town\np1,Aix\n", "towns_2024Q1.csv")
+    query = "select i.* replace (t.town as city) from input i join towns t using (id)"
+    table = read(written(tmp_path, HEADER + ROW), query=query, inputs={"towns": "towns_{period}.csv"})
+    assert table.frame["city"].tolist() == ["Aix"]
+
+
+# The paths that a policy names
+
+
+@pytest.mark.enemy(AUTHOR, "reads a file")
+@pytest.mark.parametrize("how", ["..", "absolute", "link", "folder link"])
+def test_a_policy_names_files_below_its_folder_alone(tmp_path: Path, how: str) -> None:
+    base = tmp_path / "policies"
+    base.mkdir()
+    outside = written(tmp_path, HEADER + ROW, "outside.csv")
+    (base / "link.csv").symlink_to(outside)
+    (base / "folder").symlink_to(tmp_path)
+    named = {
+        "..": "../outside.csv",
+        "absolute": str(outside),
+        "link": "link.csv",
+        "folder link": "folder/outside.csv",
+    }[how]
+    for source in ({"path": named}, {"query": "select * from other", "inputs": {"other": named}}):
+        error = refused(None, base, **source)
+        assert isinstance(error, PolicyError)
+        assert "leads out of the policy's folder" in str(error)
+    trusted = Trusted((tmp_path,))
+    assert (
+        len(read_table(policy(path=named), input_path=None, period="p", base=base, trusted=trusted).frame)
+        == 1
+    )
+
+
+@pytest.mark.enemy(AUTHOR, "reads a file")
+@pytest.mark.parametrize(
+    "secret", ["store/a.csv", "store.key", "kept.csv", "people.yaml", "cy.pem", "dee.token"]
+)
+def test_no_policy_reads_a_store_or_a_key(tmp_path: Path, secret: str) -> None:
+    (tmp_path / "store").mkdir()
+    written(tmp_path, HEADER + ROW, secret)
+    never = (tmp_path / "store", tmp_path / "store.key", tmp_path / "kept.csv")
+    trusted = Trusted((tmp_path,), never=never)
+    with pytest.raises(PolicyError, match="which no policy reads"):
+        read_table(policy(path=secret), input_path=None, period="p", base=tmp_path, trusted=trusted)
+    with pytest.raises(PolicyError, match="which no policy reads"):
+        read_table(
+            policy(format="csv"), input_path=tmp_path / secret, period="p", base=tmp_path, trusted=trusted
+        )
+
+
+@pytest.mark.enemy(AUTHOR, "reads a file")
+def test_a_store_that_nobody_named_is_known_by_its_database(tmp_path: Path) -> None:
+    (tmp_path / "history.duckdb").touch()
+    (tmp_path / "deep").mkdir()
+    written(tmp_path, HEADER + ROW, "deep/a.csv")
+    assert "which no policy reads" in str(refused(None, tmp_path, path="deep/a.csv"))
+
+
+@pytest.mark.enemy(AUTHOR, "reads a file")
+def test_a_link_that_changes_while_it_is_opened_gains_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = tmp_path / "policies"
+    base.mkdir()
+    outside = written(tmp_path, HEADER + ROW.replace("flu", CANARY), "outside.csv")
+    own = written(base, HEADER + ROW)
+    opened = sealing.open_plain
+
+    def swapped(path: Path) -> object:
+        own.unlink()
+        own.symlink_to(outside)
+        return opened(path)
+
+    monkeypatch.setattr(sealing, "open_plain", swapped)
+    assert "leads out of the policy's folder" in str(refused(None, base, path="t.csv"))
+
+
+@pytest.mark.enemy(AUTHOR, "reads a file")
+@pytest.mark.parametrize("written_as", ["../store.key", "{folder}/store.key", "key.csv"])
+def test_a_hierarchy_is_no_key(tmp_path: Path, written_as: str) -> None:
+    base = tmp_path / "policies"
+    base.mkdir()
+    key = written(tmp_path, f"-----BEGIN PRIVATE KEY-----\n{CANARY}\n", "store.key")
+    (base / "key.csv").symlink_to(key)
+    named = written_as.replace("{folder}", str(tmp_path))
+    text = MINIMAL % (f", city: {{type: categorical, hierarchy: {named}}}", "")
+    for trusted in (None, Trusted((tmp_path,), never=(key,)), Trusted((tmp_path,))):
+        with pytest.raises(PolicyError) as caught:
+            parse_policy(text, base / "p.yaml", trusted)
+        assert CANARY not in str(caught.value)
+        assert len(str(caught.value).splitlines()) == 2
+
+
+# Bombs
+
+
+@pytest.mark.enemy(AUTHOR, "stops the work")
+def test_aliases_of_yaml_are_counted_in_full() -> None:
+    bomb = "a0: &a0 [x, x]\n" + "".join(
+        f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}, *a{i - 1}, *a{i - 1}]\n" for i in range(1, 40)
+    )
+    with pytest.raises(PolicyError, match="its aliases"):
+        parse_policy(bomb, Path("p.yaml"))
+    with pytest.raises(PolicyError, match="leads to what it stands in"):
+        parse_policy("a: &a [*a]\n", Path("p.yaml"))
+
+
+@pytest.mark.enemy(AUTHOR, "stops the work")
+def test_a_policy_has_a_largest_size(tmp_path: Path) -> None:
+    from policy.load import load_policy
+
+    path = written(tmp_path, "# " + "x" * (2 << 20), "p.yaml")
+    with pytest.raises(PolicyError, match="is too large"):
+        load_policy(path)
+    with pytest.raises(PolicyError, match="has more than 1,048,576 characters"):
+        parse_policy("# " + "x" * (2 << 20), path)
+
+
+@pytest.mark.enemy(SUPPLIER, "stops the work")
+@pytest.mark.parametrize(
+    "content", [b"\0" * (80 << 20), b"p,A,30,L,flu,x,s\n" * (5 << 20)], ids=["zeros", "rows"]
+)
+def test_a_file_that_grows_when_it_is_decompressed_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = written(tmp_path, gzip.compress(content, 9), "t.csv.gz")
+    assert "is compressed more than 200 times" in str(refused(path, tmp_path))
+
+
+@pytest.mark.enemy(SUPPLIER, "stops the work")
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "link to a device"])
+def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "t.csv"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "device":
+        path = Path("/dev/zero")
+    else:
+        path.symlink_to("/dev/zero")
+    error = refused(path, tmp_path, format="csv")
+    assert any(word in str(error) for word in ("is no regular file", "is a folder"))
+
+
+@pytest.mark.enemy(SUPPLIER, "stops the work")
+def test_a_cell_of_megabytes_is_refused_and_no_row_is_dropped(tmp_path: Path) -> None:
+    path = written(tmp_path, HEADER + ROW + ROW.replace("ok", "x" * (40 << 20)) + ROW)
+    assert "line 3 has more than 1,048,576 bytes" in str(refused(path, tmp_path))
+    quoted = written(tmp_path, HEADER + ROW + ROW.replace("ok", '"' + "x\n" * (1 << 20) + '"'))
+    assert "line 3 " in str(refused(quoted, tmp_path, line_breaks=True))
+
+
+@pytest.mark.enemy(SUPPLIER, "stops the work")
+def test_too_many_categories_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frames, "MOST_VALUES", 100)
+    rows = "".join(f"p{i},A,30,Leeds,flu{i},ok,s\n" for i in range(101))
+    error = refused(written(tmp_path, HEADER + rows), tmp_path)
+    assert "the column 'disease' has more than 100 different values" in str(error)
+
+
+# Quotes
+
+
+@pytest.mark.enemy(SUPPLIER, "publishes a person")
+def test_two_stray_quotes_do_not_join_the_lines_between_them(tmp_path: Path) -> None:
+    rows = [f"p{i},{CANARY}{i},30,Leeds,flu,ok,s\n" for i in range(400)]
+    rows[100] = rows[100].replace("flu", '"flu')
+    rows[130] = rows[130].replace("flu", 'flu"')
+    error = refused(written(tmp_path, HEADER + "".join(rows)), tmp_path)
+    assert "line 102 has a quote that is not closed there" in str(error)
+
+
+@pytest.mark.enemy(SUPPLIER, "publishes a person")
+def test_rows_that_were_read_are_held_against_line_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path, HEADER + ROW * 3)
+
+    def more(*given: object, **named: object) -> object:
+        found = count_records(*given, **named)  # type: ignore[arg-type]
+        return type(found)(found.records + 1, found.blank)
+
+    monkeypatch.setattr(reading, "count_records", more)
+    assert "has 4 rows by its line ends, and 3 were read" in str(refused(path, tmp_path))
+
+
+def test_blank_lines_and_a_last_line_without_an_end_are_counted(tmp_path: Path) -> None:
+    for text in (
+        HEADER + ROW + "\n" + ROW,
+        HEADER + ROW + ROW[:-1],
+        (HEADER + ROW + "\n" + ROW).replace("\n", "\r\n"),
+    ):
+        with sealed(written(tmp_path, text)) as table:
+            counted = count_records(table, line_breaks=False)
+        assert counted.records - counted.blank == 3
+
+
+# What was read is what is used
+
+
+@pytest.mark.enemy("store writer", "changes history")
+def test_the_sealed_copy_can_be_changed_by_nobody(tmp_path: Path) -> None:
+    with sealed(written(tmp_path, HEADER + ROW)) as table:
+        with pytest.raises(OSError, match="not permitted"):
+            table.path.write_bytes(b"x")
+        with pytest.raises(OSError, match="not permitted"):
+            os.truncate(table.path, 1)
+        assert table.path.read_text() == HEADER + ROW
+
+
+@pytest.mark.enemy(SUPPLIER, "changes history")
+def test_a_file_that_is_swapped_after_it_was_read_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path, HEADER + ROW)
+    digest = read(path).digest
+    checked = reading.check_text
+
+    def swap(table: object, encoding: str) -> None:
+        written(tmp_path, HEADER + ROW.replace("flu", "hiv"))
+        checked(table, encoding)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(reading, "check_text", swap)
+    found = read(path)
+    assert (found.frame["disease"].tolist(), found.digest) == (["flu"], digest)
+
+
+@pytest.mark.enemy(SUPPLIER, "changes history")
+def test_a_file_that_grows_while_it_is_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path, HEADER + ROW)
+    poured = sealing._pour
+
+    def growing(*given: object) -> None:
+        poured(*given)  # type: ignore[arg-type]
+        with path.open("a") as file:
+            file.write(ROW)
+
+    monkeypatch.setattr(sealing, "_pour", growing)
+    assert "changed while it was read" in str(refused(path, tmp_path))
+
+
+def test_a_query_ends_with_no_timer_left(tmp_path: Path) -> None:
+    read(written(tmp_path, HEADER + ROW), query="from input")
+    assert not [one for one in threading.enumerate() if isinstance(one, threading.Timer) and one.is_alive()]
