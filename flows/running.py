@@ -147,11 +147,13 @@ def _outcome_of(begin: Callable[[], Any]) -> Outcome:
         words(0.0, "starting Prefect")
         from prefect.settings import PREFECT_API_URL
 
+        from flows.temporary_server import agree_on_password
         from flows.watcher import watch_temporary_server
         from tasks.shielded import watched_by
 
         if not PREFECT_API_URL.value():
             watch_temporary_server()
+            agree_on_password()
         with watched_by(words):
             result = _result_of(begin)
     if isinstance(result, Outcome):

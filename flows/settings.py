@@ -7,7 +7,11 @@ those that keep data out of Prefect's database and storage are not for choice.
 from __future__ import annotations
 
 import os
+import resource
+from contextlib import suppress
 from urllib.parse import quote, urlsplit
+
+from flows import working_folder
 
 SITE_VARIABLE = "RELEASEGATE_SITE_URL"
 REQUIRED = {
@@ -37,6 +41,9 @@ contradicted: list[str] = []
 
 def apply() -> None:
     """Set what must be, and what the user left open."""
+    working_folder.ignore()
+    with suppress(OSError, ValueError):  # a memory image would hold the table
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     contradicted[:] = [
         name for name, value in REQUIRED.items() if os.environ.get(name, value).lower() not in _SAME[value]
     ]

@@ -6,6 +6,7 @@ quarter a candidate is made first without regard for the history, to show the co
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ from flows.ending import leave
 from flows.outcome import Outcome
 from flows.running import run_release
 from policy.errors import ReleaseGateError, UsageError
+from policy.trusted import TRUSTED_FILE
 from release_store.records import Verdict
 from release_store.store import ReleaseStore
 from release_store.verification import verify
@@ -38,8 +40,8 @@ def main(folder: Path, rows: int = ROWS) -> int:
     start = perf_counter()
     console = Console(highlight=False)
     console = console if console.is_terminal else Console(highlight=False, width=120)
-    keys = set(folder.glob("store.key*"))  # and the newest checkpoint, which is kept beside the key
-    strange = set(folder.glob("*")) - keys - {folder / "data", folder / "store"}
+    keys = set(folder.glob("store.*key*"))  # and the newest checkpoint, which is kept beside the key
+    strange = set(folder.glob("*")) - keys - {folder / "data", folder / "store", folder / TRUSTED_FILE}
     if strange:
         raise UsageError("holds more than an earlier demo", where=str(folder), mend="Name a new folder.")
     for name in ("data", "store"):
@@ -52,6 +54,8 @@ def main(folder: Path, rows: int = ROWS) -> int:
     tables = write(folder / "data", generate(n=rows))
     console.print("[bold]2.[/] making a store, and a signing key beside it")
     store = ReleaseStore.create(folder / "store")
+    # The policies name their tables in a folder that is not theirs: the store's owner says that they may.
+    (folder / TRUSTED_FILE).write_text(f"folders: [{json.dumps(str((folder / 'data').resolve()))}]\n")
     console.print("[bold]3.[/] releasing the quarters in order, each judged against those before it")
     by_period = {path.stem.removeprefix("register-"): path for path in tables}
     outcomes = []

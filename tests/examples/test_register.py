@@ -13,7 +13,7 @@ from examples.register.generate import COLUMNS, VALUES, generate, main, write
 from examples.register.shares import CARE_COST, MISSING
 from policy.hierarchy import read_csv_hierarchy
 
-HIERARCHIES = Path(__file__).parents[2] / "examples" / "register" / "hierarchies"
+HIERARCHIES = Path(__file__).parents[2] / "examples" / "policies" / "hierarchies"
 HIERARCHICAL = (
     "sex",
     "municipality",
