@@ -59,7 +59,10 @@ def wrong_mark(found: Shape, migrations: tuple[str, ...]) -> str | None:
 
 def differences(found: Shape, wanted: Shape) -> list[str]:
     """Return one line for each object that is missing, altered, or not of the migrations."""
-    said = [f"holds a {kind} that the store was not made with ({name})" for kind, name in found.keys() - wanted.keys()]
+    said = [
+        f"holds {'an' if kind == 'index' else 'a'} {kind} that the store was not made with ({name})"
+        for kind, name in found.keys() - wanted.keys()
+    ]
     said += [f"the {kind} {name} is missing" for kind, name in wanted.keys() - found.keys()]
     said += [
         f"the {kind} {name} is not the one that the store was made with"

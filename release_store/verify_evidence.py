@@ -77,14 +77,16 @@ _INVISIBLE = (
 _PRIME = (1 << 255) - 19  # of Ed25519: RFC 8032, section 5.1
 _ORDER = (1 << 252) + 27742317777372353535851937790883648493
 _D = -121665 * pow(121666, -1, _PRIME) % _PRIME
-_SMALL_ORDER = frozenset(  # y of the eight points whose order divides 8: whoever has none of their keys can sign
-    {
-        0,
-        1,
-        _PRIME - 1,
-        0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826,
-        _PRIME - 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826,
-    }
+_SMALL_ORDER = (
+    frozenset(  # y of the eight points whose order divides 8: whoever has none of their keys can sign
+        {
+            0,
+            1,
+            _PRIME - 1,
+            0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826,
+            _PRIME - 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826,
+        }
+    )
 )
 _LARGEST_DOCUMENT = 1 << 28
 _CHUNK = 1 << 20

@@ -1185,8 +1185,9 @@ function whole(found) {
 /** Return the key in what was given, 64 hexadecimal digits or PEM; null if nothing was. */
 function givenKey(given) {
   if (given === null) return null;
-  const short = given.trim().toLowerCase();
-  return /^[0-9a-f]{64}$/.test(short) ? short : pemKey(given);
+  const key = /^[0-9a-f]{64}$/.test(given) ? given : pemKey(given);
+  if (!isPublicKey(key)) throw new Broken("the public key is no key of Ed25519 that can be trusted");
+  return key;
 }
 
 const ED25519 = "302a300506032b6570032100"; // what stands before the 32 bytes of a key: RFC 8410
@@ -1631,8 +1632,8 @@ const NO_ED25519 =
 async function verifies(key, signature, message) {
   const subtle = globalThis.crypto?.subtle;
   if (!subtle) throw new Unable(NO_ED25519);
+  if (!isPublicKey(key) || !isSignature(signature)) return false;
   const [raw, signed] = [unhex(key), unhex(signature)];
-  if (raw.length !== 32 || signed.length !== 64) return false;
   let imported;
   try {
     imported = await subtle.importKey("raw", raw, { name: "Ed25519" }, false, ["verify"]);
