@@ -750,7 +750,7 @@ def wrong_mark(manifest: dict[str, Any], package: bytes) -> str:
 
 
 def is_public_key(written: object) -> bool:
-    """Tell whether a text is an Ed25519 key in its one spelling: a point of large order, y below the prime."""
+    """Tell whether a text is an Ed25519 key in its one spelling: of large order, y below the prime."""
     if not isinstance(written, str) or not _is_hex(written, 64):
         return False
     y = int.from_bytes(bytes.fromhex(written), "little") & ((1 << 255) - 1)
