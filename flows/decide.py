@@ -15,6 +15,7 @@ from release_store.permission import OVERRIDES_NEEDED, Act, check_typed
 from release_store.public_files import candidate_folder
 from release_store.publication import check_staged_files, publish, recover
 from release_store.records import CandidateRecord, CandidateState, Decision
+from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
 from tasks.risk.published import read_classes
 
@@ -93,7 +94,9 @@ def _published(
     store: ReleaseStore, record: CandidateRecord, policy: ReleasePolicy, by: str, reason: str = ""
 ) -> Outcome:
     check_staged_files(store, record.candidate_id, by)  # before anything is read from them
-    classes = read_classes(candidate_folder(store.root, record.candidate_id) / "data.parquet", policy)
+    staged = candidate_folder(store.root, record.candidate_id) / "data.parquet"
+    with sealed_file(staged, store.files(record.candidate_id).get(staged.name)) as file:
+        classes = read_classes(file, policy)
     release = publish(
         store,
         record.candidate_id,

@@ -15,6 +15,7 @@ from release_store.canonical import utc_now
 from release_store.public_files import candidate_folder
 from release_store.publication import check_staged_files
 from release_store.records import CandidateRecord, CandidateState
+from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
 from tasks.publication.task import publication
 from tasks.risk.published import read_classes
@@ -62,7 +63,8 @@ def _published(run: Judging, found: CandidateRecord) -> Any:
     store, name = run.store, found.candidate_id
     check_staged_files(store, name, run.actor)  # before anything is read from them
     folder = candidate_folder(store.root, name)
-    classes = read_classes(folder / "data.parquet", run.policy)
+    with sealed_file(folder / "data.parquet", store.files(name).get("data.parquet")) as file:
+        classes = read_classes(file, run.policy)
     candidate = Candidate(
         name,
         found.series,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from flows.layout import console, escaped, titled
 from policy.errors import UsageError
@@ -107,12 +107,12 @@ def add_person(
                 "lies in the store", where=str(secret), mend="Keep it where only the person reads."
             )
     # With a key that is nobody's: what else is wrong is told before any secret is made.
-    stand_in = {"public_key": sha256_hex(os.urandom(32))}
+    stand_in = {"public_key": keys.public_hex(Ed25519PrivateKey.generate())}
     _appended(before, {**entry, **stand_in}, path)
     if public_key is not None:
         given = public_key.strip()
-        is_hex = re.fullmatch("[0-9a-fA-F]{64}", given)
-        entry["public_key"] = given.lower() if is_hex else _public_key_in(Path(given), name)
+        is_hex = re.fullmatch("[0-9a-f]{64}", given)
+        entry["public_key"] = given if is_hex else _public_key_in(Path(given), name)
         if entry["public_key"] == keys.read_public_hex(root):
             raise _own_key(name)
     if make_key is not None:

@@ -27,6 +27,7 @@ from filelock import FileLock, Timeout
 from policy.errors import StoreError, VerificationFailed
 from release_store.canonical import iso, utc_now
 from release_store.locks import called, holder
+from release_store.shape import MIGRATIONS_TABLE, differences, made_shape, shape_of, wrong_mark
 
 DATABASE = "history.duckdb"
 LOCK_TIMEOUT = 30.0  # seconds to wait for others, where a caller says nothing
@@ -79,10 +80,9 @@ def _connection(path: Path, timeout: float) -> Iterator[duckdb.DuckDBPyConnectio
     try:
         known = _checked.get(path) == _stamp(path)  # as this process left it a moment ago
         if not known:
-            _check_none(con, path, _FOREIGN)
+            _check_none(con, path)
+            _check_shape(con, path)  # before anything is read from a table, and before it is migrated
         _migrate(con, path)
-        if not known:
-            _check_none(con, path, _FOREIGN_TABLES)  # last: a newer releasegate has others
         yield con
     except duckdb.Error as error:
         # DuckDB's own text may quote what was being written: its kind and the system's word are told.
@@ -162,7 +162,6 @@ _FOREIGN = {
     "view": "SELECT view_name FROM system.main.duckdb_views() WHERE NOT internal",
     "schema": "SELECT schema_name FROM system.main.duckdb_schemas() WHERE NOT internal",
 }
-_FOREIGN_TABLES = {"table": "SELECT table_name FROM system.main.duckdb_tables() WHERE NOT internal"}
 _ADDED_COLUMN = re.compile(r"ALTER TABLE (\w+) ADD COLUMN (\w+) (\w+)")
 
 
@@ -210,20 +209,32 @@ def _triggers(con: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str]]:
     return {str(name): (str(table), str(sql)) for name, table, sql in rows}
 
 
-def _check_none(con: duckdb.DuckDBPyConnection, path: Path, foreign: dict[str, str]) -> None:
-    """Raise VerificationFailed if there is a macro, a view, a schema or a table that no migration made.
+def _check_none(con: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Raise VerificationFailed if there is a macro, a view or a schema: no migration makes one.
 
     A macro stands in place of a function of the same name, and a view in place of a table: nothing that is
     read beside them can be believed.
     """
-    for what, sql in foreign.items():
+    for what, sql in _FOREIGN.items():
         for (name,) in con.execute(sql).fetchall():
-            if what != "table" or name not in _made_tables():
-                raise VerificationFailed(
-                    f"holds a {what} that the store was not made with ({name})",
-                    where=str(path),
-                    mend="Restore the store from a backup.",
-                )
+            raise _altered(f"holds a {what} that the store was not made with ({name})", path)
+
+
+def _check_shape(con: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Raise VerificationFailed unless the definitions are those that the migrations made up to its schema."""
+    found, made = shape_of(con), tuple(sql for _, sql in _MIGRATIONS.values())
+    wrong = wrong_mark(found, made)
+    if wrong is not None:
+        raise _altered(wrong, path)
+    number = schema_number(con)
+    if number > len(made):
+        return  # a newer releasegate has others, and `_migrate` refuses it
+    for wrong in differences(found, made_shape(made[:number])):
+        raise _altered(wrong, path)
+
+
+def _altered(finding: str, path: Path) -> VerificationFailed:
+    return VerificationFailed(finding, where=str(path), mend="Restore the store from a backup.")
 
 
 def _stamp(path: Path) -> tuple[object, ...]:
@@ -236,13 +247,6 @@ def _stamp(path: Path) -> tuple[object, ...]:
         except FileNotFoundError:
             found.append(None)
     return tuple(found)
-
-
-@cache
-def _made_tables() -> frozenset[str]:
-    return frozenset(re.findall(r"CREATE TABLE (\w+)", "".join(sql for _, sql in _MIGRATIONS.values()))) | {
-        "schema_migration"
-    }
 
 
 def _open(path: Path, timeout: float) -> duckdb.DuckDBPyConnection:
@@ -383,10 +387,7 @@ def _migrate(con: duckdb.DuckDBPyConnection, path: Path) -> None:
         name, sql = _MIGRATIONS[number]
         con.execute("BEGIN")
         try:
-            con.execute(
-                "CREATE TABLE IF NOT EXISTS schema_migration "
-                "(number INTEGER PRIMARY KEY, name VARCHAR NOT NULL, applied_at VARCHAR NOT NULL)"
-            )
+            con.execute(MIGRATIONS_TABLE)
             con.execute(sql)
             con.execute("INSERT INTO schema_migration VALUES (?, ?, ?)", [number, name, iso(utc_now())])
         except BaseException:

@@ -13,7 +13,7 @@ from policy.errors import UsageError
 from policy.plain_file import read_bytes
 from release_store.canonical import canonical_json
 from release_store.guarded_files import read_plain, read_secret, resolved
-from release_store.verify_evidence import signature_holds
+from release_store.verify_evidence import is_public_key, signature_holds
 
 __all__ = [
     "KEY_VARIABLE",
@@ -122,10 +122,18 @@ def public_pem(key: Ed25519PrivateKey) -> bytes:
 def read_public_hex(root: Path) -> str | None:
     """Return the public key kept in the store in hexadecimal, or None if it is missing or no such key."""
     try:
-        key = serialization.load_pem_public_key(read_bytes(root / PUBLIC_KEY_FILE))
+        data = read_bytes(root / PUBLIC_KEY_FILE)
+        key = serialization.load_pem_public_key(data)
     except (OSError, ValueError):
         return None
-    return public_hex(key) if isinstance(key, Ed25519PublicKey) else None
+    if not isinstance(key, Ed25519PublicKey) or data != _pem(key):  # text beside the key is anybody's
+        return None
+    found = public_hex(key)
+    return found if is_public_key(found) else None
+
+
+def _pem(key: Ed25519PublicKey) -> bytes:
+    return key.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
 
 
 def read_public_file(path: Path) -> str:
@@ -139,7 +147,10 @@ def read_public_file(path: Path) -> str:
         raise UsageError(finding, where=str(path), mend=mend) from None
     if not isinstance(key, Ed25519PublicKey):
         raise UsageError("holds no Ed25519 key", where=str(path), mend=f"Give a copy of {PUBLIC_KEY_FILE}.")
-    return public_hex(key)
+    found = public_hex(key)
+    if not is_public_key(found):
+        raise UsageError("holds a key under which anybody can sign", where=str(path), mend=mend)
+    return found
 
 
 def sign_checkpoint(

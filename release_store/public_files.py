@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import shutil
@@ -136,9 +137,28 @@ def move_folder(folder: Path, target: Path) -> None:
     """Move a folder out of the public place by one rename, into a folder that opens to its owner only."""
     target.parent.parent.mkdir(exist_ok=True, mode=0o700)
     target.parent.mkdir(exist_ok=True, mode=0o700)
-    folder.rename(target)
+    try:
+        folder.rename(target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        _copy_folder(folder, target)
+        remove_folder(folder)
     sync_folder(target.parent)
     sync_folder(folder.parent)
+
+
+def _copy_folder(folder: Path, target: Path) -> None:
+    """Copy a folder to another file system, where it appears whole. Raises OSError if a copy differs."""
+    partial = target.with_name(f".{target.name}.partial")
+    remove_folder(partial)
+    partial.mkdir(mode=0o700)
+    for path in sorted(folder.iterdir()):
+        copied = _copy(path, partial / path.name)
+        if _digest_or_none(partial / path.name) != copied or _digest_or_none(path) != copied:
+            raise OSError(errno.EIO, "a copy is not what was copied")
+    sync_folder(partial)
+    partial.rename(target)
 
 
 def replace_file(path: Path, data: bytes, *, mode: int = 0o644) -> None:

@@ -21,7 +21,7 @@ from policy.yaml_text import load_yaml, yaml_finding
 from release_store.canonical import sha256_hex
 from release_store.guarded_files import check_file, check_folder, read_plain, resolved, trusted_owners
 from release_store.permission import LONGEST_NAME, ROLES, Act, Role, same_person, unfit
-from release_store.verify_evidence import people_digest
+from release_store.verify_evidence import is_public_key, people_digest
 
 PEOPLE_VARIABLE = "RELEASEGATE_PEOPLE"
 PEOPLE_FILE = "people.yaml"
@@ -239,6 +239,12 @@ def check_members(members: Sequence[Member], path: Path) -> None:
                 "has neither a public_key nor a token_hash",
                 where=where,
                 mend="`releasegate people add` with --make-key or --make-token makes one.",
+            )
+        if one.public_key is not None and not is_public_key(one.public_key):
+            raise UsageError(
+                "has a public_key that is no Ed25519 key, or one under which anybody can sign",
+                where=where,
+                mend="`releasegate people add` with --make-key makes one.",
             )
         for other in members[:number]:
             if same_person(one.name, other.name):

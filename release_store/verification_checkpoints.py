@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from release_store.guarded_files import read_plain
 from release_store.public_files import checkpoint_files, checkpoint_of
 from release_store.records import Release
 from release_store.verification_view import View
+from release_store.verify_evidence import is_public_key
 
 
 def check_checkpoints(view: View, releases: list[Release]) -> list[Finding]:
@@ -58,6 +58,8 @@ def check_kept_with_key(view: View) -> list[Finding]:
         path = kept_file(view.root, view.store_id)
     except UsageError:
         return []  # the key lies in the store, which is told elsewhere
+    if not path.exists() and keys.key_path(view.root).exists():
+        return [Finding(path.name, "is missing: the newest checkpoint is kept beside the signing key")]
     return [
         finding
         for one in read_kept(path)
@@ -84,7 +86,7 @@ def _checkpoint(view: View, path: Path) -> tuple[int, list[str], dict[str, Any]]
 
 def kept_public_key(text: str) -> str:
     """Return a key in hexadecimal that is given as such, or as a file. Raises UsageError if it is none."""
-    return text.lower() if re.fullmatch("[0-9a-fA-F]{64}", text) else keys.read_public_file(Path(text))
+    return text if is_public_key(text) else keys.read_public_file(Path(text))
 
 
 def read_kept_checkpoint(path: Path) -> Any:

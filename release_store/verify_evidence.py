@@ -74,6 +74,20 @@ _INVISIBLE = (
     (0xFFA0, 0xFFA0),
     (0xE0100, 0xE01EF),
 )
+_PRIME = (1 << 255) - 19  # of Ed25519: RFC 8032, section 5.1
+_ORDER = (1 << 252) + 27742317777372353535851937790883648493
+_D = -121665 * pow(121666, -1, _PRIME) % _PRIME
+_SMALL_ORDER = (
+    frozenset(  # y of the eight points whose order divides 8: whoever has none of their keys can sign
+        {
+            0,
+            1,
+            _PRIME - 1,
+            0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826,
+            _PRIME - 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826,
+        }
+    )
+)
 _LARGEST_DOCUMENT = 1 << 28
 _CHUNK = 1 << 20
 _LOCAL_HEADER = 30  # bytes before a member's name; the last four are the lengths of its name and extra field
@@ -352,8 +366,10 @@ def _whole(found: Any) -> int:
 def _given_key(given: str | None) -> str | None:
     if given is None:
         return None
-    text = given.strip().lower()
-    if len(text) == 64 and set(text) <= set("0123456789abcdef"):
+    text = given
+    if _is_hex(text, 64):
+        if not is_public_key(text):
+            raise Broken("the public key is no key of Ed25519 that can be trusted")
         return text
     return _pem_key(_regular(Path(given)).read_bytes())
 
@@ -365,7 +381,10 @@ def _pem_key(data: bytes) -> str:
         raise Broken("there is no public key in PEM") from None
     if not isinstance(key, Ed25519PublicKey):
         raise Broken("the public key is not of Ed25519")
-    return key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw).hex()
+    found = key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw).hex()
+    if not is_public_key(found):
+        raise Broken("the public key is no key of Ed25519 that can be trusted")
+    return found
 
 
 def _given_checkpoint(path: Path | None) -> dict[str, Any] | None:
@@ -730,14 +749,44 @@ def wrong_mark(manifest: dict[str, Any], package: bytes) -> str:
 # Signatures and people -----------------------------------------------------------------------------------
 
 
+def is_public_key(written: object) -> bool:
+    """Tell whether a text is an Ed25519 key in its one spelling: of large order, y below the prime."""
+    if not isinstance(written, str) or not _is_hex(written, 64):
+        return False
+    y = int.from_bytes(bytes.fromhex(written), "little") & ((1 << 255) - 1)
+    if y >= _PRIME or y in _SMALL_ORDER:
+        return False
+    # On the curve: x^2 = (y^2 - 1) / (d y^2 + 1) is a square; 0, where x is 0, is of small order.
+    squared = (y * y - 1) * pow(_D * y * y + 1, _PRIME - 2, _PRIME)
+    return pow(squared, (_PRIME - 1) // 2, _PRIME) == 1
+
+
+def is_signature(written: object) -> bool:
+    """Tell whether a text is an Ed25519 signature in its one spelling: 128 digits, S below the order."""
+    if not isinstance(written, str) or not _is_hex(written, 128):
+        return False
+    return int.from_bytes(bytes.fromhex(written[64:]), "little") < _ORDER
+
+
+def _is_hex(written: str, length: int) -> bool:
+    return len(written) == length and set(written) <= set("0123456789abcdef")
+
+
+def _verify(public_key: object, signature: object, data: bytes) -> None:
+    """Raise ValueError or InvalidSignature unless the key, in its one spelling, signed `data`."""
+    if not is_public_key(public_key) or not is_signature(signature):
+        raise ValueError("no key or no signature")
+    key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(str(public_key)))
+    key.verify(bytes.fromhex(str(signature)), data)
+
+
 def signature_holds(checkpoint: dict[str, Any], public_key: str) -> bool:
     """Tell whether a checkpoint was signed by `public_key` (hexadecimal) and holds nothing unsigned."""
     signed = {name: value for name, value in checkpoint.items() if name != "signature"}
     if set(signed) - {"root", "of"} != set(_SIGNED) or signed["public_key"] != public_key:
         return False
     try:
-        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
-        key.verify(bytes.fromhex(str(checkpoint["signature"])), canonical(signed))
+        _verify(public_key, checkpoint["signature"], canonical(signed))
     except (InvalidSignature, KeyError, ValueError):
         return False
     return True
@@ -762,8 +811,7 @@ def statement(
 def signed_by(document: dict[str, Any], public_key: str, signature: str) -> bool:
     """Tell whether a statement was signed by a key (both hexadecimal)."""
     try:
-        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
-        key.verify(bytes.fromhex(signature), canonical(document))
+        _verify(public_key, signature, canonical(document))
     except (InvalidSignature, TypeError, ValueError):
         return False
     return True

@@ -216,6 +216,10 @@ def check_withdrawals(root: Path, con: Connection, releases: Sequence[Release]) 
             findings.append(Finding(f"{series}/{path.name}", "is missing or does not say what was done"))
     known = {tombstone_file(root, one.series, one.release_id) for one in withdrawn}
     known |= {withdrawn_folder(root, one.series, one.release_id) for one in withdrawn}
+    places = (root / "withdrawn", *(root / "withdrawn").glob("*"))
+    findings += [
+        Finding(path.name, "is a link, and no folder of the store") for path in places if path.is_symlink()
+    ]
     present = [*(root / "releases").glob("*/*.withdrawn.json"), *(root / "withdrawn").glob("*/*")]
     findings += [
         Finding(f"{path.parent.name}/{path.name}", "is of no release that was withdrawn")

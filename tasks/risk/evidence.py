@@ -13,6 +13,7 @@ import pandas as pd
 from policy.model import ReleasePolicy
 from policy.recoding import Form
 from release_store.records import EquivalenceClasses, PersonHashes
+from release_store.sealed import sealed_file
 from tasks.risk.attack import Attack, attack
 from tasks.risk.attackers import Knowledge, People, people_of
 from tasks.risk.beside import SAME_PERIOD, Beside, beside
@@ -130,7 +131,8 @@ class Evidence:
         return {name: (frame[f"noised_{i}"].to_numpy(), rows) for i, name in enumerate(names)}
 
     def _rows(self) -> pd.DataFrame:
-        rows, values = read_rows(self.folder / "data.parquet", self.policy)
+        with sealed_file(self.folder / "data.parquet", self.files.get("data.parquet")) as file:
+            rows, values = read_rows(file, self.policy)
         if values != self.classes.sensitive_values:
             raise ValueError("the staged file is not the one that the classes were read from")
         return rows

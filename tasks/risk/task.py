@@ -13,6 +13,7 @@ from policy.period import periods_apart
 from policy.rounding import bound_text, measured_text
 from policy.trusted import Trusted
 from release_store.records import CandidateState, EquivalenceClasses, GateResult
+from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
 from tasks.risk.control import read_control
 from tasks.risk.evidence import Evidence
@@ -45,7 +46,8 @@ def risk_gate(
 
     `figures` computes what is kept beside them for reports; what breaks there breaks the whole.
     """
-    classes = read_classes(candidate.folder / "data.parquet", policy)
+    with sealed_file(candidate.folder / "data.parquet", candidate.files.get("data.parquet")) as file:
+        classes = read_classes(file, policy)
     history = store.earlier_classes(policy.series)
     earlier = [(release.release_id, found) for release, found in history]
     apart = periods_apart([release.period for release, _ in history], candidate.period, policy.period)

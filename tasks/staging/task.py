@@ -12,6 +12,7 @@ from release_store.canonical import utc_now
 from release_store.person_key import person_key
 from release_store.public_files import candidate_folder, copy_candidate
 from release_store.records import CandidateRecord, CandidateState, PersonHashes, Revision
+from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
 from tasks.shielded import stage
 from tasks.staging.people import class_numbers, people_of
@@ -89,7 +90,8 @@ def _people(
 ) -> PersonHashes | None:
     if key is None or policy.roles.key is None:
         return None
-    numbers = class_numbers(candidate.folder / "data.parquet", rows, policy, len(source.frame))
+    with sealed_file(candidate.folder / "data.parquet", candidate.files.get("data.parquet")) as file:
+        numbers = class_numbers(file, rows, policy, len(source.frame))
     return people_of(source, numbers, policy, key)
 
 

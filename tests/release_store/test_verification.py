@@ -282,7 +282,7 @@ def test_dropped_triggers_are_found(history: ReleaseStore) -> None:
 
 def test_a_table_that_is_gone_is_a_finding(history: ReleaseStore) -> None:
     change(history, "DROP TABLE class_size")
-    assert found(history)["clinic-2025-r1"] == "cannot be read (CatalogException)"
+    assert "the table class_size is missing" in found(history).values()
 
 
 def test_a_log_that_is_empty_is_a_finding(history: ReleaseStore) -> None:

@@ -70,9 +70,7 @@ def parquet(folder: Path, query: str, name: str = "t.parquet") -> Path:
     return path
 
 
-def refused(
-    path: Path | None, base: Path, /, period: str = "2024Q1", **source: Any
-) -> ReleaseGateError:
+def refused(path: Path | None, base: Path, /, period: str = "2024Q1", **source: Any) -> ReleaseGateError:
     """Return the error, which must hold no cell of the source, in itself or in what caused it."""
     with pytest.raises(ReleaseGateError) as caught:
         read_table(policy(**source), input_path=path, period=period, base=base)

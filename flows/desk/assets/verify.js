@@ -191,6 +191,24 @@ function decoded(bytes) {
 
 const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
+/** Tell whether a text is an Ed25519 key in its one spelling: y below the prime, and not of small order. */
+function isPublicKey(written) {
+  if (typeof written !== "string" || !/^[0-9a-f]{64}$/.test(written)) return false;
+  const y = little(written) & ((1n << 255n) - 1n);
+  return y < PRIME && !SMALL_ORDER.includes(y);
+}
+
+/** Tell whether a text is an Ed25519 signature in its one spelling: S below the order of the group. */
+function isSignature(written) {
+  return typeof written === "string" && /^[0-9a-f]{128}$/.test(written) && little(written.slice(64)) < ORDER_OF_POINTS;
+}
+
+const little = (written) => BigInt(`0x${written.match(/../g).reverse().join("")}`);
+const PRIME = (1n << 255n) - 19n; // of Ed25519: RFC 8032, section 5.1
+const ORDER_OF_POINTS = (1n << 252n) + 27742317777372353535851937790883648493n;
+const EIGHTH = 0x05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n;
+const SMALL_ORDER = [0n, 1n, PRIME - 1n, EIGHTH, PRIME - EIGHTH]; // y of the points whose order divides 8
+
 /** Return the bytes of hexadecimal text, between which Python lets blanks stand. */
 function unhex(found) {
   if (!/^(?:[ \t\n\r\v\f]*[0-9a-fA-F]{2})*[ \t\n\r\v\f]*$/.test(text(found))) fail("ValueError");
@@ -1167,8 +1185,9 @@ function whole(found) {
 /** Return the key in what was given, 64 hexadecimal digits or PEM; null if nothing was. */
 function givenKey(given) {
   if (given === null) return null;
-  const short = given.trim().toLowerCase();
-  return /^[0-9a-f]{64}$/.test(short) ? short : pemKey(given);
+  const key = /^[0-9a-f]{64}$/.test(given) ? given : pemKey(given);
+  if (!isPublicKey(key)) throw new Broken("the public key is no key of Ed25519 that can be trusted");
+  return key;
 }
 
 const ED25519 = "302a300506032b6570032100"; // what stands before the 32 bytes of a key: RFC 8410
@@ -1613,8 +1632,8 @@ const NO_ED25519 =
 async function verifies(key, signature, message) {
   const subtle = globalThis.crypto?.subtle;
   if (!subtle) throw new Unable(NO_ED25519);
+  if (!isPublicKey(key) || !isSignature(signature)) return false;
   const [raw, signed] = [unhex(key), unhex(signature)];
-  if (raw.length !== 32 || signed.length !== 64) return false;
   let imported;
   try {
     imported = await subtle.importKey("raw", raw, { name: "Ed25519" }, false, ["verify"]);
