@@ -168,7 +168,7 @@ def _to_command(notice: Notice, limit: float) -> None:
     One that takes too long is ended with all that it has started, but for what left its process group.
     """
     words = _command()
-    ours = ("RELEASEGATE_", "PREFECT_")  # tokens and keys among them
+    ours = ("RELEASEGATE_", "PREFECT_", "PYTHONSAFEPATH")  # tokens and keys among them
     environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     quiet = subprocess.DEVNULL
     try:

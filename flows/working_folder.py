@@ -97,8 +97,8 @@ def _blind_prefect() -> None:
 
     home = os.environ.get("PREFECT_HOME") or str(Path.home() / ".prefect")
     os.environ.setdefault("PREFECT_PROFILES_PATH", str(Path(home) / "profiles.toml"))
-    sources.FilteredDotEnvSettingsSource._read_env_files = _nothing  # type: ignore[method-assign]
-    sources.TomlConfigSettingsSourceBase._read_files = _nothing  # type: ignore[method-assign]
+    sources.FilteredDotEnvSettingsSource._read_env_files = _nothing  # type: ignore
+    sources.TomlConfigSettingsSourceBase._read_files = _nothing  # type: ignore
     import flows.temporary_server
 
     flows.temporary_server.guard()

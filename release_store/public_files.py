@@ -158,6 +158,7 @@ def _copy_folder(folder: Path, target: Path) -> None:
         if _digest_or_none(partial / path.name) != copied or _digest_or_none(path) != copied:
             raise OSError(errno.EIO, "a copy is not what was copied")
     sync_folder(partial)
+    remove_folder(target)  # a copy whose move was interrupted
     partial.rename(target)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -58,13 +59,23 @@ def check_kept_with_key(view: View) -> list[Finding]:
         path = kept_file(view.root, view.store_id)
     except UsageError:
         return []  # the key lies in the store, which is told elsewhere
-    if not path.exists() and keys.key_path(view.root).exists():
+    if not path.exists() and keys.key_path(view.root).exists() and _one_was_kept(view.root):
         return [Finding(path.name, "is missing: the newest checkpoint is kept beside the signing key")]
     return [
         finding
         for one in read_kept(path)
         for finding in check_kept_checkpoint(view, Path(path.name), one, view.public_key)
     ]
+
+
+def _one_was_kept(root: Path) -> bool:
+    """Tell whether a checkpoint of the store is of a form that was kept beside the key from the first on."""
+    for path in root.glob("releases/*/*.checkpoint.json"):
+        with suppress(OSError, ValueError, RecursionError):
+            found = json.loads(read_bytes(path))
+            if isinstance(found, dict) and "of" in found:
+                return True
+    return False
 
 
 def _cut(view: View, size: int) -> Finding:

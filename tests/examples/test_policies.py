@@ -26,7 +26,7 @@ TABLES = [(name, period) for name in INPUTS for period in PERIODS.get(name, [""]
 
 
 def test_every_example_is_tested() -> None:
-    assert {path.stem for path in POLICIES.iterdir()} == {"register", "register-blind", *INPUTS}
+    assert {path.stem for path in POLICIES.glob("*.yaml")} == {"register", "register-blind", *INPUTS}
 
 
 @pytest.mark.parametrize("path", sorted(POLICIES.glob("*.yaml")), ids=lambda path: path.stem)

@@ -10,6 +10,8 @@ import pytest
 from front_desk import Desk
 
 from flows.__main__ import main
+from release_store import keys
+from tests.at_work import key_of
 
 Capture = pytest.CaptureFixture[str]
 NAME = "clinic-2026Q1-r1"
@@ -80,5 +82,6 @@ def test_evidence_of_what_was_never_published_is_refused(desk: Desk, capsys: Cap
 
 
 def test_a_key_given_in_hexadecimal_is_held_against_the_stores(published: Desk, capsys: Capture) -> None:
-    assert published.say("verify", "--public-key", "ab" * 32) == 6
+    another = keys.public_hex(key_of("mallory").key)
+    assert published.say("verify", "--public-key", another) == 6
     assert "public-key.pem: is not the key kept" in capsys.readouterr().out

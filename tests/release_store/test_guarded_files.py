@@ -18,7 +18,7 @@ from release_store.credentials import read_private_key, read_token
 from release_store.guarded_files import check_file, check_folder_status, read_plain, trusted_owners
 from release_store.person_key import person_key
 from release_store.staff import PEOPLE_VARIABLE, load_staff
-from tests.at_work import key_file, member, write_people
+from tests.at_work import key_file, key_of, member, write_people
 
 STRANGER = 4711
 
@@ -188,7 +188,7 @@ def test_a_file_that_names_nobody_says_so(tmp_path: Path, text: str, finding: st
 def test_what_is_asked_of_every_candidate_stays_when_a_person_is_added(tmp_path: Path) -> None:
     path = write_people(tmp_path / "store", member("Ada"))
     path.write_text("approvers_at_least: 2  # by the board\n" + path.read_text())
-    staff = add_person(tmp_path / "store", "Eve", ["approver"], public_key="ab" * 32)
+    staff = add_person(tmp_path / "store", "Eve", ["approver"], public_key=keys.public_hex(key_of("eve").key))
     assert (staff.approvers_at_least, [one.name for one in staff.members]) == (2, ["Ada", "Eve"])
     assert "# by the board" in path.read_text()
     assert yaml.safe_load(path.read_text())["approvers_at_least"] == 2

@@ -26,7 +26,8 @@ SHAPES = {
     "DROP TABLE class_size; CREATE TABLE class_size (candidate_id VARCHAR COLLATE NOCASE NOT NULL, "
     "class INTEGER NOT NULL, size BIGINT NOT NULL)": "the table class_size",
     "DROP TABLE class_size; CREATE TABLE class_size (candidate_id VARCHAR NOT NULL, class INTEGER NOT NULL, "
-    "kept BIGINT, size BIGINT AS (CASE WHEN current_setting('memory_limit') = '381.4 MiB' THEN kept END))": "the table class_size",
+    "kept BIGINT, size BIGINT AS (CASE WHEN current_setting('memory_limit') = '381.4 MiB' "
+    "THEN kept END))": "the table class_size",
     "DROP TABLE person_key; CREATE TABLE person_key (candidate_id VARCHAR PRIMARY KEY, fingerprint VARCHAR "
     "NOT NULL)": "the table person_key",
 }

@@ -1,0 +1,119 @@
+"""What somebody gains who forges keys and signatures, or alters what lies beside the store: nothing."""
+
+from __future__ import annotations
+
+import base64
+import errno
+import json
+from pathlib import Path
+
+import pytest
+from hand_made import awaiting, word
+
+from policy.errors import ReleaseGateError, UsageError
+from release_store import keys
+from release_store.canonical import canonical_json
+from release_store.checkpoints import kept_file
+from release_store.credentials import SignedText, signed_text
+from release_store.identification import statement_of
+from release_store.public_files import kept_folder
+from release_store.records import CandidateRecord, CandidateState, Release
+from release_store.staff import load_staff
+from release_store.store import ReleaseStore
+from release_store.verification import verify
+from release_store.verify_evidence import signature_holds
+from tests.at_work import key_of, member, withdraw, write_people
+
+NEUTRAL = "01" + "00" * 31  # the neutral element: under it, S = 0 signs every text
+ANY_TEXT = NEUTRAL + "00" * 32
+
+
+def own_text(store: ReleaseStore, record: CandidateRecord, by: str, **changed: str) -> SignedText:
+    """Return what somebody signed, with parts of the document exchanged."""
+    said = statement_of(word(record, by), store.store_id)
+    plain = signed_text(said, key_of(by).key)
+    document = json.loads(base64.urlsafe_b64decode(plain + "=" * (-len(plain) % 4)))
+    made = canonical_json({**document, **changed})
+    return SignedText(base64.urlsafe_b64encode(made).decode().rstrip("="))
+
+
+@pytest.mark.enemy("policy author", "forges a word")
+def test_a_key_under_which_anybody_signs_is_nobodys(store: ReleaseStore) -> None:
+    record = awaiting(store, approvers=1)
+    write_people(store.root, {**member("eve"), "public_key": NEUTRAL}, member("bob"))
+    forged = own_text(store, record, "eve", public_key=NEUTRAL, signature=ANY_TEXT)
+    with pytest.raises(ReleaseGateError):
+        store.decide(word(record, "eve"), approvers_needed=1, credential=forged)
+    assert store.candidate(record.candidate_id).state is CandidateState.AWAITING_APPROVAL
+    with pytest.raises(UsageError, match="public_key"):
+        load_staff(store.root)
+    assert not signature_holds(NEUTRAL, {"any": "text"}, ANY_TEXT)
+
+
+@pytest.mark.enemy("operator", "forges a word")
+@pytest.mark.parametrize("field", ["signature", "public_key"])
+def test_a_word_in_capitals_is_no_second_word(store: ReleaseStore, field: str) -> None:
+    record = awaiting(store, approvers=2)
+    good = own_text(store, record, "bob")
+    assert store.decide(word(record, "bob"), approvers_needed=2, credential=good)
+    shown = {
+        "signature": key_of("bob").key.sign(canonical_json(good.said().document())).hex(),
+        "public_key": keys.public_hex(key_of("bob").key),
+    }
+    for spelling in (shown[field].upper(), f" {shown[field]}", f"{shown[field]}\n"):
+        document = json.loads(base64.urlsafe_b64decode(good.text + "=" * (-len(good.text) % 4)))
+        made = canonical_json({**document, field: spelling})
+        again = SignedText(base64.urlsafe_b64encode(made).decode().rstrip("="))
+        with pytest.raises(ReleaseGateError):
+            store.decide(word(record, "bob"), approvers_needed=2, credential=again)
+    assert store.candidate(record.candidate_id).state is CandidateState.AWAITING_APPROVAL
+    assert verify(store) == []
+
+
+@pytest.mark.enemy("store writer", "changes history")
+def test_a_kept_checkpoint_that_is_gone_is_found(two: ReleaseStore) -> None:
+    kept = kept_file(two.root, two.store_id)
+    kept.unlink()
+    assert [finding.what for finding in verify(two) if finding.where == kept.name] == [
+        "is missing: the newest checkpoint is kept beside the signing key"
+    ]
+
+
+@pytest.mark.enemy("store writer", "changes history")
+def test_withdrawn_releases_that_are_a_link_are_found(two: ReleaseStore, tmp_path: Path) -> None:
+    release = take_down(two)
+    elsewhere = tmp_path / "elsewhere"
+    (two.root / "withdrawn").rename(elsewhere)
+    (two.root / "withdrawn").symlink_to(elsewhere)
+    assert any("is a link" in finding.what for finding in verify(two))
+    assert release.release_id
+
+
+@pytest.mark.enemy("store writer", "forges a word")
+def test_text_beside_the_public_key_is_found(two: ReleaseStore) -> None:
+    path = two.root / keys.PUBLIC_KEY_FILE
+    path.write_text("The key changed on Monday; ask Mallory.\n" + path.read_text())
+    assert verify(two) != []
+
+
+def take_down(store: ReleaseStore) -> Release:
+    return withdraw(store, "clinic-2025-r1", by="eve", reason="a column was not to be public")
+
+
+def test_a_withdrawal_crosses_file_systems(two: ReleaseStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    rename = Path.rename
+
+    def across(self: Path, target: Path) -> Path:
+        if "releases" in self.parts and "withdrawn" in Path(target).parts:
+            raise OSError(errno.EXDEV, "another file system")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", across)
+    before = dict(next(one for one in two.releases() if one.release_id == "clinic-2025-r1").files)
+    begun = kept_folder(two.root, next(one for one in two.releases() if one.release_id == "clinic-2025-r1"))
+    begun.mkdir(parents=True)  # of a move that was interrupted after its copy
+    (begun / "data.csv").write_text("a part")
+    release = take_down(two)
+    assert sorted(path.name for path in kept_folder(two.root, release).iterdir()) == sorted(before)
+    assert not (two.root / "releases" / "clinic" / "clinic-2025-r1").exists()
+    assert verify(two) == []
