@@ -13,6 +13,9 @@ from tests.kinds import Rules, limit_of_environment
 ROOT = Path(__file__).resolve().parents[1]
 DATASETS = Path(os.environ.get("RELEASEGATE_DATASETS", ROOT.parent / "shared" / "datasets"))
 
+# The product keeps Python, in children of the tests too, from looking for modules in the folder where it starts.
+os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+
 # How long an example takes says more of the machine's other work than of ours. `.ci/run` judges every change
 # by the same examples; any other run looks for new ones, and the nightly one for many.
 settings.register_profile("search", deadline=None, max_examples=20)

@@ -32,14 +32,16 @@ def aged(path: Path) -> Path:
 def test_a_run_killed_with_its_worker_is_shown_as_crashed_and_makes_room(site: Site, desk: Desk) -> None:
     deployment = deployed(site, desk, "crash")
     site.prefect("automation", "create", "--from-file", "examples/crashed-runs.yaml")
-    pipe = aged_pipe(site.folder / "pipe.csv")  # whoever reads it waits for ever
+    given = {"period": "2026Q1", "input_path": str(aged(desk.table()))}
     site.start_worker()
-    stuck = site.start(deployment, {"period": "2026Q1", "input_path": str(pipe)})
-    site.until("the run's start", lambda: state_type(site, stuck) == "RUNNING")
-    following = site.start(deployment, {"period": "2026Q1", "input_path": str(aged(desk.table()))})
-    site.until("its first word", lambda: site.ask("/events/filter", heartbeats_of(stuck))["events"])
-    site.until("the next run's turn", lambda: site.run(following)["state_name"] == "AwaitingConcurrencySlot")
-    site.kill("worker")
+    with desk.store.series_lock("clinic"):  # a run waits for it before its verdict
+        stuck = site.start(deployment, given)
+        site.until("the run's start", lambda: state_type(site, stuck) == "RUNNING")
+        following = site.start(deployment, given)
+        site.until("its first word", lambda: site.ask("/events/filter", heartbeats_of(stuck))["events"])
+        turn = "AwaitingConcurrencySlot"
+        site.until("the next run's turn", lambda: site.run(following)["state_name"] == turn)
+        site.kill("worker")
     assert state_type(site, stuck) == "RUNNING"
     site.until("the crash", lambda: state_type(site, stuck) == "CRASHED")
     assert "Nothing was heard of this run" in site.run(stuck)["state"]["message"]
@@ -54,11 +56,6 @@ def heartbeats_of(run: str) -> dict[str, object]:
     """What is asked of the server for a run's words that it is alive, without which it cannot fall silent."""
     names, runs = ["prefect.flow-run.heartbeat"], [f"prefect.flow-run.{run}"]
     return {"filter": {"event": {"name": names}, "resource": {"id": runs}}}
-
-
-def aged_pipe(path: Path) -> Path:
-    os.mkfifo(path)
-    return aged(path)
 
 
 @pytest.mark.nightly

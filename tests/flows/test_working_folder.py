@@ -37,6 +37,7 @@ def folder(tmp_path: Path) -> Path:
     """A folder with a file of each kind that a dependency would read, or run."""
     planted = tmp_path / "planted"
     planted.mkdir()
+    (tmp_path / "home").mkdir()
     mark = f"open({str(tmp_path / 'ran')!r}, 'w')"
     url, profiles = "http://127.0.0.1:9/api", planted / "profiles.toml"
     settings = {
