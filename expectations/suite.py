@@ -114,7 +114,7 @@ def _of_key(policy: ReleasePolicy) -> Iterator[Expected]:
     if key is None:
         return
     yield _text(key)
-    if policy.expectations.unique_key:
+    if policy.rows == "one_per_person" and policy.expectations.unique_key:
         mend = "Give one row a person, or write expectations.unique_key: false."
         yield gxe.ExpectColumnValuesToNotBeNull, key, {}, "have no key", mend
         yield gxe.ExpectColumnValuesToBeUnique, key, {}, "share their key with another row", mend
@@ -178,6 +178,8 @@ def _of_sensitive(policy: ReleasePolicy, last: LastRelease | None) -> Iterator[E
 def _of_kept(policy: ReleasePolicy) -> Iterator[Expected]:
     for name in policy.roles.kept:
         yield _text(name)
+        if name in policy.roles.kept_values:
+            yield _allowed(name, list(policy.roles.kept_values[name]), f"roles.kept_values.{name}")
 
 
 def _of_missing(policy: ReleasePolicy) -> Iterator[Expected]:

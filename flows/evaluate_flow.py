@@ -32,6 +32,7 @@ def evaluate_methods(
     input_path: str | None = None,
     period: str | None = None,
     jobs: int | None = None,
+    store: str = "store",
 ) -> Any:
     """Run every method at every k and seed, and write the figures to a new folder.
 
@@ -45,9 +46,10 @@ def evaluate_methods(
         input_path: the table, where it is not the policy's own source.
         period: the table's period; left out, it follows from the policy and the date.
         jobs: worker processes; left out, one a core.
+        store: folder of the release store, whose owner may trust further folders and packages.
     """
     return shielded(_evaluate_methods, "the evaluation")(
-        policy, methods, out, k, seeds, measures, input_path, period, jobs
+        policy, methods, out, k, seeds, measures, input_path, period, jobs, store
     )
 
 
@@ -96,6 +98,7 @@ def _evaluate_methods(
     input_path: str | None,
     period: str | None,
     jobs: int | None,
+    store: str,
 ) -> Any:
     asked = {
         "methods": methods,
@@ -105,6 +108,7 @@ def _evaluate_methods(
         "input_path": Path(input_path) if input_path else None,
         "period": period,
         "jobs": jobs,
+        "store": Path(store),
     }
     document = evaluating(Path(out), Path(policy_path), asked)
     n_failed = sum(one["failed"] for one in document["summary"])

@@ -58,6 +58,12 @@ def parse_policy(text: str, path: Path, trusted: Trusted | None = None) -> Relea
             "`releasegate draft TABLE` writes one.",
         )
     _resolve_hierarchies(document, path, trusted or Trusted())
+    if _repeats_keys(document) and document.setdefault("rows", "several") == "one_per_person":
+        raise PolicyError(
+            "is one_per_person, and expectations.unique_key false lets a person have several",
+            where=f"{path}: rows",
+            mend="Write rows: several, or leave expectations.unique_key out.",
+        )
     try:
         policy = ReleasePolicy.model_validate(document)
         policy_digest(policy)
@@ -91,6 +97,7 @@ def policy_from_document(document: Mapping[str, Any]) -> ReleasePolicy:
         roles = dict(document["roles"])
         for role in _ORDERED_ROLES:
             roles[role] = {column["name"]: _without_name(column) for column in roles[role]}
+        document = {**document, "privacy": {"spread": 0.0, **document["privacy"]}}  # before it was asked for
         source = dict(document["source"])
         if source["delimiter"] == Source().delimiter:
             del source["delimiter"]  # as if left out, so that it follows from the name of a .tsv file
@@ -100,6 +107,13 @@ def policy_from_document(document: Mapping[str, Any]) -> ReleasePolicy:
             f"the policy that is kept cannot be read ({type(error).__name__})",
             mend="Use the releasegate that kept it, or a newer one.",
         ) from None
+
+
+def _repeats_keys(document: dict[Any, Any]) -> bool:
+    expectations, roles = document.get("expectations"), document.get("roles")
+    if not (isinstance(expectations, dict) and isinstance(roles, dict)):
+        return False
+    return expectations.get("unique_key") is False and roles.get("key") is not None
 
 
 def _without_name(column: Mapping[str, Any]) -> dict[str, Any]:

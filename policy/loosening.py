@@ -86,6 +86,14 @@ def _names_no_more(place: str, was: Iterable[str], now: Iterable[str]) -> Iterat
         yield f"{_called(place)} with {', '.join(more)}"
 
 
+def _allows_no_more(
+    place: str, was: dict[str, tuple[str, ...]], now: dict[str, tuple[str, ...]]
+) -> Iterator[str]:
+    """What columns may hold beside."""
+    for name, marks in now.items():
+        yield from _names_no_more(f"{place}.{name}", was.get(name, ()), marks)
+
+
 def _listed_values(place: str, was: dict[str, Any] | None, now: dict[str, Any] | None) -> Iterator[str]:
     """Values of attributes that are held to something; all, where none are listed. They are not told."""
     for name, values in (now or {}).items():
@@ -140,6 +148,9 @@ def _roles(place: str, was: Roles, now: Roles) -> Iterator[str]:
         for name in ours:
             if name in theirs:
                 yield from _part(f"{place}.{field}.{name}", ours[name], theirs[name])
+    for name, values in was.kept_values.items():
+        if name in now.kept:
+            yield from _differs(f"{place}.kept_values.{name}", values, now.kept_values.get(name))
 
 
 def _named(column: str, was: Roles, now: Roles) -> str:
@@ -188,6 +199,7 @@ _RULES: dict[tuple[type[Section], str], Rule] = {
     **_all(ReleasePolicy, _free, "series", "period", "timezone", "publication", "seed"),
     **_all(ReleasePolicy, _source, "source"),
     **_all(ReleasePolicy, _differs, "population"),  # another comparison
+    **_all(ReleasePolicy, _free, "rows"),  # one row a person is asked for, or people are counted
     **_all(ReleasePolicy, _roles, "roles"),
     **_all(ReleasePolicy, _expectations, "expectations"),
     **_all(ReleasePolicy, _recoding_alone, "method"),
@@ -205,9 +217,12 @@ _RULES: dict[tuple[type[Section], str], Rule] = {
     **_all(Expectations, _no_more, "missing", "sensitive_drift"),
     **_all(Expectations, _free, "missing_in"),  # `_expectations` looks at it column by column
     **_all(Expectations, _no_less, "unique_key"),
-    **_all(model.Privacy, _no_less, "k", "e", "h_min", "l"),
+    **_all(model.Privacy, _no_less, "k", "e", "h_min", "spread", "l"),
     **_all(model.Privacy, _no_more, "p_max"),
     **_all(model.Gates, _part),
+    **_all(model.Leak, _allows_no_more, "allow"),
+    **_all(model.Unique, _no_more, "max"),
+    **_all(model.Unique, _names_no_more, "allow"),
     **_all(model.Gates, _of_order("compare", "ignore"), "transient"),
     **_all(model.Limit, _no_more, "max"),
     **_all(model.AttackLimit, _no_more, "max"),

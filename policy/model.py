@@ -129,6 +129,7 @@ class Roles(Section):
     quasi_identifiers: dict[str, QuasiIdentifier] = Field(min_length=1)
     sensitive: dict[str, SensitiveAttribute] = Field(min_length=1)
     kept: tuple[str, ...] = ()
+    kept_values: dict[str, tuple[str, ...]] = Field(default={})  # that a kept column may hold
     dropped: tuple[str, ...] = ()
 
     @model_validator(mode="after")
@@ -138,6 +139,9 @@ class Roles(Section):
             if name in seen:
                 raise ValueError(f"the column '{name}' has two roles")
             seen.add(name)
+        for name in self.kept_values:
+            if name not in self.kept:
+                raise ValueError(f"roles.kept_values names '{name}', which is no column of roles.kept")
         return self
 
     def columns(self) -> Iterator[str]:
@@ -149,6 +153,14 @@ class Roles(Section):
         yield from self.sensitive
         yield from self.kept
         yield from self.dropped
+
+    def declared(self, column: str) -> bool:
+        """Tell whether the policy lists the values that a published column may hold."""
+        categorical = self.categorical.get(column)
+        if categorical is not None:
+            return categorical.allowed is not None
+        sensitive = self.sensitive.get(column)
+        return column in self.kept_values or (sensitive is not None and sensitive.values is not None)
 
     @property
     def numeric(self) -> dict[str, NumericQuasiIdentifier]:
@@ -186,6 +198,7 @@ class Privacy(Section):
     e: Annotated[float, Field(ge=1)] = 3
     p_max: Annotated[float, Field(gt=0, le=1)] = 0.8
     h_min: Annotated[float, Field(ge=0)] = 0.0
+    spread: Share = 0.05  # least range of a numeric sensitive attribute, beside its largest absolute value
     l: Annotated[int, Field(ge=2)] = 2  # noqa: E741 -- the field's own name for it
 
 
@@ -240,6 +253,22 @@ class AttackLimit(Limit):
         return attackers
 
 
+Mark = Literal["identifier", "email", "telephone", "card", "account", "insurance"]
+
+
+class Leak(Section):
+    """What columns may hold that would block a release elsewhere: `note: [email]`."""
+
+    allow: dict[str, Annotated[tuple[Mark, ...], Field(min_length=1)]] = Field(default={})
+
+
+class Unique(Limit):
+    """The largest share of rows whose value stands in no other row, in any column but those of `allow`."""
+
+    max: Share = 0.5
+    allow: tuple[str, ...] = ()
+
+
 class Gates(Section):
     """Which measured risks and losses are held to a limit.
 
@@ -255,6 +284,8 @@ class Gates(Section):
     pr_dr_excess: AttackLimit | None = None
     ncp: Limit = Limit(max=0.5)
     suppression: Limit = Limit(max=0.05)
+    leak: Leak = Leak()
+    unique: Unique = Unique()
     models: Models = Models()
     transient: Literal["compare", "ignore"] = "compare"
     person: PersonGates = PersonGates()
@@ -289,6 +320,7 @@ class Publication(Section):
     description: str = ""
     licence: str = ""
     formats: tuple[Literal["parquet", "csv"], ...] = ("parquet", "csv")
+    csv_formulas: Literal["kept", "quoted"] = "kept"
 
     @field_validator("formats")
     @classmethod
@@ -305,6 +337,7 @@ class ReleasePolicy(Section):
     period: Literal["given", "daily", "weekly", "monthly", "quarterly"] = "given"
     timezone: str = "UTC"
     population: Literal["cumulative", "overlapping", "independent"] = "overlapping"
+    rows: Literal["one_per_person", "several"] = "one_per_person"
     source: Source = Source()
     roles: Roles
     expectations: Expectations = Expectations()
@@ -379,12 +412,23 @@ class ReleasePolicy(Section):
         yield from self.roles.kept
 
     @model_validator(mode="after")
+    def _several_rows_have_a_key(self) -> Self:
+        if self.rows == "several" and self.roles.key is None:
+            raise ValueError("rows: several needs roles.key, the column that tells whose a row is")
+        return self
+
+    @model_validator(mode="after")
     def _models_fit_the_roles(self) -> Self:
         for field, number in self.gates.models.known_at_most().items():
             if number > len(self.roles.quasi_identifiers):
                 raise ValueError(
                     f"gates.models.{field} is {number}, but there are {len(self.roles.quasi_identifiers)} "
                     "quasi-identifiers"
+                )
+        for column in (*self.gates.leak.allow, *self.gates.unique.allow):
+            if column not in (*self.roles.quasi_identifiers, *self.roles.sensitive, *self.roles.kept):
+                raise ValueError(
+                    f"gates.leak.allow or gates.unique.allow names '{column}', which is not published"
                 )
         for field, listed in self.gates.models.listed_values().items():
             for name, values in listed.items():

@@ -36,6 +36,7 @@ class SourceTable:
     frame: pd.DataFrame
     digest: str  # SHA-256 of the input file's bytes, or of a query's rows as CSV
     origin: str  # the file's name, or "query"
+    identifiers: pd.DataFrame | None = None  # those columns as text, in the same rows
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ class PreparedTable:
     sensitive: NDArray[np.int32]
     sensitive_values: dict[str, tuple[str, ...]]
     sensitive_numbers: dict[str, FloatArray]  # numeric sensitive attributes only, (n,)
+    person: IntArray | None = None  # (n,) whose a record is, where a person may have several
+    identifying: pd.DataFrame | None = None  # key and identifiers as text, to look for in what is published
 
     @property
     def n_records(self) -> int:
@@ -115,3 +118,4 @@ class Candidate:
     digest: str  # SHA-256 over the names and digests of all files
     n_source: int
     n_published: int
+    row_people: IntArray | None = None  # (n_published,) whose each row is, where one may have several

@@ -13,7 +13,7 @@ from tests.kinds import Rules, limit_of_environment
 ROOT = Path(__file__).resolve().parents[1]
 DATASETS = Path(os.environ.get("RELEASEGATE_DATASETS", ROOT.parent / "shared" / "datasets"))
 
-# The product keeps Python, in children of the tests too, from looking for modules in the folder where it starts.
+# The product keeps Python from looking for modules in the folder where it starts, so children are told.
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 # How long an example takes says more of the machine's other work than of ours. `.ci/run` judges every change

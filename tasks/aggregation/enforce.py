@@ -72,6 +72,7 @@ class _Groups:
         self.root = np.arange(n_groups)
         self.size = np.bincount(group, minlength=n_groups)
         self._limits = limits
+        self._people = None if limits.person is None else _People(limits, records, group, n_groups)
         self._sums = np.column_stack(
             [np.zeros(n_groups), *(np.bincount(group, x, minlength=n_groups) for x in points.T)]
         )
@@ -80,14 +81,17 @@ class _Groups:
         order = np.argsort(group, kind="stable")
         starts = np.cumsum(self.size) - self.size
         for column in limits.columns:
-            flat = group * column.n_values + column.codes[records]
-            count = np.bincount(flat, minlength=n_groups * column.n_values)
-            self._counts.append(count.reshape(n_groups, column.n_values))
+            if self._people is None:
+                flat = group * column.n_values + column.codes[records]
+                count = np.bincount(flat, minlength=n_groups * column.n_values)
+                self._counts.append(count.reshape(n_groups, column.n_values))
             if column.numbers is None or not n_groups:
                 self._ranges.append(None)
             else:
                 numbers = column.numbers[records][order]
                 self._ranges.append((np.fmin.reduceat(numbers, starts), np.fmax.reduceat(numbers, starts)))
+        if self._people is not None:
+            self._counts = self._people.counts
 
     def holds(self, groups: IntArray) -> BoolArray:
         """Tell for each of `groups` whether it satisfies the model."""
@@ -129,7 +133,8 @@ class _Groups:
 
     def _hold(self, groups: IntArray, beside: int | None) -> BoolArray:
         """Tell whether each of `groups`, or each together with the group `beside`, satisfies the model."""
-        size = self.size[groups] + (0 if beside is None else self.size[beside])
+        sizes = self.size if self._people is None else self._people.size
+        size = sizes[groups] + (0 if beside is None else sizes[beside])
         holds = np.asarray(size >= self._limits.k)
         for column, counts, ranges in zip(self._limits.columns, self._counts, self._ranges, strict=True):
             count = counts[groups]
@@ -138,7 +143,9 @@ class _Groups:
                 count = count + counts[beside]
                 if low is not None and high is not None and ranges is not None:
                     low, high = np.fmin(low, ranges[0][beside]), np.fmax(high, ranges[1][beside])
-            holds &= self._limits.column_holds(column, count, low, high)
+            holds &= self._limits.column_holds(
+                column, count, low, high, None if self._people is None else size
+            )
         return holds
 
     def _merge(self, one: int, other: int) -> int:
@@ -146,8 +153,11 @@ class _Groups:
         self.root[gone] = kept
         self.size[kept] += self.size[gone]
         self._sums[kept] += self._sums[gone]
+        if self._people is not None:
+            self._people.merge(kept, gone)
         for counts, ranges in zip(self._counts, self._ranges, strict=True):
-            counts[kept] += counts[gone]
+            if self._people is None:
+                counts[kept] += counts[gone]
             if ranges is not None:
                 ranges[0][kept] = np.fmin(ranges[0][kept], ranges[0][gone])
                 ranges[1][kept] = np.fmax(ranges[1][kept], ranges[1][gone])
@@ -158,6 +168,36 @@ class _Groups:
         while (found != self.root[found]).any():
             found = self.root[found]
         return np.asarray(found)
+
+
+class _People:
+    """The people of each group, of whom one may have records in several; right at the roots.
+
+    `size` (g,) and `counts[attribute]` (g, n_values) are of people. Of two groups that are not merged their
+    sums are bounds from above: a person may be in both. What a merge gives is counted anew.
+    """
+
+    def __init__(self, limits: Constraints, records: IntArray, group: IntArray, n_groups: int) -> None:
+        self._limits = limits
+        order = np.argsort(group, kind="stable")
+        ends = np.cumsum(np.bincount(group, minlength=n_groups))[:-1]
+        self._records: list[IntArray] = np.split(records[order], ends)
+        self.size = np.zeros(n_groups, dtype=np.int64)
+        self.counts = [np.zeros((n_groups, column.n_values), dtype=np.int64) for column in limits.columns]
+        for number in range(n_groups):
+            self._count(number)
+
+    def merge(self, kept: int, gone: int) -> None:
+        """Give the records of `gone` to `kept`."""
+        self._records[kept] = np.concatenate([self._records[kept], self._records[gone]])
+        self._records[gone] = self._records[gone][:0]
+        self._count(kept)
+
+    def _count(self, number: int) -> None:
+        own, limits = self._records[number], self._limits
+        self.size[number] = 0 if limits.person is None else len(np.unique(limits.person[own]))
+        for column, counts in zip(limits.columns, self.counts, strict=True):
+            counts[number] = np.bincount(limits.counted(column, own), minlength=column.n_values)
 
 
 class _Neighbours:

@@ -109,9 +109,8 @@ class _Leaf:
             SensitiveColumn(c.codes[records], c.n_values, None if c.numbers is None else c.numbers[records])
             for c in constraints.columns
         )
-        self.local = Constraints(
-            constraints.k, constraints.p_max, constraints.h_min, constraints.e, self.columns
-        )
+        person = None if constraints.person is None else constraints.person[records]
+        self.local = replace(constraints, columns=self.columns, person=person)
 
     def groups(self) -> list[IntArray]:
         """Return the groups as arrays of record numbers."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ LONGEST_CELL = 65_536  # characters
 
 
 class FrameBuilder:
-    """Collects the chunks of the wanted columns: key, quasi-identifiers, sensitive and kept ones."""
+    """Collects the chunks of all columns that are not dropped: the identifiers in a frame of their own."""
 
     def __init__(self, policy: ReleasePolicy, types: dict[str, str], where: str) -> None:
         """Take DuckDB's type of each column of the input, which messages call `where`."""
@@ -34,12 +35,14 @@ class FrameBuilder:
             *roles.categorical,
             *(name for name, one in roles.sensitive.items() if one.type == "categorical"),
         }
-        self.names = [
+        self._wanted = [
             *([] if roles.key is None else [roles.key]),
             *roles.quasi_identifiers,
             *roles.sensitive,
             *roles.kept,
         ]
+        self.identifiers = roles.identifiers
+        self.names = [*self._wanted, *self.identifiers]
         self.numeric = {*roles.numeric, *(n for n, a in roles.sensitive.items() if a.type == "numeric")}
         self.native = {n for n in self.numeric if types[n].removeprefix("U").startswith(NATIVE_NUMBERS)}
         self.n_rows = 0
@@ -95,9 +98,16 @@ class FrameBuilder:
         )
 
     def frame(self) -> pd.DataFrame:
-        """Return the whole table, shape (n_rows, n_names); the builder is empty afterwards."""
+        """Return key, quasi-identifiers, sensitive and kept columns; they are no longer in the builder."""
+        return self._taken(self._wanted)
+
+    def identifying(self) -> pd.DataFrame:
+        """Return the identifiers as text, in the same rows; they are no longer in the builder."""
+        return self._taken(self.identifiers)
+
+    def _taken(self, names: Iterable[str]) -> pd.DataFrame:
         columns: dict[str, Any] = {}
-        for name in self.names:
+        for name in names:
             values = np.concatenate(self._parts.pop(name))
             if name in self.native:
                 columns[name] = values

@@ -9,7 +9,6 @@ from pathlib import Path
 from threading import Event, Timer
 
 import duckdb
-import pandas as pd
 
 from policy.errors import InputError
 from policy.model import ReleasePolicy
@@ -54,9 +53,9 @@ def read_table(
     A query reads the table's file under the name `input`, and the files of `source.inputs` under theirs; it
     runs where nothing else can be opened. File names in the policy are relative to `base`, the policy's
     folder, and lead to files below it or below a folder that is `trusted`. The frame holds key,
-    quasi-identifiers, sensitive and kept columns in that order and the input's row order; identifiers and
-    dropped columns are checked for and not read. The missing tokens of the policy are missing in every
-    column of text, whatever the format. Takes O(bytes) of time and memory.
+    quasi-identifiers, sensitive and kept columns in that order and the input's row order; identifiers stand
+    beside it, and dropped columns are checked for and not read. The missing tokens of the policy are missing
+    in every column of text, whatever the format. Takes O(bytes) of time and memory.
 
     Raises UsageError where no table is named or a path leads elsewhere, and InputError where it cannot be
     read as a table. An error names lines, columns and counts; it holds no cell and no cause.
@@ -67,10 +66,11 @@ def read_table(
             name: (file, opened.enter_context(sealed(file.path, file.check)))
             for name, file in _files(source).items()
         }
-        frame = _read(source, files, policy)
+        built = _read(source, files, policy)
+        frame, identifiers = built.frame(), built.identifying()
         if source.file is None:
-            return SourceTable(frame, frame_digest(frame), "query")
-        return SourceTable(frame, files[INPUT][1].digest, source.file.path.name)
+            return SourceTable(frame, frame_digest(frame), "query", identifiers)
+        return SourceTable(frame, files[INPUT][1].digest, source.file.path.name, identifiers)
 
 
 def _files(source: TableSource) -> dict[str, InputFile]:
@@ -78,7 +78,7 @@ def _files(source: TableSource) -> dict[str, InputFile]:
     return {**own, **source.inputs}
 
 
-def _read(source: TableSource, files: Files, policy: ReleasePolicy) -> pd.DataFrame:
+def _read(source: TableSource, files: Files, policy: ReleasePolicy) -> FrameBuilder:
     """Run the query, or read the whole file, and turn every error of DuckDB into one of ours."""
     connection = _connect()
     try:
@@ -92,7 +92,7 @@ def _read(source: TableSource, files: Files, policy: ReleasePolicy) -> pd.DataFr
         connection.close()
     if builder.n_rows == 0:
         raise InputError("gives no rows", where=where, mend="Check the period and the table's rows.")
-    return builder.frame()
+    return builder
 
 
 def _connect() -> duckdb.DuckDBPyConnection:

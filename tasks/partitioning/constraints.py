@@ -24,7 +24,11 @@ class SensitiveColumn:
 class Constraints:
     """What a group must hold: at least `k` records, and for each sensitive attribute a largest share of
     at most `p_max`, an entropy (natural logarithm) of at least `h_min`, and at least `e` distinct values
-    (a numeric attribute: a range of at least `e`; Zhang et al., 2007).
+    (a numeric attribute: a range of at least `e`; Zhang et al., 2007), which is at least `spread` of the
+    largest absolute value.
+
+    With `person` (n,), whose a record is, all but the range is of people: a person counts once in a group,
+    and once for each of the values that their records there have.
     """
 
     k: int
@@ -32,12 +36,22 @@ class Constraints:
     h_min: float
     e: float
     columns: tuple[SensitiveColumn, ...]
+    spread: float = 0.0
+    person: IntArray | None = None
 
     def column_holds(
-        self, column: SensitiveColumn, counts: IntArray, low: FloatArray | None, high: FloatArray | None
+        self,
+        column: SensitiveColumn,
+        counts: IntArray,
+        low: FloatArray | None,
+        high: FloatArray | None,
+        size: IntArray | None = None,
     ) -> BoolArray:
-        """Tell for groups (...,) with value counts (..., m) whether one attribute's conditions hold."""
-        size = counts.sum(axis=-1)
+        """Tell for groups (...,) with value counts (..., m) whether one attribute's conditions hold.
+
+        `size` (...,) counts the people where the counts are of people, of whom one may have several values.
+        """
+        size = counts.sum(axis=-1) if size is None else size
         holds = counts.max(axis=-1) <= self.p_max * size + 1e-9
         if self.h_min > 0:
             holds &= entropy(counts) >= self.h_min - 1e-12
@@ -45,18 +59,28 @@ class Constraints:
             holds &= (counts > 0).sum(axis=-1) >= self.e
         elif low is not None and high is not None:
             holds &= high - low >= self.e
+            if self.spread > 0:
+                holds &= high - low >= self.spread * np.maximum(np.abs(high), np.abs(low)) - 1e-12
         return np.asarray(holds & (size > 0))
 
     def group_holds(self, records: IntArray) -> bool:
         """Tell whether these records together are a valid group."""
-        if len(records) < self.k:
+        size = np.asarray(len(records) if self.person is None else len(np.unique(self.person[records])))
+        if size < self.k:
             return False
         for column in self.columns:
-            counts = np.bincount(column.codes[records], minlength=column.n_values)
+            counts = np.bincount(self.counted(column, records), minlength=column.n_values)
             low, high = number_range(column, records)
-            if not bool(self.column_holds(column, counts, low, high)):
+            if not bool(self.column_holds(column, counts, low, high, size)):
                 return False
         return True
+
+    def counted(self, column: SensitiveColumn, records: IntArray) -> IntArray:
+        """Return the codes that count in a group of these records: of a person, each code once."""
+        codes = column.codes[records]
+        if self.person is None:
+            return codes
+        return np.asarray(np.unique(self.person[records] * column.n_values + codes) % column.n_values)
 
 
 def constraints_of(table: PreparedTable, privacy: Privacy) -> Constraints:
@@ -69,7 +93,9 @@ def constraints_of(table: PreparedTable, privacy: Privacy) -> Constraints:
         )
         for i, name in enumerate(table.sensitive_names)
     )
-    return Constraints(privacy.k, privacy.p_max, privacy.h_min, privacy.e, columns)
+    return Constraints(
+        privacy.k, privacy.p_max, privacy.h_min, privacy.e, columns, privacy.spread, table.person
+    )
 
 
 def number_range(column: SensitiveColumn, records: IntArray) -> tuple[FloatArray | None, FloatArray | None]:

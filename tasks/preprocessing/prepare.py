@@ -12,7 +12,7 @@ import pandas as pd
 
 from policy.errors import InputError
 from policy.model import ReleasePolicy
-from tasks.types import FloatArray, PreparedTable, SourceTable
+from tasks.types import FloatArray, IntArray, PreparedTable, SourceTable
 
 
 def prepare(table: SourceTable, policy: ReleasePolicy) -> PreparedTable:
@@ -56,7 +56,31 @@ def prepare(table: SourceTable, policy: ReleasePolicy) -> PreparedTable:
         sensitive=sensitive,
         sensitive_values=sensitive_values,
         sensitive_numbers=sensitive_numbers,
+        person=_person(frame, policy),
+        identifying=_identifying(table, policy),
     )
+
+
+def _person(frame: pd.DataFrame, policy: ReleasePolicy) -> IntArray | None:
+    """Return whose each record is. Raises InputError for a record that is nobody's."""
+    if policy.rows == "one_per_person" or policy.roles.key is None:
+        return None
+    codes, _ = pd.factorize(frame[policy.roles.key])
+    if nobody := int((codes < 0).sum()):
+        raise InputError(
+            f"{nobody} rows have no key, and people are counted by it",
+            where=f"column '{policy.roles.key}'",
+            mend="Give every row its person's key, or leave such rows out.",
+        )
+    return codes.astype(np.int64)
+
+
+def _identifying(table: SourceTable, policy: ReleasePolicy) -> pd.DataFrame | None:
+    """Return key and identifiers; None where an identifier was not read."""
+    roles = policy.roles
+    known = table.frame if table.identifiers is None else pd.concat([table.frame, table.identifiers], axis=1)
+    names = [*([] if roles.key is None else [roles.key]), *roles.identifiers]
+    return known[names] if set(names) <= {*known.columns} else None
 
 
 def _numbers(frame: pd.DataFrame, name: str) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -30,7 +31,7 @@ from tasks.risk.disclosure import Fitting, fitting
 from tasks.risk.external import External, erroneous, from_source, held_out
 from tasks.risk.linkage import Links, draws
 from tasks.risk.nested import Side, side_of
-from tasks.risk.published import read_rows
+from tasks.risk.published import people_counted, read_rows
 from tasks.risk.space import Boxes, Points, Space, boxes_of, points_of, space_of
 from tasks.risk.target import Target
 from tasks.types import FloatArray, IntArray, PreparedTable
@@ -39,6 +40,10 @@ from tasks.utility.loss import loss_by_attribute
 
 class CannotTell(Exception):
     """Why a gate cannot tell what it is asked: names, counts and sizes only."""
+
+
+class NotAtHand(CannotTell):
+    """What a gate needs, and that is not at hand; another run may have it."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,7 @@ class Evidence:
     `files` are the staged files with the digests that they must have; `earlier` the classes of the
     earlier releases, oldest first; `apart` how many periods each lies before the candidate (`history_of`).
     A run always has the `table`; a review of what was published long ago may have only `recorded_rows`.
+    `row_people` (m,) are the people of the published rows in the file's order, where one may have several.
     `control` are people who are not in the source, where the policy names a file of them. `people` are those
     of the candidate and `earlier_people` those of the earlier releases, where hashes are kept.
     """
@@ -71,6 +77,7 @@ class Evidence:
     control: PreparedTable | None = None
     people: PersonHashes | None = None
     earlier_people: Sequence[PersonHashes | None] = ()
+    row_people: IntArray | None = None
 
     @property
     def source(self) -> PreparedTable:
@@ -90,6 +97,25 @@ class Evidence:
     def n_published(self) -> int:
         """How many rows would be public."""
         return int(self.classes.size.sum())
+
+    @cached_property
+    def counted(self) -> EquivalenceClasses:
+        """The classes with the people in them: `classes`, where each row is another person's.
+
+        Raises NotAtHand where a person may have several rows and whose they are is not known.
+        """
+        if self.policy.rows == "one_per_person":
+            return self.classes
+        if self.row_people is None:
+            raise NotAtHand(
+                "whose the published rows are is known to the run that made them: run the period anew"
+            )
+        with self.sealed_data() as file:
+            return people_counted(file, self.policy, self.classes, self.row_people)
+
+    def sealed_data(self) -> AbstractContextManager[Path]:
+        """Open a copy of the staged rows that nobody can alter, checked by their digest."""
+        return sealed_file(self.folder / "data.parquet", self.files.get("data.parquet"))
 
     @cached_property
     def everybody(self) -> Fitting:
@@ -118,7 +144,7 @@ class Evidence:
         space = space_of([self.classes], self.source, self.control)
         people = people_of(self.source, space, self.classes)
         noised = list(self.policy.cell_columns(Form.NOISED))
-        return Target(self.classes, space, people, self._rows, noised)
+        return Target(self.counted, space, people, self._rows, noised)
 
     @cached_property
     def noised_numbers(self) -> dict[str, tuple[FloatArray, IntArray]]:
@@ -131,8 +157,9 @@ class Evidence:
         return {name: (frame[f"noised_{i}"].to_numpy(), rows) for i, name in enumerate(names)}
 
     def _rows(self) -> pd.DataFrame:
-        with sealed_file(self.folder / "data.parquet", self.files.get("data.parquet")) as file:
-            rows, values = read_rows(file, self.policy)
+        person = None if self.policy.rows == "one_per_person" else self.row_people
+        with self.sealed_data() as file:
+            rows, values = read_rows(file, self.policy, person)
         if values != self.classes.sensitive_values:
             raise ValueError("the staged file is not the one that the classes were read from")
         return rows

@@ -13,8 +13,8 @@ from policy.model import ReleasePolicy
 from policy.rounding import bound_text, measured_text
 from release_store.records import GateResult, Verdict
 from tasks.risk import attack_gates as attacks
-from tasks.risk import history_gates, integrity, measured, person_gates
-from tasks.risk.evidence import CannotTell, Evidence
+from tasks.risk import history_gates, integrity, leak_gates, measured, person_gates
+from tasks.risk.evidence import CannotTell, Evidence, NotAtHand
 from tasks.risk.models import alpha_k, classes, closeness, diversity, partial_knowledge
 from tasks.types import Progress, no_progress
 
@@ -24,6 +24,10 @@ NO_SOURCE = "needs the source, which is not at hand"
 
 def _always(_policy: ReleasePolicy) -> bool:
     return True
+
+
+def _has_numbers(policy: ReleasePolicy) -> bool:
+    return policy.privacy.spread > 0 and any(one.type == "numeric" for one in policy.roles.sensitive.values())
 
 
 def _asks_for(model: str) -> Callable[[ReleasePolicy], bool]:
@@ -42,10 +46,13 @@ class Gate:
 GATES: dict[str, Gate] = {
     "files": Gate(integrity.files_gate),
     "truth": Gate(integrity.truth_gate, needs_source=True),
+    "leak": Gate(leak_gates.leak_gate, needs_source=True),
+    "unique": Gate(leak_gates.unique_gate),
     "k": Gate(classes.k_gate),
     "p_max": Gate(classes.p_max_gate),
     "h_min": Gate(classes.h_min_gate),
     "e": Gate(classes.e_gate),
+    "spread": Gate(classes.spread_gate, asked_by=_has_numbers),
     "distinct_l": Gate(diversity.distinct_l_gate, asked_by=_asks_for("distinct_l")),
     "entropy_l": Gate(diversity.entropy_l_gate, asked_by=_asks_for("entropy_l")),
     "recursive_cl": Gate(diversity.recursive_cl_gate, asked_by=_asks_for("recursive_cl")),
@@ -125,6 +132,8 @@ def _asked(name: str, ask: GateFunction, evidence: Evidence) -> GateResult:
     start = perf_counter()
     try:
         result = ask(evidence)
+    except NotAtHand as reason:
+        return unmeasured(name, Verdict.NOT_RUN, str(reason), perf_counter() - start)
     except CannotTell as reason:
         return unmeasured(name, Verdict.UNKNOWN, str(reason), perf_counter() - start)
     except Exception as error:  # whatever breaks a gate must block, not pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -80,16 +81,17 @@ def row_classes(file: Path, policy: ReleasePolicy) -> IntArray:
 
 def same_rows(file: Path, frame: pd.DataFrame) -> bool:
     """Tell whether a staged file holds the rows of `frame`, in their order. One column at a time."""
+    return all(_alike(_column(file, str(name)), frame[name]) for name in frame.columns)
+
+
+def _column(file: Path, name: str) -> pd.Series[Any]:
+    """Return the cells of a column in the file's order."""
     with duck.connection() as con:
-        for name in frame.columns:
-            found = con.execute(
-                f"SELECT {identifier(str(name))} AS cell FROM read_parquet(?, file_row_number=true) "
-                "ORDER BY file_row_number",
-                [str(file)],
-            ).df()["cell"]
-            if not _alike(found, frame[name]):
-                return False
-    return True
+        return con.execute(
+            f"SELECT {identifier(name)} AS cell FROM read_parquet(?, file_row_number=true) "
+            "ORDER BY file_row_number",
+            [str(file)],
+        ).df()["cell"]
 
 
 def _alike(one: pd.Series[Any], other: pd.Series[Any]) -> bool:
@@ -192,8 +194,43 @@ def _set_cells(column: pd.Series[str], file: Path, name: str) -> SetCells:
     return SetCells(domain, member[codes], whole[codes])
 
 
-def read_rows(file: Path, policy: ReleasePolicy) -> tuple[pd.DataFrame, dict[str, tuple[str, ...]]]:
+def people_counted(
+    file: Path, policy: ReleasePolicy, classes: EquivalenceClasses, person: IntArray
+) -> EquivalenceClasses:
+    """Return the classes of `file` with people counted: once a class, and once a class and sensitive value.
+
+    `person` (m,) tells whose each row of the file is, in its order. Raises ValueError where the file has not
+    the rows of `classes`. O(m log m).
+    """
+    number = row_classes(file, policy)
+    if len(number) != len(person) or not np.array_equal(
+        np.bincount(number, minlength=classes.n_classes), classes.size
+    ):
+        raise ValueError("the staged file is not the one that the classes were read from")
+    whose = pd.factorize(person)[0].astype(np.int64)
+    both = number * (int(whose.max(initial=0)) + 1) + whose
+    distinct, first = np.unique(both, return_index=True)
+    size = np.bincount(number[first], minlength=classes.n_classes)
+    counts: dict[str, IntArray] = {}
+    for name, values in classes.sensitive_values.items():
+        codes, names = _texts(_column(file, name), policy.source.missing_label)
+        if names != values:
+            raise ValueError("the staged file is not the one that the classes were read from")
+        place = np.searchsorted(distinct, both)
+        once = np.unique(place * len(values) + codes)
+        counts[name] = np.bincount(
+            number[first][once // len(values)] * len(values) + once % len(values),
+            minlength=classes.n_classes * len(values),
+        ).reshape(classes.n_classes, len(values))
+    return replace(classes, size=size, counts=counts)
+
+
+def read_rows(
+    file: Path, policy: ReleasePolicy, person: IntArray | None = None
+) -> tuple[pd.DataFrame, dict[str, tuple[str, ...]]]:
     """Return how many published rows of each class have which sensitive values together.
+
+    With `person` (m,), whose each row of the file is in its order, people are counted.
 
     Columns `class_number`, as `read_classes` numbers them, `value_0`, `value_1`, ... one code a sensitive
     attribute, `noised_0`, ... one number a noised quasi-identifier, and `rows`; and the texts that the codes
@@ -206,10 +243,15 @@ def read_rows(file: Path, policy: ReleasePolicy) -> tuple[pd.DataFrame, dict[str
     named = [f"{identifier(name)} AS value_{i}" for i, name in enumerate(roles.sensitive)]
     named += [f"{identifier(name)} AS noised_{i}" for i, name in enumerate(noised)]
     values = ", ".join(named)
+    counted, whose = ("count(*)", "NULL") if person is None else ("count(DISTINCT whose)", "person")
     with duck.connection() as con:
+        n_rows = 0 if person is None else len(person)
+        con.register("people", pd.DataFrame({"number": np.arange(n_rows), "person": person}))
+        joined = "" if person is None else "JOIN people ON file_row_number = number"
         found = con.execute(
-            f"SELECT *, count(*) AS n_rows FROM (SELECT dense_rank() OVER (ORDER BY {listed}) - 1 "
-            f"AS class_number, {values} FROM read_parquet(?)) GROUP BY ALL ORDER BY ALL",
+            f"SELECT * EXCLUDE (whose), {counted} AS n_rows FROM (SELECT dense_rank() OVER "
+            f"(ORDER BY {listed}) - 1 AS class_number, {values}, {whose} AS whose "
+            f"FROM read_parquet(?, file_row_number=true) {joined}) GROUP BY ALL ORDER BY ALL",
             [str(file)],
         ).df()
     made = pd.DataFrame({"class_number": found["class_number"], "rows": found["n_rows"]})
@@ -219,3 +261,19 @@ def read_rows(file: Path, policy: ReleasePolicy) -> tuple[pd.DataFrame, dict[str
     for i in range(len(noised)):
         made[f"noised_{i}"] = found[f"noised_{i}"].to_numpy(dtype=np.float64)
     return made, texts
+
+
+def read_texts(file: Path, policy: ReleasePolicy) -> dict[str, dict[str, int]]:
+    """Return the distinct texts of every column that is published as it is, and how many rows have each.
+
+    The file is one that `read_classes` has read. Numbers are written as the CSV has them.
+    """
+    found: dict[str, dict[str, int]] = {}
+    with duck.connection() as con:
+        for name in (*policy.roles.sensitive, *policy.roles.kept):
+            counted = f"SELECT {identifier(name)} AS value, count(*) AS n FROM read_parquet(?)"
+            rows = con.execute(f"{counted} GROUP BY ALL ORDER BY ALL", [str(file)]).df()
+            codes, texts = _texts(rows["value"], policy.source.missing_label)
+            counts = np.bincount(codes, weights=rows["n"].to_numpy(), minlength=len(texts))
+            found[name] = dict(zip(texts, counts.astype(np.int64).tolist(), strict=True))
+    return found

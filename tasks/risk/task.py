@@ -62,6 +62,7 @@ def risk_gate(
         control=control,
         people=store.people(candidate.candidate_id),
         earlier_people=store.earlier_people(policy.series),
+        row_people=candidate.row_people,
     )
     with progress("risk gate") as tell:
         report = assess(evidence, progress=tell)

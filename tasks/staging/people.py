@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from policy.errors import StoreError
 from policy.model import ReleasePolicy
@@ -12,6 +13,8 @@ from release_store.person_key import hashed_people
 from release_store.records import PersonHashes
 from tasks.risk.published import row_classes, same_rows
 from tasks.types import IntArray, Recoded, SourceTable
+
+NOT_THOSE = "the staged rows are not those of the records: people cannot be placed in them"
 
 
 def people_of(
@@ -30,6 +33,14 @@ def people_of(
     return hashed_people(key, column, (row for row in published if isinstance(row[0], str)))
 
 
+def row_people(file: Path, source: SourceTable, rows: Recoded, policy: ReleasePolicy) -> IntArray:
+    """Return whose each staged row is, (m,) numbers of people. Raises StoreError as `class_numbers` does."""
+    if not same_rows(file, rows.frame):
+        raise StoreError(NOT_THOSE)
+    whose, _ = pd.factorize(source.frame[policy.roles.key])
+    return np.asarray(whose[rows.records], dtype=np.int64)
+
+
 def class_numbers(file: Path, rows: Recoded, policy: ReleasePolicy, n_records: int) -> IntArray:
     """Return the published class of each of `n_records` records, (n,), -1 for those that are left out.
 
@@ -38,7 +49,7 @@ def class_numbers(file: Path, rows: Recoded, policy: ReleasePolicy, n_records: i
     """
     places = row_classes(file, policy)
     if not same_rows(file, rows.frame):
-        raise StoreError("the staged rows are not those of the records: people cannot be placed in them")
+        raise StoreError(NOT_THOSE)
     number = np.full(n_records, -1, dtype=np.int64)
     number[rows.records] = places
     return number

@@ -15,7 +15,7 @@ from release_store.records import CandidateRecord, CandidateState, PersonHashes,
 from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
 from tasks.shielded import stage
-from tasks.staging.people import class_numbers, people_of
+from tasks.staging.people import class_numbers, people_of, row_people
 from tasks.staging.stage import stage as write_candidate
 from tasks.types import Candidate, Recoded, SourceTable
 
@@ -78,6 +78,9 @@ def staging(
         files=candidate.files,
         people=_people(source, rows, policy, candidate, person_key(store.root)),
     )
+    if policy.rows == "several":
+        with sealed_file(candidate.folder / "data.parquet", candidate.files.get("data.parquet")) as file:
+            return replace(candidate, row_people=row_people(file, source, rows, policy))
     return candidate
 
 

@@ -20,7 +20,7 @@ from release_store.public_files import checkpoint_file
 from release_store.store import ReleaseStore
 from tests.at_work import agreed, key_of, write_people
 from tests.desk.random_edits import KINDS, flipped_bits, random_edits
-from tests.desk.verify_page import Case, agree, judged
+from tests.desk.verify_page import Case, agree, by_the_script, judged
 from tests.release_store.bundle_alterations import (
     ALTERATIONS,
     FORGERIES,
@@ -51,7 +51,7 @@ def test_a_good_bundle_verifies_by_a_key_and_says_loudly_when_it_has_none(
     kept = checkpoint_file(three_releases / "store", "clinic", "clinic-2024-r1").read_bytes()
     trusting, by_key, by_kept = agree(
         opened,
-        [Case("b.zip", data), Case("b.zip", data, f" {key.upper()}\n"), Case("b.zip", data, key, kept)],
+        [Case("b.zip", data), Case("b.zip", data, key), Case("b.zip", data, key, kept)],
         tmp_path,
     )
     (by_pem,) = judged(opened, [Case("b.zip", data, pem)])
@@ -63,6 +63,15 @@ def test_a_good_bundle_verifies_by_a_key_and_says_loudly_when_it_has_none(
         "The checkpoint that you kept is of the same log."
     ]
     assert opened.get_log("browser") == []
+
+
+@pytest.mark.enemy("operator", "forges a word")
+def test_a_key_in_a_second_spelling_is_none_to_page_and_script(
+    opened: webdriver.Chrome, bundle: Path, key: str, tmp_path: Path
+) -> None:
+    cases = [Case("b.zip", bundle.read_bytes(), other) for other in (key.upper(), f" {key}", f"{key}\n")]
+    assert [one["verified"] for one in judged(opened, cases)] == [False] * 3
+    assert all(by_the_script(case, tmp_path).findings for case in cases)
 
 
 def judged_again(store: ReleaseStore) -> str:

@@ -56,8 +56,8 @@ def facts(site: Site) -> Facts:
     return told
 
 
-def test_ten_commands_of_the_page_lead_to_a_running_schedule(facts: Facts, site: Site) -> None:
-    assert len(facts.commands) == 10
+def test_eleven_commands_of_the_page_lead_to_a_running_schedule(facts: Facts, site: Site) -> None:
+    assert len(facts.commands) == 11
     document = yaml.safe_load((site.project / "prefect.yaml").read_text())
     assert facts.deployments.keys() == {one["name"] for one in document["deployments"]}
     assert facts.runs["first"]["state_type"] == "COMPLETED", facts.runs["first"]["state"]

@@ -32,6 +32,7 @@ PASSES = (
     GateResult("files", Verdict.PASS, None, None, "", "reader", 0.01, "3 files"),
     GateResult("k", Verdict.PASS, 3.0, 2.0, ">=", "prosecutor", 0.01, "", {"smallest": [1, 3]}),
     GateResult("suppression", Verdict.PASS, 0.0, 0.05, "<=", "none", 0.01),
+    GateResult("unique", Verdict.PASS, 0.0, 0.5, "<=", "none", 0.01),
     GateResult("ncp", Verdict.PASS, 0.25, 0.5, "<=", "none", 0.01),
 )
 FAILS = (*PASSES[:1], GateResult("k", Verdict.FAIL, 1.0, 2.0, ">=", "prosecutor", 0.01), *PASSES[2:])

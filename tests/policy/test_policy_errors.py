@@ -135,7 +135,11 @@ LOW = "should be a valid number, unable to parse string as a number, found 'low'
             "path",
             "path, query, inputs, format, delimiter, encoding, missing, missing_label, line_breaks, wait",
         ),
-        ("roles.drpped", "dropped", "key, identifiers, quasi_identifiers, sensitive, kept, dropped"),
+        (
+            "roles.drpped",
+            "dropped",
+            "key, identifiers, quasi_identifiers, sensitive, kept, kept_values, dropped",
+        ),
         (
             f"{QI}.age.bound",
             "bounds",
@@ -144,7 +148,7 @@ LOW = "should be a valid number, unable to parse string as a number, found 'low'
         ("roles.sensitive.disease.stabilty", "stability", "stability, type, values, description"),
         ("expectations.row", "rows", "rows, missing, missing_in, unique_key, sensitive_drift"),
         ("expectations.rows.mim", "min", "min, max, drift"),
-        ("privacy.pmax", "p_max", "k, e, p_max, h_min, l"),
+        ("privacy.pmax", "p_max", "k, e, p_max, h_min, spread, l"),
         (
             "method.parameter",
             "parameters",
@@ -153,11 +157,12 @@ LOW = "should be a valid number, unable to parse string as a number, found 'low'
         (
             "gates.sadrr",
             "sadr",
-            "err, umr, sadr, sadr_excess, pr_dr, pr_dr_excess, ncp, suppression, models, transient, person",
+            "err, umr, sadr, sadr_excess, pr_dr, pr_dr_excess, ncp, suppression, leak, unique, models, "
+            "transient, person",
         ),
         ("linkage.seed", "seeds", "ext_frac, seeds, errors, control"),
         ("approval.aprovers", "approvers", "approvers, expires_days"),
-        ("publication.license", "licence", "title, description, licence, formats"),
+        ("publication.license", "licence", "title, description, licence, formats, csv_formulas"),
     ],
 )
 def test_an_unknown_field_brings_the_nearest_one_and_all_that_are_allowed(
@@ -170,7 +175,7 @@ def test_an_unknown_field_brings_the_nearest_one_and_all_that_are_allowed(
 
 def test_an_unknown_field_like_no_other_brings_no_guess() -> None:
     assert error_of(text_with("privacy.zzz", 1)) == (
-        "clinic.yaml: privacy.zzz: unknown field\n  Allowed here: k, e, p_max, h_min, l."
+        "clinic.yaml: privacy.zzz: unknown field\n  Allowed here: k, e, p_max, h_min, spread, l."
     )
 
 

@@ -68,6 +68,8 @@ def test_what_needs_the_source_is_not_run_and_the_rest_is_asked(tmp_path: Path) 
     assert verdicts(one) == {
         "files": "pass",
         "truth": "not_run",
+        "leak": "not_run",
+        "unique": "pass",
         "k": "pass",
         "p_max": "pass",
         "h_min": "pass",

@@ -21,7 +21,7 @@ def alpha_k_gate(evidence: Evidence) -> GateResult:
     Value and threshold are those of the share, unless k alone fails.
     """
     asked = asked_for(evidence.policy.gates.models.alpha_k)
-    classes = evidence.classes
+    classes = evidence.counted
     found = {
         name: shares_of(counts[:, chosen_values(classes, name, asked.values)], classes.size)
         for name, counts in sensitive_counts(evidence).items()

@@ -39,9 +39,20 @@ def spreads(classes: EquivalenceClasses, attribute: str, policy: ReleasePolicy) 
     return np.where(known.any(axis=1), high - low, 0.0)
 
 
+def relative_ranges(classes: EquivalenceClasses, attribute: str, policy: ReleasePolicy) -> FloatArray:
+    """Range of a numeric sensitive attribute in each class, beside its largest absolute value, (n_classes,).
+
+    A class without a number has a range of 0. Raises CannotTell where a value is no finite number.
+    """
+    numbers = numbers_of(classes, attribute, policy)
+    known = (classes.counts[attribute] > 0) & ~np.isnan(numbers)
+    largest = np.where(known, np.abs(numbers), 0.0).max(axis=1, initial=0.0)
+    return np.asarray(spreads(classes, attribute, policy) / np.where(largest > 0, largest, 1.0))
+
+
 def k_gate(evidence: Evidence) -> GateResult:
     """Every class has at least k records (Sweeney, 2002)."""
-    size = evidence.classes.size
+    size = evidence.counted.size
     noised = list(evidence.policy.cell_columns(Form.NOISED))
     beside = f", which tell nothing of {', '.join(noised)}: noised row by row" if noised else ""
     return at_least("k", {"": size}, evidence.policy.privacy.k, f"smallest of {len(size)} classes{beside}")
@@ -51,7 +62,7 @@ def p_max_gate(evidence: Evidence) -> GateResult:
     """In no class has one sensitive value a share over p_max."""
     return at_most(
         "p_max",
-        {name: largest_shares(evidence.classes, name) for name in sensitive_counts(evidence)},
+        {name: largest_shares(evidence.counted, name) for name in sensitive_counts(evidence)},
         evidence.policy.privacy.p_max,
         "largest share of one sensitive value in a class",
         tolerance=1e-9,
@@ -62,7 +73,7 @@ def h_min_gate(evidence: Evidence) -> GateResult:
     """In every class the entropy of each sensitive attribute is at least h_min."""
     return at_least(
         "h_min",
-        {name: entropies(evidence.classes, name) for name in sensitive_counts(evidence)},
+        {name: entropies(evidence.counted, name) for name in sensitive_counts(evidence)},
         evidence.policy.privacy.h_min,
         "smallest entropy of a class (natural logarithm)",
         tolerance=1e-12,
@@ -73,7 +84,26 @@ def e_gate(evidence: Evidence) -> GateResult:
     """Every class has at least e distinct values of each sensitive attribute, or a range of at least e."""
     return at_least(
         "e",
-        {name: spreads(evidence.classes, name, evidence.policy) for name in sensitive_counts(evidence)},
+        {name: spreads(evidence.counted, name, evidence.policy) for name in sensitive_counts(evidence)},
         evidence.policy.privacy.e,
         "fewest distinct sensitive values (or least range) of a class",
+    )
+
+
+def spread_gate(evidence: Evidence) -> GateResult:
+    """In every class a numeric sensitive attribute has a range of at least a share of its largest value.
+
+    Without it, a class of numbers that nearly agree tells each of them; a range alone passes for large ones.
+    """
+    roles = evidence.policy.roles
+    return at_least(
+        "spread",
+        {
+            name: relative_ranges(evidence.counted, name, evidence.policy)
+            for name in sensitive_counts(evidence)
+            if roles.sensitive[name].type == "numeric"
+        },
+        evidence.policy.privacy.spread,
+        "least range of a numeric attribute in a class, beside its largest absolute value",
+        tolerance=1e-12,
     )

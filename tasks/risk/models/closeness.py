@@ -55,7 +55,7 @@ def t_closeness_gate(evidence: Evidence) -> GateResult:
     found = {}
     for name, counts in sensitive_counts(evidence).items():
         if evidence.policy.roles.sensitive[name].type == "numeric":
-            numbers = numbers_of(evidence.classes, name, evidence.policy)
+            numbers = numbers_of(evidence.counted, name, evidence.policy)
             found[name] = ordered_distances(counts, numbers)
         else:
             found[name] = equal_distances(counts)

@@ -42,7 +42,7 @@ def distinct_l_gate(evidence: Evidence) -> GateResult:
     """Every class has at least l distinct values of each sensitive attribute."""
     return at_least(
         "distinct_l",
-        {name: distinct_values(evidence.classes, name) for name in sensitive_counts(evidence)},
+        {name: distinct_values(evidence.counted, name) for name in sensitive_counts(evidence)},
         asked_for(evidence.policy.gates.models.distinct_l).min,
         "fewest distinct sensitive values of a class",
     )
@@ -53,7 +53,7 @@ def entropy_l_gate(evidence: Evidence) -> GateResult:
     least = asked_for(evidence.policy.gates.models.entropy_l).min
     return at_least(
         "entropy_l",
-        {name: effective_values(evidence.classes, name) for name in sensitive_counts(evidence)},
+        {name: effective_values(evidence.counted, name) for name in sensitive_counts(evidence)},
         least,
         "least exp of the entropy of a class",
         tolerance=1e-9 * least,
@@ -75,5 +75,5 @@ def recursive_cl_gate(evidence: Evidence) -> GateResult:
         failing[name] = ~(first < asked.c * tail * (1 - 1e-12))
         least += (tail / first).tolist() if len(first) else []
     detail = f"least (r_l + ... + r_m) / r_1 of a class, l = {asked.l}; must be over 1 / c, c = {asked.c:g}"
-    n_classes = evidence.classes.n_classes
+    n_classes = evidence.counted.n_classes
     return held("recursive_cl", min(least, default=0.0), ">", 1 / asked.c, failing, detail, n_classes)

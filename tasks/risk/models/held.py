@@ -38,11 +38,11 @@ def sensitive_counts(evidence: Evidence) -> dict[str, IntArray]:
     for name in evidence.policy.roles.sensitive:
         if name not in evidence.classes.counts:
             raise CannotTell(f"the sensitive attribute '{name}' is not in the published rows")
-        counts[name] = evidence.classes.counts[name]
-        if not np.array_equal(counts[name].sum(axis=1), evidence.classes.size):
+        counts[name] = evidence.counted.counts[name]
+        if not np.array_equal(evidence.classes.counts[name].sum(axis=1), evidence.classes.size):
             raise CannotTell(f"the sensitive attribute '{name}' has not one value a published row")
         if evidence.policy.roles.sensitive[name].type == "numeric":
-            numbers_of(evidence.classes, name, evidence.policy)
+            numbers_of(evidence.counted, name, evidence.policy)
     return counts
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from release_store.records import GateResult, Verdict
-from tasks.risk.evidence import Evidence
+from tasks.risk.evidence import CannotTell, Evidence
 from tasks.risk.models.atoms import atoms_of
 from tasks.risk.models.held import SHOWN, asked_for, chosen_values, sensitive_counts
 from tasks.types import BoolArray, FloatArray, IntArray
@@ -161,7 +161,8 @@ def _looked_at(
 def km_gate(evidence: Evidence) -> GateResult:
     """Whatever at most m quasi-identifiers are known of a person, at least k published rows match."""
     asked = asked_for(evidence.policy.gates.models.km)
-    covers = atoms_of(evidence.classes, evidence.policy)
+    _check_rows_are_people(evidence)
+    covers = atoms_of(evidence.counted, evidence.policy)
     found = _looked_at(list(covers.values()), _rows(evidence), [min(asked.m, len(covers))], asked.k, 1.0)
     detail = f"fewest rows that match what is known, m = {asked.m}"
     attacker = _attacker(asked.m)
@@ -175,7 +176,8 @@ def lkc_gate(evidence: Evidence) -> GateResult:
     largest of their shares. Value and threshold are those of C, unless K alone fails.
     """
     asked = asked_for(evidence.policy.gates.models.lkc)
-    classes = evidence.classes
+    _check_rows_are_people(evidence)
+    classes = evidence.counted
     covers = atoms_of(classes, evidence.policy)
     weights, largest = [_rows(evidence)], 0.0
     for name, counts in sensitive_counts(evidence).items():
@@ -203,8 +205,14 @@ def lkc_gate(evidence: Evidence) -> GateResult:
     return _result("lkc", attacker, found, surest, "<=", asked.c, detail, witness, classes.n_classes)
 
 
+def _check_rows_are_people(evidence: Evidence) -> None:
+    """Raise CannotTell where a person may be in several classes: their people cannot be added up."""
+    if evidence.policy.rows != "one_per_person":
+        raise CannotTell("adds up the rows of classes, and with rows: several these are not people")
+
+
 def _rows(evidence: Evidence) -> FloatArray:
-    return evidence.classes.size[None, :].astype(np.float64)
+    return evidence.counted.size[None, :].astype(np.float64)
 
 
 def _attacker(n_known: int) -> str:
@@ -222,7 +230,7 @@ def _by_rows(
 ) -> GateResult:
     value = found.fewest if np.isfinite(found.fewest) else 0.0
     witness = _witness(found.too_few, found.fewest_known, covers) if found.too_few else {}
-    return _result(gate, attacker, found, value, ">=", k, detail, witness, evidence.classes.n_classes)
+    return _result(gate, attacker, found, value, ">=", k, detail, witness, evidence.counted.n_classes)
 
 
 def _witness(n_failing: int, known: Known, covers: dict[str, BoolArray]) -> dict[str, Any]:

@@ -1,0 +1,153 @@
+"""Whether published texts hold identifiers of the source, and whether their values are unique."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from tasks.types import BoolArray, IntArray
+
+SHORTEST_WORD = 3  # characters of an identifier with a letter
+SHORTEST_NUMBER = 6  # digits of an identifier without a letter
+INSIDE_A_WORD = 6  # characters from which an identifier of letters and digits is looked for inside words too
+CHARACTERS_AT_ONCE = 2_000_000
+
+_BASE = 0x9E3779B97F4A7C15  # odd, so that it has an inverse modulo 2^64
+_INVERSE = pow(_BASE, -1, 2**64)
+
+HashArray = NDArray[np.uint64]
+
+
+def plain_text(text: str) -> str:
+    """Return a text without case, accents and repeated blanks: what is alike to a reader is equal."""
+    if not text.isascii():
+        apart = unicodedata.normalize("NFKD", text)
+        text = "".join(character for character in apart if not unicodedata.combining(character))
+    return " ".join(text.casefold().split())
+
+
+def worth_looking_for(value: str) -> bool:
+    """Tell whether a plain text is long enough to identify somebody inside of another text.
+
+    Shorter ones, such as the numbers 1 to n, stand in other texts by chance.
+    """
+    if any(character.isalpha() for character in value):
+        return len(value) >= SHORTEST_WORD
+    return sum(character.isdigit() for character in value) >= SHORTEST_NUMBER
+
+
+def holding(texts: Sequence[str], values: pd.Series) -> BoolArray:
+    """Tell for each of the plain `texts` whether it holds one of the plain `values` that are long enough.
+
+    A value counts where it does not begin or end inside of a word or number; one of letters and digits that
+    has `INSIDE_A_WORD` characters counts anywhere. Windows of each length of a value are compared by
+    their hashes (Karp and Rabin, 1987), and equal ones by their texts: O(values + characters x lengths).
+    """
+    found = np.zeros(len(texts), dtype=bool)
+    wanted = _Values([value for value in values.dropna().unique() if worth_looking_for(value)])
+    for first, last in _pieces(texts):
+        found[first:last] = _holding(texts[first:last], wanted)
+    return found
+
+
+class _Values:
+    """Texts by their lengths, each length's sorted by their hashes."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+        ordered = np.array(texts, dtype=object)
+        self.of_length: dict[int, tuple[HashArray, NDArray[np.object_]]] = {}
+        for length in np.unique(lengths):
+            own = ordered[lengths == length]
+            hashes = _hashes(own, int(length))
+            order = np.argsort(hashes, kind="stable")
+            self.of_length[int(length)] = hashes[order], own[order]
+
+
+def _pieces(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Cut the texts into runs of about `CHARACTERS_AT_ONCE` characters."""
+    first, held = 0, 0
+    for number, text in enumerate(texts):
+        held += len(text) + 1
+        if held >= CHARACTERS_AT_ONCE:
+            yield first, number + 1
+            first, held = number + 1, 0
+    if first < len(texts):
+        yield first, len(texts)
+
+
+def _holding(texts: Sequence[str], wanted: _Values) -> BoolArray:
+    joined = "\n" + "\n".join(texts) + "\n"  # a plain text has no line end
+    codes = np.frombuffer(joined.encode("utf-32-le"), dtype=np.uint32)
+    starts = np.cumsum([1, *(len(text) + 1 for text in texts)])[:-1]
+    kinds = _kinds(codes)
+    powers = _powers(_BASE, len(codes))
+    sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(codes * powers, dtype=np.uint64)])
+    inverse = _powers(_INVERSE, len(codes))
+    found = np.zeros(len(texts), dtype=bool)
+    for length, (hashes, own) in wanted.of_length.items():
+        if length > len(codes):
+            continue
+        windows = (sums[length:] - sums[:-length]) * inverse[: len(codes) - length + 1]
+        places = np.searchsorted(hashes, windows)
+        hits = np.flatnonzero(hashes[np.minimum(places, len(hashes) - 1)] == windows)
+        owner = np.searchsorted(starts, hits, side="right") - 1
+        for hit, text in zip(hits.tolist(), owner.tolist(), strict=True):
+            if found[text]:
+                continue
+            window = joined[hit : hit + length]
+            first = int(np.searchsorted(hashes, windows[hit]))
+            last = int(np.searchsorted(hashes, windows[hit], side="right"))
+            found[text] = window in own[first:last] and _stands_alone(kinds, hit, hit + length)
+    return found
+
+
+_OTHER, _DIGIT, _LETTER = 0, 1, 2
+
+
+def _kinds(codes: NDArray[np.uint32]) -> NDArray[np.int8]:
+    """Return what each character is, (characters,)."""
+    distinct, place = np.unique(codes, return_inverse=True)
+    kind = [_DIGIT if chr(c).isdigit() else _LETTER if chr(c).isalpha() else _OTHER for c in distinct]
+    return np.array(kind, dtype=np.int8)[place]
+
+
+def _stands_alone(kinds: NDArray[np.int8], first: int, last: int) -> bool:
+    """Tell whether the characters from `first` to before `last` are no part of a word or number."""
+    inside = kinds[first:last]
+    has_letter, has_digit = bool((inside == _LETTER).any()), bool((inside == _DIGIT).any())
+    if has_letter and has_digit and last - first >= INSIDE_A_WORD:
+        return True
+    joins = (_LETTER, _DIGIT) if has_letter else (_DIGIT,)
+    return not any(
+        kinds[inner] in joins and kinds[outer] in joins
+        for inner, outer in ((first, first - 1), (last - 1, last))
+    )
+
+
+def _hashes(texts: NDArray[np.object_], length: int) -> HashArray:
+    codes = texts.astype(f"U{length}").view(np.uint32).reshape(len(texts), length)
+    return np.asarray((codes * _powers(_BASE, length)).sum(axis=1, dtype=np.uint64))
+
+
+def _powers(base: int, n: int) -> HashArray:
+    powers = np.full(n, base, dtype=np.uint64)
+    powers[:1] = 1
+    return np.multiply.accumulate(powers)
+
+
+def copied(column: pd.Series, identifiers: pd.Series) -> int:
+    """Count the rows whose plain cell is the plain identifier of the same row, but for leading zeros."""
+    pairs = zip(column, identifiers, strict=True)
+    return sum(
+        cell is not None and who is not None and cell.lstrip("0") == who.lstrip("0") for cell, who in pairs
+    )
+
+
+def once(counts: IntArray) -> float:
+    """Return the share of rows whose value no other row has, of values that stand in so many rows each."""
+    return float((counts == 1).sum() / counts.sum()) if len(counts) else 0.0
