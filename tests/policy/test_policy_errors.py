@@ -157,8 +157,10 @@ LOW = "should be a valid number, unable to parse string as a number, found 'low'
         (
             "gates.sadrr",
             "sadr",
-            "err, umr, sadr, sadr_excess, pr_dr, pr_dr_excess, ncp, suppression, leak, unique, models, "
-            "transient, person",
+            (
+                "err, umr, sadr, sadr_excess, pr_dr, pr_dr_excess, ncp, suppression, leak, unique, models, "
+                "transient, person"
+            ),
         ),
         ("linkage.seed", "seeds", "ext_frac, seeds, errors, control"),
         ("approval.aprovers", "approvers", "approvers, expires_days"),
