@@ -35,7 +35,7 @@ def draft(table: Path) -> str:
     with table_facts(table) as facts:
         guesses = guess_roles(facts)
         lines = [
-            *_head(table, facts),
+            *_head(table, facts, guesses),
             *_roles(facts, guesses),
             *_expectations(facts, guesses),
             *_tail(guesses),
@@ -76,8 +76,9 @@ def _series(table: Path) -> tuple[str, str]:
     return name or "series", file
 
 
-def _head(table: Path, facts: TableFacts) -> Iterator[str]:
+def _head(table: Path, facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
     series, file = _series(table)
+    keys = [guess.column for guess in guesses if guess.role == "key"]
     yield f"# A policy drafted from a table of {facts.rows} rows and {len(facts.columns)} columns."
     yield "# Every line is a guess from names and counts: read each, and correct it, before a release."
     yield "# Whoever knows the data and the people in them decides the roles; no program can. Look twice at"
@@ -87,6 +88,10 @@ def _head(table: Path, facts: TableFacts) -> Iterator[str]:
     yield "# The name under which the releases are published."
     yield f"series: {_scalar(series)}"
     yield ""
+    if any(column.distinct < column.rows for column in keys):
+        yield "# A person has several rows, told by the key: k and all risks count people."
+        yield "rows: several"
+        yield ""
     yield "source:"
     yield "  # Where the table lies, seen from this policy's folder; {period} stands for what --period says."
     yield f"  path: {_scalar(file)}"
@@ -189,6 +194,8 @@ def _sensitive(guess: Guess) -> Iterator[str]:
     yield f"      stability: {'transient' if money else 'stable'}"
     if column.numeric and column.distinct > FEW_VALUES:
         yield "      type: numeric"
+        if column.distinct > column.known / 2:
+            yield "      # Most values stand in one row only, which the gate `unique` blocks: round them."
 
 
 def _outwards(column: ColumnFacts) -> tuple[str, str] | None:

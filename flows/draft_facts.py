@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
 import duckdb
+import pandas as pd
 
 from policy.errors import InputError, UsageError
 from tasks.intake.columns import check_distinct
@@ -17,11 +18,16 @@ from tasks.intake.lines import LONGEST_LINE, count_records
 from tasks.intake.sealed import SealedFile, sealed
 from tasks.intake.source import SUFFIXES
 from tasks.intake.text import DELIMITERS, LONGEST_HEADER, check_text, read_header
+from tasks.risk.leaks import holding, plain_text
+from tasks.risk.personal_numbers import kinds_in
 from tasks.sql import identifier, literal
 
 # Ways to write that a value is unknown. "None" is left out: it often says "nothing", which is a value.
 MISSING_TOKENS = ("", "?", "NA", "N/A", "NULL", "null", "NaN", "nan", ".")
 Encoding = Literal["utf-8", "latin-1"]
+LOOKED_AT = 5000  # distinct values of a column in which marks of people are looked for
+MARKED = 0.1  # share of them from which a column is one of such marks
+DATE = re.compile(r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})(?!\d)")
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,8 @@ class ColumnFacts:
     integer: bool
     low: float
     high: float
+    marks: tuple[str, ...] = ()  # what over a tenth of the distinct values hold, such as "email"
+    dates: bool = False  # every known value begins with a date
 
     @property
     def missing_share(self) -> float:
@@ -54,6 +62,12 @@ class TableFacts:
     encoding: Encoding
     missing: tuple[str, ...]
     connection: duckdb.DuckDBPyConnection
+
+    def holders(self, name: str, others: Sequence[str]) -> set[str]:
+        """Return those of the columns `others` of which some value holds a value of the column `name`."""
+        values = pd.Series([plain_text(value) for value in self.values(name)], dtype=object)
+        texts = {other: [plain_text(value) for value in self.values(other)] for other in others}
+        return {other for other in others if holding(texts[other], values).any()}
 
     def values(self, name: str) -> tuple[str, ...]:
         """Return the distinct values of a column, sorted; ask for quasi-identifiers only."""
@@ -187,6 +201,13 @@ def _column(con: duckdb.DuckDBPyConnection, name: str, rows: int) -> ColumnFacts
         con, f"SELECT max(n) FROM (SELECT count(v) AS n FROM (SELECT {column} AS v FROM cells) GROUP BY v)"
     )[0]
     numeric = known > 0 and numbers == known and coded == 0
+    looked_at = [
+        row[0]
+        for row in con.execute(
+            f"SELECT DISTINCT {column} FROM cells WHERE {column} IS NOT NULL ORDER BY ALL LIMIT {LOOKED_AT}"
+        ).fetchall()
+    ]
+    marks = {kind: n for kind, n in kinds_in(looked_at).items() if n > MARKED * len(looked_at)}
     return ColumnFacts(
         name=name,
         rows=rows,
@@ -197,6 +218,8 @@ def _column(con: duckdb.DuckDBPyConnection, name: str, rows: int) -> ColumnFacts
         integer=numeric and whole == known,
         low=low if numeric else 0.0,
         high=high if numeric else 0.0,
+        marks=tuple(sorted(marks, key=lambda kind: -marks[kind])),
+        dates=known > 0 and all(map(DATE.match, looked_at)),
     )
 
 

@@ -14,6 +14,7 @@ from flows.notices import telling
 from policy.errors import Blocked, UsageError
 from policy.load import policy_from_document
 from release_store.canonical import file_digest
+from release_store.commitment import is_made_of
 from release_store.decisions import MENDS
 from release_store.keys import load_key
 from release_store.permission import Act, Person, check_permission
@@ -89,15 +90,6 @@ def check_may_be_judged_again(store: ReleaseStore, record: CandidateRecord) -> N
         )
 
 
-def _check_digest(origin: str, digest: str, record: CandidateRecord) -> None:
-    if digest != record.input_digest:
-        raise UsageError(
-            "is not the table that the candidate was made of: its digest is another",
-            where=origin,
-            mend=f"Give the table of {record.candidate_id} with --input, or run the period anew.",
-        )
-
-
 class _Again(Judging):
     """One run of the flow."""
 
@@ -109,9 +101,12 @@ class _Again(Judging):
             self.policy, input_path=input_path, period=self.period, base=Path(), trusted=self.trusted
         )
         if file is not None:  # told before what may be wrong with the columns of another table
-            _check_digest(file.name, file_digest(file), record)
-        source = self.timed("intake", intake, self.policy, input_path, self.period, Path(), self.trusted)
-        _check_digest(source.origin, source.digest, record)
+            self._check_digest(file.name, file_digest(file), record)
+        root = self.store.root
+        source = self.timed(
+            "intake", intake, self.policy, input_path, self.period, Path(), self.trusted, root
+        )
+        self._check_digest(source.origin, source.digest, record)
         control = self.control(source, Path())
         table = self.timed("preprocessing", preprocessing, source, self.policy)
         with self.undisturbed():
@@ -127,3 +122,11 @@ class _Again(Judging):
             shown = {name: before.get(name) for name in ("attributes", "latent")}  # of the same files
             candidate = self.timed("staging", restaging, record, source, self.policy, self.store, self.actor)
             return self.judged(table, candidate, record.summary["notes"], control, lambda: shown)
+
+    def _check_digest(self, origin: str, digest: str, record: CandidateRecord) -> None:
+        if not is_made_of(self.store.root, record.input_digest, digest):
+            raise UsageError(
+                "is not the table that the candidate was made of: its digest is another",
+                where=origin,
+                mend=f"Give the table of {record.candidate_id} with --input, or run the period anew.",
+            )

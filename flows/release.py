@@ -157,13 +157,15 @@ class _Run(Judging):
         """Run all stages and return the state that Prefect keeps."""
         policy, store, method = self.policy, self.store, self.method
         try:
-            source = self.timed("intake", intake, policy, input_path, self.period, base, self.trusted)
+            source = self.timed(
+                "intake", intake, policy, input_path, self.period, base, self.trusted, store.root
+            )
         except InputError:
             store.record_unread_input(policy.series, self.period, actor=self.actor)
             raise
-        if same_work(store, policy, self.period, source.digest):
+        if same_work(store, policy, self.period, source.commitment):
             with self.undisturbed():
-                waiting = same_work(store, policy, self.period, source.digest)
+                waiting = same_work(store, policy, self.period, source.commitment)
                 if waiting is not None:
                     return left_waiting(self, waiting)
         self.timed("validation", validation, source, policy, store, self.period, self.actor)
@@ -183,7 +185,7 @@ class _Run(Judging):
                     where=f"{policy.series} {self.period}",
                     mend="Look at its new release, and revise that if it must be.",
                 )
-            waiting = same_work(store, policy, self.period, source.digest)
+            waiting = same_work(store, policy, self.period, source.commitment)
             if waiting is not None:  # another run made it meanwhile
                 return left_waiting(self, waiting)
             groups = self.timed(

@@ -17,6 +17,7 @@ from policy.model import ReleasePolicy
 from policy.plain_file import read_bytes
 from policy.trusted import Trusted
 from release_store.canonical import file_digest
+from release_store.commitment import is_made_of
 from release_store.manifest import software_versions
 from release_store.person_key import PERSON_KEY_VARIABLE, fingerprint_of, person_key
 from release_store.public_files import MANIFEST, differing_files, kept_folder
@@ -74,7 +75,7 @@ def reproduction(store: ReleaseStore, release_id: str, input_path: Path | None) 
     release = releases[release_id]
     record = store.candidate(release.candidate_id)
     policy = policy_from_document(store.policy(record.policy_digest))
-    source = _source(policy, record, release_id, input_path, trusted_in(store.root))
+    source = _source(policy, record, release_id, input_path, trusted_in(store.root), store.root)
     with told() as progress:
         made = _made(store, policy, record, source, progress)
     recorded = store.files(record.candidate_id)
@@ -88,20 +89,20 @@ def _source(
     release_id: str,
     input_path: Path | None,
     trusted: Trusted,
+    root: Path,
 ) -> SourceTable:
     file = input_file(policy, input_path=input_path, period=record.period, base=Path(), trusted=trusted)
     if file is not None:  # told before what may be wrong with the columns of another table
-        _check_digest(file.name, file_digest(file), record, release_id)
+        _check_digest(root, file.name, file_digest(file), record, release_id)
     source = read_table(policy, input_path=input_path, period=record.period, base=Path(), trusted=trusted)
-    _check_digest(source.origin, source.digest, record, release_id)
+    _check_digest(root, source.origin, source.digest, record, release_id)
     return source
 
 
-def _check_digest(origin: str, digest: str, record: CandidateRecord, release_id: str) -> None:
-    if digest != record.input_digest:
+def _check_digest(root: Path, origin: str, digest: str, record: CandidateRecord, release_id: str) -> None:
+    if not is_made_of(root, record.input_digest, digest):
         raise UsageError(
-            f"is not the table that {release_id} was made of: its digest is {digest[:12]}..., "
-            f"and that was {record.input_digest[:12]}...",
+            f"is not the table that {release_id} was made of: its digest is another",
             where=origin,
             mend="Give that table with --input.",
         )

@@ -12,6 +12,7 @@ from policy.load import load_policy, policy_digest, policy_from_document
 from policy.model import ReleasePolicy
 from policy.trusted import Trusted
 from release_store.canonical import digest_of, file_digest
+from release_store.commitment import is_made_of
 from release_store.public_files import kept_folder
 from release_store.records import CandidateRecord, EquivalenceClasses, Release
 from release_store.store import ReleaseStore
@@ -50,7 +51,7 @@ def audit_series(
             f"nothing has been released in the series '{series}'", mend="`releasegate history` lists all."
         )
     records = {one.candidate_id: one for one in store.candidates(series)}
-    given = _inputs(inputs, releases, records)
+    given = _inputs(store.root, inputs, releases, records)
     base = Path() if policy_path is None else policy_path.resolve().parent
 
     def table_of(one: Publication, judged_by: ReleasePolicy) -> PreparedTable | None:
@@ -131,9 +132,12 @@ def _publication(
 
 
 def _inputs(
-    written: Sequence[str], releases: Sequence[Release], records: dict[str, CandidateRecord]
+    root: Path,
+    written: Sequence[str],
+    releases: Sequence[Release],
+    records: dict[str, CandidateRecord],
 ) -> dict[str, tuple[Path, str]]:
-    """Return the input of each release that is given again, and its digest, which is the recorded one."""
+    """Return the input of each release that is given again, and its digest, to which the record belongs."""
     found: dict[str, tuple[Path, str]] = {}
     periods = list(dict.fromkeys(release.period for release in releases))
     for text in written:
@@ -149,13 +153,13 @@ def _inputs(
             raise InputError("no such file", where=file, mend="Give the input of the period's release.")
         digest = file_digest(Path(file))
         of_period = [release for release in releases if release.period == period]
-        made_of = [r for r in of_period if records[r.candidate_id].input_digest == digest]
+        made_of = [r for r in of_period if is_made_of(root, records[r.candidate_id].input_digest, digest)]
         if not made_of:
             names = ", ".join(release.release_id for release in of_period)
             raise UsageError(
-                f"is not the input of {names}: its SHA-256 is {digest[:12]}..., not the recorded one",
+                f"is not the input of {names}: its digest is another",
                 where=file,
-                mend="Give the very file, byte by byte; `releasegate show` tells its SHA-256.",
+                mend="Give the very file, byte by byte.",
             )
         found |= {release.release_id: (Path(file), digest) for release in made_of}
     return found

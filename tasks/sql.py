@@ -20,3 +20,10 @@ def text_or_missing(name: str, tokens: Iterable[str]) -> str:
     column = identifier(name)
     text = f"CAST({column} AS VARCHAR)"
     return f"CASE WHEN {text} NOT IN ({', '.join(map(literal, tokens))}) THEN {text} END AS {column}"
+
+
+def quoted_formula(name: str) -> str:
+    """Return the SQL of a text column in which what a spreadsheet runs begins with an apostrophe."""
+    column, apostrophe = identifier(name), literal("'")
+    begins = f"left({column}, 1) IN ('=', '+', '-', '@', chr(9), chr(10), chr(13))"
+    return f"CASE WHEN {begins} THEN {apostrophe} || {column} ELSE {column} END AS {column}"

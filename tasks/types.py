@@ -34,9 +34,10 @@ class SourceTable:
     """
 
     frame: pd.DataFrame
-    digest: str  # SHA-256 of the input file's bytes, or of a query's rows as CSV
+    digest: str  # SHA-256 of the input file's bytes, or of a query's rows as CSV; it is kept nowhere
     origin: str  # the file's name, or "query"
     identifiers: pd.DataFrame | None = None  # those columns as text, in the same rows
+    commitment: str = ""  # what is recorded of the digest: see release_store/commitment.py
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import csv
+from pathlib import Path
 
 import numpy as np
 
+from policy.model import ReleasePolicy
 from release_store.canonical import file_digest
 from release_store.records import GateResult, Verdict
+from release_store.sealed import sealed_file
 from tasks import duck
 from tasks.risk.evidence import Evidence
-from tasks.sql import identifier
+from tasks.sql import identifier, literal, quoted_formula
 
 NOBODY = "nobody: a check of the files"
 
@@ -22,41 +25,46 @@ def files_gate(evidence: Evidence) -> GateResult:
         n for n, d in evidence.files.items() if n not in present or file_digest(evidence.folder / n) != d
     ]
     wrong += sorted(present - set(evidence.files))
-    if not wrong and "data.csv" in evidence.files and not _same_rows(evidence):
-        wrong = ["data.csv"]
+    if not wrong and "data.csv" in evidence.files:
+        name = "data.csv"
+        with (
+            sealed_file(evidence.folder / name, evidence.files[name]) as text,
+            evidence.sealed_data() as data,
+        ):
+            wrong = [] if _same_rows(text, data, evidence.policy) else [name]
     verdict = Verdict.FAIL if wrong else Verdict.PASS
     detail = "digests, and the same rows in every format"
     witness = {"files": wrong} if wrong else {}
     return GateResult("files", verdict, float(len(wrong)), 0.0, "<=", NOBODY, 0.0, detail, witness)
 
 
-def _same_rows(evidence: Evidence) -> bool:
-    columns = list(evidence.policy.published_columns())
-    with (evidence.folder / "data.csv").open(encoding="utf-8", newline="") as file:
+def _same_rows(text: Path, data: Path, policy: ReleasePolicy) -> bool:
+    columns = list(policy.published_columns())
+    with text.open(encoding="utf-8", newline="") as file:
         if next(csv.reader(file), None) != columns:
             return False
-    texts = ", ".join(f"CAST({identifier(c)} AS VARCHAR)" for c in columns)
     listed = ", ".join(f"'{c.replace(chr(39), chr(39) * 2)}': 'VARCHAR'" for c in columns)
     with duck.connection() as con:
         con.execute(
             f"CREATE TEMP VIEW as_csv AS "
-            f"SELECT * FROM read_csv('{_text(evidence, 'data.csv')}', header=true, "
+            f"SELECT * FROM read_csv({literal(str(text))}, header=true, "
             f"auto_detect=false, delim=',', quote='\"', escape='\"', nullstr='', "
             f"allow_quoted_nulls=false, columns={{{listed}}})"
         )
-        con.execute(
-            f"CREATE TEMP VIEW as_parquet AS "
-            f"SELECT {texts} FROM read_parquet('{_text(evidence, 'data.parquet')}')"
+        parquet = f"read_parquet({literal(str(data))})"
+        described = con.execute(f"DESCRIBE SELECT * FROM {parquet}").fetchall()
+        quoted = {row[0] for row in described if row[1] == "VARCHAR"}
+        if policy.publication.csv_formulas == "kept":
+            quoted = set()
+        texts = ", ".join(
+            quoted_formula(c) if c in quoted else f"CAST({identifier(c)} AS VARCHAR)" for c in columns
         )
+        con.execute(f"CREATE TEMP VIEW as_parquet AS SELECT {texts} FROM {parquet}")
         (different,) = con.execute(
             "SELECT (SELECT count(*) FROM (FROM as_csv EXCEPT ALL FROM as_parquet)) + "
             "(SELECT count(*) FROM (FROM as_parquet EXCEPT ALL FROM as_csv))"
         ).fetchone() or (1,)
     return int(different) == 0
-
-
-def _text(evidence: Evidence, name: str) -> str:
-    return str(evidence.folder / name).replace("'", "''")
 
 
 def truth_gate(evidence: Evidence) -> GateResult:

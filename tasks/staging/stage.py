@@ -13,6 +13,7 @@ from policy.model import ReleasePolicy
 from policy.recoding import Form
 from release_store.canonical import file_digest, tree_digest
 from tasks import duck
+from tasks.sql import identifier, quoted_formula
 from tasks.types import Candidate
 
 PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
@@ -56,7 +57,23 @@ def _write_data(frame: pd.DataFrame, policy: ReleasePolicy, folder: Path) -> Non
                 else "FORMAT parquet, COMPRESSION zstd"
             )
             target = str(folder / f"data.{kind}").replace("'", "''")
-            con.execute(f"COPY (FROM published) TO '{target}' ({options})")
+            rows = csv_rows("published", frame, policy) if kind == "csv" else "FROM published"
+            con.execute(f"COPY ({rows}) TO '{target}' ({options})")
+
+
+def csv_rows(table: str, frame: pd.DataFrame, policy: ReleasePolicy) -> str:
+    """Return the SELECT of the rows as the CSV has them: with `csv_formulas: quoted`, no text is a formula.
+
+    A spreadsheet takes a cell that begins with =, +, -, @, a tab or a line end for a formula, and runs it; an
+    apostrophe before it makes it a text.
+    """
+    if policy.publication.csv_formulas == "kept":
+        return f"FROM {table}"
+    cells = [
+        identifier(str(name)) if pd.api.types.is_numeric_dtype(dtype) else quoted_formula(str(name))
+        for name, dtype in frame.dtypes.items()
+    ]
+    return f"SELECT {', '.join(cells)} FROM {table}"
 
 
 def data_package(

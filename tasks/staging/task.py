@@ -55,7 +55,7 @@ def staging(
         made_by=actor,
         made_at=now,
         policy_digest=policy_digest(policy),
-        input_digest=source.digest,
+        input_digest=source.commitment,
         candidate_digest=candidate.digest,
         history_head=head,
         expires_at=now + timedelta(days=policy.approval.expires_days),

@@ -19,28 +19,39 @@ NAME = "expect_table_to_hold_the_model"
 def feasible(table: SourceTable, policy: ReleasePolicy) -> list[ExpectationResult]:
     """Return a result for k and one for each sensitive attribute; a missing value is one of its own. O(n)."""
     rows, privacy = len(table.frame), policy.privacy
+    key = policy.roles.key if policy.rows == "several" else None
+    people, counted = rows, "rows"
+    if key is not None:
+        people, counted = int(table.frame[key].nunique()), "people"
     found = [
         _result(
             None,
             rows,
-            f"the table of {rows} rows has fewer than privacy.k ({privacy.k})" if rows < privacy.k else "",
-            "Give more rows, or lower privacy.k.",
+            f"the table of {people} {counted} has fewer than privacy.k ({privacy.k})"
+            if people < privacy.k
+            else "",
+            f"Give more {counted}, or lower privacy.k.",
         )
     ]
     for name, attribute in policy.roles.sensitive.items():
         column = table.frame[name]
-        counts: IntArray = column.value_counts(dropna=False).to_numpy().astype(np.int64)
+        whose = table.frame if key is None else table.frame.drop_duplicates([key, name])
+        counts: IntArray = whose[name].value_counts(dropna=False).to_numpy().astype(np.int64)
         said = ""
         if attribute.type == "numeric" and column.dtype.kind == "f":
             known = column.dropna()
             span = float(known.max() - known.min()) if len(known) else 0.0
             if span < privacy.e:
                 said = f"'{name}' ranges over less than privacy.e ({privacy.e:g})"
+            elif span < privacy.spread * float(known.abs().max()) - 1e-12:
+                said = (
+                    f"'{name}' ranges over less than privacy.spread ({privacy.spread:g}) of its largest value"
+                )
         elif len(counts) < privacy.e:
             said = f"'{name}' has {len(counts)} distinct values, fewer than privacy.e ({privacy.e:g})"
-        if not said and len(counts) and counts.max() > privacy.p_max * rows + 1e-9:
-            share = counts.max() / rows
-            said = f"the most frequent value of '{name}' is {share:.1%} of the rows, over privacy.p_max"
+        if not said and len(counts) and counts.max() > privacy.p_max * people + 1e-9:
+            share = counts.max() / people
+            said = f"the most frequent value of '{name}' is {share:.1%} of the {counted}, over privacy.p_max"
         if not said and len(counts) and entropy(counts) < privacy.h_min - 1e-12:
             said = f"'{name}' has an entropy of {float(entropy(counts)):.3f}, under privacy.h_min"
         found.append(_result(name, rows, said, "No class can hold it: mend the input, or privacy."))

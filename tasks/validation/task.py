@@ -25,7 +25,7 @@ def validation(
     store.record_validation(
         series=policy.series,
         period=period,
-        input_digest=table.digest,
+        input_digest=table.commitment,
         n_rows=len(table.frame),
         n_columns=table.frame.shape[1],
         passed=all(result.passed for result in results),

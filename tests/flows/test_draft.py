@@ -10,16 +10,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
+import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from stdnum import luhn
 
 from flows.draft import UNDECIDED, draft
 from flows.draft_guesses import words_of
 from policy.errors import InputError, PolicyError, UsageError
 from policy.load import parse_policy
 from policy.model import CategoricalQuasiIdentifier, NumericQuasiIdentifier, ReleasePolicy
+from tasks.risk.personal_numbers import is_german_insured
 
 Write = Callable[..., Path]
 
@@ -170,7 +174,7 @@ def test_a_job_is_sensitive_only_where_nothing_plainer_is(write: Write) -> None:
     assert "job" in roles.quasi_identifiers
 
 
-def test_a_person_key_that_repeats_is_left_out_as_an_identifier(write: Write) -> None:
+def test_a_person_key_that_repeats_is_the_key(write: Write) -> None:
     rows = {
         "visit_id": [f"v{i}" for i in range(200)],
         "person_id": [f"p{i % 90}" for i in range(200)],
@@ -178,8 +182,8 @@ def test_a_person_key_that_repeats_is_left_out_as_an_identifier(write: Write) ->
         "disease": [f"d{i % 4}" for i in range(200)],
     }
     roles = _policy(write(rows)).roles
-    assert roles.key == "visit_id"
-    assert roles.identifiers == ("person_id",)
+    assert roles.key == "person_id"
+    assert roles.identifiers == ("visit_id",)
 
 
 def test_free_text_on_a_sensitive_matter_is_not_published(write: Write) -> None:
@@ -393,3 +397,56 @@ def test_any_table_gives_a_policy_that_loads_or_says_what_to_decide(columns: dic
         for name, qi in policy.roles.numeric.items():
             known = [float(cell) for cell in columns[name] if cell not in policy.source.missing]
             assert qi.bounds[0] <= min(known) <= max(known) <= qi.bounds[1]
+
+
+# People with several rows, and numbers of people ------------------------------------------------------------
+
+
+def visits(n: int = 600, people: int = 150) -> pd.DataFrame:
+    """Visits of people who do not exist: whoever takes a column for a quantity or an attribute tells them."""
+    draw = np.random.default_rng(7)
+    whose = draw.integers(0, people, n)
+    named = np.array([f"Name{i} Surname{i}" for i in range(people)])
+    insured = [
+        next(t for d in "0123456789" if is_german_insured(t := f"M{i * 7919:08d}{d}")) for i in range(people)
+    ]
+    cards = [f"4{i:014d}" for i in draw.permutation(n)]
+    return pd.DataFrame(
+        {
+            "visit": np.arange(n) + 1000,
+            "patient_id": whose + 10_000,
+            "called": named[whose],
+            "insurance": np.array(insured)[whose],
+            "prescription": draw.permutation(np.arange(10_000_000, 10_000_000 + n)),
+            "card": [f"{card}{luhn.calc_check_digit(card)}" for card in cards],
+            "contact": [f"07700 9{i:05d}" for i in draw.integers(0, 99_999, n)],
+            "mailed": [f"x{i}@example.org" for i in whose],
+            "begun": [f"19{40 + i % 60}-0{1 + i % 9}-1{i % 7}" for i in draw.integers(0, 600, n)],
+            "age": draw.integers(20, 80, n),
+            "diagnosis": draw.choice(["flu", "cold", "gout"], n),
+            "note": np.where(np.arange(n) % 50 == 0, "told by " + named[whose].astype(object), "well"),
+        }
+    )
+
+
+@pytest.mark.enemy("data supplier", "publishes a person")
+def test_numbers_and_names_of_people_are_identifiers_and_a_repeated_key_counts_people(tmp_path: Path) -> None:
+    table = visits()
+    path = tmp_path / "visits.csv"
+    table.to_csv(path, index=False)
+    text = draft(path)
+    policy = parse_policy(text, tmp_path / "visits.yaml")
+    assert (policy.rows, policy.roles.key) == ("several", "patient_id")
+    told = {"called", "insurance", "prescription", "card", "contact", "mailed", "begun", "note", "visit"}
+    assert set(policy.roles.identifiers) == told
+    assert set(policy.roles.sensitive) == {"diagnosis"}
+    assert "Surname" not in text
+    assert "prescription # nearly unique numbers: 600 distinct values in 600 rows" in text
+
+
+@pytest.mark.enemy("data supplier", "publishes a person")
+def test_an_insurance_number_that_repeats_is_the_key_where_no_other_is(tmp_path: Path) -> None:
+    path = tmp_path / "visits.csv"
+    visits().drop(columns=["patient_id", "visit", "note"]).to_csv(path, index=False)
+    policy = parse_policy(draft(path), tmp_path / "visits.yaml")
+    assert (policy.rows, policy.roles.key) == ("several", "insurance")

@@ -55,7 +55,13 @@ def k_gate(evidence: Evidence) -> GateResult:
     size = evidence.counted.size
     noised = list(evidence.policy.cell_columns(Form.NOISED))
     beside = f", which tell nothing of {', '.join(noised)}: noised row by row" if noised else ""
-    return at_least("k", {"": size}, evidence.policy.privacy.k, f"smallest of {len(size)} classes{beside}")
+    counted = {"one_per_person": "", "several": ", in people"}[evidence.policy.rows]
+    if evidence.policy.roles.key is None:
+        counted = (
+            "; ROWS are counted, since no key tells whose they are: people are as many only if each has one"
+        )
+    detail = f"smallest of {len(size)} classes{beside}{counted}"
+    return at_least("k", {"": size}, evidence.policy.privacy.k, detail)
 
 
 def p_max_gate(evidence: Evidence) -> GateResult:

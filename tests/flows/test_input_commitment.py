@@ -1,0 +1,69 @@
+"""What is public of an input tells nothing of it; who has the key and the table can still check it."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from pathlib import Path
+
+import pytest
+
+from flows.reproduce import reproduction
+from policy.errors import UsageError
+from release_store.commitment import commitment_to, is_made_of
+from release_store.evidence import write_evidence
+from release_store.keys import KEY_VARIABLE, make_key
+from tests.flows.front_desk import Desk
+
+pytestmark = pytest.mark.flow
+
+
+@pytest.mark.enemy("reader", "learns a value")
+@pytest.mark.enemy("auditor", "learns a value")
+def test_no_file_of_the_store_or_the_evidence_holds_a_plain_digest_of_the_input(desk: Desk) -> None:
+    table = desk.table()
+    plain = hashlib.sha256(table.read_bytes())
+    assert desk.run(desk.policy(), table) == 0
+    (release,) = desk.store.releases()
+    bundle = desk.folder / "evidence.zip"
+    write_evidence(desk.store, release.release_id, bundle)
+    files = [path for path in desk.folder.rglob("*") if path.is_file() and path != table]
+    assert bundle in files
+    assert any(release.release_id in str(path) for path in files)
+    for path, told in itertools.product(files, (plain.hexdigest().encode(), plain.digest())):
+        assert told not in path.read_bytes(), path
+    recorded = desk.store.candidate(release.candidate_id).input_digest
+    assert recorded == commitment_to(desk.root, plain.hexdigest())
+    assert is_made_of(desk.root, recorded, plain.hexdigest())
+    assert reproduction(desk.store, release.release_id, table).same
+
+
+@pytest.mark.enemy("auditor", "learns a value")
+def test_who_knows_all_but_one_value_of_a_small_table_cannot_try_the_values(desk: Desk) -> None:
+    """Each of the values is tried, as was done with the plain digest; without the key none fits."""
+    table = desk.table()
+    text = table.read_text()
+    first = text.splitlines()[1]
+    values = sorted({line.rsplit(",", 1)[1] for line in text.splitlines()[1:]})
+    assert len(values) > 1
+    assert desk.run(desk.policy(), table) == 0
+    (release,) = desk.store.releases()
+    recorded = desk.store.candidate(release.candidate_id).input_digest
+    tried = [text.replace(first, f"{first.rsplit(',', 1)[0]},{value}", 1) for value in values]
+    digests = [hashlib.sha256(one.encode()).hexdigest() for one in tried]
+    assert hashlib.sha256(text.encode()).hexdigest() in digests
+    assert recorded not in digests
+    assert [commitment_to(desk.root, one) == recorded for one in digests].count(True) == 1
+
+
+def test_another_key_commits_otherwise_and_none_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
+    for name in ("one", "two"):
+        make_key(tmp_path / name)
+    digest = "0" * 64
+    assert commitment_to(tmp_path / "one", digest) != commitment_to(tmp_path / "two", digest)
+    assert is_made_of(tmp_path / "without", digest, digest)  # as it was recorded before
+    with pytest.raises(UsageError, match="signing key"):
+        is_made_of(tmp_path / "without", "1" * 64, digest)
