@@ -14,6 +14,11 @@ GATES: dict[str, tuple[str, str]] = {
         "Does every record lie in what is published of it, and is no sensitive value there too often?",
         "",
     ),
+    "leak": ("Does a published text hold a name, a key, an address or a number of somebody?", ""),
+    "unique": (
+        "How many rows have a value that no other row has?",
+        "In no column have more than {value:share} of the rows a value that no other row has.",
+    ),
     "k": (
         "How many rows has the smallest class: rows alike to who knows the quasi-identifiers?",
         "Who knows a person's quasi-identifiers finds at least {value} rows that could be theirs.",
@@ -26,6 +31,10 @@ GATES: dict[str, tuple[str, str]] = {
     "e": (
         "How many sensitive values has a class, at least (of numbers: how wide is their range)?",
         "Every class has at least {value} different sensitive values, or a range that wide.",
+    ),
+    "spread": (
+        "How far apart are the numbers of a class, at least, beside the largest?",
+        "The numbers of no class are all within {value:share} of the largest of them.",
     ),
     "distinct_l": (
         "How many different sensitive values has a class, at least (distinct l-diversity)?",

@@ -28,6 +28,8 @@ SECTIONS: dict[str, type[Section]] = {
     "privacy": model.Privacy,
     "method": model.Method,
     "gates": model.Gates,
+    "leak": model.Leak,
+    "unique": model.Unique,
     "by person": model.PersonGates,
     "limit": model.Limit,
     "models": privacy_models.Models,

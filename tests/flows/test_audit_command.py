@@ -36,7 +36,7 @@ FIRST, REVISED, SECOND, THIRD = (
     "clinic-2026Q3-r1",
 )
 INPUTS = ("2026Q1=1.csv", "2026Q1=2.csv", "2026Q2=3.csv", "2026Q3=4.csv")
-NEED_THE_SOURCE = ["truth", "err", "umr", "sadr", "whole_history", "ncp"]
+NEED_THE_SOURCE = ["truth", "leak", "err", "umr", "sadr", "whole_history", "ncp"]
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def test_every_release_is_judged_again_in_order_whatever_became_of_it(series: De
         (THIRD, "published", 4),
     ]
     assert all(one["passes"] and not_run(one) == NEED_THE_SOURCE for one in found["releases"])
-    assert (found["passes"], found["not_run"], found["logged"], found["by"]) == (True, 24, True, "eve")
+    assert (found["passes"], found["not_run"], found["logged"], found["by"]) == (True, 28, True, "eve")
     policies = {one.policy_digest for one in series.store.candidates("clinic")}
     assert {one["policy_digest"] for one in found["releases"]} == policies
     assert found["policy_digest"] is None
@@ -138,7 +138,7 @@ def test_an_input_serves_the_release_that_was_made_of_it(series: Desk, capsys: C
     """Two releases of one period were made of two inputs."""
     found = audited(series, capsys, "--input", "2026Q1=2.csv")
     assert [one["had_source"] for one in found["releases"]] == [False, True, False, False]
-    assert found["not_run"] == 18
+    assert found["not_run"] == 21
 
 
 def test_a_stricter_policy_tells_what_would_not_pass_now(series: Desk, capsys: Capture) -> None:
@@ -169,7 +169,7 @@ def test_a_person_reads_what_would_not_pass(
     assert sum(line.startswith("k     ✗ fail") for line in lines) == 4
     assert lines[-2:] == [
         "4 of 4 releases would not pass now",
-        "24 gates were not run: they need the source (--input PERIOD=FILE gives it again)",
+        "28 gates were not run: they need the source (--input PERIOD=FILE gives it again)",
     ]
     assert err.split() == [f for name in (FIRST, REVISED, SECOND, THIRD) for f in (name, "...")]
 
@@ -192,7 +192,7 @@ def test_a_policy_that_does_not_fit_is_no_crash(series: Desk, capsys: Capture) -
     assert {gate["verdict"] for one in found["releases"] for gate in one["gates"]} == {"unknown"}
     assert series.say("audit", "clinic", "--policy", other) == 4
     shown = " ".join(capsys.readouterr().out.split())
-    told = "? unknown: its columns are not those that the policy publishes (files, truth, k,"
+    told = "? unknown: its columns are not those that the policy publishes (files, truth, leak,"
     assert shown.count(told) == 4
 
 
@@ -250,7 +250,7 @@ def test_the_log_tells_who_looked_and_what_did_not_pass(series: Desk, capsys: Ca
     assert (event.action, event.actor, event.object) == ("series.audited", "eve", "clinic")
     assert event.payload["policy_digest"] == found["policy_digest"]
     assert event.payload["releases"] == [
-        {"release": name, "gates": 15, "not_passed": ["k"], "not_run": NEED_THE_SOURCE}
+        {"release": name, "gates": 17, "not_passed": ["k"], "not_run": NEED_THE_SOURCE}
         for name in (FIRST, REVISED, SECOND, THIRD)
     ]
     assert verify(series.store) == []
@@ -360,5 +360,5 @@ def test_another_input_than_the_recorded_one_is_told(series: Desk, capsys: Captu
     assert series.say("audit", "clinic", "--input", "2026Q2=1.csv") == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith(f"releasegate: 1.csv: is not the input of {SECOND}: its SHA-256 is ")
+    assert err.startswith(f"releasegate: 1.csv: is not the input of {SECOND}: its digest is another")
     assert len(err.splitlines()) == 2

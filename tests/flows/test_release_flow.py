@@ -25,6 +25,8 @@ PUBLISHED_FILES = {"data.parquet", "data.csv", "datapackage.json", "manifest.jso
 ALL_GATES = [
     "files",
     "truth",
+    "leak",
+    "unique",
     "k",
     "p_max",
     "h_min",
