@@ -30,7 +30,7 @@ sys.exit(code)
 
 
 def plain_environment() -> dict[str, str]:
-    """Return the environment without what pytest and the tests have put into it; the tests can be imported."""
+    """Return the environment without what pytest and the tests put into it; tests can be imported."""
     ours = ("PYTEST_", "RELEASEGATE_")
     plain = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     return {**plain, "PYTHONPATH": str(ROOT)}
