@@ -52,7 +52,21 @@ def _parquet() -> bytes:
 FILES = {"data.csv": DATA, "data.parquet": _parquet(), "datapackage.json": b"{}\n"}
 STAGED = {name: sha256_hex(data) for name, data in FILES.items()}
 SUMMARY = {"method": "mondrian", "n_source": 7, "n_published": 7, "parameters": {"seed": 1}}
-GATES = ("files", "truth", "k", "p_max", "h_min", "e", "err", "umr", "sadr", "pairwise", "whole_history")
+GATES = (
+    "files",
+    "truth",
+    "leak",
+    "unique",
+    "k",
+    "p_max",
+    "h_min",
+    "e",
+    "err",
+    "umr",
+    "sadr",
+    "pairwise",
+    "whole_history",
+)
 PASSES = tuple(
     GateResult(name, Verdict.PASS, value, 0.5, "<=", "prosecutor", 0.0125, "", {"class": 1, "records": 3})
     for name, value in [*((gate, 3.0) for gate in GATES), ("suppression", 0.0), ("ncp", 0.25)]

@@ -39,7 +39,7 @@ def test_adult_is_published_with_each_method(folder: Path, method: Any) -> None:
     ended = released(folder, os.fspath(policy), "--input", str(ADULT))
     gates = [gate["gate"] for gate in ended.outcome["gates"]]
     assert gates == [
-        *("files", "truth", "k", "p_max", "h_min", "e"),
+        *("files", "truth", "leak", "unique", "k", "p_max", "h_min", "e"),
         *("pairwise", "whole_history", "suppression", "ncp"),
     ]
     rows = pd.read_csv(published_file(folder, ended.outcome), dtype=str, keep_default_na=False)
