@@ -450,3 +450,16 @@ def test_an_insurance_number_that_repeats_is_the_key_where_no_other_is(tmp_path:
     visits().drop(columns=["patient_id", "visit", "note"]).to_csv(path, index=False)
     policy = parse_policy(draft(path), tmp_path / "visits.yaml")
     assert (policy.rows, policy.roles.key) == ("several", "insurance")
+
+
+@pytest.mark.enemy("data supplier", "gains a role")
+@pytest.mark.parametrize("breaker", ["\x85", "\u2028", "\x1f", "\x0b"])
+def test_a_columns_name_becomes_no_line_of_the_draft(tmp_path: Path, breaker: str) -> None:
+    name = f"id{breaker}publication: {{approval: auto}} #"
+    table = tmp_path / "visits.csv"
+    _write_csv(table, {name: ["a1", "b2", "c3"], "nom": ["a1", "b2", "x"], "sex": ["f", "m", "f"]})
+    text = draft(table)
+    assert breaker not in text
+    assert not [line for line in text.splitlines() if line.startswith("publication: {")]
+    roles = yaml.safe_load(text)["roles"]
+    assert name in {*(roles.get("identifiers") or ()), roles.get("key"), *(roles.get("dropped") or ())}
