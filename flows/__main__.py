@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from flows import machine_limits
 from flows.ending import leave
 from policy.errors import ReleaseGateError
 
@@ -282,9 +283,10 @@ def _json(command: argparse.ArgumentParser) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     chosen = parser().parse_args(arguments)
-    from flows import main as commands
-
     try:
+        machine_limits.check()
+        from flows import main as commands
+
         return commands.COMMANDS[chosen.command](chosen)
     except ReleaseGateError as error:
         from flows.layout import shown

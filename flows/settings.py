@@ -7,11 +7,9 @@ those that keep data out of Prefect's database and storage are not for choice.
 from __future__ import annotations
 
 import os
-import resource
-from contextlib import suppress
 from urllib.parse import quote, urlsplit
 
-from flows import working_folder
+from flows import machine_limits, working_folder
 
 SITE_VARIABLE = "RELEASEGATE_SITE_URL"
 REQUIRED = {
@@ -42,8 +40,7 @@ contradicted: list[str] = []
 def apply() -> None:
     """Set what must be, and what the user left open."""
     working_folder.ignore()
-    with suppress(OSError, ValueError):  # a memory image would hold the table
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    machine_limits.apply()
     contradicted[:] = [
         name for name, value in REQUIRED.items() if os.environ.get(name, value).lower() not in _SAME[value]
     ]

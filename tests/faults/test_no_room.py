@@ -54,6 +54,18 @@ def run(
     return done.returncode, "".join(done.stderr.partition("releasegate: ")[1:])
 
 
+def command(prefix: list[str], *said: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*prefix, sys.executable, "-m", "flows", *said],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=HANG_TIMEOUT,
+        check=False,
+    )
+
+
 def publishes(desk: Desk, site: Site | None) -> bool:
     """Tell whether a run publishes now, and the store is as it should be."""
     if site is None:
@@ -114,6 +126,29 @@ def test_a_disk_without_room_for_a_file_is_told_and_nothing_is_half_done(desk: D
 @needs_setpriv
 def test_releases_that_cannot_be_written_are_told(desk: Desk) -> None:
     told_of_its_rights(desk, None, "releases")
+
+
+@pytest.mark.fault
+@pytest.mark.enemy("operator", "stops the work")
+@needs_setpriv
+def test_a_store_that_can_only_be_read_is_read_and_a_run_is_refused(desk: Desk) -> None:
+    inside = [desk.root, *desk.root.rglob("*")]
+    rights = {path: path.stat().st_mode for path in inside}
+    before = {path: path.read_bytes() for path in inside if path.is_file()}
+    for path in inside:
+        path.chmod(rights[path] & 0o500)
+    laid_down = WITHOUT_RIGHTS if os.geteuid() == 0 else []
+    try:
+        read = [command(laid_down, "--store", str(desk.root), word) for word in ("history", "verify")]
+        code, said = run(desk, None, laid_down)
+    finally:
+        for path in inside:
+            path.chmod(rights[path])
+    assert [done.returncode for done in read] == [0, 0], [done.stderr for done in read]
+    assert code == 1
+    assert "rights" in said.splitlines()[1], said
+    assert {path: path.read_bytes() for path in before} == before
+    assert publishes(desk, None)
 
 
 @pytest.mark.nightly

@@ -1,0 +1,71 @@
+"""Few open files and little memory: a command says so in two lines before it begins, and nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+
+import pytest
+
+from flows import machine_limits
+from release_store.connection import DATABASE
+from tests.faults.site import ROOT
+from tests.flows.front_desk import Desk
+from tests.timeouts import HANG_TIMEOUT
+
+OPERATOR, STOPS = "operator", "stops the work"
+
+
+def run_under(desk: Desk, kind: int, limit: int) -> subprocess.CompletedProcess[str]:
+    words = ["run", str(desk.policy()), "--input", str(desk.table()), "--period", "2026Q1"]
+    return subprocess.run(
+        [sys.executable, "-m", "flows", "--store", str(desk.root), *words],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        preexec_fn=lambda: resource.setrlimit(kind, (limit, limit)),
+        capture_output=True,
+        text=True,
+        timeout=HANG_TIMEOUT,
+        check=False,
+    )
+
+
+@pytest.mark.fault
+@pytest.mark.enemy(OPERATOR, STOPS)
+@pytest.mark.parametrize(
+    ("kind", "limit", "said"),
+    [
+        (resource.RLIMIT_NOFILE, 20, "may have 20 open files here"),
+        (resource.RLIMIT_NOFILE, machine_limits.FEWEST_FILES - 1, "open files here"),
+        (resource.RLIMIT_AS, 2**30, "may have 1024 MiB of memory here"),
+        (resource.RLIMIT_AS, 300 * 2**20, "may have 300 MiB of memory here"),
+    ],
+    ids=["20 files", "a file too few", "1 GiB", "300 MiB"],
+)
+def test_a_command_without_room_says_so_and_touches_nothing(
+    desk: Desk, kind: int, limit: int, said: str
+) -> None:
+    before = (desk.root / DATABASE).read_bytes()
+    done = run_under(desk, kind, limit)
+    assert done.returncode == 1, done.stderr
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 2, done.stderr
+    assert (desk.root / DATABASE).read_bytes() == before
+
+
+@pytest.mark.fault
+def test_a_soft_limit_of_open_files_is_raised(desk: Desk) -> None:
+    code = "import flows, resource; print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard)),
+        capture_output=True,
+        text=True,
+        timeout=HANG_TIMEOUT,
+        check=True,
+    )
+    assert int(done.stdout) == min(hard, machine_limits.FILES_WANTED)
