@@ -11,7 +11,9 @@ import pytest
 
 from flows import machine_limits
 from release_store.connection import DATABASE
+from release_store.verification import verify
 from tests.faults.site import ROOT
+from tests.flows import front_desk
 from tests.flows.front_desk import Desk
 from tests.timeouts import HANG_TIMEOUT
 
@@ -69,3 +71,16 @@ def test_a_soft_limit_of_open_files_is_raised(desk: Desk) -> None:
         check=True,
     )
     assert int(done.stdout) == min(hard, machine_limits.FILES_WANTED)
+
+
+@pytest.mark.nightly
+@pytest.mark.enemy("data supplier", STOPS)
+def test_a_table_that_memory_does_not_hold_is_refused(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(front_desk, "N_ROWS", 1_500_000)
+    done = run_under(desk, resource.RLIMIT_AS, machine_limits.LEAST_MEMORY + 2**27)
+    said = done.stderr.partition("releasegate: ")[2].splitlines()
+    assert done.returncode == 1, done.stderr
+    assert "refused by the system (MemoryError" in said[0] or "OutOfMemory" in said[0]
+    assert len(said) == 2
+    assert desk.store.releases() == []
+    assert verify(desk.store) == []
