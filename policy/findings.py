@@ -72,9 +72,13 @@ def _finding(detail: Any) -> str:
     if kind == "missing":
         return "is missing"
     if kind == "union_tag_invalid":
-        return f"should be {QI_TYPES}, found {_shown(context['tag'])}"
+        return f"should be {QI_TYPES}, found {shown_value(context['tag'])}"
     found = detail.get("input")
-    shown = f", found {_shown(found)}" if isinstance(found, str | int | float | bool) or found is None else ""
+    shown = (
+        f", found {shown_value(found)}"
+        if isinstance(found, str | int | float | bool) or found is None
+        else ""
+    )
     if kind in _PLAIN:
         return _PLAIN[kind].format(**context) + shown
     message = detail["msg"].removeprefix("Value error, ")
@@ -84,7 +88,8 @@ def _finding(detail: Any) -> str:
     return f"{message}{shown}"
 
 
-def _shown(value: object) -> str:
+def shown_value(value: object) -> str:
+    """Return a value as Python writes it, cut where it is long."""
     text = repr(value)
     return f"{text[:LONGEST_VALUE]}..." if len(text) > LONGEST_VALUE else text
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from pydantic import Field, ValidationError, create_model
 
 from policy.errors import PolicyError, did_you_mean
+from policy.findings import shown_value
 from policy.model import ReleasePolicy
 from policy.trusted import TRUSTED_FILE
 from tasks.aggregation.parts import AGGREGATIONS
@@ -206,7 +207,7 @@ def _part(part: str | Part[F], known: Mapping[str, Part[F]]) -> Part[F]:
 def _known(name: str, known: Mapping[str, F], what: str, where: str) -> F:
     if name not in known:
         raise PolicyError(
-            f"unknown {what} '{name}'{did_you_mean(name, known)}",
+            f"unknown {what} {shown_value(name)}{did_you_mean(name, known)}",
             where=where,
             mend=f"Known {what}s: {', '.join(known)}.",
         )

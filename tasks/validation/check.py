@@ -45,6 +45,8 @@ def validate(table: SourceTable, policy: ReleasePolicy, last: LastRelease | None
     try:
         with quiet():
             results = _run(suite, table)
+    except MemoryError:
+        raise
     except Exception as error:
         problem = type(error).__name__  # its message may quote cells
     if problem:
