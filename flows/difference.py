@@ -10,6 +10,7 @@ from policy.errors import ReleaseGateError
 from policy.load import policy_from_document
 from release_store.public_files import candidate_folder, differing_files
 from release_store.records import EquivalenceClasses
+from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
 from tasks.risk.published import read_classes
 from tasks.risk.space import equal_cells
@@ -55,6 +56,7 @@ def _classes(store: ReleaseStore, record: Document) -> EquivalenceClasses | None
         return None
     try:
         policy = policy_from_document(store.policy(record["policy_digest"]))
-        return read_classes(folder / "data.parquet", policy)
+        with sealed_file(folder / "data.parquet", record["files"].get("data.parquet")) as file:
+            return read_classes(file, policy)
     except ReleaseGateError:
         return None

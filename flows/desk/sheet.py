@@ -23,6 +23,7 @@ from release_store.decisions import decision_document
 from release_store.manifest import software_versions
 from release_store.public_files import candidate_folder, differing_files
 from release_store.records import CandidateState, ReleaseState, Verdict
+from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
 from tasks import duck
 
@@ -82,7 +83,8 @@ def kept(store: ReleaseStore, candidate_id: str, *, rows: bool = True) -> Kept:
     lines: tuple[tuple[str | None, ...], ...] = ()
     folder, files = candidate_folder(store.root, candidate_id), store.files(candidate_id)
     if rows and _DATA in files and not differing_files(folder, files):
-        columns, lines = sample(folder / _DATA)
+        with sealed_file(folder / _DATA, files[_DATA]) as file:
+            columns, lines = sample(file)
     return Kept(
         store.policy(record.policy_digest),
         store.figures(candidate_id),

@@ -15,6 +15,7 @@ from policy.model import ReleasePolicy
 from policy.period import periods_apart
 from release_store.decisions import OVERRIDABLE
 from release_store.records import EquivalenceClasses, GateResult, PersonHashes, Verdict
+from release_store.sealed import sealed_file
 from tasks.risk.evidence import Evidence
 from tasks.risk.gate import GATES, Gate, asked_gates, assess, unmeasured
 from tasks.risk.published import read_classes
@@ -110,7 +111,7 @@ def review(
             if by is None:
                 raise VerificationFailed(one.unreadable)
             same = one.policy is not None and _layout(by) == _layout(one.policy)
-            judged = classes if same else read_classes(one.folder / "data.parquet", by)
+            judged = classes if same else _classes(one, by)
         except VerificationFailed as error:
             asked = (GATES if gates is None else gates) if by is None else asked_gates(by, gates)
             results = tuple(unmeasured(gate, Verdict.UNKNOWN, error.finding) for gate in asked)
@@ -139,10 +140,16 @@ def review(
 def _own_classes(one: Publication) -> EquivalenceClasses:
     """Read a release's classes from its file by its own policy; without one, take the history's."""
     if one.policy is not None:
-        return read_classes(one.folder / "data.parquet", one.policy)
+        return _classes(one, one.policy)
     if one.kept_classes is None:
         raise VerificationFailed(one.unreadable, where=one.release_id)
     return one.kept_classes
+
+
+def _classes(one: Publication, policy: ReleasePolicy) -> EquivalenceClasses:
+    """Read the classes of the file that was published, and of no other that took its place meanwhile."""
+    with sealed_file(one.folder / "data.parquet", one.files.get("data.parquet")) as file:
+        return read_classes(file, policy)
 
 
 def _layout(policy: ReleasePolicy) -> tuple[object, ...]:

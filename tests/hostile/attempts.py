@@ -90,17 +90,22 @@ def _as_far(whole: bool) -> Iterator[None]:
 
 
 def _may_open(case: Case, path: Path) -> bool:
-    given = None if case.given is None else (case.desk / case.given).resolve()
+    given = None if case.given is None else _leads_to(case.desk / case.given)
     return path == given or path in _in_the_folder(case)
 
 
 def _in_the_folder(case: Case) -> set[Path]:
     """Return the files below the policy's folder that it declares, by their own names or by links."""
-    found = set()
+    found: set[Path] = set()
     for name in case.declared:
-        with contextlib.suppress(OSError, ValueError):  # of a name that no file has
-            found |= {case.desk / name, (case.desk / name).resolve()}
+        found |= {case.desk / name, _leads_to(case.desk / name)}
     return {path for path in found if path.is_relative_to(case.desk)}
+
+
+def _leads_to(path: Path) -> Path:
+    with contextlib.suppress(OSError, ValueError, RuntimeError):  # of a name that no file has, of a loop
+        return path.resolve()
+    return path
 
 
 def _tells(case: Case, code: int, canary: str, words: str) -> bool:

@@ -17,6 +17,7 @@ from flows.desk.sheet import Kept, Sheet, sample, sheet_of
 from flows.desk.site.places import Places
 from flows.desk.site.story import Event
 from flows.desk.withheld import withheld, without_content
+from policy.errors import VerificationFailed
 from policy.plain_file import read_bytes
 from release_store.canonical import iso
 from release_store.decisions import decision_document
@@ -29,6 +30,7 @@ from release_store.public_files import (
     withdrawal_checkpoint_file,
 )
 from release_store.records import CandidateRecord, Decision, Release, ReleaseState
+from release_store.sealed import sealed_file
 from release_store.whole import Whole
 from tasks.reporting.figures import FORMAT
 
@@ -197,10 +199,13 @@ class Reader:
         if _DATA not in files:
             return (), (), _NO_FILE
         # The other files of a release are those that `verify` looked at.
-        if differing_files(folder, {_DATA: files[_DATA]} if release else files):
+        if release is None and differing_files(folder, files):
             return (), (), _ALTERED
         try:
-            return *sample(folder / _DATA, self.con), ""
+            with sealed_file(folder / _DATA, files[_DATA]) as file:
+                return *sample(file, self.con), ""
+        except VerificationFailed:
+            return (), (), _ALTERED
         except duckdb.Error:
             return (), (), _UNREADABLE
 
