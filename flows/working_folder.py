@@ -94,10 +94,11 @@ class _Elsewhere(Loader):
 def _blind_prefect() -> None:
     """Let Prefect's settings come from the environment and the profile of its own folder alone."""
     from prefect.settings import sources
+    from pydantic_settings import DotEnvSettingsSource
 
     home = os.environ.get("PREFECT_HOME") or str(Path.home() / ".prefect")
     os.environ.setdefault("PREFECT_PROFILES_PATH", str(Path(home) / "profiles.toml"))
-    sources.FilteredDotEnvSettingsSource._read_env_files = _nothing  # type: ignore
+    DotEnvSettingsSource._read_env_files = _nothing  # type: ignore  # Prefect's own is derived from it
     sources.TomlConfigSettingsSourceBase._read_files = _nothing  # type: ignore
     import flows.temporary_server
 

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterable
 
 from policy.errors import StoreError
-from release_store.verify_evidence import consistency_holds, inclusion_holds, leaf_hash, node_hash
+from release_store.verify_evidence import consistency_holds, inclusion_holds, is_hash, leaf_hash, node_hash
 
 __all__ = ["MerkleTree", "consistency_holds", "inclusion_holds", "leaf_hash", "log_tree", "node_hash"]
 
@@ -95,11 +95,10 @@ class MerkleTree:
 
 def log_tree(hashes: Iterable[str]) -> MerkleTree:
     """Return the tree over events by their hashes in hexadecimal. Raises StoreError where one is no hash."""
-    try:
-        entries = [bytes.fromhex(text) for text in hashes]
-    except ValueError:
-        raise StoreError("an event's hash is not written in hexadecimal") from None
-    return MerkleTree(map(leaf_hash, entries))
+    entries = list(hashes)
+    if not all(map(is_hash, entries)):
+        raise StoreError("an event's hash is not 64 hexadecimal digits in small letters")
+    return MerkleTree(leaf_hash(bytes.fromhex(text)) for text in entries)
 
 
 def _split(width: int) -> int:

@@ -247,7 +247,7 @@ def _read(path: Path, trusted: str | None, kept: dict[str, Any] | None, report: 
         ]
         if not wanted <= present:
             return None
-        own_key = _pem_key(_bytes(archive, PUBLIC_KEY))
+        own_key = _own_key(_bytes(archive, PUBLIC_KEY))
         evidence = _object(_document(archive, EVIDENCE), EVIDENCE)
         if evidence["format"] != FORMAT:
             raise Broken(f"is of format {evidence['format']!r}, and this script reads {FORMAT}")
@@ -351,10 +351,15 @@ def _event(found: Any) -> dict[str, Any]:
 
 
 def _path(found: Any) -> list[bytes]:
-    path = [bytes.fromhex(one) for one in found]
-    if any(len(one) != 32 for one in path):
+    if not isinstance(found, list) or not all(is_hash(one) for one in found):
         raise Broken("a proof holds something that is no hash")
-    return path
+    return [bytes.fromhex(one) for one in found]
+
+
+def _root(checkpoint: dict[str, Any]) -> bytes:
+    if not is_hash(checkpoint["root"]):
+        raise Broken("the root of a checkpoint is no hash")
+    return bytes.fromhex(checkpoint["root"])
 
 
 def _whole(found: Any) -> int:
@@ -384,6 +389,16 @@ def _pem_key(data: bytes) -> str:
     found = key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw).hex()
     if not is_public_key(found):
         raise Broken("the public key is no key of Ed25519 that can be trusted")
+    return found
+
+
+def _own_key(data: bytes) -> str:
+    """Read the key of the bundle, which is written in one way: text beside it would be anybody's."""
+    found = _pem_key(data)
+    key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(found))
+    pem = key.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    if data != pem:
+        raise Broken("public-key.pem holds more than a key, or is written in another way than keys are")
     return found
 
 
@@ -452,7 +467,7 @@ def _continues(bundle: Bundle, earlier: dict[str, Any]) -> bool:
     if size == newest["size"]:
         return bool(earlier["root"] == newest["root"] and earlier["head"] == newest["head"])
     path = bundle.consistency.get(size)
-    roots = [bytes.fromhex(one["root"]) for one in (earlier, newest)]
+    roots = [_root(one) for one in (earlier, newest)]
     return path is not None and consistency_holds(size, roots[0], newest["size"], roots[1], path)
 
 
@@ -470,7 +485,7 @@ def _check_events(bundle: Bundle) -> Iterator[Finding]:
                 yield Finding(where, "is newer than every checkpoint, and there is a proof of it")
             continue
         leaf = leaf_hash(bytes.fromhex(event["hash"]))
-        root = bytes.fromhex(signed["root"])
+        root = _root(signed)
         if path is None or not inclusion_holds(leaf, number - 1, signed["size"], path, root):
             yield Finding(where, "is not proven to be in the log that was signed")
 
@@ -766,6 +781,11 @@ def is_signature(written: object) -> bool:
     if not isinstance(written, str) or not _is_hex(written, 128):
         return False
     return int.from_bytes(bytes.fromhex(written[64:]), "little") < _ORDER
+
+
+def is_hash(written: object) -> bool:
+    """Tell whether a value is a SHA-256 in its one spelling: 64 digits, in small letters."""
+    return isinstance(written, str) and _is_hex(written, 64)
 
 
 def _is_hex(written: str, length: int) -> bool:

@@ -193,7 +193,8 @@ def _lay_out(root: Path, pick: Random) -> None:
     rows.assign(ward=OUTSIDE).to_csv(root / "home" / "secret.csv", index=False)
     for name in ("secret.txt", "store.key", "people.yaml", "2026Q1.csv", "history.duckdb"):
         (outside / name).write_text(f"{OUTSIDE}\n")
-    for name in pick.sample(sorted(PLANTED), pick.randint(0, 4)):
+    # Some libraries look into a folder only the first time: a process begins with all there is.
+    for name in pick.sample(sorted(PLANTED), pick.choice((0, 2, len(PLANTED), len(PLANTED)))):
         (desk / name).write_text(PLANTED[name])
     links = {"link.csv": "../outside/secret.csv", "folder-link": "../outside", "loop.csv": "loop.csv"}
     for name in pick.sample(sorted(links), pick.randint(0, 3)):

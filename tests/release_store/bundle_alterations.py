@@ -5,6 +5,7 @@ They are made to the bundle of `clinic-2025-r1`, which ann made, and which bob a
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import struct
@@ -70,6 +71,16 @@ def flipped(text: str) -> str:
     return ("1" if text[0] != "1" else "2") + text[1:]
 
 
+def capitals(proof: Any) -> list[str]:
+    return [one.upper() for one in proof["path"]]
+
+
+def pem_of(raw: bytes) -> bytes:
+    """Return 32 bytes as the PEM text of an Ed25519 key (RFC 8410), whether they are one or not."""
+    written = base64.b64encode(bytes.fromhex("302a300506032b6570032100") + raw)
+    return b"-----BEGIN PUBLIC KEY-----\n" + written + b"\n-----END PUBLIC KEY-----\n"
+
+
 ALTERATIONS: dict[str, tuple[Callable[[Members], object], str]] = {
     "a published byte": (
         lambda m: m.update({"release/data.csv": m["release/data.csv"].replace(b"29", b"28")}),
@@ -105,6 +116,48 @@ ALTERATIONS: dict[str, tuple[Callable[[Members], object], str]] = {
     "a proof cut": (in_event("release.published", lambda d: d["path"].pop()), "is not proven"),
     "a proof taken away": (in_event("release.published", lambda d: d.update(path=None)), "is not proven"),
     "a proof of no hashes": (in_event("release.published", lambda d: d.update(path=["ab"])), "no hash"),
+    "a proof in capitals": (
+        in_event("release.published", lambda d: d["path"].__setitem__(0, d["path"][0].upper())),
+        "no hash",
+    ),
+    "a proof with blanks": (
+        in_event("release.published", lambda d: d["path"].__setitem__(0, f" {d['path'][0]}")),
+        "no hash",
+    ),
+    "a consistency proof in capitals": (
+        in_json("evidence.json", lambda d: d["consistency"][-1].update(path=capitals(d["consistency"][-1]))),
+        "no hash",
+    ),
+    "a hash in capitals": (
+        in_event("candidate.staged", lambda d: d["event"].update(hash=d["event"]["hash"].upper())),
+        "does not match its own hash",
+    ),
+    "a signature in capitals": (
+        in_json("checkpoint.json", lambda d: d.update(signature=d["signature"].upper())),
+        "is not signed",
+    ),
+    "a signature with blanks": (
+        in_json(
+            "checkpoint.json", lambda d: d.update(signature=f"{d['signature'][:2]} {d['signature'][2:]}")
+        ),
+        "is not signed",
+    ),
+    "a root in capitals": (
+        in_json("newest-checkpoint.json", lambda d: d.update(root=d["root"].upper())),
+        "is not signed",
+    ),
+    "text beside the key": (
+        lambda m: m.update({"public-key.pem": b"The store's key:\n" + m["public-key.pem"]}),
+        "holds more than a key",
+    ),
+    "a key with other line ends": (
+        lambda m: m.update({"public-key.pem": m["public-key.pem"].replace(b"\n", b"\r\n")}),
+        "written in another way",
+    ),
+    "a key off the curve": (
+        lambda m: m.update({"public-key.pem": pem_of(b"\2" + bytes(31))}),
+        "no key of Ed25519 that can be trusted",
+    ),
     "the consistency proof": (
         in_json("evidence.json", lambda d: d["consistency"][-1].update(path=[])),
         "does not continue",

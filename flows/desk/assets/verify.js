@@ -191,12 +191,28 @@ function decoded(bytes) {
 
 const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** Tell whether a text is an Ed25519 key in its one spelling: y below the prime, and not of small order. */
+/** Tell whether a text is an Ed25519 key in its one spelling: on the curve, of large order, y below the prime. */
 function isPublicKey(written) {
-  if (typeof written !== "string" || !/^[0-9a-f]{64}$/.test(written)) return false;
+  if (!isHash(written)) return false;
   const y = little(written) & ((1n << 255n) - 1n);
-  return y < PRIME && !SMALL_ORDER.includes(y);
+  if (y >= PRIME || SMALL_ORDER.includes(y)) return false;
+  // On the curve: x^2 = (y^2 - 1) / (d y^2 + 1) is a square.
+  const squared = (y * y - 1n) * power(D * y * y + 1n, PRIME - 2n);
+  return power(squared, (PRIME - 1n) / 2n) === 1n;
 }
+
+/** Return a number to a power, modulo the prime of Ed25519. */
+function power(base, exponent) {
+  let [found, square] = [1n, base % PRIME];
+  for (let rest = exponent; rest > 0n; rest >>= 1n) {
+    if (rest & 1n) found = (found * square) % PRIME;
+    square = (square * square) % PRIME;
+  }
+  return found;
+}
+
+/** Tell whether a value is 32 bytes in their one spelling: 64 hexadecimal digits, in small letters. */
+const isHash = (written) => typeof written === "string" && /^[0-9a-f]{64}$/.test(written);
 
 /** Tell whether a text is an Ed25519 signature in its one spelling: S below the order of the group. */
 function isSignature(written) {
@@ -205,15 +221,13 @@ function isSignature(written) {
 
 const little = (written) => BigInt(`0x${written.match(/../g).reverse().join("")}`);
 const PRIME = (1n << 255n) - 19n; // of Ed25519: RFC 8032, section 5.1
+const D = 0x52036cee2b6ffe738cc740797779e89800700a4d4141d8ab75eb4dca135978a3n; // of the curve: -121665/121666
 const ORDER_OF_POINTS = (1n << 252n) + 27742317777372353535851937790883648493n;
 const EIGHTH = 0x05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n;
 const SMALL_ORDER = [0n, 1n, PRIME - 1n, EIGHTH, PRIME - EIGHTH]; // y of the points whose order divides 8
 
-/** Return the bytes of hexadecimal text, between which Python lets blanks stand. */
-function unhex(found) {
-  if (!/^(?:[ \t\n\r\v\f]*[0-9a-fA-F]{2})*[ \t\n\r\v\f]*$/.test(text(found))) fail("ValueError");
-  return Uint8Array.from(found.match(/[0-9a-fA-F]{2}/g) ?? [], (pair) => parseInt(pair, 16));
-}
+/** Return the bytes of hexadecimal text. */
+const unhex = (found) => Uint8Array.from(found.match(/../g), (pair) => parseInt(pair, 16));
 
 const sameBytes = (one, other) => one.length === other.length && one.every((byte, at) => byte === other[at]);
 
@@ -1103,7 +1117,7 @@ async function readBundle(source, trusted, kept, say) {
   for (const name of missing) say(name, "is missing");
   for (const name of names.filter((one) => !wanted.has(one)).sort(byCodePoint)) say(name, "does not belong to the bundle");
   if (missing.length) return null;
-  const ownKey = pemKey(keyText(await archive.bytes(PUBLIC_KEY)));
+  const ownKey = readOwnKey(keyText(await archive.bytes(PUBLIC_KEY)));
   const evidence = asObject(await archive.document(EVIDENCE), EVIDENCE);
   const format = item(evidence, "format");
   if (!equal(format, FORMAT)) throw new Broken(`is of format ${represented(format)}, and this script reads ${FORMAT}`);
@@ -1172,9 +1186,13 @@ function readEvent(found) {
 }
 
 function readPath(found) {
-  const path = each(found).map(unhex);
-  if (path.some((one) => one.length !== 32)) throw new Broken("a proof holds something that is no hash");
-  return path;
+  if (!Array.isArray(found) || !found.every(isHash)) throw new Broken("a proof holds something that is no hash");
+  return found.map(unhex);
+}
+
+function readRoot(checkpoint) {
+  if (!isHash(item(checkpoint, "root"))) throw new Broken("the root of a checkpoint is no hash");
+  return unhex(checkpoint.get("root"));
 }
 
 function whole(found) {
@@ -1185,8 +1203,21 @@ function whole(found) {
 /** Return the key in what was given, 64 hexadecimal digits or PEM; null if nothing was. */
 function givenKey(given) {
   if (given === null) return null;
-  const key = /^[0-9a-f]{64}$/.test(given) ? given : pemKey(given);
+  return isHash(given) ? asPublicKey(given) : pemKey(given);
+}
+
+function asPublicKey(key) {
   if (!isPublicKey(key)) throw new Broken("the public key is no key of Ed25519 that can be trusted");
+  return key;
+}
+
+/** Return the key of the bundle, which is written in one way: text beside it would be anybody's. */
+function readOwnKey(given) {
+  const key = pemKey(given);
+  const written = btoa(String.fromCharCode(...unhex(ED25519 + key)));
+  if (given !== `-----BEGIN PUBLIC KEY-----\n${written}\n-----END PUBLIC KEY-----\n`) {
+    throw new Broken("public-key.pem holds more than a key, or is written in another way than keys are");
+  }
   return key;
 }
 
@@ -1207,7 +1238,7 @@ function pemKey(given) {
   }
   if (der.startsWith(ED25519)) {
     if (der.length !== ED25519.length + 64) throw none();
-    return der.slice(ED25519.length);
+    return asPublicKey(der.slice(ED25519.length));
   }
   throw der.startsWith("30") ? new Broken("the public key is not of Ed25519") : none();
 }
@@ -1265,7 +1296,7 @@ function continues(bundle, earlier) {
   if (!earlier.has("root")) return Boolean(logged) && size <= number(item(newest, "size"));
   const last = item(newest, "size");
   if (equal(size, last)) return equal(earlier.get("root"), item(newest, "root")) && equal(head, item(newest, "head"));
-  const roots = [earlier, newest].map((one) => unhex(item(one, "root")));
+  const roots = [earlier, newest].map(readRoot);
   const path = bundle.consistency.get(size);
   return path !== undefined && consistencyHolds(size, roots[0], last, roots[1], path);
 }
@@ -1287,7 +1318,7 @@ async function checkEvents(bundle, say) {
       continue;
     }
     const leaf = leafHash(unhex(event.get("hash")));
-    const root = unhex(item(signed, "root"));
+    const root = readRoot(signed);
     if (path === null || !inclusionHolds(leaf, at - 1, item(signed, "size"), path, root)) {
       say(where, "is not proven to be in the log that was signed");
     }
