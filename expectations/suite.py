@@ -115,7 +115,7 @@ def _of_key(policy: ReleasePolicy) -> Iterator[Expected]:
         return
     yield _text(key)
     if policy.rows == "one_per_person" and policy.expectations.unique_key:
-        mend = "Give one row a person, or write expectations.unique_key: false."
+        mend = "Give one row a person, or write rows: several to have people counted."
         yield gxe.ExpectColumnValuesToNotBeNull, key, {}, "have no key", mend
         yield gxe.ExpectColumnValuesToBeUnique, key, {}, "share their key with another row", mend
 

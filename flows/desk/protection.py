@@ -47,6 +47,22 @@ def protected(gates: Sequence[Document], policy: Document) -> list[str]:
     return [line for gate in telling if (line := measured(gate, policy))]
 
 
+def rows_counted(policy: Document) -> str:
+    """Return what to say first of a release whose rows were counted and not its people; "" of others."""
+    if policy.get("roles", {}).get("key") is None:
+        return (
+            "Rows were counted, not people: the policy names no key. If a person can have several rows, k "
+            "and all figures of risk say too little, and a class of k rows can be about one person."
+        )
+    # Policies of before the field `rows` said no more than that a key repeats.
+    if "rows" not in policy and policy.get("expectations", {}).get("unique_key", True) is False:
+        return (
+            "Rows were counted, not people: a person may have several rows, and this release was made before "
+            "its people could be counted. k and all figures of risk say too little."
+        )
+    return ""
+
+
 def _tells_nothing(gate: Document) -> bool:
     """Tell whether what a gate measured holds of every table: all of a share, or a count of one."""
     sentence = GATES.get(gate["gate"], ("", ""))[1]
@@ -68,7 +84,10 @@ def not_protected(gates: Sequence[Document], policy: Document) -> list[str]:
     lines += _of_history(gates, policy)
     kept = policy.get("roles", {}).get("kept", ())
     if kept:
-        lines.append(f"Published as it is, and looked at by no gate: {', '.join(map(str, kept))}.")
+        lines.append(
+            f"Published as it is: {', '.join(map(str, kept))}. The gates `leak` and `unique` look for what "
+            "names a person there, and no gate asks what somebody may know by it."
+        )
     lines.append("What others publish about the same people, and other series, are not compared.")
     lines.append(
         "The comparison is made of local checks: sets of releases exist that pass all of them and still give "

@@ -13,7 +13,7 @@ import duckdb
 
 from flows.desk.compared import n_earlier
 from flows.desk.pictures import Pictures, pictures_of, used
-from flows.desk.protection import not_protected, protected
+from flows.desk.protection import not_protected, protected, rows_counted
 from flows.desk.told import bound, cost, digests, made, risk, tiles, verdict
 from flows.desk.words import asks
 from policy.rounding import measured_text
@@ -175,7 +175,7 @@ def sheet_of(
         mood=mood,
         are=_are(release, state),
         waits=release is None and state == CandidateState.AWAITING_APPROVAL,
-        reasons=tuple(reasons),
+        reasons=(*filter(None, [rows_counted(of.policy)]), *reasons),
         facts=facts,
         figures=of.figures,
         tiles=tuple(tiles(facts, of.figures, of.n_earlier)),

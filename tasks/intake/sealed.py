@@ -7,6 +7,7 @@ bytes are copied into an anonymous file in memory (memfd_create, Linux), which i
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import gzip
 import hashlib
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from policy.errors import InputError
+from policy.errors import InputError, TransientFailure
 from policy.plain_file import not_read, open_plain, opened_path
 
 CHUNK = 1 << 20
@@ -100,10 +101,13 @@ def _copied(path: Path, handle: int, check: Callable[[Path], None] | None) -> st
     except MemoryError:
         finding, mend = "does not fit into memory", "Free memory, or split the table."
     except OSError as error:
-        if error.errno is not None and error.errno in (
-            12,
-            28,
-        ):  # ENOMEM, ENOSPC: of the memory, not of a disk
+        if error.errno == errno.EFBIG:
+            raise TransientFailure(
+                "is larger than a file that this process may write, and is copied into memory as one",
+                where=str(path),
+                mend="Allow larger files (`ulimit -f`), and look at the disk's free space.",
+            ) from None
+        if error.errno in (errno.ENOMEM, errno.ENOSPC):  # of the memory, not of a disk
             finding, mend = "does not fit into memory", "Free memory, or split the table."
         else:
             finding, mend = not_read(error), "Give a regular file that this account can read."

@@ -163,7 +163,9 @@ def _over_people(gate: str, evidence: Evidence, check: Callable[[_People], _Foun
     own = evidence.people
     if own is None or own.classes is None:
         raise CannotTell(NO_KEY)
-    wrong = misplaced(own, evidence.classes, one_row_each=evidence.policy.expectations.unique_key)
+    policy = evidence.policy
+    one_row_each = policy.rows == "one_per_person" and policy.expectations.unique_key
+    wrong = misplaced(own, evidence.classes, one_row_each=one_row_each)
     if wrong:
         raise CannotTell(wrong)
     if not evidence.earlier:

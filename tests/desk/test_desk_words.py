@@ -166,7 +166,7 @@ def test_what_is_kept_or_may_change_is_named() -> None:
         "key": "person",
     }
     said = " ".join(not_protected([_history(releases=1)], {**POLICY, "roles": roles}))
-    assert "Published as it is, and looked at by no gate: ward." in said
+    assert "Published as it is: ward. The gates `leak` and `unique` look for what names a person" in said
     assert "cost may change between releases" in said
     assert "not followed" not in said
 

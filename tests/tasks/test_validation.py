@@ -226,7 +226,7 @@ def test_the_error_tells_three_findings_and_how_many_more() -> None:
         "t.csv: 10 of 10 rows in 'id' share their key with another row; "
         "2 of 10 rows in 'age' hold no finite number; "
         "3 of 10 rows in 'city' hold a value that the policy does not allow; and 1 more\n"
-        "  Give one row a person, or write expectations.unique_key: false."
+        "  Give one row a person, or write rows: several to have people counted."
     )
     assert caught.value.exit_code == 3
 
