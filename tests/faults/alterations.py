@@ -35,6 +35,7 @@ from release_store.connection import DATABASE, connect
 from release_store.public_files import tombstone_file
 from release_store.publication import recover
 from release_store.records import AuditEvent, ReleaseState
+from release_store.shape import shape_of
 from release_store.store import ReleaseStore
 from release_store.tombstones import superseded_tombstones, tombstone
 from release_store.verification import verify
@@ -129,8 +130,11 @@ def unguarded(root: Path) -> Iterator[duckdb.DuckDBPyConnection]:
             yield con
         except duckdb.Error as error:
             raise NotPossible(type(error).__name__) from None
-        for _, _, sql in triggers:
-            con.execute(sql)
+        try:
+            for _, _, sql in triggers:
+                con.execute(sql)
+        except duckdb.Error as error:  # of a table that is gone
+            raise NotPossible(type(error).__name__) from None
 
 
 def payload_byte(root: Path, rng: random.Random) -> str:
@@ -186,6 +190,59 @@ def _other_text(text: str, rng: random.Random) -> str:
     do = rng.choice(["change", "add", "take"]) if place < len(text) else "add"
     added = "" if do == "take" else rng.choice([one for one in LETTERS if text[place : place + 1] != one])
     return text[:place] + added + text[place + (do != "add") :]
+
+
+DEFINITIONS = (
+    "ALTER TABLE {table} ADD COLUMN more INTEGER",
+    "ALTER TABLE {table} ALTER COLUMN {column} DROP NOT NULL",
+    "ALTER TABLE {table} ALTER COLUMN {column} SET DEFAULT '0'",
+    "ALTER TABLE {table} DROP COLUMN {column}",
+    "ALTER TABLE {table} RENAME COLUMN {column} TO sly",
+    "ALTER TABLE {table} RENAME TO sly",
+    "CREATE INDEX sly ON {table} ({column})",
+    "CREATE VIEW sly AS SELECT * FROM {table}",
+    "CREATE MACRO sly(a) AS a + 1",
+    "CREATE SEQUENCE sly",
+    "CREATE TYPE sly AS ENUM ('a')",
+    "CREATE SCHEMA sly; CREATE TABLE sly.{table} AS FROM {table}",
+    "CREATE TABLE sly AS FROM {table}; DROP TABLE {table}; ALTER TABLE sly RENAME TO {table}",
+    "CREATE TABLE sly AS FROM {table} LIMIT 0; DROP TABLE {table}; CREATE VIEW {table} AS FROM sly",
+)
+
+
+def definition(root: Path, rng: random.Random) -> str:
+    """Change what one table is, or add what no migration made."""
+    with unguarded(root) as con:
+        tables = con.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()
+        table = str(rng.choice(tables)[0])
+        names = con.execute(
+            "SELECT column_name FROM duckdb_columns() WHERE table_name = ? ORDER BY 1", [table]
+        ).fetchall()
+        column = str(rng.choice(names)[0])
+        before = shape_of(con)
+        sql = rng.choice(DEFINITIONS).format(table=table, column=column)
+        con.execute(sql)
+        if shape_of(con) == before:
+            raise NotPossible(sql)
+    return sql
+
+
+def trigger(root: Path, rng: random.Random) -> str:
+    """Drop one trigger, so that rows can be altered."""
+    with duckdb.connect(str(root / DATABASE)) as con:
+        name, table = rng.choice(
+            con.execute("SELECT trigger_name, table_name FROM duckdb_triggers() ORDER BY 1").fetchall()
+        )
+        con.execute(f"DROP TRIGGER {name} ON {table}")
+    return str(name)
+
+
+def text_beside_the_key(root: Path, rng: random.Random) -> str:
+    """Write a line before or behind the public key."""
+    path = root / keys.PUBLIC_KEY_FILE
+    pem, line = path.read_bytes(), rng.choice((b"\n", b"the key of the store\n", b" "))
+    path.write_bytes(line + pem if rng.random() < 0.5 else pem + line)
+    return path.name
 
 
 def file_byte(root: Path, rng: random.Random, pattern: str) -> str:
@@ -475,6 +532,9 @@ def _size(con: duckdb.DuckDBPyConnection) -> int:
 KINDS: dict[str, tuple[Callable[[Path, random.Random], str], int]] = {
     "a byte of a payload": (payload_byte, 2),
     "a cell": (cell, 6),
+    "a definition": (definition, 2),
+    "a trigger dropped": (trigger, 1),
+    "text beside the key": (text_beside_the_key, 1),
     "a byte of a published file": (published_byte, 1),
     "a byte of a manifest": (manifest_byte, 1),
     "a byte of a report": (report_byte, 1),

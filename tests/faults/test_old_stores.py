@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from flows.__main__ import main
-from policy.errors import StoreError
+from policy.errors import StoreError, VerificationFailed
 from release_store import connection, keys
 from release_store.connection import DATABASE, migrations
 from release_store.records import CandidateState, ReleaseState
@@ -77,6 +77,22 @@ def test_an_old_store_that_cannot_be_written_verifies_as_it_is(
     (approval,) = store.decisions("clinic-2025-c1")
     assert (approval.proof is None) is (schema < 4)  # decisions have proofs since
     assert (store.figures(WAITING), store.all_figures()) == (None, {})
+    assert schema_of(old) == schema
+
+
+@pytest.mark.enemy("store writer", "changes history")
+@pytest.mark.parametrize(
+    "sql",
+    ["ALTER TABLE candidate ADD COLUMN more INTEGER", "CREATE VIEW sly AS FROM candidate"],
+    ids=["column", "view"],
+)
+def test_an_old_store_whose_definitions_were_altered_is_not_migrated(old: Path, sql: str) -> None:
+    with duckdb.connect(str(old / DATABASE)) as con:
+        con.execute(sql)
+    schema = schema_of(old)
+    with pytest.raises(VerificationFailed, match=r"that the store was not made with|is not the one"):
+        ReleaseStore.open(old).events()
+    assert any("store was" in one.what for one in verify(ReleaseStore(old, "")))
     assert schema_of(old) == schema
 
 
