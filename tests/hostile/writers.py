@@ -188,7 +188,11 @@ def _lay_out(root: Path, pick: Random) -> None:
     rows.to_csv(desk / "people.csv", index=False)
     rows.assign(ward=f"{BESIDE}").to_csv(desk / "beside.csv", index=False)
     rows[["age", "city"]].to_csv(desk / "control.csv", index=False)
-    (desk / "cities.csv").write_text("".join(f"{city},north\n" for city in CITIES))
+    hierarchy = [[city, "north"] for city in CITIES]
+    if pick.random() < 0.2:
+        pick.choice(hierarchy)[pick.randrange(2)] = pick.choice((*CELLS, *map(str, VALUES)))
+    lines = "".join(f"{','.join(row)}\n" for row in hierarchy)
+    (desk / "cities.csv").write_bytes(lines.encode("utf-8", "surrogateescape"))
     rows.assign(ward=OUTSIDE).to_csv(outside / "secret.csv", index=False)
     rows.assign(ward=OUTSIDE).to_csv(root / "home" / "secret.csv", index=False)
     for name in ("secret.txt", "store.key", "people.yaml", "2026Q1.csv", "history.duckdb"):
