@@ -46,7 +46,7 @@ def policy_error(error: ValidationError, path: Path) -> PolicyError:
     # A misspelt field is found twice, as unknown and as missing: tell the former.
     first: Any = min(details, key=lambda detail: detail["type"] != "extra_forbidden")
     parts = _field(first)
-    field = ".".join(parts)
+    field = ".".join(map(_cut, parts))
     if first["type"] == "extra_forbidden":
         known = _fields_beside(parts, first["loc"])
         finding = f"unknown field{_elsewhere(parts) or did_you_mean(parts[-1], known)}"
@@ -90,7 +90,10 @@ def _finding(detail: Any) -> str:
 
 def shown_value(value: object) -> str:
     """Return a value as Python writes it, cut where it is long."""
-    text = repr(value)
+    return _cut(repr(value))
+
+
+def _cut(text: str) -> str:
     return f"{text[:LONGEST_VALUE]}..." if len(text) > LONGEST_VALUE else text
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from release_store.records import GateResult, Verdict
 from tasks.risk.evidence import CannotTell, Evidence
-from tasks.risk.leaks import copied, holding, once, plain_text
+from tasks.risk.leaks import copied, holding, once, plain_text, visible_text
 from tasks.risk.personal_numbers import kinds_in
 from tasks.risk.published import read_texts
 from tasks.types import IntArray
@@ -40,7 +40,7 @@ def leak_gate(evidence: Evidence) -> GateResult:
     found: dict[str, dict[str, int]] = {}
     for name, texts in _looked_at(evidence):
         allowed = evidence.policy.gates.leak.allow.get(name, ())
-        kinds = {} if name in evidence.source.sensitive_numbers else dict(kinds_in(texts))
+        kinds = {} if name in evidence.source.sensitive_numbers else dict(kinds_in(map(visible_text, texts)))
         if IDENTIFIER not in allowed:
             kinds[IDENTIFIER] = _identifiers_in(evidence, name, texts, plain)
         held = {kind: n for kind, n in kinds.items() if n and kind not in allowed}

@@ -16,6 +16,7 @@ SHORTEST_NUMBER = 6  # digits of an identifier without a letter
 INSIDE_A_WORD = 6  # characters from which an identifier of letters and digits is looked for inside words too
 CHARACTERS_AT_ONCE = 2_000_000
 
+_APOSTROPHES = "\u2018\u2019\u02bc\u00b4`"
 _BASE = 0x9E3779B97F4A7C15  # odd, so that it has an inverse modulo 2^64
 _INVERSE = pow(_BASE, -1, 2**64)
 
@@ -23,11 +24,30 @@ HashArray = NDArray[np.uint64]
 
 
 def plain_text(text: str) -> str:
-    """Return a text without case, accents and repeated blanks: what is alike to a reader is equal."""
+    """Return a text without case, accents, invisible characters and repeated blanks, its dashes alike.
+
+    What is alike to a reader is equal, but for letters of two alphabets that look alike.
+    """
+    return " ".join(visible_text(text).casefold().split())
+
+
+def visible_text(text: str) -> str:
+    """Return a text without accents and invisible characters, its dashes and apostrophes alike."""
     if not text.isascii():
-        apart = unicodedata.normalize("NFKD", text)
-        text = "".join(character for character in apart if not unicodedata.combining(character))
-    return " ".join(text.casefold().split())
+        return "".join(map(_plain_character, unicodedata.normalize("NFKD", text)))
+    if not text.isprintable():
+        return "".join(one for one in text if one.isprintable() or one.isspace())
+    return text
+
+
+def _plain_character(character: str) -> str:
+    if character in _APOSTROPHES:
+        return "'"
+    kind = unicodedata.category(character)
+    if kind == "Pd":
+        return "-"
+    invisible = kind in ("Mn", "Me", "Cf") or (kind == "Cc" and not character.isspace())
+    return "" if invisible else character
 
 
 def worth_looking_for(value: str) -> bool:

@@ -82,7 +82,8 @@ def test_what_a_library_opens_and_writes_is_seen(tmp_path: Path) -> None:
 def test_three_hundred_writers_gain_nothing(tmp_path: Path) -> None:
     found = carried_out(0, 300, tmp_path)
     assert found["gained"] == {}
-    assert {"0", "2", "3", "4"} <= set(found["codes"])  # some are published, and each kind of refusal is met
+    assert {"0", "2", "3", "4"} <= set(found["codes"])  # each kind of refusal is met
+    assert int(str(found["published"])) >= 3
 
 
 @pytest.mark.nightly

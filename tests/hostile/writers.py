@@ -167,7 +167,8 @@ def write_case(root: Path, seed: int) -> Case:
     """Lay out the folder `root` and choose a command, as the seed says."""
     pick = Random(seed)  # noqa: S311 - the same cases for the same seed
     _lay_out(root, pick)
-    table = _table(root / "desk", pick)
+    # A bad table hides what a policy may do, so that half of the tables are good.
+    table = "people.csv" if pick.random() < 0.5 else _table(root / "desk", pick)
     if pick.random() < 0.2:
         return Case(root, ["draft", table], frozenset({table}), table)
     text = _policy(root, pick)
@@ -191,7 +192,7 @@ def _lay_out(root: Path, pick: Random) -> None:
     hierarchy = [[city, "north"] for city in CITIES]
     if pick.random() < 0.2:
         pick.choice(hierarchy)[pick.randrange(2)] = pick.choice((*CELLS, *map(str, VALUES)))
-    lines = "".join(f"{','.join(row)}\n" for row in hierarchy)
+    lines = "".join(f"{';'.join(row)}\n" for row in hierarchy)
     (desk / "cities.csv").write_bytes(lines.encode("utf-8", "surrogateescape"))
     rows.assign(ward=OUTSIDE).to_csv(outside / "secret.csv", index=False)
     rows.assign(ward=OUTSIDE).to_csv(root / "home" / "secret.csv", index=False)
