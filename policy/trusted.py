@@ -38,7 +38,12 @@ class Trusted:
             raise PolicyError(
                 "is a link that leads nowhere", where=where, mend="Give the path of a file."
             ) from None
-        self.check(path, base, where)
+        try:
+            self.check(path, base, where)
+        except OSError:  # of a name that is too long
+            raise PolicyError(
+                "is a path that no file can have", where=where, mend="Give the path of a file."
+            ) from None
         return path
 
     def check(self, path: Path, base: Path, where: str) -> None:

@@ -178,7 +178,11 @@ def test_the_gates_agree_with_the_model(rows: list[Any], privacy: Privacy, metho
     holds = constraints_of(table, policy.privacy).group_holds(np.arange(len(rows)))
     with tempfile.TemporaryDirectory() as folder:
         made = published(policy, table, anonymized(table, policy), Path(folder) / "c")
-        assert assess(made.evidence(), FIVE_GATES).passed is holds
+        passes = assess(made.evidence(), FIVE_GATES).passed
+    # A method may leave rows out so that the others satisfy a model that all of them do not.
+    left_out = len(rows) - len(made.rows.records)
+    assert passes or not holds
+    assert holds or left_out or not passes
 
 
 def random_rows(n: int) -> list[Any]:
