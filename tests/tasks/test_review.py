@@ -136,7 +136,7 @@ def test_classes_are_read_once_a_release(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(module, "read_classes", counted)
     made = releases(tmp_path, "abc", "abd", "acd")
     reviewed(made, policy=small_policy(AGE, privacy={"k": 3}))
-    assert read == {one.files["data.parquet"]: 1 for one in made}
+    assert read == {one.candidate.files["data.parquet"]: 1 for one in made}
     assert len(read) == 3
 
 
