@@ -16,6 +16,7 @@ import numpy as np
 import rfc8785
 
 from policy.errors import StoreError
+from policy.plain_file import open_plain
 
 _CHUNK = 1 << 20
 _JSON = (str, int, float, list, tuple, dict, type(None))
@@ -117,8 +118,8 @@ def digest_of(value: Any) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """Return the SHA-256 of the file in `path`, read piece by piece."""
-    with path.open("rb") as file:
+    """Return the SHA-256 of the regular file in `path`, read piece by piece; raises as `open_plain`."""
+    with open_plain(path) as file:
         return stream_digest(file)
 
 
