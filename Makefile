@@ -4,6 +4,8 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
 # A file's tests stay in one process, and share what they set up.
 PARALLEL := -n auto --maxprocesses 4 --dist loadfile
+# The longest files are divided: whoever is done takes tests from the other.
+DIVIDED := -n auto --maxprocesses 4 --dist worksteal
 FAST := not (flow or prefect or fault or browser or e2e or nightly) or smoke
 
 .PHONY: demo test coverage test-flow test-prefect test-fault test-browser test-e2e test-nightly test-all lint lock clean
