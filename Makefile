@@ -47,7 +47,7 @@ test-e2e: .venv/installed
 # Faults in loops, 500 examples a property, benchmarks, papers, real tables, every command of the docs.
 test-nightly: .venv/installed
 	RELEASEGATE_EXAMPLES=nightly RELEASEGATE_E2E_BROWSER=required $(PYTEST) -m "nightly or (hypothesis and not (prefect or fault or browser or e2e))" \
-		$(PARALLEL)
+		$(DIVIDED)
 
 test-all: test test-flow test-prefect test-fault test-browser test-e2e
 
