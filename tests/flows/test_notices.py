@@ -571,6 +571,7 @@ def test_a_broken_file_of_places_stops_nothing_and_is_told_with_its_mend(
     assert [one["candidate"] != held for one in told(kept)] == [True]
 
 
+@pytest.mark.flow
 @pytest.mark.usefixtures("_no_wait")
 def test_a_run_publishes_beside_a_broken_file_of_places(desk: Desk, kept: Path, capsys: Capture) -> None:
     os.mkfifo(desk.root / CURSORS)
