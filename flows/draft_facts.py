@@ -14,6 +14,8 @@ import pandas as pd
 
 from policy.errors import InputError, UsageError
 from tasks.intake.columns import check_distinct
+from tasks.intake.database import MEMORY_LIMIT, own_database
+from tasks.intake.lengths import check_lengths
 from tasks.intake.lines import LONGEST_LINE, count_records
 from tasks.intake.sealed import SealedFile, sealed
 from tasks.intake.source import SUFFIXES
@@ -112,9 +114,8 @@ def _facts(table: SealedFile, kind: str) -> Iterator[TableFacts]:
             f"encoding = '{encoding}', max_line_size = {2 * LONGEST_LINE}, compression = 'none', "
             "hive_partitioning = false)"
         )
-    with duckdb.connect() as con:
-        con.execute("SET enable_progress_bar = false")
-        _load(con, reader, table)
+    with own_database() as con:
+        _load(con, reader, table, bounded=kind == "parquet")
         con.execute("SET enable_external_access = false")
         names = [row[0] for row in con.execute("DESCRIBE cells").fetchall()]
         rows = int(_row(con, "SELECT count(*) FROM cells")[0])
@@ -126,11 +127,17 @@ def _facts(table: SealedFile, kind: str) -> Iterator[TableFacts]:
         )
 
 
-def _load(con: duckdb.DuckDBPyConnection, reader: str, table: SealedFile) -> None:
-    """Create the table `cells`, all text."""
+def _load(con: duckdb.DuckDBPyConnection, reader: str, table: SealedFile, *, bounded: bool) -> None:
+    """Create the table `cells`, all text; `bounded` if a small file may hold much of it."""
     problem = ""
     try:
-        con.execute(f"CREATE TABLE cells AS SELECT columns(*)::VARCHAR FROM {reader}")
+        cells = f"(SELECT columns(*)::VARCHAR FROM {reader})"
+        if bounded:
+            names = [row[0] for row in con.execute(f"DESCRIBE SELECT * FROM {reader}").fetchall()]
+            check_lengths(con, cells, names, table.shown)
+        con.execute(f"CREATE TABLE cells AS FROM {cells}")
+    except duckdb.OutOfMemoryException:
+        problem = f"needs more than {MEMORY_LIMIT} of the memory"
     except duckdb.Error as error:
         # DuckDB's own message may quote a line of the file.
         problem = type(error).__name__

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,10 @@ from policy.errors import StoreError, UsageError, VerificationFailed, did_you_me
 from policy.load import policy_from_document
 from policy.model import ReleasePolicy
 from policy.plain_file import read_bytes
+from policy.recoding import Form
 from policy.trusted import Trusted
 from release_store.canonical import file_digest
-from release_store.commitment import is_made_of
+from release_store.commitment import draw_key, is_made_of
 from release_store.manifest import software_versions
 from release_store.person_key import PERSON_KEY_VARIABLE, fingerprint_of, person_key
 from release_store.public_files import MANIFEST, differing_files, kept_folder
@@ -79,6 +80,10 @@ def reproduction(store: ReleaseStore, release_id: str, input_path: Path | None) 
     with told() as progress:
         made = _made(store, policy, record, source, progress)
     recorded = store.files(record.candidate_id)
+    if made != recorded and source.draw_key:  # perhaps it was made when seeds were drawn without a key
+        with told() as progress:
+            before = _made(store, policy, record, replace(source, draw_key=b""), progress)
+        made = before if before == recorded else made
     files = {name: (digest, made.get(name)) for name, digest in recorded.items()}
     return Reproduction(release_id, files, _changed_software(store, release))
 
@@ -96,7 +101,8 @@ def _source(
         _check_digest(root, file.name, file_digest(file), record, release_id)
     source = read_table(policy, input_path=input_path, period=record.period, base=Path(), trusted=trusted)
     _check_digest(root, source.origin, source.digest, record, release_id)
-    return source
+    draws = {policy.form(name) for name in policy.roles.quasi_identifiers} & {Form.REPLACED, Form.NOISED}
+    return replace(source, draw_key=draw_key(root)) if draws else source
 
 
 def _check_digest(root: Path, origin: str, digest: str, record: CandidateRecord, release_id: str) -> None:

@@ -15,10 +15,10 @@ from policy import model, privacy_models
 from policy.model import Expectations, ReleasePolicy, Roles
 from policy.section import Section
 
-RULES = 1  # to be counted up with every change of what counts: what was judged by other rules is not again
+RULES = 2  # to be counted up with every change of what counts: what was judged by other rules is not again
 
 Rule = Callable[[str, Any, Any], Iterator[str]]
-_NO_ROLE, _KEPT, _UNREAD = "without a role", "kept", "not read"
+_NO_ROLE, _KEPT, _UNREAD, _LOOKED_FOR = "without a role", "kept", "not read", "an identifier"
 _SHORT = ("privacy.", "approval.")  # sections whose fields are known by their own names
 
 
@@ -138,8 +138,9 @@ def _roles(place: str, was: Roles, now: Roles) -> Iterator[str]:
     before, after = _roles_by_column(was), _roles_by_column(now)
     for name, role in before.items():
         found = after.get(name, _NO_ROLE)
-        followed = role == _UNREAD and found == "key"  # not published either
-        if role not in (found, _KEPT) and not followed:
+        # None of them is published; keys and identifiers are looked for in what is.
+        tighter = {_UNREAD: (_LOOKED_FOR, "key"), _LOOKED_FOR: ("key",)}.get(role, ())
+        if role not in (found, _KEPT) and found not in tighter:
             yield f"{_named(name, was, now)} is {found} instead of {role}"
     raw = [*((name, "kept") for name in now.kept), *((name, "sensitive") for name in now.sensitive)]
     yield from (f"{name} is {role}" for name, role in raw if name not in before)
@@ -148,9 +149,10 @@ def _roles(place: str, was: Roles, now: Roles) -> Iterator[str]:
         for name in ours:
             if name in theirs:
                 yield from _part(f"{place}.{field}.{name}", ours[name], theirs[name])
-    for name, values in was.kept_values.items():
+    for name in was.kept:  # values that are listed are held to the list, and `leak` does not look at them
         if name in now.kept:
-            yield from _differs(f"{place}.kept_values.{name}", values, now.kept_values.get(name))
+            listed = was.kept_values.get(name), now.kept_values.get(name)
+            yield from _differs(f"{place}.kept_values.{name}", *listed)
 
 
 def _named(column: str, was: Roles, now: Roles) -> str:
@@ -161,7 +163,8 @@ def _named(column: str, was: Roles, now: Roles) -> str:
 
 def _roles_by_column(roles: Roles) -> dict[str, str]:
     return {
-        **dict.fromkeys((*roles.identifiers, *roles.dropped), _UNREAD),
+        **dict.fromkeys(roles.dropped, _UNREAD),
+        **dict.fromkeys(roles.identifiers, _LOOKED_FOR),
         **dict.fromkeys(roles.quasi_identifiers, "quasi-identifier"),
         **dict.fromkeys(roles.sensitive, "sensitive"),
         **dict.fromkeys(roles.kept, _KEPT),
@@ -196,7 +199,10 @@ def _all(section: type[Section], rule: Rule, *fields: str) -> dict[tuple[type[Se
 
 
 _RULES: dict[tuple[type[Section], str], Rule] = {
-    **_all(ReleasePolicy, _free, "series", "period", "timezone", "publication", "seed"),
+    **_all(ReleasePolicy, _free, "series", "period", "timezone", "seed"),
+    **_all(ReleasePolicy, _part, "publication"),
+    **_all(model.Publication, _free, "title", "description", "licence", "formats"),
+    **_all(model.Publication, _of_order("quoted", "kept"), "csv_formulas"),
     **_all(ReleasePolicy, _source, "source"),
     **_all(ReleasePolicy, _differs, "population"),  # another comparison
     **_all(ReleasePolicy, _free, "rows"),  # one row a person is asked for, or people are counted

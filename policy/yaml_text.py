@@ -8,6 +8,8 @@ import yaml
 
 LARGEST_TEXT = 1 << 20  # characters
 MOST_NODES = 200_000  # values, each alias counted with all that it stands for
+LONGEST_NUMBER = 40  # characters
+LONGEST_NAME = 60
 
 
 class StrictLoader(yaml.SafeLoader):
@@ -25,13 +27,32 @@ def _mapping(loader: StrictLoader, node: yaml.MappingNode) -> dict[Any, Any]:
             )
         if key in found:
             raise yaml.constructor.ConstructorError(
-                None, None, f"the field '{key}' stands twice", key_node.start_mark
+                None, None, f"the field '{str(key)[:LONGEST_NAME]}' stands twice", key_node.start_mark
             )
         found[key] = loader.construct_object(value_node, deep=True)
     return found
 
 
+def _number(loader: StrictLoader, node: yaml.ScalarNode) -> int | float:
+    """Read a number of bounded length; 1:30 is to YAML a number to base 60, which nobody means."""
+    text = loader.construct_scalar(node)
+    if ":" in text or len(text) > LONGEST_NUMBER:
+        what = "a number to base 60" if ":" in text else f"a number of more than {LONGEST_NUMBER} characters"
+        raise yaml.constructor.ConstructorError(
+            None, None, f"YAML reads {what} here: put it in quotes if it is a text", node.start_mark
+        )
+    is_whole = node.tag.endswith(":int")
+    try:
+        return loader.construct_yaml_int(node) if is_whole else loader.construct_yaml_float(node)
+    except ValueError:  # 0x_ and the like
+        raise yaml.constructor.ConstructorError(
+            None, None, "a number without a digit: put it in quotes if it is a text", node.start_mark
+        ) from None
+
+
 StrictLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
+StrictLoader.add_constructor("tag:yaml.org,2002:int", _number)
+StrictLoader.add_constructor("tag:yaml.org,2002:float", _number)
 
 
 def load_yaml(text: str) -> Any:

@@ -33,7 +33,7 @@ def connection(threads: int | None = None) -> Iterator[duckdb.DuckDBPyConnection
 
 def _instance(threads: int | None) -> duckdb.DuckDBPyConnection:
     """Make an instance that loads no extension, and that remembers nothing of a file that it has read."""
-    made = duckdb.connect()
+    made = duckdb.connect(config={"temp_directory": ""})  # rows are never spilled to a disk
     made.execute("SET autoinstall_known_extensions=false; SET autoload_known_extensions=false")
     made.execute("SET enable_external_file_cache=false; SET enable_progress_bar=false")
     if threads is not None:

@@ -38,6 +38,7 @@ class SourceTable:
     origin: str  # the file's name, or "query"
     identifiers: pd.DataFrame | None = None  # those columns as text, in the same rows
     commitment: str = ""  # what is recorded of the digest: see release_store/commitment.py
+    draw_key: bytes = field(default=b"", repr=False)  # of the store, which makes the seed of draws secret
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ class PreparedTable:
     sensitive_numbers: dict[str, FloatArray]  # numeric sensitive attributes only, (n,)
     person: IntArray | None = None  # (n,) whose a record is, where a person may have several
     identifying: pd.DataFrame | None = None  # key and identifiers as text, to look for in what is published
+    draw_key: bytes = field(default=b"", repr=False)
 
     @property
     def n_records(self) -> int:

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from expectations.numbers import as_numbers
 from policy.errors import InputError
 from policy.model import ReleasePolicy
 from tasks.intake.columns import shown
+from tasks.intake.lengths import LONGEST_CELL, cell_too_long, check_lengths
 from tasks.sql import identifier, text_or_missing
 
 NATIVE_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
@@ -21,7 +23,9 @@ LARGEST_POOL = 100_000
 ROWS_AT_ONCE = 100_000
 MOST_ROWS = 50_000_000
 MOST_VALUES = 50_000  # of a categorical attribute
-LONGEST_CELL = 65_536  # characters
+CHUNK_BYTES = 128 << 20  # of text, at most, so that a table of long cells is read in small parts
+VECTOR = 2_048  # rows, as DuckDB hands them out
+MOST_VECTORS = 50
 
 
 class FrameBuilder:
@@ -66,6 +70,11 @@ class FrameBuilder:
             return text_or_missing(name, self._missing)
         return f"CAST({column} AS VARCHAR) AS {column}"
 
+    def longest_row(self, connection: duckdb.DuckDBPyConnection, source: str) -> int:
+        """Return the bytes of text in the longest row of the relation `source`: `check_lengths`."""
+        texts = [name for name in self.names if name not in self.native]
+        return check_lengths(connection, f"(SELECT {self.selection} FROM {source})", texts, self._where)
+
     def add(self, chunk: pd.DataFrame) -> None:
         """Take the next rows. Equal texts are kept once, so that a cell of few values costs one pointer."""
         self.n_rows += len(chunk)
@@ -80,7 +89,7 @@ class FrameBuilder:
             values = (
                 column.to_numpy(np.float64)
                 if name in self.native
-                else _pooled(column, self._pools[name], self._refuse_cell(name))
+                else _pooled(column, self._pools[name], cell_too_long(name, self._where))
             )
             if name in self._categorical and len(self._pools[name]) > MOST_VALUES:
                 raise InputError(
@@ -89,13 +98,6 @@ class FrameBuilder:
                     mend="Group its values in the input, or drop it (roles.dropped).",
                 )
             self._parts[name].append(values)
-
-    def _refuse_cell(self, name: str) -> InputError:
-        return InputError(
-            f"the column {shown(name)} has a cell of more than {LONGEST_CELL:,} characters",
-            where=self._where,
-            mend="Check the quotes of the table, or drop the column (roles.dropped).",
-        )
 
     def frame(self) -> pd.DataFrame:
         """Return key, quasi-identifiers, sensitive and kept columns; they are no longer in the builder."""
@@ -115,6 +117,11 @@ class FrameBuilder:
                 text = pd.Series(values, dtype="str")
                 columns[name] = _number_or_text(text) if name in self.numeric else text
         return pd.DataFrame(columns, copy=False)
+
+
+def vectors_of(longest_row: int) -> int:
+    """Return how many of DuckDB's vectors are read at a time, by the bytes of the longest row."""
+    return min(MOST_VECTORS, max(1, CHUNK_BYTES // (VECTOR * max(longest_row, 1))))
 
 
 def frame_digest(frame: pd.DataFrame) -> str:

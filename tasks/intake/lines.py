@@ -16,10 +16,13 @@ _QUOTE, _LF, _CR = 34, 10, 13
 
 @dataclass(frozen=True)
 class LineCount:
-    """How many records a text has, the line of names counted, with and without blank lines."""
+    """How many records a text has, the line of names counted, how many of them are blank lines, and the bytes
+    of the longest line.
+    """
 
     records: int
     blank: int
+    longest: int
 
 
 def count_records(table: SealedFile, *, line_breaks: bool) -> LineCount:
@@ -30,7 +33,11 @@ def count_records(table: SealedFile, *, line_breaks: bool) -> LineCount:
     """
     lines = records = blank = 0  # lines that have ended, records among them, blank ones among these
     quotes = 0  # before this chunk
-    length, returned = 0, False  # of the line that has not ended, and whether CR was the last byte
+    length, longest, returned = (
+        0,
+        0,
+        False,
+    )  # of the line that has not ended, and whether CR was the last byte
     open_line = 0
     with table.open() as file:
         while chunk := file.read(_AT_ONCE):
@@ -41,6 +48,7 @@ def count_records(table: SealedFile, *, line_breaks: bool) -> LineCount:
             sizes = np.append(ends, len(data)) - starts
             if (sizes > LONGEST_LINE).any():
                 raise _too_long(table, lines + int(np.argmax(sizes > LONGEST_LINE)) + 1)
+            longest = max(longest, int(sizes.max()))
             inside = (quotes + np.searchsorted(at, ends)) & 1
             if inside.any():
                 first = lines + int(np.argmax(inside)) + 1
@@ -58,7 +66,7 @@ def count_records(table: SealedFile, *, line_breaks: bool) -> LineCount:
         raise _broken(table, open_line or lines + 1)
     if length:
         records += 1
-    return LineCount(records, blank)
+    return LineCount(records, blank, longest)
 
 
 def _broken(table: SealedFile, line: int) -> InputError:

@@ -13,7 +13,9 @@ import duckdb
 from policy.errors import InputError
 from policy.model import ReleasePolicy
 from policy.trusted import Trusted
+from tasks.intake import frame
 from tasks.intake.columns import check_columns, check_distinct, shown
+from tasks.intake.database import MEMORY_LIMIT, own_database
 from tasks.intake.frame import FrameBuilder, frame_digest
 from tasks.intake.lines import LONGEST_LINE, LineCount, count_records
 from tasks.intake.sealed import SealedFile, sealed
@@ -23,11 +25,10 @@ from tasks.intake.text import check_text, line_at, line_ends, overlong_rows, rea
 from tasks.sql import identifier, literal, text_or_missing
 from tasks.types import SourceTable
 
-VECTORS_PER_CHUNK = 50  # of 2,048 rows each
 NO_CELL = "\0"  # stands in no file that passed `check_text`
 INPUT = "input"
+RESULT = "releasegate_result"
 WHOLE_INPUT = "SELECT * FROM input"
-MEMORY_LIMIT = "50%"  # of the machine's, for a query's tables
 QUERY_SECONDS = 3600.0
 MEND_QUOTES = "Cells that hold the delimiter or a quote are written in double quotes, quotes doubled."
 MEND_QUERY = "Try the query in DuckDB; a given file is called input in it."
@@ -80,7 +81,7 @@ def _files(source: TableSource) -> dict[str, InputFile]:
 
 def _read(source: TableSource, files: Files, policy: ReleasePolicy) -> FrameBuilder:
     """Run the query, or read the whole file, and turn every error of DuckDB into one of ours."""
-    connection = _connect()
+    connection = own_database()
     try:
         if source.query is None:
             builder, where = _read_whole(connection, *files[INPUT], policy), files[INPUT][1].shown
@@ -95,20 +96,6 @@ def _read(source: TableSource, files: Files, policy: ReleasePolicy) -> FrameBuil
     return builder
 
 
-def _connect() -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect(
-        config={
-            "autoinstall_known_extensions": False,
-            "autoload_known_extensions": False,
-            "python_enable_replacements": False,  # a query sees its inputs, not this process's variables
-            "temp_directory": "",  # rows are never spilled to a disk
-            "memory_limit": MEMORY_LIMIT,
-        }
-    )
-    connection.execute("SET enable_progress_bar = false")
-    return connection
-
-
 def _read_whole(
     connection: duckdb.DuckDBPyConnection, file: InputFile, table: SealedFile, policy: ReleasePolicy
 ) -> FrameBuilder:
@@ -117,7 +104,8 @@ def _read_whole(
     finding, mend = "", ""
     try:
         connection.execute(f"CREATE VIEW input AS {_select(file, table, text, policy)}")
-        builder = _fetch(connection, WHOLE_INPUT, policy, table.shown)
+        longest = text.count.longest if text and not policy.source.line_breaks else None
+        builder = _fetch(connection, WHOLE_INPUT, policy, table.shown, longest)
         finding = _rejected(connection, table, policy) if text else ""
         mend = MEND_QUOTES
     except duckdb.Error as error:
@@ -265,14 +253,27 @@ def _select(file: InputFile, table: SealedFile, text: _Text | None, policy: Rele
 
 
 def _fetch(
-    connection: duckdb.DuckDBPyConnection, query: str, policy: ReleasePolicy, where: str
+    connection: duckdb.DuckDBPyConnection,
+    query: str,
+    policy: ReleasePolicy,
+    where: str,
+    longest: int | None = None,
 ) -> FrameBuilder:
+    """Read the rows of a query or of the whole input, whose `longest` row is known or measured."""
     relation = connection.sql(query)
     check_columns(relation.columns, policy, where)
     types = dict(zip(relation.columns, map(str, relation.types), strict=True))
     builder = FrameBuilder(policy, types, where)
-    connection.execute(f"SELECT {builder.selection} FROM (\n{query}\n)")
-    while len(chunk := connection.fetch_df_chunk(VECTORS_PER_CHUNK)):
+    if query == WHOLE_INPUT:
+        source = INPUT
+    else:  # run once: its rows are looked at twice
+        source = RESULT
+        wanted = ", ".join(map(identifier, builder.names))
+        limited = f"SELECT {wanted} FROM (\n{query}\n) LIMIT {frame.MOST_ROWS + 1}"
+        connection.execute(f"CREATE TEMP TABLE {RESULT} AS {limited}")
+    at_once = frame.vectors_of(builder.longest_row(connection, source) if longest is None else longest)
+    connection.execute(f"SELECT {builder.selection} FROM {source}")
+    while len(chunk := connection.fetch_df_chunk(at_once)):
         builder.add(chunk)
     return builder
 

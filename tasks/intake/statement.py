@@ -12,9 +12,21 @@ import duckdb
 # Functions that make rows without reading anything.
 TABLE_FUNCTIONS = ("range", "generate_series", "unnest", "repeat_row")
 _QUERY_NODES = ("SELECT_NODE", "SET_OPERATION_NODE", "CTE_NODE", "RECURSIVE_CTE_NODE")
-# Functions that tell of the process or of the machine, beside those that DuckDB calls volatile.
-_TELLING = ("current_setting", "getenv", "getvariable", "in_search_path", "txid_current", "current_query")
+# Functions that tell of the process, the machine or the time, beside those that DuckDB calls volatile.
+_TELLING = (
+    "getenv",
+    "current_query",
+    "ago",
+    "current_localtime",
+    "current_localtimestamp",
+    "get_current_time",
+    "pg_conf_load_time",
+    "pg_postmaster_start_time",
+)
+# Those that are called without parentheses. An input's column of such a name is reached as input.name.
+_BARE = ("current_date", "current_time", "current_timestamp", "localtime", "localtimestamp")
 MEND_SELECT = "Write one SELECT statement of DuckDB's SQL."
+MEND_SAME = "Leave it out: the same inputs give the same rows."
 
 
 def problem_of(
@@ -33,32 +45,58 @@ def problem_of(
         parsed = json.loads(found[0]) if found else parsed
     if parsed.get("error") is not False or len(parsed["statements"]) != 1:
         return "is not one SELECT", MEND_SELECT
-    return _problem(list(_nodes(parsed)), {name.casefold() for name in inputs}, _volatile(connection))
-
-
-def _problem(nodes: list[dict[str, Any]], inputs: set[str], volatile: set[str]) -> tuple[str, str] | None:
+    nodes = list(_nodes(parsed))
     own = {str(entry["key"]).casefold() for node in nodes for entry in _ctes(node)}
+    # Where such a name is out of scope, it would lead to DuckDB's own view.
+    for name in sorted(own & _system_views(connection)):
+        return f"calls a part of itself {name!r}, as a view of DuckDB is called", "Choose another name."
+    return _problem(nodes, {name.casefold() for name in inputs} | own, _volatile(connection))
+
+
+def _problem(nodes: list[dict[str, Any]], names: set[str], volatile: set[str]) -> tuple[str, str] | None:
     for node in nodes:
-        kind = str(node.get("type", ""))
-        if kind.endswith("_NODE") and kind not in _QUERY_NODES:
-            return "is not one SELECT", MEND_SELECT
-        if kind == "SHOW_REF":
-            return "describes tables, which are no rows about people", MEND_SELECT
-        if kind == "BASE_TABLE":
-            name = str(node.get("table_name", ""))
-            if node.get("schema_name") or node.get("catalog_name") or name.casefold() not in inputs | own:
-                return _undeclared(name)
-        if kind == "TABLE_FUNCTION":
-            name = str((node.get("function") or {}).get("function_name", ""))
-            if name.casefold() not in TABLE_FUNCTIONS:
-                return _undeclared(name)
-        name = str(node.get("function_name", "")).casefold()
-        if name in volatile:
-            return (
-                f"calls {name}(), which does not follow from the inputs alone",
-                "Leave it out: the same inputs give the same rows.",
-            )
+        found = _reading(node, names) or _changing(node, volatile)
+        if found:
+            return found
     return None
+
+
+def _reading(node: dict[str, Any], names: set[str]) -> tuple[str, str] | None:
+    """Say what a node reads that is no declared input."""
+    kind = str(node.get("type", ""))
+    if kind.endswith("_NODE") and kind not in _QUERY_NODES:
+        return "is not one SELECT", MEND_SELECT
+    if kind == "SHOW_REF":
+        return "describes tables, which are no rows about people", MEND_SELECT
+    if kind == "BASE_TABLE":
+        name = str(node.get("table_name", ""))
+        if node.get("schema_name") or node.get("catalog_name") or name.casefold() not in names:
+            return _undeclared(name)
+    if kind == "TABLE_FUNCTION":
+        name = str((node.get("function") or {}).get("function_name", ""))
+        if name.casefold() not in TABLE_FUNCTIONS:
+            return _undeclared(name)
+    return None
+
+
+def _changing(node: dict[str, Any], volatile: set[str]) -> tuple[str, str] | None:
+    """Say what in a node gives other rows at another time."""
+    if node.get("sample"):
+        return "takes a sample, which does not follow from the inputs alone", MEND_SAME
+    name = _function(node)
+    if name in volatile or (name == "age" and len(node.get("arguments", [])) == 1):
+        return f"calls {name}(), which does not follow from the inputs alone", MEND_SAME
+    if name in _BARE:
+        return f"reads {name}, which does not follow from the inputs alone", MEND_SAME
+    return None
+
+
+def _function(node: dict[str, Any]) -> str:
+    """Return the name of the function that a node calls, with or without parentheses; empty for others."""
+    bare = node.get("column_names")
+    if node.get("type") == "COLUMN_REF" and isinstance(bare, list) and len(bare) == 1:
+        return str(bare[0]).casefold() if str(bare[0]).casefold() in _BARE else ""
+    return str(node.get("function_name", "")).casefold()
 
 
 def _undeclared(name: str) -> tuple[str, str]:
@@ -71,9 +109,15 @@ def _undeclared(name: str) -> tuple[str, str]:
 
 def _volatile(connection: duckdb.DuckDBPyConnection) -> set[str]:
     rows = connection.execute(
-        "SELECT DISTINCT function_name FROM duckdb_functions() WHERE stability = 'VOLATILE'"
+        "SELECT DISTINCT function_name FROM duckdb_functions() "
+        "WHERE stability IN ('VOLATILE', 'CONSISTENT_WITHIN_QUERY')"
     ).fetchall()
     return {str(row[0]).casefold() for row in rows if row[0] != "error"} | set(_TELLING)
+
+
+def _system_views(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    rows = connection.execute("SELECT DISTINCT view_name FROM duckdb_views() WHERE internal").fetchall()
+    return {str(row[0]).casefold() for row in rows}
 
 
 def _ctes(node: dict[str, Any]) -> list[dict[str, Any]]:

@@ -58,6 +58,7 @@ def prepare(table: SourceTable, policy: ReleasePolicy) -> PreparedTable:
         sensitive_numbers=sensitive_numbers,
         person=_person(frame, policy),
         identifying=_identifying(table, policy),
+        draw_key=table.draw_key,
     )
 
 

@@ -1,8 +1,9 @@
-"""The seed of what a recoding draws: nobody without the whole input can draw it again."""
+"""The seed of what a recoding draws: nobody without the store's key can draw it again."""
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 
 import numpy as np
 
@@ -10,12 +11,16 @@ from tasks.types import PreparedTable
 
 
 def seed_of(table: PreparedTable, seed: int) -> int:
-    """Return a seed made of the policy's and of every value of the table, by SHA-256.
+    """Return a seed of the policy's and of every value of the table, by HMAC-SHA-256 under the store's key.
 
     The policy's seed is published with the release, and noise that it alone decided could be taken off. Equal
-    tables and seeds give equal draws. Whoever has all of the input but one record can still try them all.
+    tables, seeds and keys give equal draws. Without a key (an evaluation, which publishes nothing, and a
+    release from before there was one) it is the plain SHA-256: whoever has all of the input but one record
+    could then try them all.
     """
-    digest = hashlib.sha256(str(seed).encode())
+    key = table.draw_key
+    digest = hmac.new(key, digestmod="sha256") if key else hashlib.sha256()
+    digest.update(str(seed).encode())
     for array in (table.numeric, table.codes, table.sensitive):
         digest.update(str(array.shape).encode())
         digest.update(np.ascontiguousarray(array).tobytes())

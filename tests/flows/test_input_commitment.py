@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from flows.reproduce import reproduction
 from policy.errors import UsageError
-from release_store.commitment import commitment_to, is_made_of
+from policy.load import load_policy
+from release_store.canonical import digest_of
+from release_store.commitment import commitment_to, draw_key, is_made_of
 from release_store.evidence import write_evidence
 from release_store.keys import KEY_VARIABLE, make_key
+from release_store.verification import verify
+from tasks.intake.read import read_table
+from tasks.preprocessing.prepare import prepare
+from tasks.recoding.draws import seed_of
 from tests.flows.front_desk import Desk
 
 pytestmark = pytest.mark.flow
@@ -54,6 +61,33 @@ def test_who_knows_all_but_one_value_of_a_small_table_cannot_try_the_values(desk
     assert hashlib.sha256(text.encode()).hexdigest() in digests
     assert recorded not in digests
     assert [commitment_to(desk.root, one) == recorded for one in digests].count(True) == 1
+
+
+@pytest.mark.enemy("reader", "learns a value")
+@pytest.mark.parametrize("recoding", ["adaptive", "quantized"])
+def test_the_key_of_the_store_decides_what_a_recoding_draws(desk: Desk, recoding: str) -> None:
+    """The rows of a release come out again with the store's key, and not without."""
+    table = desk.table()
+    policy = desk.policy(method={"name": "mondrian", "recoding": recoding}, gates={"ncp": {"max": 1}})
+    assert desk.run(policy, table) == 0
+    (release,) = desk.store.releases()
+    assert reproduction(desk.store, release.release_id, table).same
+    source = read_table(load_policy(policy), input_path=table, period="2026Q1", base=desk.folder)
+    assert source.draw_key == b""
+    prepared = prepare(source, load_policy(policy))
+    keyed = replace(prepared, draw_key=draw_key(desk.root))
+    assert seed_of(keyed, 42) != seed_of(prepared, 42)
+
+
+@pytest.mark.enemy("auditor", "learns a value")
+def test_the_log_tells_no_count_of_the_validated_table(desk: Desk) -> None:
+    assert desk.run(desk.policy(), desk.table()) == 0
+    (kept,) = desk.store.validations()
+    (event,) = [one for one in desk.store.events() if one.action == "input.validated"]
+    assert digest_of(list(kept.results)) != event.payload["results"]
+    assert kept.results
+    assert all("expectation" in one for one in kept.results)
+    assert verify(desk.store) == []
 
 
 def test_another_key_commits_otherwise_and_none_says_so(

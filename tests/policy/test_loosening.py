@@ -107,7 +107,7 @@ LOOSER: list[tuple[str, Any, str]] = [
     ("expectations.unique_key", False, "expectations.unique_key false instead of true"),
     ("roles.key", GONE, "a column is without a role instead of key"),
     ("roles.key", "number", "a column is without a role instead of key"),
-    ("roles.identifiers", [], "a column is without a role instead of not read"),
+    ("roles.identifiers", [], "a column is without a role instead of an identifier"),
     ("roles.dropped", [], "a column is without a role instead of not read"),
     ("roles.kept", ["ward", "bed"], "bed is kept"),
     (f"{AGE}.bounds", [0, 120], f"{AGE}.bounds is another"),
@@ -130,6 +130,7 @@ FREE: list[tuple[str, Any]] = [
     ("seed", 7),
     ("method", {"name": "mondrian", "parameters": {}, "history_aware": False}),
     ("publication", {"title": "A register", "formats": ["parquet"]}),
+    ("publication", {"csv_formulas": "quoted"}),
     (f"{AGE}.description", "years"),
     ("roles.kept", []),
 ]
@@ -192,6 +193,24 @@ def test_what_guards_as_much_or_more_is_free(place: str, value: Any) -> None:
 @pytest.mark.parametrize(("place", "value"), TIGHTER)
 def test_and_taken_back_it_is_looser(place: str, value: Any) -> None:
     assert loosened(changed(place, value), policy(BASE)) or place == "roles.identifiers"
+
+
+@pytest.mark.enemy("policy author", "publishes a person")
+def test_what_the_gate_leak_would_no_longer_look_at_is_looser() -> None:
+    document = copy.deepcopy(BASE)
+    document["roles"]["kept_values"] = {"ward": ["east", "west"]}
+    listed = policy(document)
+    assert loosened(policy(BASE), listed) == ["roles.kept_values.ward is another"]
+    assert loosened(listed, policy(BASE)) == ["roles.kept_values.ward is another"]
+    document = copy.deepcopy(BASE)
+    document["roles"] |= {"identifiers": [], "dropped": ["street", "name"]}
+    assert loosened(policy(BASE), policy(document)) == ["a column is not read instead of an identifier"]
+    assert loosened(policy(document), policy(BASE)) == []
+
+
+def test_formulas_that_were_quoted_stay_quoted() -> None:
+    quoted = changed("publication", {"csv_formulas": "quoted"})
+    assert loosened(quoted, policy(BASE)) == ["publication.csv_formulas kept instead of quoted"]
 
 
 @pytest.mark.parametrize("to", ["kept", "dropped", "sensitive"])

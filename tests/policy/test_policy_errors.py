@@ -16,6 +16,10 @@ from tasks.methods.registry import bound_method, methods, parameters_of
 
 FILE = Path("clinic.yaml")
 SEE = "See docs/policy.md for what is allowed."
+BASE_60 = "YAML reads a number to base 60 here: put it in quotes if it is a text"
+NO_DIGIT = "a number without a digit: put it in quotes if it is a text"
+LONG = "a" * 900
+LONG_NUMBER = "YAML reads a number of more than 40 characters here: put it in quotes if it is a text"
 QUOTES = "Put it in quotes if it is a text."
 LEVELS = "One line a value, most specific first, ';' between the levels; or nested lists."
 MAPPING = (
@@ -84,6 +88,20 @@ def test_the_policy_that_the_errors_are_made_from_is_right() -> None:
         ("a: [1", "line 1: expected ',' or ']', but got '<stream end>'", "Mend the YAML there."),
         ("series: a\nseries: b", "line 2: the field 'series' stands twice", "Mend the YAML there."),
         ("? [a]\n: b", "line 1: a field's name is a word, no list or mapping", "Mend the YAML there."),
+        ("seed: 1:30", f"line 1: {BASE_60}", "Mend the YAML there."),
+        (f"seed: 1{':1' * 9000}", f"line 1: {BASE_60}", "Mend the YAML there."),
+        (f"seed: 0x{'F' * 9000}", f"line 1: {LONG_NUMBER}", "Mend the YAML there."),
+        (f"a: 1\n{'9' * 9000}: 1", f"line 2: {LONG_NUMBER}", "Mend the YAML there."),
+        (
+            "seed: 0x_",
+            "line 1: a number without a digit: put it in quotes if it is a text",
+            "Mend the YAML there.",
+        ),
+        (
+            f"{'a' * 900}: 1\n{'a' * 900}: 1",
+            f"line 2: the field '{'a' * 60}' stands twice",
+            "Mend the YAML there.",
+        ),
         ("a: !!python/name:os.system", None, "Mend the YAML there."),
         ("a: '\x00'", "not YAML", "Mend the YAML there."),
         ("[" * 3000, "is nested too deep", "Mend the YAML there."),

@@ -7,6 +7,7 @@ import os
 import threading
 from pathlib import Path
 
+import duckdb
 import pytest
 from test_intake import CANARY, HEADER, ROW, policy, read, refused, written
 
@@ -14,6 +15,7 @@ from policy.errors import InputError, PolicyError
 from policy.load import parse_policy
 from policy.trusted import Trusted
 from tasks.intake import frame as frames
+from tasks.intake import lengths
 from tasks.intake import read as reading
 from tasks.intake import sealed as sealing
 from tasks.intake.lines import count_records
@@ -116,6 +118,66 @@ def test_a_query_gives_the_same_rows_each_time(tmp_path: Path, call: str) -> Non
     table = written(tmp_path, HEADER + ROW)
     error = refused(table, tmp_path, query=f"select * replace (({call})::varchar as note) from input")
     assert "does not follow from the inputs alone" in str(error)
+
+
+@pytest.mark.enemy(AUTHOR, "stops the work")
+@pytest.mark.parametrize(
+    "call",
+    [
+        "now()",
+        "today()",
+        "current_date",
+        "CURRENT_TIMESTAMP",
+        "localtime",
+        "age(timestamp '2020-01-01')",
+        "ago('1 day')",
+    ],
+)
+def test_a_query_gives_the_same_rows_on_another_day(tmp_path: Path, call: str) -> None:
+    table = written(tmp_path, HEADER + ROW)
+    error = refused(table, tmp_path, query=f"select * replace (({call})::varchar as note) from input")
+    assert "does not follow from the inputs alone" in str(error)
+
+
+@pytest.mark.enemy(AUTHOR, "stops the work")
+@pytest.mark.parametrize(
+    "query", ["select * from input using sample 1", "select * from input tablesample 50%"]
+)
+def test_a_query_takes_no_sample(tmp_path: Path, query: str) -> None:
+    error = refused(written(tmp_path, HEADER + ROW), tmp_path, query=query)
+    assert "takes a sample, which does not follow from the inputs alone" in str(error)
+
+
+@pytest.mark.enemy(AUTHOR, "learns a value")
+def test_a_part_of_a_query_does_not_open_duckdbs_own_views(tmp_path: Path) -> None:
+    query = (
+        "select i.* replace (s.sql as note) from input i, sqlite_master s "
+        "where 1 in (with sqlite_master as (select 1 as sql) select sql from sqlite_master)"
+    )
+    error = refused(written(tmp_path, HEADER + ROW), tmp_path, query=query)
+    assert "calls a part of itself 'sqlite_master', as a view of DuckDB is called" in str(error)
+
+
+@pytest.mark.enemy(SUPPLIER, "stops the work")
+def test_a_small_parquet_file_of_endless_text_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "people.parquet"
+    columns = ", ".join(f"'x' AS {name}" for name in HEADER.strip().split(",") if name not in ("age", "note"))
+    duckdb.sql(f"COPY (SELECT {columns}, 30 AS age, repeat('x', 60000) AS note FROM range(2000)) TO '{path}'")
+    assert path.stat().st_size < 10_000
+    monkeypatch.setattr(lengths, "memory_bytes", lambda: 100 << 20)
+    error = refused(path, tmp_path)
+    assert "holds 114 MiB of text, more than half of the memory" in str(error)
+    query = "select i.* replace (repeat('x', 60000) as note) from input i, range(2000)"
+    error = refused(written(tmp_path, HEADER + ROW), tmp_path, query=query)
+    assert "of text, more than half of the memory" in str(error)
+
+
+def test_rows_of_long_cells_are_read_few_at_a_time() -> None:
+    assert frames.vectors_of(100) == 50
+    assert frames.vectors_of(65_536) == 1
+    assert frames.vectors_of(0) == 50
 
 
 @pytest.mark.enemy(AUTHOR, "stops the work")
@@ -322,7 +384,7 @@ def test_rows_that_were_read_are_held_against_line_ends(
 
     def more(*given: object, **named: object) -> object:
         found = count_records(*given, **named)  # type: ignore[arg-type]
-        return type(found)(found.records + 1, found.blank)
+        return type(found)(found.records + 1, found.blank, found.longest)
 
     monkeypatch.setattr(reading, "count_records", more)
     assert "has 4 rows by its line ends, and 3 were read" in str(refused(path, tmp_path))

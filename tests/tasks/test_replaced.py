@@ -227,6 +227,17 @@ def test_what_a_recoding_draws_depends_on_the_whole_input_and_the_seed() -> None
         assert seed_of(prepared(policy, other), 1) != seed_of(table, 1), column
 
 
+@pytest.mark.enemy("reader", "learns a value")
+def test_who_knows_all_but_one_value_cannot_draw_again_without_the_key() -> None:
+    policy = small_policy(MIXED, TWO_SENSITIVE)
+    rows = [(1, 0.5, "a", "b", "flu", 3.0), (2, 0.5, "a", "b", "flu", 3.0)]
+    table = prepared(policy, rows)
+    keyed = replace(table, draw_key=b"k" * 32)
+    assert seed_of(keyed, 1) == seed_of(replace(table, draw_key=b"k" * 32), 1)
+    assert len({seed_of(table, 1), seed_of(keyed, 1), seed_of(replace(table, draw_key=b"o" * 32), 1)}) == 3
+    assert "kkk" not in repr(keyed)
+
+
 def test_how_far_numbers_moved_is_the_area_between_their_distributions() -> None:
     source = np.array([0.0, 10.0, np.nan])
     rows = np.array([1, 1])

@@ -1,0 +1,62 @@
+"""How much text a table may hold, in a cell, a row and the whole, before any of it leaves DuckDB.
+
+A Parquet file of some bytes, and a query of some words, can stand for any number of long texts.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Sequence
+
+import duckdb
+
+from policy.errors import InputError
+from tasks.intake.columns import shown
+from tasks.sql import identifier
+
+LONGEST_CELL = 65_536  # characters
+LONGEST_ROW = 1 << 20  # bytes of text, as of a line of a CSV file
+MEMORY_SHARE = 0.5
+
+
+def check_lengths(
+    connection: duckdb.DuckDBPyConnection, relation: str, texts: Sequence[str], where: str
+) -> int:
+    """Return the bytes of text in the longest row of a relation, whose columns `texts` are text.
+
+    Raises InputError where a cell or a row is too long, or where the whole is more than half of the memory.
+    """
+    if not texts:
+        return 0
+    lengths = [f"coalesce(strlen({identifier(name)}), 0)" for name in texts]
+    together = " + ".join(lengths)
+    asked = ", ".join([*(f"max({one})" for one in lengths), f"max({together})", f"sum({together})"])
+    found = connection.execute(f"SELECT {asked} FROM {relation}").fetchone()
+    *cells, row, whole = [int(one or 0) for one in found or [0] * (len(texts) + 2)]
+    for name, cell in zip(texts, cells, strict=True):
+        if cell > 4 * LONGEST_CELL:  # bytes: a character has four at most
+            raise cell_too_long(name, where)
+    mend = "Drop its long columns (roles.dropped)."
+    if row > LONGEST_ROW:
+        raise InputError(f"a row has more than {LONGEST_ROW:,} bytes", where=where, mend=mend)
+    if whole > MEMORY_SHARE * memory_bytes():
+        finding = f"holds {whole >> 20:,} MiB of text, more than half of the memory"
+        raise InputError(finding, where=where, mend=f"Split the table. {mend}")
+    return row
+
+
+def cell_too_long(name: str, where: str) -> InputError:
+    """Return the error for a cell of too many characters."""
+    return InputError(
+        f"the column {shown(name)} has a cell of more than {LONGEST_CELL:,} characters",
+        where=where,
+        mend="Check the quotes of the table, or drop the column (roles.dropped).",
+    )
+
+
+def memory_bytes() -> int:
+    """Return the bytes of memory that this process may have."""
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    allowed = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return machine if allowed == resource.RLIM_INFINITY else min(machine, allowed)
