@@ -41,6 +41,7 @@ def watch_temporary_server() -> None:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             cwd="/",
+            env={MARK: mark, "PATH": os.environ.get("PATH", os.defpath)},  # none of the command's secrets
             start_new_session=True,  # an interrupt from the keyboard is not for it
         )
     )

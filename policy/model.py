@@ -265,7 +265,7 @@ class Leak(Section):
 class Unique(Limit):
     """The largest share of rows whose value stands in no other row, in any column but those of `allow`."""
 
-    max: Share = 0.5
+    max: Share = 0.2
     allow: tuple[str, ...] = ()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
@@ -16,6 +17,9 @@ SHORTEST_NUMBER = 6  # digits of an identifier without a letter
 INSIDE_A_WORD = 6  # characters from which an identifier of letters and digits is looked for inside words too
 CHARACTERS_AT_ONCE = 2_000_000
 
+MOST_WORK = 1_000_000_000  # characters of the texts times different lengths of the values
+_BLANK_LETTERS = "\u115f\u1160\u2800\u3164\uffa0"  # letters and signs that show nothing
+_SIGNS = re.compile(r"[\W_]+")
 _APOSTROPHES = "\u2018\u2019\u02bc\u00b4`"
 _BASE = 0x9E3779B97F4A7C15  # odd, so that it has an inverse modulo 2^64
 _INVERSE = pow(_BASE, -1, 2**64)
@@ -24,11 +28,11 @@ HashArray = NDArray[np.uint64]
 
 
 def plain_text(text: str) -> str:
-    """Return a text without case, accents, invisible characters and repeated blanks, its dashes alike.
+    """Return the words of a text: without case, accents, invisible characters and signs, one blank between.
 
     What is alike to a reader is equal, but for letters of two alphabets that look alike.
     """
-    return " ".join(visible_text(text).casefold().split())
+    return _SIGNS.sub(" ", visible_text(text).casefold()).strip()
 
 
 def visible_text(text: str) -> str:
@@ -43,6 +47,8 @@ def visible_text(text: str) -> str:
 def _plain_character(character: str) -> str:
     if character in _APOSTROPHES:
         return "'"
+    if character in _BLANK_LETTERS:
+        return " "
     kind = unicodedata.category(character)
     if kind == "Pd":
         return "-"
@@ -66,9 +72,12 @@ def holding(texts: Sequence[str], values: pd.Series) -> BoolArray:
     A value counts where it does not begin or end inside of a word or number; one of letters and digits that
     has `INSIDE_A_WORD` characters counts anywhere. Windows of each length of a value are compared by
     their hashes (Karp and Rabin, 1987), and equal ones by their texts: O(values + characters x lengths).
+    Raises OverflowError where that is over `MOST_WORK`.
     """
     found = np.zeros(len(texts), dtype=bool)
     wanted = _Values([value for value in values.dropna().unique() if worth_looking_for(value)])
+    if len(wanted.of_length) * sum(map(len, texts)) > MOST_WORK:
+        raise OverflowError
     for first, last in _pieces(texts):
         found[first:last] = _holding(texts[first:last], wanted)
     return found
@@ -160,14 +169,38 @@ def _powers(base: int, n: int) -> HashArray:
     return np.multiply.accumulate(powers)
 
 
-def copied(column: pd.Series, identifiers: pd.Series) -> int:
-    """Count the rows whose plain cell is the plain identifier of the same row, but for leading zeros."""
-    pairs = zip(column, identifiers, strict=True)
-    return sum(
-        cell is not None and who is not None and cell.lstrip("0") == who.lstrip("0") for cell, who in pairs
-    )
+def equal(texts: Sequence[str], values: pd.Series) -> BoolArray:
+    """Tell for each of the plain `texts` whether it is one of the plain `values` that are long enough."""
+    wanted = {value for value in values.dropna().unique() if worth_looking_for(value)}
+    return np.fromiter((text in wanted for text in texts), dtype=bool, count=len(texts))
+
+
+def copied(column: pd.Series, identifiers: pd.Series, least: float) -> int:
+    """Count the rows whose plain cell holds the plain identifier of the same row, of any length, as a word.
+
+    0 unless they are over `least`, and over twice as many as hold the identifier of another row, drawn
+    for each: short numbers stand in many texts by chance.
+    """
+    cells, people = column.tolist(), identifiers.tolist()
+    own = _holding_theirs(cells, people)
+    if own <= least:
+        return 0
+    others = np.random.default_rng(0).permutation(len(people))
+    by_chance = _holding_theirs(cells, [people[other] for other in others])
+    return own if own > 2 * by_chance else 0
+
+
+def _holding_theirs(cells: Sequence[str | None], people: Sequence[str | None]) -> int:
+    """Count the cells that hold the text beside them, but for leading zeros, as a word."""
+    n = 0
+    for cell, who in zip(cells, people, strict=True):
+        if cell is None or who is None:
+            continue
+        bare = who.lstrip("0") or who[-1:]
+        n += bool(bare) and bare in cell and re.search(rf"(?<!\w)0*{re.escape(bare)}(?!\w)", cell) is not None
+    return n
 
 
 def once(counts: IntArray) -> float:
-    """Return the share of rows whose value no other row has, of values that stand in so many rows each."""
+    """Return the share of people whose value nobody else has, of values that so many people each have."""
     return float((counts == 1).sum() / counts.sum()) if len(counts) else 0.0

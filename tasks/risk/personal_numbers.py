@@ -59,6 +59,7 @@ _LOOSE = (
 )
 MOST = 0.5
 FEWEST_DIGITS = 7
+SHORTEST_NUMBER, SHORTEST_CARD = 9, 13  # digits of a person's number and of a card's
 
 
 def kinds_in(texts: Iterable[str]) -> dict[str, int]:
@@ -86,6 +87,18 @@ def kinds_in(texts: Iterable[str]) -> dict[str, int]:
         counts[INSURANCE], *(n for check, n in passed.items() if n > MOST * shaped[check]), 0
     )
     return {kind: n for kind, n in counts.items() if n}
+
+
+def kinds_in_numbers(texts: Iterable[str]) -> dict[str, int]:
+    """Return how many numbers of a column are cards or insurance numbers, where most of its long ones are."""
+    long = [text for text in texts if text.isdigit() and len(text) >= SHORTEST_NUMBER]
+    found = {kind: n for kind, n in kinds_in(long).items() if kind in (CARD, INSURANCE)}
+    return {kind: n for kind, n in found.items() if n > MOST * _shaped(kind, long)}
+
+
+def _shaped(kind: str, texts: Iterable[str]) -> int:
+    """Count the whole numbers that are long enough for one of this kind."""
+    return sum(len(text) >= (SHORTEST_CARD if kind == CARD else SHORTEST_NUMBER) for text in texts)
 
 
 class _Check:
@@ -154,7 +167,7 @@ def _is_card(found: str) -> bool:
     from stdnum import luhn
 
     digits = re.sub(r"\D", "", found)
-    return len(digits) >= 13 and len(set(digits)) > 1 and bool(luhn.is_valid(digits))
+    return len(digits) >= SHORTEST_CARD and len(set(digits)) > 1 and bool(luhn.is_valid(digits))
 
 
 def _is_account(found: str) -> bool:

@@ -263,11 +263,19 @@ def read_rows(
     return made, texts
 
 
-def read_texts(file: Path, policy: ReleasePolicy) -> dict[str, dict[str, int]]:
+def read_texts(
+    file: Path, policy: ReleasePolicy, person: IntArray | None = None
+) -> dict[str, dict[str, int]]:
     """Return the distinct texts of every column that is published as it is, and how many rows have each.
 
-    The file is one that `read_classes` has read. Numbers are written as the CSV has them.
+    With `person` (m,), whose each row of the file is in its order, people are counted. The file is one that
+    `read_classes` has read. Numbers are written as the CSV has them.
     """
+    if person is not None:
+        return {
+            name: _by_person(_column(file, name), person, policy.source.missing_label)
+            for name in (*policy.roles.sensitive, *policy.roles.kept)
+        }
     found: dict[str, dict[str, int]] = {}
     with duck.connection() as con:
         for name in (*policy.roles.sensitive, *policy.roles.kept):
@@ -277,3 +285,12 @@ def read_texts(file: Path, policy: ReleasePolicy) -> dict[str, dict[str, int]]:
             counts = np.bincount(codes, weights=rows["n"].to_numpy(), minlength=len(texts))
             found[name] = dict(zip(texts, counts.astype(np.int64).tolist(), strict=True))
     return found
+
+
+def _by_person(column: pd.Series[Any], person: IntArray, missing_label: str) -> dict[str, int]:
+    """Return how many people have each text of a column."""
+    codes, texts = _texts(column, missing_label)
+    whose = pd.factorize(person)[0].astype(np.int64)
+    once = np.unique(whose * max(len(texts), 1) + codes)
+    counts = np.bincount(once % max(len(texts), 1), minlength=len(texts))
+    return dict(zip(texts, counts.tolist(), strict=True))

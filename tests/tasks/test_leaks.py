@@ -68,6 +68,10 @@ def test_a_table_without_a_trace_of_anybody_passes(tmp_path: Path) -> None:
         ("\uff25\uff36\uff21 \u202elund", "identifier"),
         ("write to some\u200bone\u00ad@example.org", "email"),
         ("paid by 4111\u20111111\u20101111\u200b-1111", "card"),
+        ("Anna_Müller", "identifier"),
+        ("Müller? Anna, Müller", "identifier"),
+        ("Eva\u2800Lund", "identifier"),
+        ("Eva\u3164Lund", "identifier"),
         ("P000003", "identifier"),
         ("see xP000003y", "identifier"),
         ("write to someone@example.org", "email"),
@@ -123,6 +127,82 @@ def test_a_copy_of_a_key_among_the_sensitive_numbers_blocks(tmp_path: Path) -> N
     rows = [(f"{i:06d}", 30 + i, 100000.0 + i if i > 4 else float(i)) for i in range(8)]
     made = published(policy, prepared(policy, rows), [0] * 4 + [1] * 4, tmp_path / "c").evidence()
     assert asked("leak", made).witness == {"cost": {"identifier": 5}}
+
+
+@pytest.mark.enemy(SUPPLIER, TELLS)
+def test_a_short_key_inside_of_the_notes_of_its_own_person_blocks(tmp_path: Path) -> None:
+    policy = small_policy(AGE, roles={"key": "person", "kept": ["note"]})
+    rows = [(f"{4000 + i}", 30 + i, "flu" if i % 2 else "cold", f"see patient {4000 + i}") for i in range(8)]
+    made = published(policy, prepared(policy, rows), [0] * 4 + [1] * 4, tmp_path / "c").evidence()
+    assert asked("leak", made).witness == {"note": {"identifier": 8}}
+
+
+def test_short_numbers_that_stand_in_notes_by_chance_pass(tmp_path: Path) -> None:
+    policy = small_policy(AGE, roles={"key": "person", "kept": ["note"]})
+    rows = [(f"{i}", 30 + i, "flu" if i % 2 else "cold", "wards 0 1 2 3 4 5 6 7") for i in range(8)]
+    made = published(policy, prepared(policy, rows), [0] * 4 + [1] * 4, tmp_path / "c").evidence()
+    assert asked("leak", made).verdict is Verdict.PASS
+
+
+@pytest.mark.enemy(AUTHOR, TELLS)
+def test_identifiers_that_the_policy_lists_as_values_block(tmp_path: Path) -> None:
+    texts = [*NAMES[:4], *["seen"] * 4]
+    listed = {"kept_values": {"note": [*NAMES[:4], "seen"]}}
+    made = evidence(tmp_path / "kept", texts, roles=listed)
+    assert asked("leak", made).witness == {"note": {"identifier": 4}}
+    city = {"city": {"type": "categorical", "values": NAMES}}
+    policy = small_policy(city, roles={"key": "person", "identifiers": ["name"]})
+    rows = [(f"P{i:06d}", NAMES[i], NAMES[i], "flu" if i % 2 else "cold") for i in range(8)]
+    made = published(policy, prepared(policy, rows), [0] * 4 + [1] * 4, tmp_path / "c").evidence()
+    assert asked("leak", made).witness == {"city": {"identifier": 8}}
+
+
+@pytest.mark.enemy(AUTHOR, TELLS)
+def test_an_identifier_that_is_a_numeric_quasi_identifier_too_blocks(tmp_path: Path) -> None:
+    numbers = {"ref": {"type": "integer", "bounds": [0, 999_999_999_999]}}
+    policy = small_policy(numbers, roles={"key": "person", "identifiers": ["phone"]})
+    rows = [
+        (f"P{i:06d}", f"49170000{i:04d}", 491_700_000_000 + i, "flu" if i % 2 else "cold") for i in range(8)
+    ]
+    made = published(policy, prepared(policy, rows), [0] * 4 + [1] * 4, tmp_path / "c").evidence()
+    assert asked("leak", made).witness == {"ref": {"identifier": 8}}
+
+
+@pytest.mark.enemy(AUTHOR, TELLS)
+def test_card_numbers_among_the_sensitive_numbers_block(tmp_path: Path) -> None:
+    policy = small_policy(AGE, {"cost": {"type": "numeric", "stability": "stable"}}, roles={"key": "person"})
+    cards = [4111111111111111, 5500005555555559, 4012888888881881, 6011000990139424]
+    rows = [(f"P{i:06d}", 30 + i, float(cards[i % 4] if i < 4 else i)) for i in range(8)]
+    made = published(policy, prepared(policy, rows), [0] * 4 + [1] * 4, tmp_path / "c").evidence()
+    assert asked("leak", made).witness == {"cost": {"card": 4}}
+
+
+def test_a_missing_identifier_is_nobodys(tmp_path: Path) -> None:
+    policy = small_policy(AGE, roles={"key": "person", "identifiers": ["name"], "kept": ["note"]})
+    rows = [
+        (f"P{i:06d}", None if i == 2 else NAMES[i], 30 + i, "flu" if i % 2 else "cold", "x") for i in range(8)
+    ]
+    made = published(policy, prepared(policy, rows), [0] * 4 + [1] * 4, tmp_path / "c").evidence()
+    assert asked("leak", made).verdict is Verdict.PASS
+
+
+@pytest.mark.enemy(SUPPLIER, "stops the work")
+def test_a_search_that_would_never_end_is_not_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tasks.risk.leaks.MOST_WORK", 10)
+    result = asked("leak", evidence(tmp_path, noted("seen")))
+    assert result.verdict is Verdict.UNKNOWN
+    assert "would take too long" in result.detail
+
+
+@pytest.mark.enemy(AUTHOR, TELLS)
+def test_a_value_of_each_persons_own_is_unique_in_several_rows_too(tmp_path: Path) -> None:
+    policy = small_policy(AGE, roles={"key": "person", "kept": ["note"]}, rows="several")
+    rows = [(f"P{i // 2:06d}", 30 + i // 2, "flu" if i % 2 else "cold", f"n{i // 2}") for i in range(60)]
+    table = prepared(policy, rows)
+    made = published(policy, table, [0] * 30 + [1] * 30, tmp_path / "c")
+    assert table.person is not None
+    result = asked("unique", replace(made.evidence(), row_people=table.person[made.rows.records]))
+    assert (result.verdict, result.value) == (Verdict.FAIL, 1.0)
 
 
 def test_what_the_policy_allows_or_lists_passes(tmp_path: Path) -> None:
