@@ -28,6 +28,9 @@ from release_store.records import Release
 Connection = duckdb.DuckDBPyConnection
 Checkpoint = dict[str, Any]
 
+KEPT = (
+    "kept"  # what the first event of a store says of the checkpoint beside its key, unless it is an old one
+)
 _MEND = "Run `releasegate verify`; nothing is signed until the history is restored from a copy."
 
 
@@ -108,6 +111,13 @@ def keep(path: Path, signed: Sequence[Checkpoint]) -> None:
         ) from None
 
 
+def always_kept(con: Connection) -> bool:
+    """Tell whether the store has had a checkpoint beside its key since it was made."""
+    found = con.execute("SELECT payload FROM event WHERE number = 1 AND action = 'store.created'").fetchone()
+    payload = audit.canonical_payload(found[0]) if found else None
+    return (payload or {}).get("checkpoint") == KEPT
+
+
 def due(con: Connection) -> dict[str, int]:
     """Return the events after which a checkpoint is written, by what it is of."""
     rows = con.execute(
@@ -145,6 +155,10 @@ def look(con: Connection, root: Path, public_key: str | None) -> Missing:
         if checkpoint_of(path) in events
     }
     found = Missing(kept, _newest(root, wanted, kept, store_id, public_key))
+    if found.newest is None and not wanted and always_kept(con):
+        raise VerificationFailed(
+            "is missing, and the newest checkpoint was kept there", where=str(place), mend=_MEND
+        )
     signed_size = _size(found.newest)
     waiting = {one.get("of"): one for one in kept}
     for path, number in wanted.items():

@@ -87,6 +87,17 @@ def kept_folder(root: Path, release: Release) -> Path:
     return withdrawn if withdrawn.exists() or not public.exists() else public
 
 
+def check_places(root: Path, series: str) -> None:
+    """Raise VerificationFailed where a folder that releases are written to is a link, or no folder."""
+    for path in (root / "releases", series_folder(root, series), root / "withdrawn", root / "candidates"):
+        if path.is_symlink() or (path.exists() and not path.is_dir()):
+            raise VerificationFailed(
+                "is no folder of the store's own, and nothing is written through it",
+                where=str(path),
+                mend="Put the folder back in its place, and run `releasegate verify`.",
+            )
+
+
 def differing_files(folder: Path, files: Mapping[str, str]) -> list[str]:
     """Return the names in `files` (name to SHA-256) that `folder` lacks or holds with other content."""
     return [name for name, digest in files.items() if _digest_or_none(folder / name) != digest]

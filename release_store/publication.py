@@ -30,6 +30,7 @@ from release_store.public_files import (
     appear,
     build_release,
     candidate_folder,
+    check_places,
     differing_files,
     partial_folder,
     release_folder,
@@ -72,6 +73,7 @@ def publish(
     check_can_keep(store.root)
     check_log(store)
     series = store.candidate(candidate_id).series
+    check_places(store.root, series)
     _recover_series(store, series)
     check_staged_files(store, candidate_id, actor)
     with transaction(store.root) as con:

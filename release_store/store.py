@@ -14,7 +14,7 @@ from filelock import FileLock, Timeout
 from policy.errors import ReleaseGateError, StoreError, UsageError, VerificationFailed
 from release_store import audit, changes, keys, queries
 from release_store.canonical import iso, utc_now
-from release_store.checkpoints import check_can_keep, keep, kept_file, sign
+from release_store.checkpoints import KEPT, check_can_keep, keep, kept_file, sign
 from release_store.classes import classes_digest, read_classes
 from release_store.connection import DATABASE, connect, is_read_only, transaction
 from release_store.credentials import Credential
@@ -108,10 +108,10 @@ class ReleaseStore:
                     "created_at": created_at,
                     "decisions": PROVEN,
                     "times": IN_ORDER,
+                    "checkpoint": KEPT,
                 },
             )
-            begun = sign(con, key, [store_id])
-        keep(kept_file(root, store_id), begun)
+            keep(kept_file(root, store_id), sign(con, key, [store_id]))
         return cls(root, store_id)
 
     @classmethod

@@ -14,7 +14,7 @@ from policy.plain_file import not_read, read_bytes
 from release_store import keys
 from release_store.audit import Finding
 from release_store.canonical import pretty_json
-from release_store.checkpoints import kept_file, read_kept
+from release_store.checkpoints import always_kept, kept_file, read_kept
 from release_store.guarded_files import read_plain
 from release_store.public_files import checkpoint_files, checkpoint_of
 from release_store.records import Release
@@ -59,7 +59,8 @@ def check_kept_with_key(view: View) -> list[Finding]:
         path = kept_file(view.root, view.store_id)
     except UsageError:
         return []  # the key lies in the store, which is told elsewhere
-    if not path.exists() and keys.key_path(view.root).exists() and _one_was_kept(view.root):
+    kept = always_kept(view.con) or _one_was_kept(view.root)
+    if not path.exists() and keys.key_path(view.root).exists() and kept:
         return [Finding(path.name, "is missing: the newest checkpoint is kept beside the signing key")]
     return [
         finding

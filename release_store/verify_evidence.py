@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
@@ -91,6 +91,8 @@ _SMALL_ORDER = (
 _LARGEST_DOCUMENT = 1 << 28
 _CHUNK = 1 << 20
 _LOCAL_HEADER = 30  # bytes before a member's name; the last four are the lengths of its name and extra field
+_DESCRIPTOR = 24  # bytes at most behind a member
+_ENDING = 1 << 17  # more than the end of a zip can have
 
 
 class Finding(NamedTuple):
@@ -236,6 +238,7 @@ def _carry_out(check: Callable[[Bundle], Iterator[Finding]], bundle: Bundle, rep
 def _read(path: Path, trusted: str | None, kept: dict[str, Any] | None, report: Report) -> Bundle | None:
     with _zip(path) as archive:
         report.findings += _strange_names(archive.namelist()) + _overlapping(path, archive)
+        report.findings += [] if report.findings else _foreign(path, archive)
         if report.findings:
             return None
         manifest = _object(_document(archive, RELEASE + MANIFEST), RELEASE + MANIFEST)
@@ -307,13 +310,40 @@ def _overlapping(path: Path, archive: zipfile.ZipFile) -> list[Finding]:
     names, end = [], archive.start_dir
     with path.open("rb") as file:
         for member in sorted(archive.infolist(), key=lambda one: one.header_offset, reverse=True):
-            file.seek(member.header_offset)
-            header = file.read(_LOCAL_HEADER).ljust(_LOCAL_HEADER, b"\xff")
-            begins = member.header_offset + len(header) + sum(struct.unpack("<HH", header[-4:]))
-            if begins + member.compress_size > end:
+            if _data_of(file, member) + member.compress_size > end:
                 names.append(member.filename)
             end = member.header_offset
     return [Finding(repr(name), "runs into another member of the zip") for name in sorted(names)]
+
+
+def _data_of(file: BinaryIO, member: zipfile.ZipInfo) -> int:
+    """Return where the data of a member begin, by the header that stands before them."""
+    file.seek(member.header_offset)
+    header = file.read(_LOCAL_HEADER).ljust(_LOCAL_HEADER, b"\xff")
+    return member.header_offset + len(header) + int(sum(struct.unpack("<HH", header[-4:])))
+
+
+def _foreign(path: Path, archive: zipfile.ZipFile) -> list[Finding]:
+    """Find bytes before, between or behind the members, of which a reader from the front makes others."""
+    at, apart = 0, False
+    with path.open("rb") as file:
+        for member in sorted(archive.infolist(), key=lambda one: one.header_offset):
+            apart |= member.header_offset > at
+            # The sizes of a member may stand behind it once more.
+            after = _DESCRIPTOR if member.flag_bits & 8 else 0
+            at = _data_of(file, member) + member.compress_size + after
+        apart |= archive.start_dir > at
+        at = archive.start_dir
+        for _ in archive.infolist():
+            file.seek(at)
+            at += 46 + sum(struct.unpack("<HHH", file.read(46)[28:34]))
+        file.seek(at)
+        tail = file.read(_ENDING)
+    tail = tail[76:] if tail.startswith(b"PK\6\6") else tail
+    comment = int.from_bytes(tail[20:22], "little")
+    if apart or len(tail) != 22 + comment:
+        return [Finding("bundle", "holds bytes that are in none of its members")]
+    return []
 
 
 def _bytes(archive: zipfile.ZipFile, name: str) -> bytes:

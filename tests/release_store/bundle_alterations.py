@@ -11,6 +11,7 @@ import json
 import struct
 import warnings
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -376,6 +377,18 @@ def _with_comment(data: bytes) -> bytes:
     return data[:-2] + struct.pack("<H", 5) + b"hello"
 
 
+def _hidden(data: bytes) -> bytes:
+    """Put a member before the directory that the directory does not name."""
+    end = data.rfind(b"PK\5\6")
+    size, start = struct.unpack("<II", data[end + 12 : end + 20])
+    name, text = b"release/data.csv", b"another"
+    header = struct.pack("<IHHHHHIIIHH", 0x04034B50, 20, 0, 0, 0, 33, zlib.crc32(text), 7, 7, len(name), 0)
+    member = header + name + text
+    moved = data[end : end + 16] + struct.pack("<I", start + len(member)) + data[end + 20 :]
+    return data[:start] + member + data[start : start + size] + moved
+
+
+_FOREIGN = "holds bytes that are in none of its members"
 _NO_ZIP = "is no bundle, or not all of one: copy it again from where it was made"
 
 # With what is found, nothing where it stays the bundle that it was.
@@ -383,8 +396,10 @@ OTHER_ZIPS: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "nothing compressed": (_packed_as(zipfile.ZIP_STORED), ""),
     "compressed again": (_packed_as(zipfile.ZIP_DEFLATED), ""),
     "a comment": (_with_comment, ""),
-    "something before it": (lambda d: b"#!/bin/sh\n" + d, ""),
-    "something behind it": (lambda d: d + b"\0", ""),
+    "something before it": (lambda d: b"#!/bin/sh\n" + d, _FOREIGN),
+    "something behind it": (lambda d: d + b"\0", _FOREIGN),
+    "another bundle before it": (lambda d: d + d, _FOREIGN),
+    "a member that the directory leaves out": (_hidden, _FOREIGN),
     "nothing": (lambda _: b"", _NO_ZIP),
     "a beginning": (lambda d: d[: len(d) // 3], _NO_ZIP),
     "all but the end": (lambda d: d[:-1], _NO_ZIP),
@@ -403,7 +418,7 @@ OTHER_ZIPS: dict[str, tuple[Callable[[bytes], bytes], str]] = {
         _told("README.txt", 42, "<I", 10**7),
         "'README.txt': runs into another member of the zip",
     ),
-    "a member cut": (_told("policy.json", 20, "<I", 20), "cannot be read (BadZipFile)"),
+    "a member cut": (_told("policy.json", 20, "<I", 20), _FOREIGN),
     "another checksum": (_told("release/data.csv", 16, "<I", 7), "cannot be read (BadZipFile)"),
     "a member said to be larger": (_told("policy.json", 24, "<I", 10**5), ""),
     "a member said to be smaller": (_told("policy.json", 24, "<I", 30), "cannot be read (BadZipFile)"),

@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 import errno
 import json
+import shutil
 from pathlib import Path
 
 import pytest
-from hand_made import awaiting, word
+from hand_made import approved, awaiting, publish_one, word
 
-from policy.errors import ReleaseGateError, UsageError
+from policy.errors import ReleaseGateError, UsageError, VerificationFailed
 from release_store import keys
 from release_store.canonical import canonical_json
 from release_store.checkpoints import kept_file
@@ -96,6 +97,41 @@ def test_withdrawn_releases_that_are_a_link_are_found(two: ReleaseStore, tmp_pat
     (two.root / "withdrawn").symlink_to(elsewhere)
     assert any("is a link" in finding.what for finding in verify(two))
     assert release.release_id
+
+
+@pytest.mark.enemy("store writer", "changes history")
+def test_a_store_rolled_back_to_its_making_without_the_kept_checkpoint_is_found(tmp_path: Path) -> None:
+    """Even where no checkpoint of a release tells that one was kept; and nothing is published from it."""
+    store = ReleaseStore.create(tmp_path / "store")
+    kept = kept_file(store.root, store.store_id)
+    shutil.copytree(store.root, tmp_path / "early")
+    publish_one(store, approved(store))
+    shutil.rmtree(store.root)
+    (tmp_path / "early").rename(store.root)
+    kept.unlink()
+    assert [finding.what for finding in verify(store) if finding.where == kept.name] == [
+        "is missing: the newest checkpoint is kept beside the signing key"
+    ]
+    with pytest.raises(VerificationFailed, match="is missing, and the newest checkpoint was kept there"):
+        publish_one(store, approved(store))
+    assert store.releases() == []
+
+
+@pytest.mark.enemy("store writer", "writes a file")
+@pytest.mark.parametrize("name", ["releases", "releases/clinic", "withdrawn", "candidates"])
+def test_nothing_is_published_through_a_link(tmp_path: Path, name: str) -> None:
+    store = ReleaseStore.create(tmp_path / "store")
+    candidate = approved(store)
+    place, elsewhere = store.root / name, tmp_path / "elsewhere"
+    if place.exists():
+        place.rename(elsewhere)
+    else:
+        elsewhere.mkdir()
+    place.symlink_to(elsewhere)
+    before = sorted(elsewhere.rglob("*"))
+    with pytest.raises(VerificationFailed, match="is no folder of the store's own"):
+        publish_one(store, candidate)
+    assert sorted(elsewhere.rglob("*")) == before
 
 
 @pytest.mark.enemy("store writer", "forges a word")

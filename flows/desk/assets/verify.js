@@ -637,6 +637,7 @@ const CP437 =
 const [CENTRAL, LOCAL, END, END_64, LOCATOR_64] = [0x02014b50, 0x04034b50, 0x06054b50, 0x06064b50, 0x07064b50];
 const [STORED, DEFLATED] = [0, 8];
 const IN_UTF8 = 1 << 11;
+const DESCRIPTOR = 24; // bytes at most behind a member
 
 const view = (bytes) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 const u64 = (found, at) => Number(found.getBigUint64(at, true));
@@ -691,7 +692,8 @@ async function endOfZip(source) {
     found = view(tail.subarray(at));
     at += start;
   }
-  const told = { at, size: found.getUint32(12, true), offset: found.getUint32(16, true), before: 0 };
+  const comment = found.getUint16(20, true);
+  const told = { at, size: found.getUint32(12, true), offset: found.getUint32(16, true), before: 0, comment };
   if (at < 20) return told;
   const locator = view(await source.read(at - 20, 20));
   if (locator.getUint32(0, true) !== LOCATOR_64) return told;
@@ -699,7 +701,7 @@ async function endOfZip(source) {
   if (at < 76) fail("BadZipFile");
   const large = view(await source.read(at - 76, 56));
   if (large.getUint32(0, true) !== END_64) return told;
-  return { at, size: u64(large, 40), offset: u64(large, 48), before: 76 };
+  return { at, size: u64(large, 40), offset: u64(large, 48), before: 76, comment };
 }
 
 /** Return the members of a zip in the order of its directory, and where that begins. */
@@ -734,7 +736,7 @@ async function readDirectory(source) {
     at += 46 + named + extra + comment;
     await source.breathe();
   }
-  return { entries, start };
+  return { entries, start, behind: source.size - end.at - 22 - end.comment };
 }
 
 function readExtra(entry, extra) {
@@ -773,6 +775,17 @@ async function overlapping(source, entries, start) {
     await source.breathe();
   }
   return found.sort(byCodePoint);
+}
+
+/** Tell whether bytes stand before, between or behind the members. */
+async function hasForeign(source, { entries, start, behind }) {
+  let [at, apart] = [0, behind !== 0];
+  for (const entry of [...entries].sort((one, other) => one.offset - other.offset)) {
+    if (entry.offset > at) apart = true;
+    at = (await dataOf(source, entry)) + entry.packed + (entry.flags & 8 ? DESCRIPTOR : 0);
+    await source.breathe();
+  }
+  return apart || start > at;
 }
 
 /** Unpack a member and give its bytes away in pieces; stop after `most`, at which Python would. */
@@ -1095,16 +1108,21 @@ class Bundle {
 }
 
 async function readBundle(source, trusted, kept, say) {
-  const { entries, start } = await readDirectory(source).catch((error) => {
+  const directory = await readDirectory(source).catch((error) => {
     if (error instanceof Fault && error.kind === "BadZipFile") {
       throw new Broken("is no bundle, or not all of one: copy it again from where it was made");
     }
     throw error;
   });
+  const { entries, start } = directory;
   const names = entries.map((entry) => entry.name);
   let strange = strangeNames(names, say);
   for (const name of await overlapping(source, entries, start)) {
     say(represented(name), "runs into another member of the zip");
+    strange = true;
+  }
+  if (!strange && (await hasForeign(source, directory))) {
+    say("bundle", "holds bytes that are in none of its members");
     strange = true;
   }
   if (strange) return null;
