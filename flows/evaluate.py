@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from flows.evaluate_run import Job, Run, begin, run
+from flows.temporary_server import OWN_PREFIX
 from flows.trust import trusted_in
 from policy.errors import InputError, ReleaseGateError, UsageError, did_you_mean
 from policy.load import load_policy
@@ -219,9 +220,12 @@ def carried_out(plan: Sequence[Job], source: SourceTable, n_jobs: int, tell: Tel
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Let processes that are started meanwhile use one thread each for arrays."""
-    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    """Let processes that are started meanwhile use one thread each, and have none of our secrets."""
+    own = [name for name in os.environ if name.startswith(OWN_PREFIX)]
+    before = {name: os.environ.get(name) for name in (*ONE_THREAD, *own)}
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+    for name in own:
+        del os.environ[name]
     try:
         yield
     finally:

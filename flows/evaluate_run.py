@@ -130,7 +130,7 @@ def measured(job: Job, source: SourceTable) -> Run:
     figures: dict[str, Value] = {**_classes(seen), **_losses(seen), **_risks(seen), **_holds(seen)}
     for name in job.measures:
         figures |= MEASURES[name].take(seen)
-    sizes = np.quantile(seen.classes.size, SIZE_QUANTILES).tolist() if seen.classes.n_classes else []
+    sizes = np.quantile(seen.counted.size, SIZE_QUANTILES).tolist() if seen.classes.n_classes else []
     view = latent_view(rows.latent, rows.labels, job.k) if job.look else None
     return Run(job.label, job.k, job.seed, "", {**figures, **seconds}, tuple(sizes), view)
 
@@ -146,7 +146,7 @@ def made(table: PreparedTable, policy: ReleasePolicy) -> Made:
 
 
 def _classes(seen: Released) -> dict[str, Value]:
-    size = seen.classes.size
+    size = seen.counted.size
     return {
         "classes": len(size),
         "suppressed": seen.n_suppressed,
@@ -180,7 +180,7 @@ def _risks(seen: Released) -> dict[str, Value]:
     space = space_of([seen.classes], table)
     people = people_of(table, space, seen.classes)
     everything = Knowledge(tuple(range(people.numbers.shape[1])), tuple(range(people.codes.shape[1])))
-    target = Target(seen.classes, space, people, lambda: _counted(seen), list(seen.noised))
+    target = Target(seen.counted, space, people, lambda: _counted(seen), list(seen.noised))
     found = fitting(target, people, people, everything)
     figures: dict[str, Value] = {}
     for ext_frac in linkage.ext_frac:
@@ -198,14 +198,17 @@ def _counted(seen: Released) -> pd.DataFrame:
     columns: dict[str, Any] = {"class_number": seen.class_of}
     columns |= {f"value_{i}": codes for i, codes in enumerate(seen.values.values())}
     columns |= {f"noised_{i}": values for i, values in enumerate(seen.noised.values())}
-    return pd.DataFrame(columns).value_counts(sort=False).reset_index(name="rows")
+    rows = pd.DataFrame(columns)
+    if seen.person is not None:  # a person is counted once
+        rows = rows.loc[~rows.assign(person=seen.person).duplicated()]
+    return rows.value_counts(sort=False).reset_index(name="rows")
 
 
 def _holds(seen: Released) -> dict[str, Value]:
     """Return whether every class satisfies each part of the policy's model; a release without a class does
     not.
     """
-    classes, privacy = seen.classes, seen.policy.privacy
+    classes, privacy = seen.counted, seen.policy.privacy
     any_class = classes.n_classes > 0
     names = list(seen.policy.roles.sensitive)
     try:

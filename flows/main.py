@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -18,9 +19,19 @@ if TYPE_CHECKING:
 def init(chosen: argparse.Namespace) -> int:
     """Make a store and its keys."""
     from release_store.keys import key_path
+    from policy.trusted import TRUSTED_FILE
+    from release_store.guarded_files import resolved
     from release_store.person_key import person_key_path
+    from release_store.staff import people_path
     from release_store.store import ReleaseStore
 
+    for path in (people_path(chosen.store), resolved(chosen.store).with_name(TRUSTED_FILE)):
+        if os.path.lexists(path):  # of whoever made this folder, perhaps
+            raise UsageError(
+                "is there before the store is, and would say who may do what in it",
+                where=str(path),
+                mend="Look at it, move it away, make the store, and put it back.",
+            )
     store = ReleaseStore.create(chosen.store)
     print(f"made the store {store.root}/ and its signing key {key_path(store.root)}")
     print(f"and the key of people {person_key_path(store.root)}")

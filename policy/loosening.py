@@ -121,7 +121,12 @@ def _recoding_alone(place: str, was: model.Method, now: model.Method) -> Iterato
 
 
 def _source(place: str, was: model.Source, now: model.Source) -> Iterator[str]:
-    """Where a table comes from does not count; what is missing there decides what is asked of values."""
+    """A query decides what stands in which column; what is missing decides what is asked of values.
+
+    Where the files lie does not count.
+    """
+    yield from _differs(f"{place}.query", was.query, now.query)
+    yield from _differs(f"{place}.inputs", sorted(was.inputs), sorted(now.inputs))
     if not set(was.missing) <= set(now.missing):
         yield f"{place}.missing names fewer"
     yield from _differs(f"{place}.missing_label", was.missing_label, now.missing_label)

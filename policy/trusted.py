@@ -62,8 +62,8 @@ class Trusted:
         kept = any(path == one or path.is_relative_to(one) for one in self.never)
         if (
             kept
-            or path.name in _NEVER_NAMES
-            or path.name.endswith(_NEVER_ENDS)
+            or path.name.casefold() in _NEVER_NAMES
+            or path.name.casefold().endswith(_NEVER_ENDS)
             or any((folder / "history.duckdb").exists() for folder in path.parents)
         ):
             raise PolicyError(

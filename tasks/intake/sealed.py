@@ -25,6 +25,7 @@ from policy.plain_file import not_read, open_plain, opened_path
 
 CHUNK = 1 << 20
 # Text that is compressed more than this many times is no table about people, above a size that harms nobody.
+PEM, PEM_WITHIN = b"-----BEGIN", 1 << 16  # what a file of a key holds, and in how many bytes it is looked for
 LARGEST_RATIO = 200
 HARMLESS_BYTES = 64 << 20
 LARGEST_INPUT = 64 << 30  # bytes, decompressed
@@ -69,6 +70,10 @@ def sealed(path: Path, check: Callable[[Path], None] | None = None) -> Iterator[
         digest = _copied(path, handle, check)
         fcntl.fcntl(handle, _ADD_SEALS, _SEALS)
         size = os.fstat(handle).st_size
+        if PEM in os.pread(handle, PEM_WITHIN, 0):  # whatever it is called, and however it came to lie there
+            raise InputError(
+                "holds a key (PEM), and no table", where=str(path), mend="Give the path of a table."
+            )
         yield SealedFile(str(path), Path(f"/proc/self/fd/{handle}"), digest, size)
     finally:
         os.close(handle)

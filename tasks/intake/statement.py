@@ -14,6 +14,12 @@ TABLE_FUNCTIONS = ("range", "generate_series", "unnest", "repeat_row")
 _QUERY_NODES = ("SELECT_NODE", "SET_OPERATION_NODE", "CTE_NODE", "RECURSIVE_CTE_NODE")
 # Functions that tell of the process, the machine or the time, beside those that DuckDB calls volatile.
 _TELLING = (
+    "version",
+    "current_catalog",
+    "current_role",
+    "current_user",
+    "session_user",
+    "user",
     "getenv",
     "current_query",
     "ago",
@@ -24,7 +30,20 @@ _TELLING = (
     "pg_postmaster_start_time",
 )
 # Those that are called without parentheses. An input's column of such a name is reached as input.name.
-_BARE = ("current_date", "current_time", "current_timestamp", "localtime", "localtimestamp")
+_BARE = (
+    "current_catalog",
+    "current_role",
+    "current_user",
+    "session_user",
+    "user",
+    "current_date",
+    "current_time",
+    "current_timestamp",
+    "localtime",
+    "localtimestamp",
+)
+LONGEST_QUERY = 20_000  # characters: the time of DuckDB's binder goes with their square, and nothing ends it
+LONGEST_PATH = 6  # names with points between them
 MEND_SELECT = "Write one SELECT statement of DuckDB's SQL."
 MEND_SAME = "Leave it out: the same inputs give the same rows."
 
@@ -36,6 +55,8 @@ def problem_of(
 
     Raises duckdb.Error where it cannot be parsed.
     """
+    if len(query) > LONGEST_QUERY:
+        return f"has more than {LONGEST_QUERY:,} characters", "Prepare the table before, and ask for less."
     statements = connection.extract_statements(query)
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         return "is not one SELECT", MEND_SELECT
@@ -64,6 +85,9 @@ def _problem(nodes: list[dict[str, Any]], names: set[str], volatile: set[str]) -
 def _reading(node: dict[str, Any], names: set[str]) -> tuple[str, str] | None:
     """Say what a node reads that is no declared input."""
     kind = str(node.get("type", ""))
+    path = node.get("column_names")
+    if isinstance(path, list) and len(path) > LONGEST_PATH:
+        return f"has a name of more than {LONGEST_PATH} parts", "Write table.column, or column."
     if kind.endswith("_NODE") and kind not in _QUERY_NODES:
         return "is not one SELECT", MEND_SELECT
     if kind == "SHOW_REF":
@@ -87,7 +111,8 @@ def _changing(node: dict[str, Any], volatile: set[str]) -> tuple[str, str] | Non
     if name in volatile or (name == "age" and len(node.get("arguments", [])) == 1):
         return f"calls {name}(), which does not follow from the inputs alone", MEND_SAME
     if name in _BARE:
-        return f"reads {name}, which does not follow from the inputs alone", MEND_SAME
+        mend = f"If a column is meant, write input.{name}."
+        return f"reads {name}, which does not follow from the inputs alone", mend
     return None
 
 

@@ -32,7 +32,7 @@ class AutoencoderParameters(FeatureParameters):
 
     latent_dimensions: Annotated[int, Field(ge=1, le=64)] = Field(3, description="r (Table 1)")
     hidden: Annotated[int, Field(ge=1, le=4096)] = Field(32, description="width of the hidden layers")
-    epochs: Annotated[int, Field(ge=1)] = Field(50, description="of training (Table 1)")
+    epochs: Annotated[int, Field(ge=1, le=10_000)] = Field(50, description="of training (Table 1)")
     batch: Annotated[int, Field(ge=1)] = Field(128, description="rows a step (section 5.2)")
     learning_rate: Annotated[float, Field(gt=0)] = Field(1e-3, description="of Adam (section 5.2)")
     train_sample: Annotated[int, Field(ge=100)] = Field(100_000, description="rows to train on at most")

@@ -21,6 +21,10 @@ from tasks.types import BoolArray, IntArray
 FOLLOWER = "holds every earlier release of the series and knows the class of everybody in each"
 COVERAGE = "coverage"
 LEAST_SHARE = 0.5
+SEVERAL = (
+    "a person may have several rows, and what two releases that share people differ in is not told for such: "
+    "publish one row a person (a query), or say `gates.person.compare: false`"
+)
 NO_KEY = (
     "no hashes of the candidate's people are kept: restore the key of people, or make one if there never was "
     "one (docs/store.md), or say `gates.person.compare: false`"
@@ -157,6 +161,7 @@ class _Found:
     witness: dict[str, Any]
     looked_at: str
     coverage: dict[str, Any]
+    doubts: tuple[str, ...] = ()
 
 
 def _over_people(gate: str, evidence: Evidence, check: Callable[[_People], _Found]) -> GateResult:
@@ -174,7 +179,7 @@ def _over_people(gate: str, evidence: Evidence, check: Callable[[_People], _Foun
     people = _people_of(evidence, own)
     found = check(people)
     n_failing = int(found.failing.sum())
-    doubts = people.doubts()
+    doubts = [*people.doubts(), *found.doubts]
     accepted = [name for name in people.not_joined if name in evidence.policy.gates.person.without]
     n_joined = len(evidence.earlier) - len(people.not_joined)
     detail = (
@@ -277,4 +282,5 @@ def _undone(people: _People) -> _Found:
     looked_at = f"{pairs} pairs of classes that share people, {together} times several together,"
     n_told = int(own.told.sum()), int(earlier.told.sum())
     coverage = {"pairs": pairs, "together": together, "known_classes": n_told[0], "known_earlier": n_told[1]}
-    return _Found(failing, witness, looked_at, coverage)
+    several = evidence.policy.rows == "several" and bool(people.followed.anywhere.any())
+    return _Found(failing, witness, looked_at, coverage, (SEVERAL,) if several else ())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -55,6 +55,29 @@ class Released:
         them.
         """
         return self.classes.replaced | self.noised.keys()
+
+    @cached_property
+    def person(self) -> IntArray | None:
+        """Whose each row is, (m,), where a person may have several."""
+        return None if self.table.person is None else self.table.person[self.records]
+
+    @cached_property
+    def counted(self) -> EquivalenceClasses:
+        """The classes with the people in them: `classes`, where each row is another person's."""
+        if self.person is None:
+            return self.classes
+        whose = pd.factorize(self.person)[0].astype(np.int64)
+        both = self.class_of * (int(whose.max(initial=0)) + 1) + whose
+        n_classes = self.classes.n_classes
+        _, first, place = np.unique(both, return_index=True, return_inverse=True)
+        counts: dict[str, IntArray] = {}
+        for name, codes in self.values.items():
+            n_values = max(len(self.classes.sensitive_values[name]), 1)
+            once = np.unique(place.reshape(-1) * n_values + codes)
+            flat = self.class_of[first][once // n_values] * n_values + once % n_values
+            counts[name] = np.bincount(flat, minlength=n_classes * n_values).reshape(n_classes, n_values)
+        size = np.bincount(self.class_of[first], minlength=n_classes)
+        return replace(self.classes, size=size, counts=counts)
 
     @cached_property
     def by_class(self) -> tuple[IntArray, IntArray]:

@@ -12,6 +12,7 @@ import pytest
 
 from policy.load import load_policy
 from release_store.public_files import release_folder
+from release_store.records import Verdict
 from tests.flows.front_desk import CITIES, DISEASES, POLICY, Desk
 from tests.plain_prefect import plain_prefect
 
@@ -69,12 +70,26 @@ def people_in_classes(desk: Desk, period: str) -> list[int]:
 
 def test_every_class_has_so_many_people(desk: Desk) -> None:
     for period, n_visits in (("2026Q1", 4), ("2026Q2", 3)):
-        assert run(desk, {**ROLES, "key": "person"}, period, n_visits, rows="several") == 0
+        gates = {"person": {"compare": False}}
+        assert run(desk, {**ROLES, "key": "person"}, period, n_visits, rows="several", gates=gates) == 0
         found = people_in_classes(desk, period)
         assert min(found) >= K
         assert sum(found) >= N_PEOPLE
     report = next(desk.root.glob("releases/clinic/*/report.html")).read_text()
     assert "Rows were counted, not people" not in report
+
+
+@pytest.mark.enemy("reader", "learns a value")
+def test_a_second_release_of_people_with_several_rows_is_held_back(desk: Desk) -> None:
+    """Who is in one release alone has all the rows by which it differs, however many values these have."""
+    roles = {**ROLES, "key": "person"}
+    assert run(desk, roles, "2026Q1", rows="several") == 0
+    assert run(desk, roles, "2026Q2", 3, rows="several") == 4
+    *_, blocked = desk.store.candidates()
+    verdicts = {one.gate: one for one in desk.store.gates(blocked.candidate_id)}
+    assert verdicts["person_difference"].verdict is Verdict.UNKNOWN
+    assert "gates.person.compare: false" in verdicts["person_difference"].detail
+    assert len(desk.store.releases()) == 1
 
 
 def test_a_repeated_key_is_refused_where_the_policy_says_one_row_a_person(

@@ -153,8 +153,8 @@ def attempts(first: int, count: int) -> dict[str, Any]:
     codes: Counter[int] = Counter()
     gained: dict[int, list[str]] = {}
     n_published = 0
-    acts = Acts()
     with tempfile.TemporaryDirectory() as folder, plain_prefect():
+        acts = Acts(Path(folder))
         template = Path(folder) / "template" / "store"
         ReleaseStore.create(template)
         os.environ.update(RELEASEGATE_TOKEN=TOKEN, PREFECT_HOME=str(Path(folder) / "prefect"))

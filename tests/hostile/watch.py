@@ -20,6 +20,8 @@ _OPEN, _MODIFY, _ATTRIB, _MOVED, _CREATE, _DELETE = 0x20, 0x2, 0x4, 0xC0, 0x100,
 _OVERFLOW, _OF_A_FOLDER = 0x4000, 0x40000000
 _WRITTEN = _MODIFY | _ATTRIB | _MOVED | _CREATE | _DELETE
 # What a table, a policy or a query never makes the process do.
+PROJECT = Path(__file__).resolve().parents[2]
+SYSTEM = {"/proc/self", "/sys", "/dev/null", "/dev/urandom", "/usr/share/zoneinfo", "/etc/localtime"}
 _ACTS = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "socket.connect")
 
 
@@ -66,15 +68,24 @@ class Watch:
 
 
 class Acts:
-    """What this process did beyond files, by Python's audit hook, which stays for as long as the process."""
+    """What this process did beyond the files of `root`, by Python's audit hook, which stays with the process.
 
-    def __init__(self) -> None:
+    Files of Python, of the project and of the system's own settings may be opened, and no others.
+    """
+
+    def __init__(self, root: Path) -> None:
         self.found: list[str] = []
+        self._root = str(root)
+        self._ours = tuple({str(Path(one).resolve()) for one in (sys.prefix, sys.base_prefix, PROJECT)} | SYSTEM)
         sys.addaudithook(self._hook)
 
     def _hook(self, event: str, args: tuple[object, ...]) -> None:
         if event in _ACTS:
             self.found.append(f"{event} {args[0]!r:.80}")
+        if event == "open" and isinstance(args[0], str | bytes):
+            path = os.path.abspath(os.fsdecode(args[0]))  # noqa: PTH100 -- a Path would resolve and open more
+            if not path.startswith((self._root, *self._ours)):
+                self.found.append(f"opened {path:.200}")
 
     def taken(self) -> list[str]:
         """Return what was found since the last time."""

@@ -62,6 +62,7 @@ DISEASE = "roles.sensitive.disease"
 LOOSER: list[tuple[str, Any, str]] = [
     ("population", "independent", "population is another"),
     ("population", "cumulative", "population is another"),
+    ("source.query", "select * from input", "source.query is another"),
     ("source.missing", ["NA"], "source.missing names fewer"),
     ("source.missing_label", "none", "source.missing_label is another"),
     ("privacy.k", 2, "k 2 instead of 5"),

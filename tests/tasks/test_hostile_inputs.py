@@ -9,6 +9,8 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from test_intake import CANARY, HEADER, ROW, policy, read, refused, written
 
 from policy.errors import InputError, PolicyError
@@ -178,6 +180,17 @@ def test_rows_of_long_cells_are_read_few_at_a_time() -> None:
     assert frames.vectors_of(100) == 50
     assert frames.vectors_of(65_536) == 1
     assert frames.vectors_of(0) == 50
+
+
+@pytest.mark.enemy(AUTHOR, "reads a file")
+@pytest.mark.parametrize("name", ["ada-key", "store.key~", "ada.key.bak", "id_ed25519", "ADA.PEM", "a.Key"])
+def test_a_key_is_read_by_no_query_whatever_its_name(tmp_path: Path, name: str) -> None:
+    pem = Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    (tmp_path / name).write_bytes(b"\n" + pem)
+    query = "select i.* replace ((select string_agg(k::varchar, '') from k) as note) from input i"
+    table = written(tmp_path, HEADER + ROW)
+    with pytest.raises((InputError, PolicyError), match=r"holds a key|a key or a list of people"):
+        read(table, query=query, inputs={"k": name}, format="csv")
 
 
 @pytest.mark.enemy(AUTHOR, "stops the work")
