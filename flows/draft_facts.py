@@ -29,7 +29,11 @@ MISSING_TOKENS = ("", "?", "NA", "N/A", "NULL", "null", "NaN", "nan", ".")
 Encoding = Literal["utf-8", "latin-1"]
 LOOKED_AT = 5000  # distinct values of a column in which marks of people are looked for
 MARKED = 0.1  # share of them from which a column is one of such marks
-DATE = re.compile(r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})(?!\d)")
+DATE = re.compile(
+    r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d{2})"
+    r"|(?:1[89]|2[01])\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])"
+    r"|\d{1,2}\.?[ /.-]?[^\W\d_]{3,9}\.?[ ,/.-]{0,2}\d{2,4}|[^\W\d_]{3,9}\.? \d{1,2},? \d{4})(?!\d)"
+)
 
 
 @dataclass(frozen=True)

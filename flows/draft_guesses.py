@@ -167,6 +167,8 @@ def _by_name(column: ColumnFacts, key: ColumnFacts | None, sensitive: frozenset[
         guess = Guess(column, "identifier", f"named like a key, {_values(column)} in {column.known} rows")
     elif _recognised(column, sensitive):
         guess = Guess(column, "sensitive", _says(words & sensitive))
+    elif words & DEMOGRAPHIC_WORDS and not column.numeric and _nearly_unique(column):
+        guess = Guess(column, "identifier", f"nearly unique text: {_values(column)} in {column.known} rows")
     elif words & DEMOGRAPHIC_WORDS:
         guess = Guess(column, "quasi-identifier", _says(words & DEMOGRAPHIC_WORDS))
     return guess

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 def init(chosen: argparse.Namespace) -> int:
     """Make a store and its keys."""
-    from release_store.keys import key_path
+    from policy.errors import UsageError
     from policy.trusted import TRUSTED_FILE
     from release_store.guarded_files import resolved
+    from release_store.keys import key_path
     from release_store.person_key import person_key_path
     from release_store.staff import people_path
     from release_store.store import ReleaseStore

@@ -110,6 +110,8 @@ def write(pictures: Sequence[Picture], asked: Asked, out: Path, root: Path) -> l
     """
     if resolved(out).is_relative_to(root.resolve()):
         raise UsageError("lies in the store", where=str(out), mend="Choose another folder with --out.")
+    if out.is_symlink():
+        raise UsageError("is a link", where=str(out), mend="Give the folder itself with --out.")
     if out.exists() and not out.is_dir():
         raise UsageError("is no folder", where=str(out), mend="Give a folder with --out.")
     if not out.resolve().parent.is_dir():

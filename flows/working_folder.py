@@ -34,7 +34,7 @@ def ignore() -> None:
 def _leave_out_of_path() -> None:
     """Take the current folder out of the places of modules, where `python -m` puts it, unless it is ours.
 
-    And what is relative to it: an editable installation leaves such a name, under which packages are looked for.
+    And what is relative to it: an editable installation leaves such a name, where packages are looked for.
     """
     sys.path[:] = [place for place in sys.path if not place or Path(place).is_absolute()]
     try:

@@ -34,7 +34,7 @@ class Source(Section):
     """Where a period's table comes from, and how it is written.
 
     `inputs` are further files for the query, by the names that it calls them. With `line_breaks`, a quoted
-    value may hold line breaks.
+    value may hold line breaks; without `quoted_delimiters`, it may not hold the delimiter.
     """
 
     path: str | None = None
@@ -46,6 +46,7 @@ class Source(Section):
     missing: tuple[str, ...] = ("",)
     missing_label: Annotated[str, Field(min_length=1)] = "missing"
     line_breaks: bool = False
+    quoted_delimiters: bool = True
     wait: Wait | None = None
 
     @model_validator(mode="after")
@@ -388,6 +389,10 @@ class ReleasePolicy(Section):
         for name in self.published_columns():
             if published.count(name.casefold()) > 1:
                 raise ValueError(f"two published columns would be called '{name}'")
+            if (
+                name.casefold() == "file_row_number"
+            ):  # as DuckDB calls a column of its own when it reads Parquet
+                raise ValueError(f"no column can be published under the name '{name}': rename it by a query")
         return self
 
     def form(self, quasi_identifier: str) -> Form:

@@ -25,11 +25,12 @@ class LineCount:
     longest: int
 
 
-def count_records(table: SealedFile, *, line_breaks: bool) -> LineCount:
+def count_records(table: SealedFile, *, line_breaks: bool, banned: str | None = None) -> LineCount:
     """Count records: line ends that stand outside of quotes. Takes O(bytes), in arrays.
 
     Raises InputError with its line for a quoted value that holds a line break where `line_breaks` is false,
-    for a quote that is never closed, and for a line of over `LONGEST_LINE` bytes.
+    or the delimiter that is `banned` there, for a quote that is never closed, and for a line of over
+    `LONGEST_LINE` bytes.
     """
     lines = records = blank = 0  # lines that have ended, records among them, blank ones among these
     quotes = 0  # before this chunk
@@ -56,6 +57,12 @@ def count_records(table: SealedFile, *, line_breaks: bool) -> LineCount:
                 if not line_breaks:
                     raise _broken(table, first)
             before = np.where(ends > 0, data[np.maximum(ends - 1, 0)], _CR if returned else 0)
+            if banned is not None and (len(at) or quotes & 1):
+                places = np.flatnonzero(data == ord(banned))
+                quoted = (quotes + np.searchsorted(at, places)) & 1
+                if quoted.any():
+                    place = places[int(np.argmax(quoted))]
+                    raise _delimiter(table, lines + int(np.searchsorted(ends, place)) + 1)
             empty = (inside == 0) & ((sizes[:-1] == 0) | ((sizes[:-1] == 1) & (before == _CR)))
             records += int((inside == 0).sum())
             blank += int(empty.sum())
@@ -75,6 +82,14 @@ def _broken(table: SealedFile, line: int) -> InputError:
         where=table.shown,
         mend="Quotes inside quoted text are doubled. Where values do hold line breaks, write "
         "source.line_breaks: true.",
+    )
+
+
+def _delimiter(table: SealedFile, line: int) -> InputError:
+    return InputError(
+        f"line {line} has a quoted value that holds the delimiter",
+        where=table.shown,
+        mend="Check the quotes there, or write source.quoted_delimiters: true.",
     )
 
 

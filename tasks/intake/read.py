@@ -196,7 +196,8 @@ def _checked_text(file: InputFile, table: SealedFile, policy: ReleasePolicy, *, 
         check_columns(names, policy, table.shown)
     else:
         check_distinct(names, table.shown, tell=False)
-    counted = count_records(table, line_breaks=policy.source.line_breaks)
+    banned = None if policy.source.quoted_delimiters else file.delimiter
+    counted = count_records(table, line_breaks=policy.source.line_breaks, banned=banned)
     count, line = overlong_rows(table, encoding, file.delimiter, len(names))
     if count:
         raise InputError(

@@ -445,6 +445,28 @@ def test_numbers_and_names_of_people_are_identifiers_and_a_repeated_key_counts_p
 
 
 @pytest.mark.enemy("data supplier", "publishes a person")
+@pytest.mark.parametrize(
+    "written", ["%Y-%m-%d", "%d.%m.%Y", "%d/%m/%y", "%Y%m%d", "%d %b %Y", "%B %d, %Y", "%d-%b-%y"]
+)
+def test_a_date_of_birth_is_an_identifier_however_it_is_written(tmp_path: Path, written: str) -> None:
+    days = pd.date_range("1930-01-01", periods=60, freq="397D").strftime(written)
+    table = pd.DataFrame({"dob": days, "sex": ["f", "m"] * 30, "diagnosis": ["flu", "cold", "none"] * 20})
+    path = tmp_path / "people.csv"
+    table.to_csv(path, index=False)
+    policy = parse_policy(draft(path), tmp_path / "people.yaml")
+    assert "dob" in policy.roles.identifiers
+
+
+@pytest.mark.enemy("data supplier", "publishes a person")
+def test_text_that_hardly_repeats_is_an_identifier_whatever_its_name(tmp_path: Path) -> None:
+    town = [f"{i} High Street" for i in range(60)]
+    table = pd.DataFrame({"town": town, "sex": ["f", "m"] * 30, "diagnosis": ["flu", "cold", "none"] * 20})
+    path = tmp_path / "people.csv"
+    table.to_csv(path, index=False)
+    assert parse_policy(draft(path), tmp_path / "people.yaml").roles.identifiers == ("town",)
+
+
+@pytest.mark.enemy("data supplier", "publishes a person")
 def test_an_insurance_number_that_repeats_is_the_key_where_no_other_is(tmp_path: Path) -> None:
     path = tmp_path / "visits.csv"
     visits().drop(columns=["patient_id", "visit", "note"]).to_csv(path, index=False)

@@ -155,6 +155,8 @@ def attempts(first: int, count: int) -> dict[str, Any]:
     n_published = 0
     with tempfile.TemporaryDirectory() as folder, plain_prefect():
         acts = Acts(Path(folder))
+        (Path(folder) / "temporary").mkdir()
+        tempfile.tempdir = str(Path(folder) / "temporary")  # where Great Expectations makes a folder
         template = Path(folder) / "template" / "store"
         ReleaseStore.create(template)
         os.environ.update(RELEASEGATE_TOKEN=TOKEN, PREFECT_HOME=str(Path(folder) / "prefect"))

@@ -37,10 +37,24 @@ def carried_out(first: int, count: int, home: Path) -> dict[str, dict[str, objec
 
 
 @pytest.mark.fault
-def test_a_way_out_of_the_folder_is_seen(tmp_path: Path) -> None:
-    """Without the rule on where a policy's files lie, the same cases gain a file."""
+@pytest.mark.parametrize(
+    ("sabotage", "seen"),
+    [
+        # Without the rule on where a policy's files lie, the same cases gain a file.
+        ("from policy.trusted import Trusted; Trusted.check = lambda *_: None", "opened outside/"),
+        (
+            (
+                "import tasks.intake.read as r; files = r._files\n"
+                "r._files = lambda source: (open('/etc/passwd').close(), files(source))[1]"
+            ),
+            "opened /etc/passwd",
+        ),
+    ],
+    ids=["no rule on paths", "a file of the system"],
+)
+def test_a_way_out_of_the_folder_is_seen(tmp_path: Path, sabotage: str, seen: str) -> None:
     code = (
-        "from policy.trusted import Trusted; Trusted.check = lambda *_: None\n"
+        f"{sabotage}\n"
         "from tests.hostile.attempts import attempts\n"
         "import json; print(json.dumps(attempts(0, 100)))"
     )
@@ -55,7 +69,7 @@ def test_a_way_out_of_the_folder_is_seen(tmp_path: Path) -> None:
         check=True,
     )
     gained = [one for found in json.loads(done.stdout)["gained"].values() for one in found]
-    assert [one for one in gained if one.startswith("opened outside/")]
+    assert [one for one in gained if one.startswith(seen)]
 
 
 def test_what_a_library_opens_and_writes_is_seen(tmp_path: Path) -> None:

@@ -76,7 +76,9 @@ class Acts:
     def __init__(self, root: Path) -> None:
         self.found: list[str] = []
         self._root = str(root)
-        self._ours = tuple({str(Path(one).resolve()) for one in (sys.prefix, sys.base_prefix, PROJECT)} | SYSTEM)
+        self._ours = tuple(
+            {str(Path(one).resolve()) for one in (sys.prefix, sys.base_prefix, PROJECT)} | SYSTEM
+        )
         sys.addaudithook(self._hook)
 
     def _hook(self, event: str, args: tuple[object, ...]) -> None:

@@ -151,7 +151,10 @@ LOW = "should be a valid number, unable to parse string as a number, found 'low'
         (
             "source.pth",
             "path",
-            "path, query, inputs, format, delimiter, encoding, missing, missing_label, line_breaks, wait",
+            (
+                "path, query, inputs, format, delimiter, encoding, missing, missing_label, line_breaks, "
+                "quoted_delimiters, wait"
+            ),
         ),
         (
             "roles.drpped",

@@ -132,6 +132,7 @@ def test_a_release_that_was_cut_out_whole_is_found_by_its_checkpoint(history: Re
     assert "a signed checkpoint saw" in found(history)["log"]
 
 
+@pytest.mark.enemy("steward", "changes history")
 @pytest.mark.enemy("store writer", "changes history")
 def test_a_log_rewritten_with_fresh_hashes_is_found_by_the_signed_checkpoint(history: ReleaseStore) -> None:
     from dataclasses import replace

@@ -16,13 +16,16 @@ from test_intake import CANARY, HEADER, ROW, policy, read, refused, written
 from policy.errors import InputError, PolicyError
 from policy.load import parse_policy
 from policy.trusted import Trusted
+from tasks import duck
 from tasks.intake import frame as frames
 from tasks.intake import lengths
 from tasks.intake import read as reading
 from tasks.intake import sealed as sealing
+from tasks.intake.database import own_database
 from tasks.intake.lines import count_records
 from tasks.intake.read import read_table
 from tasks.intake.sealed import sealed
+from tasks.intake.statement import problem_of
 
 AUTHOR = "policy author"
 SUPPLIER = "data supplier"
@@ -180,6 +183,72 @@ def test_rows_of_long_cells_are_read_few_at_a_time() -> None:
     assert frames.vectors_of(100) == 50
     assert frames.vectors_of(65_536) == 1
     assert frames.vectors_of(0) == 50
+
+
+@pytest.mark.enemy(AUTHOR, "reads a file")
+@pytest.mark.parametrize(
+    ("query", "wrong"),
+    [
+        ("select * from people", "reads 'people', which is no declared input"),
+        ("select * from main.input", "reads 'input', which is no declared input"),
+        ("select * from read_text('x')", "reads 'read_text', which is no declared input"),
+        ("select * from (describe input)", "describes tables"),
+        ("select * from (show all tables)", "describes tables"),
+        ("select 1; select 2", "is not one SELECT"),
+        ("copy input to 'x'", "is not one SELECT"),
+        ("with a as (select 1) select * from b", "reads 'b', which is no declared input"),
+        ("select version()", "calls version()"),
+        ("select a.b.c.d.e.f.g from input", "has a name of more than 6 parts"),
+        (f"select {'1 + ' * 6000} 1", "has more than 20,000 characters"),
+    ],
+)
+def test_the_parser_by_itself_refuses(query: str, wrong: str) -> None:
+    """Before the database, which would refuse most of them too."""
+    with own_database() as connection:
+        found = problem_of(connection, query, ["input"])
+    assert found is not None
+    assert found[0].startswith(wrong)
+
+
+def test_the_parser_lets_what_reads_the_inputs_alone_pass() -> None:
+    with own_database() as connection:
+        for query in (
+            "select * from input",
+            "with a as (select * from INPUT) select * from a join unnest([1]) u(x) on true union select 1, 2",
+            "select i.current_date, age(x, y), date_trunc('month', d) from input i",
+        ):
+            assert problem_of(connection, query, ["input"]) is None, query
+
+
+@pytest.mark.enemy(AUTHOR, "reads a file")
+def test_the_database_of_a_query_opens_nothing_and_keeps_its_settings() -> None:
+    with own_database() as connection:
+        for setting, value in (
+            ("temp_directory", ""),
+            ("autoinstall_known_extensions", "false"),
+            ("autoload_known_extensions", "false"),
+            ("python_enable_replacements", "false"),
+        ):
+            (found,) = connection.execute(f"SELECT current_setting('{setting}')::VARCHAR").fetchall()[0]
+            assert found == value, setting
+        half = sum(map(_bytes, connection.execute("SELECT current_setting('memory_limit')").fetchall()[0]))
+        assert 0.4 < half / (os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) < 0.6
+    with duck.connection() as connection:
+        (found,) = connection.execute("SELECT current_setting('temp_directory')").fetchall()[0]
+        assert found == ""
+
+
+def _bytes(written: str) -> float:
+    number, unit = written.split()
+    return float(number) * 1024.0 ** ["bytes", "KiB", "MiB", "GiB", "TiB"].index(unit)
+
+
+@pytest.mark.enemy(AUTHOR, "reads a file")
+def test_a_query_runs_with_its_settings_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "problem_of", lambda *_: None)
+    query = "select i.* replace (current_setting('lock_configuration')::varchar || "
+    query += "current_setting('enable_external_access')::varchar as note) from input i"
+    assert read(written(tmp_path, HEADER + ROW), query=query).frame["note"].tolist() == ["truefalse"]
 
 
 @pytest.mark.enemy(AUTHOR, "reads a file")
@@ -387,6 +456,17 @@ def test_two_stray_quotes_do_not_join_the_lines_between_them(tmp_path: Path) -> 
     rows[130] = rows[130].replace("flu", 'flu"')
     error = refused(written(tmp_path, HEADER + "".join(rows)), tmp_path)
     assert "line 102 has a quote that is not closed there" in str(error)
+
+
+@pytest.mark.enemy(SUPPLIER, "publishes a person")
+def test_a_quoted_value_holds_no_delimiter_where_the_policy_says_so(tmp_path: Path) -> None:
+    lines = [ROW, ROW.replace("flu", '"a ""quoted"" flu"'), ROW, ROW.replace("flu", '"flu, cold"'), ROW]
+    path = written(tmp_path, HEADER + "".join(lines))
+    assert len(read(path).frame) == 5
+    error = refused(path, tmp_path, quoted_delimiters=False)
+    assert "line 5 has a quoted value that holds the delimiter" in str(error)
+    path = written(tmp_path, HEADER + "".join(lines[:3]))
+    assert len(read(path, quoted_delimiters=False).frame) == 3
 
 
 @pytest.mark.enemy(SUPPLIER, "publishes a person")
