@@ -139,6 +139,11 @@ def test_what_is_there_stays_and_other_pictures_beside_it(
     assert contents(out).keys() == {f"{name}.svg" for name in NAMES} | {"mine.txt"}
     assert (out / "ncp.svg").stat().st_mtime_ns == first
 
+    link = tmp_path / "link"
+    link.symlink_to(out)
+    assert run(clinic, "clinic-2024-r1", "--out", str(link)) == 2
+    assert "link: is a link" in capsys.readouterr().err
+
     before = contents(out)
     (out / "gates.svg").write_text("drawn by hand")
     (out / "class-sizes.svg").unlink()

@@ -170,6 +170,19 @@ def test_an_empty_history_tells_what_to_do(desk: Desk, capsys: Capture) -> None:
     assert desk.say("verify") == 0
 
 
+@pytest.mark.enemy("owner of the folder", "gains a role")
+@pytest.mark.parametrize("name", ["people.yaml", "trusted.yaml"])
+def test_no_store_is_made_where_somebody_put_its_people_or_its_trust(
+    tmp_path: Path, name: str, capsys: Capture
+) -> None:
+    (tmp_path / name).write_text("folders: [/]\n")
+    assert main(["--store", str(tmp_path / "new"), "init"]) == 2
+    assert "is there before the store is" in _complaint(capsys)[0]
+    assert not (tmp_path / "new").exists()
+    (tmp_path / name).unlink()
+    assert main(["--store", str(tmp_path / "new"), "init"]) == 0
+
+
 def test_a_store_is_made_with_its_key_outside_it(tmp_path: Path, capsys: Capture) -> None:
     assert main(["--store", str(tmp_path / "new"), "init"]) == 0
     assert str(tmp_path / "new.key") in capsys.readouterr().out

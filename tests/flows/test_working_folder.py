@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from flows import evaluate, watcher, working_folder
+from flows.watcher import watch_temporary_server  # the real one, which tests without Prefect replace
 from tests.timeouts import HANG_TIMEOUT
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -135,3 +137,26 @@ with SubprocessASGIServer() as server:
     assert (told, refused, known) == (False, 401, [])
     assert not Path(place).is_relative_to(tmp_path)
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.enemy("other account", "reads a file")
+def test_processes_of_our_own_have_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The watcher of the temporary server, and the workers of an evaluation."""
+    monkeypatch.setenv("RELEASEGATE_TOKEN", "secret7731")
+    monkeypatch.setenv(watcher.MARK, "")
+    monkeypatch.setattr(watcher, "_watchers", [])
+    monkeypatch.setattr(watcher.atexit, "register", lambda *_: None)
+    watch_temporary_server()
+    (process,) = watcher._watchers
+    environment = (Path("/proc") / str(process.pid) / "environ").read_bytes()
+    watcher._let_go(process)
+    assert b"secret7731" not in environment
+    with evaluate._one_thread():
+        assert "RELEASEGATE_TOKEN" not in os.environ
+    assert os.environ["RELEASEGATE_TOKEN"] == "secret7731"  # noqa: S105
+
+
+def test_nothing_relative_is_a_place_of_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", ["__editable__.x.finder.__path_hook__", "/usr/lib/x", "packages"])
+    working_folder._leave_out_of_path()
+    assert sys.path == ["/usr/lib/x"]

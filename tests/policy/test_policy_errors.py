@@ -322,6 +322,12 @@ def test_a_value_that_is_not_allowed_brings_what_is(field: str, value: Any, find
         ),
         ("roles.kept", ["age"], "roles", "the column 'age' has two roles"),
         ("roles.kept", ["age_min"], "", "two published columns would be called 'age_min'"),
+        (
+            "roles.kept",
+            ["File_Row_Number"],
+            "",
+            "no column can be published under the name 'File_Row_Number': rename it by a query",
+        ),
         (f"{QI}.age.bounds", ["low", 1], f"{QI}.age.bounds.0", LOW),
         (
             "publication.formats",

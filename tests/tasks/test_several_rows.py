@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small import anonymized, policy_of, policy_text, prepared, published, small_policy
+from small import anonymized, policy_of, policy_text, prepared, published, small_policy, source_of
 
+from flows.evaluate_run import Job, measured
 from policy.errors import InputError, PolicyError
 from policy.load import policy_document, policy_from_document
 from release_store.records import GateResult, Verdict
@@ -134,3 +135,24 @@ def test_groups_are_merged_until_they_have_people_enough(data: st.DataObject) ->
     groups = [np.flatnonzero(made == label) for label in np.unique(made)]
     assert all(model.group_holds(group) == holds(group) for group in groups)
     assert len(groups) == 1 or all(map(holds, groups))
+
+
+def test_an_evaluation_counts_people(tmp_path: Path) -> None:
+    """Three cities of four people with four rows each: the risk of being linked is one in four."""
+    city = {"city": {"type": "categorical", "values": ["Aix", "Brno", "Cork"]}}
+    illness = ["flu", "cold", "gout", "none"]
+    rows = [
+        (f"p{c}{i}", name, illness[(i + j) % 4])
+        for c, name in enumerate(["Aix", "Brno", "Cork"])
+        for i in range(4)
+        for j in range(4)
+    ]
+    policy = small_policy(
+        city,
+        roles={"key": "person"},
+        rows="several",
+        privacy={"k": 4},
+        linkage={"ext_frac": [1.0], "seeds": 1},
+    )
+    found = measured(Job("mondrian", policy, (), look=False), source_of(policy, rows)).figures
+    assert (found["size_min"], found["size_max"], found["err_1"], found["k_holds"]) == (4, 4, 0.25, True)
