@@ -1,0 +1,1 @@
+"""What earlier releases of a series leave possible."""

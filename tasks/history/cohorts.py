@@ -1,0 +1,81 @@
+"""Subjects by the classes that they are in, and worlds: who has which value.
+
+A subject is a person whom the reader of every release can follow. Subjects who are in the same class of every
+release are one cohort: nothing that was published tells them apart, so worlds are counted by cohort.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from tasks.types import BoolArray, IntArray
+
+ABSENT = -1
+
+
+@dataclass(frozen=True)
+class Cohorts:
+    """Which subjects share their classes in r releases; c cohorts of n subjects.
+
+    `place` (c, r): the class of the cohort in each release, classes counted from 0 over all releases, or
+    `ABSENT`; `size` (c,): how many subjects it has; `number` (n,): the cohort of each subject.
+    """
+
+    place: IntArray
+    size: IntArray
+    number: IntArray
+    n_classes: int
+
+    @cached_property
+    def incidence(self) -> csr_array:
+        """Which cohorts lie in which class, (classes, c), entries 1."""
+        cohort, release = np.nonzero(self.place != ABSENT)
+        shape = (self.n_classes, len(self.place))
+        return csr_array((np.ones(len(cohort), dtype=np.int64), (self.place[cohort, release], cohort)), shape)
+
+    @cached_property
+    def n_present(self) -> IntArray:
+        """Return in how many releases each cohort is, (c,)."""
+        return np.asarray((self.place != ABSENT).sum(axis=1))
+
+
+def cohorts_of(classes: IntArray) -> Cohorts:
+    """Return the cohorts of n subjects in r releases.
+
+    `classes` (n, r): the subject's class in each release, numbered from 0 within the release, or `ABSENT`.
+    O(n r log n).
+    """
+    first = np.concatenate([[0], np.cumsum(classes.max(axis=0, initial=ABSENT) + 1)])
+    place = np.where(classes == ABSENT, ABSENT, classes + first[:-1])
+    rows, number, size = np.unique(place, axis=0, return_inverse=True, return_counts=True)
+    return Cohorts(rows, size.astype(np.int64), number.reshape(-1).astype(np.int64), int(first[-1]))
+
+
+def world_of(cohorts: Cohorts, value: IntArray, n_values: int) -> csr_array:
+    """Return how many subjects of each cohort have each value, (c, n_values), by `value` (n,)."""
+    ones = np.ones(len(value), dtype=np.int64)
+    world = csr_array((ones, (cohorts.number, value)), (len(cohorts.size), n_values))
+    world.sum_duplicates()
+    return world
+
+
+def values_shared(cohorts: Cohorts, world: csr_array, chosen: IntArray) -> csr_array:
+    """Return for each cohort in `chosen` the values that all its classes have, (chosen, n_values), entries 1.
+
+    No other value is possible for it. Cohorts in no release have none.
+    """
+    published = (cohorts.incidence @ world).astype(bool).astype(np.int64)
+    found = (cohorts.incidence.T.tocsr()[chosen] @ published).tocoo()
+    everywhere = found.data == cohorts.n_present[chosen][found.row]
+    entries = np.ones(int(everywhere.sum()), dtype=np.int64)
+    return csr_array((entries, (found.row[everywhere], found.col[everywhere])), found.shape)
+
+
+def same_figures(cohorts: Cohorts, world: csr_array, published: csr_array) -> BoolArray:
+    """Tell for each class whether the world has just its `published` (classes, n_values) values, as often."""
+    difference = abs(cohorts.incidence @ world - published)
+    return np.asarray(difference.sum(axis=1) == 0).reshape(-1)

@@ -1,0 +1,87 @@
+"""Certificates that a value is possible: exchanges of two values along a cycle, which give another world.
+
+For two values a and b and one release, a subject with a leads from its class there to its classes in all
+other releases, a subject with b the other way. Along a directed cycle everybody with a takes b, everybody
+with b takes a, and each class keeps its values. Where a subject is absent nothing has to be kept: all such
+ends are one node. A cycle through an edge exists just where its ends are in one strongly connected component.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import connected_components
+
+from tasks.history.cohorts import ABSENT, Cohorts
+from tasks.types import IntArray
+
+EDGES_AT_ONCE = 2_000_000
+
+
+def exchanged(cohorts: Cohorts, world: csr_array, pairs: IntArray) -> tuple[IntArray, IntArray]:
+    """Return cohorts and values: by an exchange of one of the `pairs` (p, 2) of values a member can have it.
+
+    All that is told is true of some world; not all that is true is told. For each release and pair linear in
+    the cohorts that have either value, but for sorting them.
+    """
+    by_value = world.tocsc()
+    found = [
+        _at_ends(by_value, chunk, *ends) for ends in _divisions(cohorts) for chunk in _chunks(by_value, pairs)
+    ]
+    if not found:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    both = np.unique(np.concatenate(found), axis=0)
+    return both[:, 0], both[:, 1]
+
+
+def _divisions(cohorts: Cohorts) -> list[tuple[IntArray, IntArray]]:
+    """Return the two ends of each cohort, for each release against the others; node 0 keeps nothing."""
+    n_releases = cohorts.place.shape[1]
+    # Beside one other release the division is the same from either side.
+    sides = range(1 if n_releases == 2 else n_releases)
+    found = []
+    for release in sides:
+        left = cohorts.place[:, release] + 1
+        others = np.delete(cohorts.place, release, axis=1)
+        rows, right = np.unique(others, axis=0, return_inverse=True)
+        free = (rows == ABSENT).all(axis=1)
+        node = np.where(free, 0, np.arange(len(rows)) + cohorts.n_classes + 1)
+        found.append((left, node[right.reshape(-1)]))
+    return found
+
+
+def _chunks(by_value: csr_array, pairs: IntArray) -> list[IntArray]:
+    """Cut the pairs into runs of some millions of edges."""
+    n_with = np.diff(by_value.indptr)
+    edges = np.cumsum(n_with[pairs].sum(axis=1))
+    cut = np.flatnonzero(np.diff(edges // EDGES_AT_ONCE)) + 1
+    return [chunk for chunk in np.split(pairs, cut) if len(chunk)]
+
+
+def _at_ends(by_value: csr_array, pairs: IntArray, left: IntArray, right: IntArray) -> IntArray:
+    """Return (cohort, value) for all edges of the pairs' graphs that lie on a cycle."""
+    n_with = np.diff(by_value.indptr)
+    tails, heads, cohorts, gains = [], [], [], []
+    span = int(max(left.max(initial=0), right.max(initial=0))) + 1
+    for column, ends in ((0, (left, right)), (1, (right, left))):
+        number = np.repeat(np.arange(len(pairs)), n_with[pairs[:, column]])
+        spots = _ranges(by_value.indptr[pairs[:, column]], n_with[pairs[:, column]])
+        cohort = by_value.indices[spots]
+        tails.append(number * span + ends[0][cohort])
+        heads.append(number * span + ends[1][cohort])
+        cohorts.append(cohort)
+        gains.append(pairs[number, 1 - column])
+    nodes, place = np.unique(np.concatenate([*tails, *heads]), return_inverse=True)
+    tail, head = np.split(place, 2)
+    graph = coo_array((np.ones(len(tail), dtype=np.int8), (tail, head)), (len(nodes), len(nodes)))
+    label = connected_components(graph.tocsr(), directed=True, connection="strong")[1]
+    on_cycle = label[tail] == label[head]
+    return np.stack([np.concatenate(cohorts)[on_cycle], np.concatenate(gains)[on_cycle]], axis=1).astype(
+        np.int64
+    )
+
+
+def _ranges(first: IntArray, length: IntArray) -> IntArray:
+    """Return first[0], first[0] + 1, ..., then those of first[1], and so on."""
+    before = np.concatenate([[0], np.cumsum(length)])
+    return np.repeat(first - before[:-1], length) + np.arange(before[-1])

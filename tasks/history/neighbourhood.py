@@ -1,0 +1,127 @@
+"""What the solver finds: worlds that differ from a known one near a cohort, and values that no world has.
+
+HiGHS, through scipy, is asked for numbers y[c, v] >= 0 of the members of cohort c who have the value v:
+
+    sum over v of y[c, v] = size of c;  sum over c in C of y[c, v] = how often class C has v
+
+Near a cohort only some cohorts vary. With all others as the known world has them, a solution is another
+world; with all others free, values that no solution has are impossible.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import coo_array, csr_array, vstack
+
+from tasks.history.cohorts import ABSENT, Cohorts, values_shared
+from tasks.types import FloatArray, IntArray
+
+SOLVED, NO_SOLUTION = 0, 2
+
+
+@dataclass(frozen=True)
+class Near:
+    """The cohorts that vary, and what is asked of them; (v) variables, each of a cohort and a value.
+
+    `cohorts` (k,) those that vary; `cohort`, `value` (v,) of each variable; `whole` tells whether the classes
+    of all that vary hold nobody else.
+    """
+
+    cohorts: IntArray
+    cohort: IntArray
+    value: IntArray
+    inner: LinearConstraint
+    outer: LinearConstraint
+    whole: bool
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the solver said: a `world` of the variables (v,) that has what was wished, or None; and whether
+    it is `impossible`. Neither, where its limit of nodes ended the search.
+    """
+
+    world: IntArray | None
+    impossible: bool
+
+
+def widen(cohorts: Cohorts, chosen: IntArray) -> IntArray:
+    """Return the cohorts that share a class with any of `chosen`, in order."""
+    classes = np.unique(cohorts.place[chosen])
+    return np.unique(cohorts.incidence[classes[classes != ABSENT]].indices).astype(np.int64)
+
+
+def near(cohorts: Cohorts, world: csr_array, chosen: IntArray) -> Near:
+    """Return the problem in which the `chosen` cohorts vary; O(their cohorts x values in common)."""
+    shared = values_shared(cohorts, world, chosen).tocoo()
+    cohort, value = chosen[shared.row], shared.col.astype(np.int64)
+    n = len(value)
+    members = csr_array((np.ones(n), (shared.row, np.arange(n))), (len(chosen), n))
+    # One row for each class and value that a variable counts in.
+    place = cohorts.place[cohort]
+    variable, release = np.nonzero(place != ABSENT)
+    key = place[variable, release] * world.shape[1] + value[variable]
+    keys, row = np.unique(key, return_inverse=True)
+    counts = csr_array((np.ones(len(row)), (row.reshape(-1), variable)), (len(keys), n))
+    number, each = keys // world.shape[1], keys % world.shape[1]
+    classes, at = np.unique(number, return_inverse=True)
+    published = (cohorts.incidence[classes] @ world).tocsr()
+    varying = np.zeros(len(cohorts.size), dtype=np.int64)
+    varying[chosen] = 1
+    own = (cohorts.incidence[classes] @ _only(world, varying)).tocsr()
+    outsiders = (cohorts.incidence[classes] @ (cohorts.size * (1 - varying)))[at]
+    total = np.asarray(published[at, each]).reshape(-1).astype(float)
+    kept = np.asarray(own[at, each]).reshape(-1).astype(float)
+    rows = vstack([members, counts]).tocsr()
+    size = cohorts.size[chosen].astype(float)
+    inner = LinearConstraint(rows, np.concatenate([size, kept]), np.concatenate([size, kept]))
+    least = np.maximum(total - outsiders, 0)
+    outer = LinearConstraint(rows, np.concatenate([size, least]), np.concatenate([size, total]))
+    return Near(chosen, cohort, value, inner, outer, not outsiders.any())
+
+
+def _only(world: csr_array, rows: IntArray) -> csr_array:
+    """Return the world with all other rows empty."""
+    coo = world.tocoo()
+    keep = rows[coo.row] == 1
+    return coo_array((coo.data[keep], (coo.row[keep], coo.col[keep])), world.shape).tocsr()
+
+
+def another_world(problem: Near, wished: FloatArray, *, nodes: int) -> Answer:
+    """Look for a world in which the `wished` variables (v,), 1 or 0, sum to 1 at least, all else as it is.
+
+    A world is taken for one only if its whole numbers fulfil every equation.
+    """
+    found = _solved(problem.inner, wished, nodes)
+    if isinstance(found, bool):
+        return Answer(None, impossible=found and problem.whole)
+    return Answer(found, impossible=False)
+
+
+def impossible(problem: Near, wished: FloatArray, *, nodes: int) -> bool:
+    """Tell whether no world has any of the `wished` variables (v,) over 0; False where nodes ran out."""
+    return _solved(problem.outer, wished, nodes) is True
+
+
+def _solved(rule: LinearConstraint, wished: FloatArray, nodes: int) -> IntArray | bool:
+    """Return a solution, True if there is none, or False where the search ended before."""
+    asked = LinearConstraint(csr_array(wished[None, :]), 1, np.inf)
+    n = len(wished)
+    result = milp(
+        np.zeros(n),
+        integrality=np.ones(n),
+        bounds=Bounds(0, np.inf),
+        constraints=[rule, asked],
+        options={"node_limit": nodes},
+    )
+    if result.status == NO_SOLUTION:
+        return True
+    if result.x is None:
+        return False
+    whole = np.rint(result.x).astype(np.int64)
+    reached = rule.A @ whole
+    right = (whole >= 0).all() and (reached >= rule.lb).all() and (reached <= rule.ub).all()
+    return whole if right and (wished @ whole) >= 1 else False

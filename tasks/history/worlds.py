@@ -1,0 +1,242 @@
+"""Which values each subject may have, by everything that was published together.
+
+A world gives every subject one tuple of sensitive values, so that in every class of every release the tuples
+come out as often as they were published. A value is possible for a subject if some world has it. Whoever
+holds all releases and knows who is in which class can tell nothing more.
+
+One world is known: the true one. What is possible is found from below, by members of one cohort, by exchanges
+(`exchange`) and by worlds of the solver (`neighbourhood`); from above, by the values that all classes of a
+subject share and by what the solver says has no solution. With two values and two releases exchanges are
+exact; in general the question is NP-hard (De Loera and Onn, 2006), and what a limit ends is undecided.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from tasks.history.cohorts import Cohorts, cohorts_of, values_shared, world_of
+from tasks.history.exchange import exchanged
+from tasks.history.neighbourhood import Near, another_world, impossible, near, widen
+from tasks.types import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One sensitive attribute of m tuples: which of its values each tuple has, (m,).
+
+    `number` (values,), where it is numeric: numbers at most `width` apart count as one.
+    """
+
+    value: IntArray
+    number: FloatArray | None = None
+    width: float = 0.0
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Where the search ends: pairs of values, calls of the solver, variables and nodes of a call."""
+
+    pairs: int = 5_000
+    calls: int = 20_000
+    variables: int = 20_000
+    nodes: int = 1_000
+
+
+@dataclass
+class Possible:
+    """What is known of c cohorts and s attributes.
+
+    `least` (c, s): how many values are possible at least, by worlds that were found; `most` (c, s): how many
+    at most; where both agree, or `least` reaches what was asked, the cohort is decided. `by_sets` (c, s): how
+    many values all its classes share. `calls` of the solver, `spent` if a limit ended the search.
+    """
+
+    cohorts: Cohorts
+    least: IntArray
+    most: IntArray
+    by_sets: IntArray
+    calls: int = 0
+    spent: bool = False
+
+    def pinned(self, enough: int) -> BoolArray:
+        """Tell for each subject (n,) whether an attribute has under `enough` possible values for certain."""
+        return np.asarray((self.most < enough).any(axis=1))[self.cohorts.number]
+
+    def undecided(self, enough: int) -> BoolArray:
+        """Tell for each subject (n,) whether worlds neither reach `enough` everywhere nor rule it out."""
+        lacks, pinned = ((counted < enough).any(axis=1) for counted in (self.least, self.most))
+        return np.asarray(lacks & ~pinned)[self.cohorts.number]
+
+
+@dataclass
+class _Search:
+    cohorts: Cohorts
+    world: csr_array
+    attributes: tuple[Attribute, ...]
+    enough: int
+    limits: Limits
+    found: IntArray  # cohort * m + tuple, in order, each once
+    calls: int = 0
+    spent: bool = False
+
+    @property
+    def n_values(self) -> int:
+        return int(self.world.shape[1])
+
+
+def possible_values(
+    classes: IntArray,
+    value: IntArray,
+    attributes: tuple[Attribute, ...],
+    enough: int,
+    limits: Limits | None = None,
+) -> Possible:
+    """Return what n subjects may have, by r releases and their true tuples.
+
+    `classes` (n, r): the class of each subject in each release, numbered from 0 within it, or `ABSENT`;
+    `value` (n,): the tuple of each; `enough`: how many values of each attribute a subject has to keep, past
+    which nothing more is looked for.
+    """
+    cohorts = cohorts_of(classes)
+    n_values = int(value.max(initial=-1)) + 1
+    world = world_of(cohorts, value, n_values)
+    search = _Search(cohorts, world, attributes, enough, limits or Limits(), _codes(world.tocoo(), n_values))
+    shared = values_shared(cohorts, world, np.arange(len(cohorts.size)))
+    by_sets = _counted(_codes(shared.tocoo(), n_values), len(cohorts.size), n_values, attributes)
+    _exchange(search, shared)
+    most = by_sets.copy()
+    _solve(search, shared, most)
+    least = _counted(search.found, len(cohorts.size), n_values, attributes)
+    return Possible(cohorts, least, most, by_sets, search.calls, search.spent)
+
+
+def _codes(entries: csr_array, n_values: int) -> IntArray:
+    return np.unique(entries.row.astype(np.int64) * n_values + entries.col)
+
+
+def _counted(codes: IntArray, n_cohorts: int, n_values: int, attributes: tuple[Attribute, ...]) -> IntArray:
+    """Return how many values of each attribute are among the tuples of each cohort, (c, s)."""
+    return np.stack([_of_one(codes, n_cohorts, n_values, each) for each in attributes], axis=1)
+
+
+def _of_one(codes: IntArray, n_cohorts: int, n_values: int, attribute: Attribute) -> IntArray:
+    cohort, value = codes // n_values, attribute.value[codes % n_values]
+    if attribute.number is None or not attribute.width:
+        span = int(attribute.value.max(initial=0)) + 1
+        return np.bincount(np.unique(cohort * span + value) // span, minlength=n_cohorts)
+    number = attribute.number[value]
+    order = np.lexsort((number, cohort))
+    cohort, number = cohort[order], number[order]
+    counted = np.zeros(n_cohorts, dtype=np.int64)
+    # From the least number of each cohort on, skip all that are within the width: one step for all cohorts.
+    reach = np.full(n_cohorts, -np.inf)
+    while len(number):
+        over = number > reach[cohort]
+        cohort, number = cohort[over], number[over]
+        present, first = np.unique(cohort, return_index=True)
+        counted[present] += 1
+        reach[present] = number[first] + attribute.width
+    return counted
+
+
+def _short(search: _Search) -> IntArray:
+    """Return the cohorts that lack possible values."""
+    least = _counted(search.found, len(search.cohorts.size), search.n_values, search.attributes)
+    return np.flatnonzero((least < search.enough).any(axis=1))
+
+
+def _exchange(search: _Search, shared: csr_array) -> None:
+    """Add what exchanges of two values give to those who lack some."""
+    short = _short(search)
+    own = search.world[short]
+    pairs = _pairs(own, shared[short], search.limits.pairs)
+    cohort, value = exchanged(search.cohorts, search.world, pairs)
+    search.found = np.union1d(search.found, cohort * search.n_values + value)
+
+
+def _pairs(own: csr_array, shared: csr_array, most: int) -> IntArray:
+    """Return the pairs (p, 2) of a value that somebody has and one that they may have, the most frequent."""
+    have, may = own.astype(bool).astype(np.int64), shared
+    together = (have.T @ may).tocoo()
+    low, high = np.minimum(together.row, together.col), np.maximum(together.row, together.col)
+    apart = low < high
+    code, place = np.unique(low[apart].astype(np.int64) * own.shape[1] + high[apart], return_inverse=True)
+    weight = np.bincount(place.reshape(-1), weights=together.data[apart], minlength=len(code))
+    chosen = np.sort(np.argsort(-weight, kind="stable")[:most])
+    return np.stack([code[chosen] // own.shape[1], code[chosen] % own.shape[1]], axis=1)
+
+
+def _solve(search: _Search, shared: csr_array, most: IntArray) -> None:
+    """Ask the solver about everybody who still lacks values, over growing neighbourhoods; lowers `most`.
+
+    Nothing more is asked of those who are pinned by one attribute.
+    """
+    for cohort in _short(search):
+        for place in range(len(search.attributes)):
+            if (most[cohort] < search.enough).any():
+                break
+            most[cohort, place] = _decided(search, shared, int(cohort), place)
+
+
+def _decided(search: _Search, shared: csr_array, cohort: int, place: int) -> int:
+    """Return how many values of the attribute the cohort has at most; add what worlds show to `found`."""
+    candidates = shared[[cohort]].indices.astype(np.int64)
+    chosen = np.array([cohort], dtype=np.int64)
+    while _open(search, cohort, place, candidates).size:
+        wider = widen(search.cohorts, chosen)
+        whole = len(wider) == len(chosen)
+        chosen = wider
+        if int(shared[chosen].nnz) > search.limits.variables:
+            search.spent = True
+            break
+        problem = near(search.cohorts, search.world, chosen)
+        candidates = _asked(search, problem, cohort, place, candidates)
+        if whole or search.calls >= search.limits.calls:
+            break
+    return _most(search, search.attributes[place], cohort, candidates)
+
+
+def _asked(search: _Search, problem: Near, cohort: int, place: int, candidates: IntArray) -> IntArray:
+    """Look near a cohort for worlds with further values; return the candidates that are not ruled out."""
+    here = problem.cohort == cohort
+    while (open_ := _open(search, cohort, place, candidates)).size:
+        if search.calls >= search.limits.calls:
+            search.spent = True
+            break
+        search.calls += 1
+        wished = (here & np.isin(problem.value, open_)).astype(float)
+        answer = another_world(problem, wished, nodes=search.limits.nodes)
+        if answer.world is not None:
+            _add(search, problem.cohort[answer.world > 0], problem.value[answer.world > 0])
+            continue
+        ruled_out = answer.impossible
+        if not ruled_out and not problem.whole:
+            search.calls += 1
+            ruled_out = impossible(problem, wished, nodes=search.limits.nodes)
+        return candidates[~np.isin(candidates, open_)] if ruled_out else candidates
+    return candidates
+
+
+def _open(search: _Search, cohort: int, place: int, candidates: IntArray) -> IntArray:
+    """Return the candidates whose value is not known to be possible; none where the cohort has enough."""
+    attribute, own = search.attributes[place], _tuples(search, cohort)
+    if int(_of_one(own, 1, search.n_values, attribute)[0]) >= search.enough:
+        return candidates[:0]
+    return candidates[~np.isin(attribute.value[candidates], attribute.value[own])]
+
+
+def _most(search: _Search, attribute: Attribute, cohort: int, candidates: IntArray) -> int:
+    left = np.union1d(candidates, _tuples(search, cohort))
+    return int(_of_one(left, 1, search.n_values, attribute)[0])
+
+
+def _tuples(search: _Search, cohort: int) -> IntArray:
+    first, end = np.searchsorted(search.found, [cohort * search.n_values, (cohort + 1) * search.n_values])
+    return search.found[first:end] - cohort * search.n_values
+
+
+def _add(search: _Search, cohort: IntArray, value: IntArray) -> None:
+    search.found = np.union1d(search.found, cohort * search.n_values + value)

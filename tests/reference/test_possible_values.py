@@ -1,0 +1,167 @@
+"""Possible worlds at scale, held against every assignment of values that there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from worlds import Group, group
+from worlds import possible_values as by_brute_force
+
+from tasks.history.cohorts import ABSENT, cohorts_of, same_figures, values_shared, world_of
+from tasks.history.exchange import exchanged
+from tasks.history.worlds import Attribute, Limits, possible_values
+from tasks.types import IntArray
+
+
+@dataclass(frozen=True)
+class Series:
+    """Up to seven people, their classes in up to four releases, their values, and how many they must keep."""
+
+    classes: IntArray
+    value: IntArray
+    attributes: tuple[Attribute, ...]
+    enough: int
+
+    def truth(self) -> list[set[int]]:
+        """Return what every assignment of values to people leaves to each."""
+        releases = []
+        for column in self.classes.T:
+            numbers = sorted(set(column.tolist()) - {ABSENT})
+            found: list[Group] = [group(np.flatnonzero(column == one).tolist()) for one in numbers]
+            releases.append(tuple(found))
+        left = by_brute_force(releases, [str(one) for one in self.value])
+        return [{int(one) for one in values} for values in left]
+
+
+def drawn(seed: int) -> Series:
+    """Draw a series: people who come and go, or who stay; values of one attribute, or tuples of two."""
+    rng = np.random.default_rng(seed)
+    n, r, m = int(rng.integers(2, 8)), int(rng.integers(1, 5)), int(rng.integers(2, 5))
+    least = ABSENT if rng.random() < 0.6 else 0
+    classes = rng.integers(least, max(1, n // 2), size=(n, r))
+    classes[(classes == ABSENT).all(axis=1)] = 0  # everybody is in some release
+    tuples = (Attribute(np.array([0, 0, 1, 1])), Attribute(np.array([0, 1, 0, 1])))
+    one = (Attribute(np.arange(m)),)
+    attributes = tuples if m == 4 and rng.random() < 0.5 else one
+    return Series(classes, rng.integers(0, m, n), attributes, int(rng.integers(2, 4)))
+
+
+def held_against_brute_force(seeds: Iterator[int] | range) -> tuple[int, int]:
+    """Hold bounds and verdicts against the truth; return how many people there were, and how many pinned."""
+    n_people = n_pinned = 0
+    for seed in seeds:
+        series = drawn(seed)
+        truth = series.truth()
+        found = possible_values(series.classes, series.value, series.attributes, series.enough)
+        number = found.cohorts.number
+        pinned = np.zeros(len(series.value), dtype=bool)
+        for place, attribute in enumerate(series.attributes):
+            n_true = np.array([len(set(attribute.value[list(values)].tolist())) for values in truth])
+            assert (found.least[number, place] <= n_true).all(), seed
+            assert (n_true <= found.most[number, place]).all(), seed
+            assert (n_true <= found.by_sets[number, place]).all(), seed
+            pinned |= n_true < series.enough
+        assert found.pinned(series.enough).tolist() == pinned.tolist(), seed
+        assert not found.undecided(series.enough).any(), seed
+        n_people, n_pinned = n_people + len(pinned), n_pinned + int(pinned.sum())
+    return n_people, n_pinned
+
+
+@pytest.mark.parametrize("part", range(10))
+def test_bounds_and_verdicts_are_true_of_three_hundred_small_series(part: int) -> None:
+    n_people, n_pinned = held_against_brute_force(range(30 * part, 30 * part + 30))
+    assert 0 < n_pinned < n_people
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("part", range(10))
+def test_bounds_and_verdicts_are_true_of_ten_thousand_small_series(part: int) -> None:
+    held_against_brute_force(range(1000 * (part + 1), 1000 * (part + 2)))
+
+
+def test_five_people_whom_no_local_check_pins_are_pinned() -> None:
+    """The example of docs/gates.md: a single assignment fits the six classes of three releases."""
+    classes = np.array([[1, 1, 1], [1, 0, 1], [0, 1, 1], [1, 1, 0], [0, 0, 0]])
+    value = np.array([1, 0, 0, 0, 1])
+    found = possible_values(classes, value, (Attribute(np.arange(2)),), 2)
+    assert found.pinned(2).all()
+    assert found.by_sets.min() == 2
+    two = possible_values(classes[:, :2], value, (Attribute(np.arange(2)),), 2)
+    assert not two.pinned(2).any()
+
+
+def test_two_people_who_share_all_classes_can_have_each_others_value() -> None:
+    found = possible_values(np.zeros((2, 3), dtype=np.int64), np.array([0, 1]), (Attribute(np.arange(2)),), 2)
+    assert found.least.tolist() == [[2]]
+    assert found.calls == 0
+
+
+def test_a_cycle_of_two_releases_is_an_exchange() -> None:
+    """Classes {0, 1} {2, 3}, then {0, 2} {1, 3}: a, b, b, a may as well be b, a, a, b."""
+    classes = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    cohorts = cohorts_of(classes)
+    world = world_of(cohorts, np.array([0, 1, 1, 0]), 2)
+    gained = sorted(
+        zip(*(one.tolist() for one in exchanged(cohorts, world, np.array([[0, 1]]))), strict=True)
+    )
+    assert gained == [(0, 1), (1, 0), (2, 0), (3, 1)]
+    broken = world_of(cohorts, np.array([0, 0, 1, 1]), 2)
+    assert exchanged(cohorts, broken, np.array([[0, 1]]))[0].tolist() == []
+
+
+def test_who_leaves_and_who_joins_are_an_open_end() -> None:
+    """A leaver and a stayer of one class may be exchanged if a joiner and the stayer may be too."""
+    classes = np.array([[0, ABSENT], [0, 0], [ABSENT, 0]])
+    found = possible_values(classes, np.array([0, 1, 0]), (Attribute(np.arange(2)),), 2)
+    assert found.least[found.cohorts.number].tolist() == [[2], [2], [2]]
+    alone = possible_values(classes[:2], np.array([0, 1]), (Attribute(np.arange(2)),), 2)
+    assert alone.pinned(2).all()
+
+
+def test_numbers_within_a_width_are_one_value() -> None:
+    classes = np.zeros((4, 1), dtype=np.int64)
+    salary = np.array([1000.0, 1001.0, 1002.0, 2000.0])
+    for width, n in ((0.0, 4), (1.0, 3), (2.0, 2), (5000.0, 1)):
+        attribute = Attribute(np.arange(4), salary, width)
+        assert possible_values(classes, np.arange(4), (attribute,), 2).least.tolist() == [[n]]
+
+
+def test_tuples_are_exchanged_whole() -> None:
+    """Each attribute alone leaves two values; together they leave one world."""
+    classes = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    both = (Attribute(np.array([0, 0, 1, 1])), Attribute(np.array([0, 1, 0, 1])))
+    for attribute in both:
+        alone = possible_values(classes, attribute.value[[0, 2, 3, 1]], (Attribute(np.arange(2)),), 2)
+        assert alone.least.shape == (4, 1)
+    found = possible_values(classes, np.array([0, 2, 3, 1]), both, 2)
+    truth = Series(classes, np.array([0, 2, 3, 1]), both, 2).truth()
+    n_true = [[len({int(one.value[v]) for v in values}) for one in both] for values in truth]
+    assert (found.most[found.cohorts.number] >= np.array(n_true)).all()
+    assert found.pinned(2).tolist() == [min(counts) < 2 for counts in n_true]
+
+
+def test_a_limit_leaves_people_undecided_and_says_so() -> None:
+    series = next(one for one in map(drawn, range(1000)) if _needs_the_solver(one))
+    found = possible_values(series.classes, series.value, series.attributes, series.enough, Limits(calls=0))
+    assert found.spent
+    assert found.undecided(series.enough).any()
+    few = possible_values(series.classes, series.value, series.attributes, series.enough, Limits(variables=1))
+    assert few.spent
+    assert few.undecided(series.enough).any()
+
+
+def _needs_the_solver(series: Series) -> bool:
+    return possible_values(series.classes, series.value, series.attributes, series.enough).calls > 0
+
+
+def test_figures_that_no_world_has_are_found() -> None:
+    cohorts = cohorts_of(np.array([[0], [0], [1]]))
+    world = world_of(cohorts, np.array([0, 1, 1]), 2)
+    published = cohorts.incidence @ world
+    assert same_figures(cohorts, world, published).all()
+    other = world_of(cohorts, np.array([0, 0, 1]), 2)
+    assert same_figures(cohorts, other, published).tolist() == [False, True]
+    assert values_shared(cohorts, world, np.array([0, 1])).toarray().tolist() == [[1, 1], [0, 1]]
