@@ -15,6 +15,7 @@ from policy.privacy_models import Models
 from policy.recoding import Form, Recoding, form_of
 from policy.section import Section, Share
 
+FORMULA_BEGINNINGS = ("=", "+", "-", "@", "\t", "\r", "\n")
 InputName = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]{0,62}$")]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 
@@ -415,6 +416,14 @@ class ReleasePolicy(Section):
         yield from self.cell_columns()
         yield from self.roles.sensitive
         yield from self.roles.kept
+
+    @model_validator(mode="after")
+    def _quoted_names_are_no_formulas(self) -> Self:
+        if self.publication.csv_formulas == "quoted":
+            for name in self.published_columns():
+                if name[:1] in FORMULA_BEGINNINGS:
+                    raise ValueError(f"the name '{name}' is a formula to a spreadsheet: rename it by a query")
+        return self
 
     @model_validator(mode="after")
     def _several_rows_have_a_key(self) -> Self:

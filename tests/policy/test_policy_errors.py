@@ -382,6 +382,17 @@ def test_a_column_named_like_a_type_keeps_its_name_in_errors(name: str) -> None:
     )
 
 
+@pytest.mark.enemy("policy author", "runs code")
+def test_no_published_name_is_a_formula_where_formulas_are_quoted() -> None:
+    document = clinic()
+    document["roles"]["kept"] = ["=1+1"]
+    assert parse_policy(yaml.safe_dump(document, sort_keys=False), FILE).roles.kept == ("=1+1",)
+    document["publication"] = {"csv_formulas": "quoted"}
+    assert error_of(yaml.safe_dump(document, sort_keys=False)) == (
+        f"clinic.yaml: the name '=1+1' is a formula to a spreadsheet: rename it by a query\n  {SEE}"
+    )
+
+
 def test_several_findings_are_counted() -> None:
     assert error_of(text_with("privacy", {"k": 1, "e": 0, "p_max": 2})) == (
         "clinic.yaml: privacy.k: should be greater than or equal to 2, found 1 (and 2 more findings)\n"
