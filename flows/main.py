@@ -23,11 +23,13 @@ def init(chosen: argparse.Namespace) -> int:
     from release_store.guarded_files import resolved
     from release_store.keys import key_path
     from release_store.person_key import person_key_path
-    from release_store.staff import people_path
+    from release_store.staff import PEOPLE_VARIABLE, people_path
     from release_store.store import ReleaseStore
 
-    for path in (people_path(chosen.store), resolved(chosen.store).with_name(TRUSTED_FILE)):
-        if os.path.lexists(path):  # of whoever made this folder, perhaps
+    people = people_path(chosen.store)
+    for path in (people, resolved(chosen.store).with_name(TRUSTED_FILE)):
+        # Of whoever made this folder, perhaps; what the environment names is the owner's.
+        if os.path.lexists(path) and not (path == people and os.environ.get(PEOPLE_VARIABLE)):
             raise UsageError(
                 "is there before the store is, and would say who may do what in it",
                 where=str(path),

@@ -18,7 +18,7 @@ from typing import Any
 import duckdb
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from policy.errors import StoreError, UsageError, VerificationFailed
+from policy.errors import ReleaseGateError, StoreError, UsageError, VerificationFailed
 from policy.plain_file import not_read, read_bytes
 from release_store import audit, keys, merkle, queries
 from release_store.canonical import iso, pretty_json, utc_now
@@ -111,6 +111,14 @@ def keep(path: Path, signed: Sequence[Checkpoint]) -> None:
         ) from None
 
 
+def _is_own_key(root: Path, public_key: str | None) -> bool:
+    """Tell whether the key in the place of the store's is the store's: beside another nothing was kept."""
+    try:
+        return keys.public_hex(keys.key_at_hand(root)) == public_key
+    except ReleaseGateError:
+        return False
+
+
 def always_kept(con: Connection) -> bool:
     """Tell whether the store has had a checkpoint beside its key since it was made."""
     found = con.execute("SELECT payload FROM event WHERE number = 1 AND action = 'store.created'").fetchone()
@@ -155,7 +163,7 @@ def look(con: Connection, root: Path, public_key: str | None) -> Missing:
         if checkpoint_of(path) in events
     }
     found = Missing(kept, _newest(root, wanted, kept, store_id, public_key))
-    if found.newest is None and not wanted and always_kept(con):
+    if found.newest is None and not wanted and always_kept(con) and _is_own_key(root, public_key):
         raise VerificationFailed(
             "is missing, and the newest checkpoint was kept there", where=str(place), mend=_MEND
         )
