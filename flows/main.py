@@ -18,28 +18,40 @@ if TYPE_CHECKING:
 
 def init(chosen: argparse.Namespace) -> int:
     """Make a store and its keys."""
-    from policy.errors import UsageError
-    from policy.trusted import TRUSTED_FILE
-    from release_store.guarded_files import resolved
     from release_store.keys import key_path
     from release_store.person_key import person_key_path
-    from release_store.staff import PEOPLE_VARIABLE, people_path
     from release_store.store import ReleaseStore
 
-    people = people_path(chosen.store)
-    for path in (people, resolved(chosen.store).with_name(TRUSTED_FILE)):
-        # Of whoever made this folder, perhaps; what the environment names is the owner's.
-        if os.path.lexists(path) and not (path == people and os.environ.get(PEOPLE_VARIABLE)):
-            raise UsageError(
-                "is there before the store is, and would say who may do what in it",
-                where=str(path),
-                mend="Look at it, move it away, make the store, and put it back.",
-            )
+    _check_nothing_was_put(chosen.store)
     store = ReleaseStore.create(chosen.store)
     print(f"made the store {store.root}/ and its signing key {key_path(store.root)}")
     print(f"and the key of people {person_key_path(store.root)}")
     print("keep copies of the keys where nobody who can write to the store can read them")
     return 0
+
+
+def _check_nothing_was_put(root: Path) -> None:
+    """Raise UsageError where files that say who may do what lie there before any store does.
+
+    Whoever made the folder may have put them there. What the environment names is the owner's.
+    """
+    from policy.errors import UsageError
+    from policy.trusted import TRUSTED_FILE
+    from release_store.connection import DATABASE
+    from release_store.guarded_files import resolved
+    from release_store.staff import PEOPLE_VARIABLE, people_path
+
+    folder = resolved(root).parent
+    if any((one / DATABASE).is_file() for one in folder.glob("*")):
+        return  # they are those of a store that is there
+    named = os.environ.get(PEOPLE_VARIABLE)
+    for path in (folder / TRUSTED_FILE, *([] if named else [people_path(root)])):
+        if os.path.lexists(path):
+            raise UsageError(
+                "is there before the store is, and would say who may do what in it",
+                where=str(path),
+                mend="Look at it, move it away, make the store, and put it back.",
+            )
 
 
 def draft(chosen: argparse.Namespace) -> int:
