@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import exact
 import numpy as np
 import pytest
 from worlds import Group, group
@@ -80,6 +81,34 @@ def test_bounds_and_verdicts_are_true_of_three_hundred_small_series(part: int) -
 @pytest.mark.parametrize("part", range(10))
 def test_bounds_and_verdicts_are_true_of_ten_thousand_small_series(part: int) -> None:
     held_against_brute_force(range(1000 * (part + 1), 1000 * (part + 2)))
+
+
+def test_the_exact_attacker_finds_just_who_is_pinned() -> None:
+    """The judge of whole stores, which shares no code with the bounds, held against every assignment too."""
+    for seed in range(40):
+        series = drawn(seed)
+        truth = series.truth()
+        releases = [
+            exact.Published(
+                f"r{number}",
+                {
+                    one: [_tuple(series, v) for v in series.value[column == one].tolist()]
+                    for one in set(column.tolist()) - {ABSENT}
+                },
+                {str(person): one for person, one in enumerate(column.tolist()) if one != ABSENT},
+            )
+            for number, column in enumerate(series.classes.T)
+        ]
+        n_pinned = sum(
+            any(len(set(one.value[list(values)].tolist())) < series.enough for one in series.attributes)
+            for values in truth
+        )
+        found = exact.judged(releases, series.enough, 60.0)
+        assert (found.people, found.pinned, found.undecided) == (len(series.value), n_pinned, 0), seed
+
+
+def _tuple(series: Series, value: int) -> tuple[str, ...]:
+    return tuple(str(one.value[value]) for one in series.attributes)
 
 
 def test_five_people_whom_no_local_check_pins_are_pinned() -> None:
