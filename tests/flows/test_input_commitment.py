@@ -79,6 +79,18 @@ def test_the_key_of_the_store_decides_what_a_recoding_draws(desk: Desk, recoding
     assert seed_of(keyed, 42) != seed_of(prepared, 42)
 
 
+def test_what_was_drawn_before_there_was_a_key_of_draws_comes_out_again(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = desk.table()
+    policy = desk.policy(method={"name": "mondrian", "recoding": "adaptive"}, gates={"ncp": {"max": 1}})
+    with monkeypatch.context() as patch:
+        patch.setattr("tasks.intake.task.draw_key", lambda _: b"")
+        assert desk.run(policy, table) == 0
+    (release,) = desk.store.releases()
+    assert reproduction(desk.store, release.release_id, table).same
+
+
 @pytest.mark.enemy("auditor", "learns a value")
 def test_the_log_tells_no_count_of_the_validated_table(desk: Desk) -> None:
     assert desk.run(desk.policy(), desk.table()) == 0
