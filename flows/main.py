@@ -41,9 +41,9 @@ def _check_nothing_was_put(root: Path) -> None:
     from release_store.guarded_files import resolved
     from release_store.staff import PEOPLE_VARIABLE, people_path
 
+    if (root / DATABASE).is_file():
+        return  # a store already, which is told by who makes it
     folder = resolved(root).parent
-    if any((one / DATABASE).is_file() for one in folder.glob("*")):
-        return  # they are those of a store that is there
     named = os.environ.get(PEOPLE_VARIABLE)
     for path in (folder / TRUSTED_FILE, *([] if named else [people_path(root)])):
         if os.path.lexists(path):

@@ -176,6 +176,8 @@ def test_no_store_is_made_where_somebody_put_its_people_or_its_trust(
     tmp_path: Path, name: str, capsys: Capture
 ) -> None:
     (tmp_path / name).write_text("folders: [/]\n")
+    (tmp_path / "old").mkdir()  # what looks like a store does not vouch for it
+    (tmp_path / "old" / "history.duckdb").touch()
     assert main(["--store", str(tmp_path / "new"), "init"]) == 2
     assert "is there before the store is" in _complaint(capsys)[0]
     assert not (tmp_path / "new").exists()
