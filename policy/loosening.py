@@ -154,7 +154,7 @@ def _roles(place: str, was: Roles, now: Roles) -> Iterator[str]:
         for name in ours:
             if name in theirs:
                 yield from _part(f"{place}.{field}.{name}", ours[name], theirs[name])
-    for name in was.kept:  # values that are listed are held to the list, and `leak` does not look at them
+    for name in was.kept:  # listed values are held to the list, and `leak` looks less closely at them
         if name in now.kept:
             listed = was.kept_values.get(name), now.kept_values.get(name)
             yield from _differs(f"{place}.kept_values.{name}", *listed)

@@ -390,9 +390,7 @@ class ReleasePolicy(Section):
         for name in self.published_columns():
             if published.count(name.casefold()) > 1:
                 raise ValueError(f"two published columns would be called '{name}'")
-            if (
-                name.casefold() == "file_row_number"
-            ):  # as DuckDB calls a column of its own when it reads Parquet
+            if name.casefold() == "file_row_number":  # DuckDB adds a column of this name
                 raise ValueError(f"no column can be published under the name '{name}': rename it by a query")
         return self
 

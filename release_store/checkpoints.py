@@ -28,9 +28,7 @@ from release_store.records import Release
 Connection = duckdb.DuckDBPyConnection
 Checkpoint = dict[str, Any]
 
-KEPT = (
-    "kept"  # what the first event of a store says of the checkpoint beside its key, unless it is an old one
-)
+KEPT = "kept"  # what a store's first event says of the checkpoint beside the key; old stores say nothing
 _MEND = "Run `releasegate verify`; nothing is signed until the history is restored from a copy."
 
 

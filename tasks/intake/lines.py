@@ -34,11 +34,8 @@ def count_records(table: SealedFile, *, line_breaks: bool, banned: str | None = 
     """
     lines = records = blank = 0  # lines that have ended, records among them, blank ones among these
     quotes = 0  # before this chunk
-    length, longest, returned = (
-        0,
-        0,
-        False,
-    )  # of the line that has not ended, and whether CR was the last byte
+    length, returned = 0, False  # of the line that has not ended, and whether CR was the last byte
+    longest = 0
     open_line = 0
     with table.open() as file:
         while chunk := file.read(_AT_ONCE):

@@ -197,7 +197,9 @@ def _holding_theirs(cells: Sequence[str | None], people: Sequence[str | None]) -
         if cell is None or who is None:
             continue
         bare = who.lstrip("0") or who[-1:]
-        n += bool(bare) and bare in cell and re.search(rf"(?<!\w)0*{re.escape(bare)}(?!\w)", cell) is not None
+        if bare and bare in cell:  # words of both are divided by single blanks
+            padded = f" {' '.join(word.lstrip('0') or word[-1:] for word in cell.split())} "
+            n += f" {' '.join(word.lstrip('0') or word[-1:] for word in who.split())} " in padded
     return n
 
 
