@@ -83,8 +83,9 @@ def method_of(summary: Mapping[str, Any]) -> Document:
         # Those of an earlier program may not be today's: then the given ones are all that can be told.
         with suppress(ValidationError):
             parameters = model.model_validate(parameters).model_dump(mode="json")
-    named = ("method", "history_aware", "seed")
-    return {**{name: summary.get(name) for name in named}, **parameters}
+    history = summary.get("history") or ("repair" if summary.get("history_aware") else "blind")
+    named = {"method": summary.get("method"), "history": history, "seed": summary.get("seed")}
+    return {**named, **parameters}
 
 
 @cache

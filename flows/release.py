@@ -189,7 +189,7 @@ class _Run(Judging):
             if waiting is not None:  # another run made it meanwhile
                 return left_waiting(self, waiting)
             groups = self.timed(
-                "repair", repairing, source, table, groups, method, policy, store, self.period
+                "repair", repairing, source, table, where, groups, method, policy, store, self.period
             )
             rows = self.timed("recoding", recoding, table, where, groups, method, policy)
             notes = {"parts": dict(zip(PLACES, method.parts, strict=True)), **groups.notes, **rows.notes}

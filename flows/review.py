@@ -13,6 +13,7 @@ from policy.model import ReleasePolicy
 from policy.trusted import Trusted
 from release_store.canonical import digest_of, file_digest
 from release_store.commitment import is_made_of
+from release_store.person_key import person_key
 from release_store.public_files import kept_folder
 from release_store.records import CandidateRecord, EquivalenceClasses, Release
 from release_store.store import ReleaseStore
@@ -128,6 +129,7 @@ def _publication(
         classes,
         store.people(release.candidate_id),
         frozenset(overridden.get(release.release_id, {"gates": ()})["gates"]),
+        person_key(store.root),
     )
 
 

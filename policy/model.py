@@ -204,6 +204,10 @@ class Privacy(Section):
     l: Annotated[int, Field(ge=2)] = 2  # noqa: E741 -- the field's own name for it
 
 
+History = Literal["sticky", "repair", "blind"]
+"""What earlier releases do to classes: they stay, they are cut anew and repaired, or nothing."""
+
+
 class Method(Section):
     """How classes are made: a named method, of which any of the four parts may be another.
 
@@ -217,7 +221,19 @@ class Method(Section):
     aggregation: str | None = None
     recoding: Recoding = "sets"
     parameters: dict[str, Any] = Field(default={})
-    history_aware: bool = True
+    history: History = "sticky"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _older_name(cls, given: Any) -> Any:
+        """Read `history_aware`, which policies had before there were sticky classes."""
+        if not isinstance(given, dict) or "history_aware" not in given or "history" in given:
+            return given
+        aware = given["history_aware"]
+        if not isinstance(aware, bool):
+            return given
+        rest = {name: value for name, value in given.items() if name != "history_aware"}
+        return rest | {"history": "repair" if aware else "blind"}
 
 
 class Limit(Section):
@@ -234,6 +250,12 @@ class PersonGates(Section):
 
     compare: bool = True
     without: tuple[str, ...] = ()
+
+
+class Worlds(Section):
+    """How often the solver may be asked what is possible before a release is held back as undecided."""
+
+    calls: Annotated[int, Field(ge=0, le=1_000_000)] = 2_000
 
 
 Attacker = Literal["half", "all", "sensitive", "half_and_sensitive", "outside"]
@@ -291,6 +313,7 @@ class Gates(Section):
     models: Models = Models()
     transient: Literal["compare", "ignore"] = "compare"
     person: PersonGates = PersonGates()
+    worlds: Worlds = Worlds()
 
 
 class Linkage(Section):

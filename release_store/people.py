@@ -22,6 +22,7 @@ from release_store.records import CandidateState, PeopleInCommon, PersonHashes
 Connection = duckdb.DuckDBPyConnection
 Statement = dict[str, Any]
 
+TABLES = ("person_key", "person_hash", "person_values")
 WITHOUT_PEOPLE = frozenset({CandidateState.REJECTED, CandidateState.FAILED})
 _NOT_STAGED = "its keyed hashes of people are not those that it was staged with"
 _NOBODY = sha256_hex(b"")
@@ -44,6 +45,8 @@ def write_people(con: Connection, candidate_id: str, people: PersonHashes) -> No
         )
     finally:
         con.unregister("incoming")
+    if people.values is not None:
+        con.execute("INSERT INTO person_values VALUES (?, ?)", [candidate_id, people.values])
 
 
 def read_people(con: Connection, candidate_id: str) -> PersonHashes | None:
@@ -57,16 +60,18 @@ def read_people(con: Connection, candidate_id: str) -> PersonHashes | None:
         "SELECT person, class FROM person_hash WHERE candidate_id = ? ORDER BY person, class", [candidate_id]
     ).fetchall()
     known = all(number is not None for _, number in found)
+    sealed = con.execute("SELECT sealed FROM person_values WHERE candidate_id = ?", [candidate_id]).fetchone()
     return PersonHashes(
         _fingerprints(con)[candidate_id],
         tuple(person for person, _ in found),
         tuple(int(number) for _, number in found) if known else None,
+        None if sealed is None else bytes(sealed[0]),
     )
 
 
 def delete_people(con: Connection, candidate_id: str) -> None:
     """Forget the people of a candidate that ended without being published."""
-    for table in ("person_key", "person_hash"):
+    for table in TABLES:
         con.execute(f"DELETE FROM {table} WHERE candidate_id = ?", [candidate_id])
 
 
@@ -132,7 +137,7 @@ def people_in_common(con: Connection, candidate_id: str) -> PeopleInCommon | Non
 
 def check_people(con: Connection, log: Log) -> list[Finding]:
     """Return where the hashes that are kept are not those that were logged, or of nobody that may be kept."""
-    names = sorted({name for table in ("person_key", "person_hash") for name in _candidates(con, table)})
+    names = sorted({name for table in TABLES for name in _candidates(con, table)})
     kept = _statements(con, names)
     findings = []
     # Only what is needed of ten thousand rows: they are read whole elsewhere.
@@ -169,7 +174,9 @@ def _fingerprints(con: Connection) -> dict[str, str]:
 
 
 def _statements(con: Connection, candidate_ids: Sequence[str]) -> dict[str, Statement]:
-    """Return for each candidate the fingerprints of its keys, and the count and the digest of its hashes."""
+    """Return for each candidate the fingerprints of its keys, the count and the digest of its hashes, and the
+    digest of its sealed values where some are kept.
+    """
     fingerprints = con.execute(
         "SELECT candidate_id, string_agg(fingerprint, ' ' ORDER BY fingerprint) FROM person_key "
         "WHERE candidate_id IN (SELECT unnest(?::VARCHAR[])) GROUP BY candidate_id",
@@ -186,6 +193,12 @@ def _statements(con: Connection, candidate_ids: Sequence[str]) -> dict[str, Stat
             [names],
         ).fetchall():
             found[name] = {"key": None, **found.get(name, {}), "n": n, "digest": digest}
+    for name, digest in con.execute(
+        "SELECT candidate_id, system.main.sha256(sealed) FROM person_values "
+        "WHERE candidate_id IN (SELECT unnest(?::VARCHAR[]))",
+        [list(candidate_ids)],
+    ).fetchall():
+        found[name] = {"key": None, "n": 0, "digest": _NOBODY, **found.get(name, {}), "values": digest}
     return found
 
 

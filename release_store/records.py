@@ -113,12 +113,14 @@ class PersonHashes:
     """The keyed hashes of the people in one candidate, sorted, and the key's fingerprint.
 
     `classes` are the numbers of the classes that they are in; a person with several rows is there once a
-    class. None for hashes that were kept before classes were.
+    class. None for hashes that were kept before classes were. `values` are their published sensitive values,
+    sealed (`release_store/person_values.py`); None where none are kept.
     """
 
     fingerprint: str
     hashes: tuple[str, ...]
     classes: tuple[int, ...] | None = None
+    values: bytes | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,20 @@ from tasks.partitioning.constraints import constraints_of
 from tasks.preprocessing.prepare import prepare
 from tasks.repair.followers import Followers, followers_of
 from tasks.repair.merge import repair
+from tasks.repair.staying import staying
 from tasks.representation.features import z_scored
 from tasks.risk.beside import beside
-from tasks.types import Partition, PreparedTable, Progress, Recoded, Representation, SourceTable
+from tasks.types import (
+    FloatArray,
+    IntArray,
+    Partition,
+    PreparedTable,
+    Progress,
+    Recoded,
+    Representation,
+    SourceTable,
+    no_progress,
+)
 
 History = Sequence[tuple[Release, EquivalenceClasses]]
 """The earlier releases of a series with their classes, oldest first."""
@@ -61,17 +72,22 @@ def groups_of(
     """
     constraints = constraints_of(table, policy.privacy)
     made = method.aggregate(table, where, leaves.labels, constraints, progress)
-    # Blocks that are embedded by themselves have no coordinates in common.
-    points = where.latent if where.blocks is None else z_scored(table)
-    labels, mended = enforced(points, made, constraints, method.max_group_size)
+    labels, mended = enforced(_points(table, where), made, constraints, method.max_group_size)
     found = Partition(labels)
     over = int((np.bincount(labels[labels >= 0]) > method.max_group_size).sum())
     notes = {**leaves.notes, **mended, "groups": found.n_groups, "groups_over_max_group_size": over}
     return Partition(labels, notes)
 
 
+def _points(table: PreparedTable, where: Representation) -> FloatArray:
+    """Return where records lie beside one another."""
+    # Blocks that are embedded by themselves have no coordinates in common.
+    return where.latent if where.blocks is None else z_scored(table)
+
+
 def repaired(
     table: PreparedTable,
+    where: Representation,
     groups: Partition,
     method: BoundMethod,
     policy: ReleasePolicy,
@@ -80,10 +96,13 @@ def repaired(
     progress: Progress,
     followers: Followers | None = None,
 ) -> Partition:
-    """Merge what earlier releases would undo; where the policy does not ask for it, nothing is changed."""
-    if not policy.method.history_aware:
+    """Keep people together as they were, and merge what earlier releases would undo, as the policy asks."""
+    if policy.method.history == "blind":
         return groups
     releases = [release.release_id for release, _ in history]
+    if policy.method.history == "sticky" and followers is not None:
+        earlier = [(release.release_id, classes) for release, classes in history]
+        groups = _stayed(table, where, groups, method, policy, earlier, followers, progress)
     found = beside(
         [(release.release_id, classes) for release, classes in history],
         policy,
@@ -99,6 +118,32 @@ def repaired(
         followers=followers and followers.into([name for name, _ in found.earlier], releases),
         progress=progress,
     )
+
+
+def _stayed(
+    table: PreparedTable,
+    where: Representation,
+    groups: Partition,
+    method: BoundMethod,
+    policy: ReleasePolicy,
+    earlier: Sequence[tuple[str, EquivalenceClasses]],
+    followers: Followers,
+    progress: Progress,
+) -> Partition:
+    """Return groups that keep the last release's people together; newcomers are cut as the method does."""
+    constraints, points = constraints_of(table, policy.privacy), _points(table, where)
+
+    def cut(rows: IntArray) -> IntArray:
+        if not constraints.group_holds(rows):
+            return np.full(len(rows), -1, dtype=np.int64)
+        some, there = table.take(rows), where.take(rows)
+        leaves = leaves_of(some, there, method, policy, no_progress)
+        return groups_of(some, there, leaves, method, policy, no_progress).labels
+
+    def enforce(labels: IntArray) -> IntArray:
+        return enforced(points, labels, constraints, method.max_group_size)[0]
+
+    return staying(table, groups, policy, earlier, followers, cut, enforce, progress)
 
 
 def composed(
@@ -119,7 +164,9 @@ def composed(
     where = method.represent(table, _part(progress, "representation"))
     leaves = leaves_of(table, where, method, policy, _part(progress, "partitioning"))
     groups = groups_of(table, where, leaves, method, policy, _part(progress, "aggregation"))
-    groups = repaired(table, groups, method, policy, history, period, _part(progress, "repair"), followers)
+    groups = repaired(
+        table, where, groups, method, policy, history, period, _part(progress, "repair"), followers
+    )
     return method.recode(table, where, groups.labels, policy, method.seed), table, groups
 
 

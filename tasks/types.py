@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +71,21 @@ class PreparedTable:
         """How many records there are."""
         return len(self.frame)
 
+    def take(self, rows: IntArray) -> PreparedTable:
+        """Return the records at `rows`, in their order; domains and values stay those of the whole table."""
+        return replace(
+            self,
+            frame=self.frame.iloc[rows].reset_index(drop=True),
+            numeric=self.numeric[rows],
+            codes=self.codes[rows],
+            sensitive=self.sensitive[rows],
+            sensitive_numbers={name: numbers[rows] for name, numbers in self.sensitive_numbers.items()},
+            person=None if self.person is None else self.person[rows],
+            identifying=None
+            if self.identifying is None
+            else self.identifying.iloc[rows].reset_index(drop=True),
+        )
+
 
 @dataclass(frozen=True)
 class Representation:
@@ -82,6 +97,12 @@ class Representation:
     latent: FloatArray
     blocks: IntArray | None = None
     notes: dict[str, Any] = field(default_factory=dict)
+
+    def take(self, rows: IntArray) -> Representation:
+        """Return the records at `rows`, in their order."""
+        return Representation(
+            self.latent[rows], None if self.blocks is None else self.blocks[rows], dict(self.notes)
+        )
 
 
 @dataclass(frozen=True)

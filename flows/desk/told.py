@@ -146,11 +146,17 @@ def cost(facts: Document, are: str) -> list[str]:
     return lines
 
 
+def _history_of(summary: Document) -> str:
+    """Return what the history did to the classes; older summaries say only whether it was looked at."""
+    kept = summary.get("history")
+    return str(kept) if kept else "repair" if summary.get("history_aware") else "blind"
+
+
 def made(facts: Document) -> list[tuple[str, str]]:
     """Return by whom, when, how and of what it was made."""
     summary = facts["summary"]
     parameters = sorted((summary.get("parameters") or {}).items())
-    aware = "aware of" if summary.get("history_aware") else "blind to"
+    aware = "blind to" if _history_of(summary) == "blind" else "aware of"
     found = [
         ("series", str(facts["series"])),
         ("period", str(facts["period"])),

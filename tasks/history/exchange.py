@@ -9,7 +9,7 @@ ends are one node. A cycle through an edge exists just where its ends are in one
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array, csc_array
 from scipy.sparse.csgraph import connected_components
 
 from tasks.history.cohorts import ABSENT, Cohorts
@@ -18,39 +18,50 @@ from tasks.types import IntArray
 EDGES_AT_ONCE = 2_000_000
 
 
-def exchanged(cohorts: Cohorts, world: csr_array, pairs: IntArray) -> tuple[IntArray, IntArray]:
+def exchanged(
+    by_value: csc_array, pairs: IntArray, division: tuple[IntArray, IntArray]
+) -> tuple[IntArray, IntArray]:
     """Return cohorts and values: by an exchange of one of the `pairs` (p, 2) of values a member can have it.
 
-    All that is told is true of some world; not all that is true is told. For each release and pair linear in
-    the cohorts that have either value, but for sorting them.
+    `by_value` is the world (c, values), `division` one of `divisions`. All that is told is true of some world;
+    not all that is true is told. Linear in the cohorts that have either value of a pair, but for sorting them.
     """
-    by_value = world.tocsc()
-    found = [
-        _at_ends(by_value, chunk, *ends) for ends in _divisions(cohorts) for chunk in _chunks(by_value, pairs)
-    ]
+    found = [_at_ends(by_value, chunk, *division) for chunk in _chunks(by_value, pairs)]
     if not found:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     both = np.unique(np.concatenate(found), axis=0)
     return both[:, 0], both[:, 1]
 
 
-def _divisions(cohorts: Cohorts) -> list[tuple[IntArray, IntArray]]:
-    """Return the two ends of each cohort, for each release against the others; node 0 keeps nothing."""
+def divisions(cohorts: Cohorts) -> list[tuple[IntArray, IntArray]]:
+    """Return the two ends of each cohort, by its classes on either side; node 0 keeps nothing.
+
+    Each release is laid against the others, and all before it against it and all after: where classes stay,
+    whoever leaves or joins at that time differs from those who do not in all later or earlier releases.
+    """
     n_releases = cohorts.place.shape[1]
-    # Beside one other release the division is the same from either side.
-    sides = range(1 if n_releases == 2 else n_releases)
+    sides = {frozenset([release]) for release in range(n_releases)}
+    sides |= {frozenset(range(release)) for release in range(1, n_releases)}
+    everything = frozenset(range(n_releases))
+    # A side and the rest are the same division, but for one release alone, which has nothing beside it.
+    chosen = {min(side, everything - side, key=sorted) for side in sides if n_releases > 1} or sides
     found = []
-    for release in sides:
-        left = cohorts.place[:, release] + 1
-        others = np.delete(cohorts.place, release, axis=1)
-        rows, right = np.unique(others, axis=0, return_inverse=True)
-        free = (rows == ABSENT).all(axis=1)
-        node = np.where(free, 0, np.arange(len(rows)) + cohorts.n_classes + 1)
-        found.append((left, node[right.reshape(-1)]))
+    # The newest releases first: whoever left or came last is short most often.
+    for side in sorted(chosen, key=lambda side: (-max(side), len(side))):
+        ends = [_nodes(cohorts.place[:, sorted(part)]) for part in (side, everything - side)]
+        found.append((ends[0], np.where(ends[1] > 0, ends[1] + len(cohorts.size), 0)))
     return found
 
 
-def _chunks(by_value: csr_array, pairs: IntArray) -> list[IntArray]:
+def _nodes(place: IntArray) -> IntArray:
+    """Number equal rows from 1 on; 0 where there is no class."""
+    if not place.shape[1]:
+        return np.zeros(len(place), dtype=np.int64)
+    number = np.unique(place, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64) + 1
+    return np.where((place == ABSENT).all(axis=1), 0, number)
+
+
+def _chunks(by_value: csc_array, pairs: IntArray) -> list[IntArray]:
     """Cut the pairs into runs of some millions of edges."""
     n_with = np.diff(by_value.indptr)
     edges = np.cumsum(n_with[pairs].sum(axis=1))
@@ -58,14 +69,14 @@ def _chunks(by_value: csr_array, pairs: IntArray) -> list[IntArray]:
     return [chunk for chunk in np.split(pairs, cut) if len(chunk)]
 
 
-def _at_ends(by_value: csr_array, pairs: IntArray, left: IntArray, right: IntArray) -> IntArray:
+def _at_ends(by_value: csc_array, pairs: IntArray, left: IntArray, right: IntArray) -> IntArray:
     """Return (cohort, value) for all edges of the pairs' graphs that lie on a cycle."""
     n_with = np.diff(by_value.indptr)
     tails, heads, cohorts, gains = [], [], [], []
     span = int(max(left.max(initial=0), right.max(initial=0))) + 1
     for column, ends in ((0, (left, right)), (1, (right, left))):
         number = np.repeat(np.arange(len(pairs)), n_with[pairs[:, column]])
-        spots = _ranges(by_value.indptr[pairs[:, column]], n_with[pairs[:, column]])
+        spots = ranges(by_value.indptr[pairs[:, column]], n_with[pairs[:, column]])
         cohort = by_value.indices[spots]
         tails.append(number * span + ends[0][cohort])
         heads.append(number * span + ends[1][cohort])
@@ -81,7 +92,7 @@ def _at_ends(by_value: csr_array, pairs: IntArray, left: IntArray, right: IntArr
     )
 
 
-def _ranges(first: IntArray, length: IntArray) -> IntArray:
+def ranges(first: IntArray, length: IntArray) -> IntArray:
     """Return first[0], first[0] + 1, ..., then those of first[1], and so on."""
     before = np.concatenate([[0], np.cumsum(length)])
     return np.repeat(first - before[:-1], length) + np.arange(before[-1])

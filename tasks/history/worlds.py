@@ -18,7 +18,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tasks.history.cohorts import Cohorts, cohorts_of, values_shared, world_of
-from tasks.history.exchange import exchanged
+from tasks.history.exchange import divisions, exchanged, ranges
 from tasks.history.neighbourhood import Near, another_world, impossible, near, widen
 from tasks.types import BoolArray, FloatArray, IntArray
 
@@ -100,17 +100,39 @@ def possible_values(
     `value` (n,): the tuple of each; `enough`: how many values of each attribute a subject has to keep, past
     which nothing more is looked for.
     """
-    cohorts = cohorts_of(classes)
-    n_values = int(value.max(initial=-1)) + 1
-    world = world_of(cohorts, value, n_values)
-    search = _Search(cohorts, world, attributes, enough, limits or Limits(), _codes(world.tocoo(), n_values))
-    shared = values_shared(cohorts, world, np.arange(len(cohorts.size)))
+    search, shared = _begun(classes, value, attributes, enough, limits or Limits())
+    cohorts, n_values = search.cohorts, search.n_values
     by_sets = _counted(_codes(shared.tocoo(), n_values), len(cohorts.size), n_values, attributes)
-    _exchange(search, shared)
     most = by_sets.copy()
     _solve(search, shared, most)
     least = _counted(search.found, len(cohorts.size), n_values, attributes)
     return Possible(cohorts, least, most, by_sets, search.calls, search.spent)
+
+
+def short_of(
+    classes: IntArray, value: IntArray, attributes: tuple[Attribute, ...], enough: int, limits: Limits
+) -> BoolArray:
+    """Tell for each subject (n,) whether exchanges of two values leave an attribute under `enough` values.
+
+    The solver is not asked: some of them may have more. Shapes as those of `possible_values`.
+    """
+    search, _ = _begun(classes, value, attributes, enough, limits)
+    short = np.zeros(len(search.cohorts.size), dtype=bool)
+    short[_short(search)] = True
+    return short[search.cohorts.number]
+
+
+def _begun(
+    classes: IntArray, value: IntArray, attributes: tuple[Attribute, ...], enough: int, limits: Limits
+) -> tuple[_Search, csr_array]:
+    """Return the search with what exchanges found, and the values that all classes of each cohort have."""
+    cohorts = cohorts_of(classes)
+    n_values = int(value.max(initial=-1)) + 1
+    world = world_of(cohorts, value, n_values)
+    search = _Search(cohorts, world, attributes, enough, limits, _codes(world.tocoo(), n_values))
+    shared = values_shared(cohorts, world, np.arange(len(cohorts.size)))
+    _exchange(search, shared)
+    return search, shared
 
 
 def _codes(entries: csr_array, n_values: int) -> IntArray:
@@ -142,31 +164,64 @@ def _of_one(codes: IntArray, n_cohorts: int, n_values: int, attribute: Attribute
     return counted
 
 
-def _short(search: _Search) -> IntArray:
-    """Return the cohorts that lack possible values."""
-    least = _counted(search.found, len(search.cohorts.size), search.n_values, search.attributes)
-    return np.flatnonzero((least < search.enough).any(axis=1))
+def _short(search: _Search, among: IntArray | None = None) -> IntArray:
+    """Return the cohorts, or those of them in order, that lack possible values."""
+    if among is None:
+        among = np.arange(len(search.cohorts.size))
+    place = np.full(len(search.cohorts.size), -1, dtype=np.int64)
+    place[among] = np.arange(len(among))
+    cohort = place[search.found // search.n_values]
+    mine = cohort >= 0
+    codes = cohort[mine] * search.n_values + search.found[mine] % search.n_values
+    least = _counted(codes, len(among), search.n_values, search.attributes)
+    return among[(least < search.enough).any(axis=1)]
 
 
 def _exchange(search: _Search, shared: csr_array) -> None:
-    """Add what exchanges of two values give to those who lack some."""
+    """Add what exchanges of two values give to those who lack some.
+
+    In each turn every cohort that lacks values names the pair of values that most people have, of those that
+    were not tried.
+    """
     short = _short(search)
-    own = search.world[short]
-    pairs = _pairs(own, shared[short], search.limits.pairs)
-    cohort, value = exchanged(search.cohorts, search.world, pairs)
-    search.found = np.union1d(search.found, cohort * search.n_values + value)
+    if not len(short):
+        return
+    by_value, sides = search.world.tocsc(), divisions(search.cohorts)
+    cohort, pair, weight = _pairs(search, shared, short)
+    tried = 0
+    while len(short) and len(cohort) and tried < search.limits.pairs:
+        best = np.lexsort((pair, -weight, cohort))
+        chosen = np.unique(pair[best[np.unique(cohort[best], return_index=True)[1]]])
+        tried += len(chosen)
+        for side in sides:
+            asked = np.unique(pair[np.isin(pair, chosen) & np.isin(cohort, short)])
+            if not len(asked):
+                break
+            ends = np.stack([asked // search.n_values, asked % search.n_values], axis=1)
+            who, value = exchanged(by_value, ends, side)
+            search.found = np.union1d(search.found, who * search.n_values + value)
+            short = _short(search, short)
+        left = np.isin(cohort, short) & ~np.isin(pair, chosen)
+        cohort, pair, weight = cohort[left], pair[left], weight[left]
+    search.spent |= bool(len(short) and len(cohort))
 
 
-def _pairs(own: csr_array, shared: csr_array, most: int) -> IntArray:
-    """Return the pairs (p, 2) of a value that somebody has and one that they may have, the most frequent."""
-    have, may = own.astype(bool).astype(np.int64), shared
-    together = (have.T @ may).tocoo()
-    low, high = np.minimum(together.row, together.col), np.maximum(together.row, together.col)
-    apart = low < high
-    code, place = np.unique(low[apart].astype(np.int64) * own.shape[1] + high[apart], return_inverse=True)
-    weight = np.bincount(place.reshape(-1), weights=together.data[apart], minlength=len(code))
-    chosen = np.sort(np.argsort(-weight, kind="stable")[:most])
-    return np.stack([code[chosen] // own.shape[1], code[chosen] % own.shape[1]], axis=1)
+def _pairs(search: _Search, shared: csr_array, short: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Return for each cohort in `short` the pairs of a value that it has and one that it may have.
+
+    As (cohort, pair, weight): a pair is `low * n_values + high`, its weight how many people have either.
+    """
+    have = search.world[short].tocsr()
+    may = shared[short].tocsr()
+    n_have, n_may = np.diff(have.indptr), np.diff(may.indptr)
+    place = np.repeat(np.arange(len(short)), n_have)
+    one = np.repeat(have.indices.astype(np.int64), n_may[place])
+    other = may.indices[ranges(may.indptr[place], n_may[place])].astype(np.int64)
+    cohort = short[np.repeat(place, n_may[place])]
+    apart = one != other
+    cohort, low, high = cohort[apart], np.minimum(one, other)[apart], np.maximum(one, other)[apart]
+    people = np.asarray(search.world.sum(axis=0)).reshape(-1)
+    return cohort, low * search.n_values + high, people[low] + people[high]
 
 
 def _solve(search: _Search, shared: csr_array, most: IntArray) -> None:

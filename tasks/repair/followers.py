@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from policy.model import ReleasePolicy
 from release_store.person_key import fingerprint_of, person_hash
@@ -14,15 +14,19 @@ from tasks.types import SourceTable
 
 @dataclass(frozen=True)
 class Followers:
-    """Each record's person as a hash (None: nobody), and the people of each earlier release, oldest first."""
+    """Each record's person as a hash (None: nobody), and the people of each earlier release, oldest first.
+
+    `key` is that of people, under which their values are sealed.
+    """
 
     hashes: Sequence[str | None]
     earlier: Sequence[PersonHashes | None]
+    key: bytes = field(default=b"", repr=False)
 
     def into(self, chosen: Collection[str], releases: Sequence[str]) -> Followers:
         """Return the same people, followed into those of `releases`, which are the earlier ones, alone."""
         kept = [who for who, name in zip(self.earlier, releases, strict=True) if name in chosen]
-        return Followers(self.hashes, kept)
+        return replace(self, earlier=kept)
 
 
 def followers_of(
@@ -34,4 +38,4 @@ def followers_of(
         return None
     identifiers = source.frame[column].to_numpy(dtype=object)
     hashes = [person_hash(key, one) if isinstance(one, str) else None for one in identifiers]
-    return Followers(hashes, joinable(fingerprint_of(key, column), earlier))
+    return Followers(hashes, joinable(fingerprint_of(key, column), earlier), key)

@@ -9,13 +9,14 @@ from tasks.composition import repaired
 from tasks.methods.base import BoundMethod
 from tasks.repair.followers import followers_of
 from tasks.shielded import progress, stage
-from tasks.types import Partition, PreparedTable, SourceTable
+from tasks.types import Partition, PreparedTable, Representation, SourceTable
 
 
 @stage("repair: merge what earlier releases would undo")
 def repairing(
     source: SourceTable,
     table: PreparedTable,
+    where: Representation,
     groups: Partition,
     method: BoundMethod,
     policy: ReleasePolicy,
@@ -23,8 +24,8 @@ def repairing(
     period: str,
 ) -> Partition:
     """Return the groups that stand beside the history, or `groups` where the policy does not ask for it."""
-    history = store.earlier_classes(policy.series) if policy.method.history_aware else []
-    people = store.earlier_people(policy.series) if policy.method.history_aware else []
+    history = store.earlier_classes(policy.series) if policy.method.history != "blind" else []
+    people = store.earlier_people(policy.series) if policy.method.history != "blind" else []
     followers = followers_of(source, policy, person_key(store.root), people)
     with progress("repair") as tell:
-        return repaired(table, groups, method, policy, history, period, tell, followers)
+        return repaired(table, where, groups, method, policy, history, period, tell, followers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -63,7 +63,7 @@ class Evidence:
     A run always has the `table`; a review of what was published long ago may have only `recorded_rows`.
     `row_people` (m,) are the people of the published rows in the file's order, where one may have several.
     `control` are people who are not in the source, where the policy names a file of them. `people` are those
-    of the candidate and `earlier_people` those of the earlier releases, where hashes are kept.
+    of the candidate and `earlier_people` those of the earlier releases, where hashes are kept; `key` is that of people, under which their values are sealed.
     """
 
     policy: ReleasePolicy
@@ -78,6 +78,7 @@ class Evidence:
     people: PersonHashes | None = None
     earlier_people: Sequence[PersonHashes | None] = ()
     row_people: IntArray | None = None
+    key: bytes | None = field(default=None, repr=False)
 
     @property
     def source(self) -> PreparedTable:

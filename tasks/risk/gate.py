@@ -13,7 +13,7 @@ from policy.model import ReleasePolicy
 from policy.rounding import bound_text, measured_text
 from release_store.records import GateResult, Verdict
 from tasks.risk import attack_gates as attacks
-from tasks.risk import history_gates, integrity, leak_gates, measured, person_gates
+from tasks.risk import history_gates, integrity, leak_gates, measured, person_gates, world_gates
 from tasks.risk.evidence import CannotTell, Evidence, NotAtHand
 from tasks.risk.models import alpha_k, classes, closeness, diversity, partial_knowledge
 from tasks.types import Progress, no_progress
@@ -76,6 +76,7 @@ GATES: dict[str, Gate] = {
     "size": Gate(history_gates.size_gate, asked_by=history_gates.of_cumulative),
     "person": Gate(person_gates.person_gate, asked_by=history_gates.followed),
     "person_difference": Gate(person_gates.person_difference_gate, asked_by=history_gates.followed),
+    "worlds": Gate(world_gates.worlds_gate, asked_by=history_gates.followed),
     "suppression": Gate(measured.suppression_gate),
     "ncp": Gate(measured.ncp_gate, needs_source=True),
 }

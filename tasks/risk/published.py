@@ -79,6 +79,16 @@ def row_classes(file: Path, policy: ReleasePolicy) -> IntArray:
     return np.asarray(found["class_number"], dtype=np.int64)
 
 
+def row_values(file: Path, policy: ReleasePolicy) -> tuple[dict[str, tuple[str, ...]], IntArray]:
+    """Return the texts of each sensitive attribute, and each row's codes into them in the file's order, (m, s)."""
+    texts: dict[str, tuple[str, ...]] = {}
+    codes = []
+    for name in policy.roles.sensitive:
+        code, texts[name] = _texts(_column(file, name), policy.source.missing_label)
+        codes.append(code)
+    return texts, np.column_stack(codes)
+
+
 def same_rows(file: Path, frame: pd.DataFrame) -> bool:
     """Tell whether a staged file holds the rows of `frame`, in their order. One column at a time."""
     return all(_alike(_column(file, str(name)), frame[name]) for name in frame.columns)

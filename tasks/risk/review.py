@@ -7,7 +7,7 @@ policy tells how to read a file.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from policy.errors import VerificationFailed
@@ -36,6 +36,7 @@ class Publication:
     kept_classes: EquivalenceClasses | None = None  # the history's, where no policy tells how to read them
     people: PersonHashes | None = None
     overridden: frozenset[str] = frozenset()  # the gates that administrators overrode to publish it
+    key: bytes | None = field(default=None, repr=False)  # of people
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,7 @@ def review(
                 one.n_source,
                 people=one.people,
                 earlier_people=[each.people for each in publications[:number]],
+                key=one.key,
             )
             found.append(Review(one, by, table is not None, assess(evidence, gates, tell).results))
         earlier.append((one.release_id, classes))

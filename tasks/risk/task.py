@@ -12,6 +12,7 @@ from policy.model import ReleasePolicy
 from policy.period import periods_apart
 from policy.rounding import bound_text, measured_text
 from policy.trusted import Trusted
+from release_store.person_key import person_key
 from release_store.records import CandidateState, EquivalenceClasses, GateResult
 from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
@@ -63,6 +64,7 @@ def risk_gate(
         people=store.people(candidate.candidate_id),
         earlier_people=store.earlier_people(policy.series),
         row_people=candidate.row_people,
+        key=person_key(store.root),
     )
     with progress("risk gate") as tell:
         report = assess(evidence, progress=tell)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,10 @@ import pandas as pd
 
 from policy.errors import StoreError
 from policy.model import ReleasePolicy
-from release_store.person_key import hashed_people
+from release_store.person_key import hashed_people, person_hash
+from release_store.person_values import PersonValues, sealed_values
 from release_store.records import PersonHashes
-from tasks.risk.published import row_classes, same_rows
+from tasks.risk.published import row_classes, row_values, same_rows
 from tasks.types import IntArray, Recoded, SourceTable
 
 NOT_THOSE = "the staged rows are not those of the records: people cannot be placed in them"
@@ -31,6 +33,36 @@ def people_of(
     identifiers = source.frame[column].to_numpy(dtype=object)
     published = zip(identifiers[classes >= 0], classes[classes >= 0].tolist(), strict=True)
     return hashed_people(key, column, (row for row in published if isinstance(row[0], str)))
+
+
+def with_values(
+    people: PersonHashes,
+    file: Path,
+    source: SourceTable,
+    rows: Recoded,
+    classes: IntArray,
+    policy: ReleasePolicy,
+    key: bytes,
+) -> PersonHashes:
+    """Return the same people with what the staged rows say of their sensitive attributes, sealed.
+
+    `classes` (n,) as for `people_of`. People who may have several rows have none. O(n log n).
+    """
+    if policy.rows != "one_per_person" or not policy.roles.sensitive or people.classes is None:
+        return people
+    texts, codes = row_values(file, policy)
+    identifiers = source.frame[policy.roles.key].to_numpy(dtype=object)[rows.records]
+    hashes = [person_hash(key, one) if isinstance(one, str) else "" for one in identifiers]
+    place = classes[rows.records]
+    order = pd.MultiIndex.from_arrays([hashes, place])
+    if not order[np.array(hashes, dtype=object) != ""].is_unique:
+        return people  # a key that repeats: nobody can be followed through such a table
+    own = order.get_indexer(pd.MultiIndex.from_arrays([list(people.hashes), list(people.classes)]))
+    strangers = np.flatnonzero(np.array(hashes, dtype=object) == "")
+    unknown = np.column_stack([place[strangers], codes[strangers]]).astype(np.int32)
+    unknown = unknown[np.lexsort(unknown.T[::-1])]  # in an order that says nothing of the input's
+    values = PersonValues(texts, codes[own].astype(np.int32), unknown)
+    return replace(people, values=sealed_values(key, people, values))
 
 
 def row_people(file: Path, source: SourceTable, rows: Recoded, policy: ReleasePolicy) -> IntArray:

@@ -15,7 +15,7 @@ from release_store.records import CandidateRecord, CandidateState, PersonHashes,
 from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
 from tasks.shielded import stage
-from tasks.staging.people import class_numbers, people_of, row_people
+from tasks.staging.people import class_numbers, people_of, row_people, with_values
 from tasks.staging.stage import stage as write_candidate
 from tasks.types import Candidate, Recoded, SourceTable
 
@@ -62,7 +62,7 @@ def staging(
         summary={
             "method": policy.method.name,
             "parameters": policy.method.parameters,
-            "history_aware": policy.method.history_aware,
+            "history": policy.method.history,
             "seed": policy.seed,
             "n_source": candidate.n_source,
             "n_published": candidate.n_published,
@@ -95,7 +95,8 @@ def _people(
         return None
     with sealed_file(candidate.folder / "data.parquet", candidate.files.get("data.parquet")) as file:
         numbers = class_numbers(file, rows, policy, len(source.frame))
-    return people_of(source, numbers, policy, key)
+        found = people_of(source, numbers, policy, key)
+        return found and with_values(found, file, source, rows, numbers, policy, key)
 
 
 @stage("staging: seal a candidate's files once more", retries=1)

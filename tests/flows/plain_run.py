@@ -62,7 +62,7 @@ def run(store: ReleaseStore, policy_file: Path, table_file: Path, period: str, b
         summary={
             "method": policy.method.name,
             "parameters": policy.method.parameters,
-            "history_aware": policy.method.history_aware,
+            "history": policy.method.history,
             "seed": policy.seed,
             "n_source": made.n_source,
             "n_published": made.n_published,

@@ -1,0 +1,94 @@
+"""The published sensitive values of a candidate's people, sealed under the key of people.
+
+Exact reasoning over a history starts from one world that fits it: which value everybody had. The store keeps
+it sealed, and the key is outside of it. Whoever has both can read the value of everybody whose identifier they
+know or can guess (docs/store.md).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from numpy.typing import NDArray
+
+from release_store.records import PersonHashes
+
+_USE = b"releasegate: values of people\0"
+_NONCE = 12
+MOST_BYTES = 1 << 31
+
+
+class NotOpened(ValueError):
+    """The values were sealed under another key or for other people, or were altered."""
+
+
+@dataclass(frozen=True)
+class PersonValues:
+    """What the rows of a candidate say of s sensitive attributes.
+
+    `texts[attribute]` are its values; `codes` (n, s) index into them, one row for each of a candidate's n hashes
+    in their order; `strangers` (m, 1 + s) holds the class and the codes of every row of nobody known.
+    """
+
+    texts: dict[str, tuple[str, ...]]
+    codes: NDArray[np.int32]
+    strangers: NDArray[np.int32]
+
+
+def sealed_values(key: bytes, people: PersonHashes, values: PersonValues) -> bytes:
+    """Return the values under AES-256-GCM, bound to the people that they are of.
+
+    The nonce follows from what is sealed: equal values of equal people give equal bytes, and nothing else does.
+    """
+    header = json.dumps(
+        {
+            "texts": {name: list(texts) for name, texts in values.texts.items()},
+            "people": len(values.codes),
+            "strangers": len(values.strangers),
+        },
+        ensure_ascii=False,
+    ).encode()
+    arrays = values.codes.astype("<i4").tobytes() + values.strangers.astype("<i4").tobytes()
+    plain = zlib.compress(len(header).to_bytes(8, "big") + header + arrays, 6)
+    bound = _bound_to(people)
+    nonce = hmac.digest(key, _USE + b"nonce\0" + bound + plain, "sha256")[:_NONCE]
+    return nonce + AESGCM(_key(key)).encrypt(nonce, plain, bound)
+
+
+def opened_values(key: bytes, people: PersonHashes) -> PersonValues:
+    """Return the values of `people`, who must have some. Raises NotOpened."""
+    sealed = people.values or b""
+    try:
+        plain = AESGCM(_key(key)).decrypt(sealed[:_NONCE], sealed[_NONCE:], _bound_to(people))
+        unpack = zlib.decompressobj()
+        data = unpack.decompress(plain, MOST_BYTES)
+        end = 8 + int.from_bytes(data[:8], "big")
+        header = json.loads(data[8:end])
+        texts = {str(name): tuple(map(str, each)) for name, each in header["texts"].items()}
+        n, width = int(header["people"]), len(texts)
+        codes = np.frombuffer(data, "<i4", n * width, end).reshape(n, width)
+        rest = np.frombuffer(data, "<i4", offset=end + codes.nbytes)
+        strangers = rest.reshape(int(header["strangers"]), 1 + width)
+    except (InvalidTag, ValueError, KeyError, TypeError, zlib.error) as error:
+        raise NotOpened(type(error).__name__) from None
+    if n != len(people.hashes):
+        raise NotOpened("other people")
+    return PersonValues(texts, codes, strangers)
+
+
+def _key(key: bytes) -> bytes:
+    return hmac.digest(key, _USE, "sha256")
+
+
+def _bound_to(people: PersonHashes) -> bytes:
+    digest = hashlib.sha256(people.fingerprint.encode())
+    for one, number in zip(people.hashes, people.classes or (), strict=True):
+        digest.update(f"\n{one} {number}".encode())
+    return digest.digest()

@@ -1,0 +1,151 @@
+"""Who is whom over the releases: the subjects of a history, with their classes and their sensitive values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from release_store.person_values import NotOpened, PersonValues, opened_values
+from release_store.records import EquivalenceClasses, PersonHashes
+from tasks.history.cohorts import ABSENT
+from tasks.history.worlds import Attribute
+from tasks.types import IntArray
+
+
+class Unfit(ValueError):
+    """The people, their values and the classes of a release do not fit together; the text says how."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of one release: `person` (m,) a hash or None, `place` (m,) the class, and texts of values.
+
+    `codes` (m, s) index into `texts[attribute]`, in their order.
+    """
+
+    person: Sequence[str | None]
+    place: IntArray
+    texts: Mapping[str, Sequence[str]]
+    codes: IntArray
+
+
+@dataclass(frozen=True)
+class Subjects:
+    """n subjects of r releases: `classes` (n, r) or `ABSENT`, `value` (n,) the tuple that `attributes` describe.
+
+    A row of nobody known is a subject of its own. Somebody whose values are not what they were is another
+    subject from then on: `changed` counts them. `rows[r]` are the subjects of the rows of each release.
+    """
+
+    classes: IntArray
+    value: IntArray
+    attributes: tuple[Attribute, ...]
+    changed: int
+    rows: tuple[IntArray, ...]
+
+
+def rows_of(key: bytes, people: PersonHashes, classes: EquivalenceClasses, attributes: Sequence[str]) -> Rows:
+    """Return the rows of a kept release, by its sealed values. Raises Unfit.
+
+    The values of each class must be those that were published, as often. O(rows).
+    """
+    if people.classes is None:
+        raise Unfit("its people were kept without their classes")
+    if people.values is None:
+        raise Unfit("no values of its people are kept")
+    try:
+        values = opened_values(key, people)
+    except NotOpened:
+        raise Unfit("the values of its people cannot be opened with this key") from None
+    missing = [name for name in attributes if name not in values.texts]
+    if missing:
+        raise Unfit(f"{missing[0]} was not published")
+    own = np.array(people.classes, dtype=np.int64)
+    place = np.concatenate([own, values.strangers[:, 0].astype(np.int64)])
+    codes = np.concatenate([values.codes, values.strangers[:, 1:]]).astype(np.int64)
+    person = [*people.hashes, *[None] * len(values.strangers)]
+    _check(place, codes, values, classes)
+    names = list(values.texts)
+    chosen = [names.index(name) for name in attributes]
+    return Rows(person, place, {name: values.texts[name] for name in attributes}, codes[:, chosen])
+
+
+def _check(place: IntArray, codes: IntArray, values: PersonValues, classes: EquivalenceClasses) -> None:
+    wrong = "the values of its people are not those of its classes"
+    n = classes.n_classes
+    if len(place) and not 0 <= place.min() <= place.max() < n:
+        raise Unfit(wrong)
+    if not np.array_equal(np.bincount(place, minlength=n), classes.size):
+        raise Unfit(wrong)
+    for column, (name, texts) in enumerate(values.texts.items()):
+        width = len(texts)
+        if len(codes) and not 0 <= codes[:, column].min() <= codes[:, column].max() < width:
+            raise Unfit(wrong)
+        if name in classes.counts:
+            counted = np.bincount(place * width + codes[:, column], minlength=n * width).reshape(n, width)
+            order = pd.Index(texts).get_indexer(pd.Index(classes.sensitive_values[name]))
+            known = np.where(order >= 0, counted[:, order], 0)
+            if not np.array_equal(known, classes.counts[name]):
+                raise Unfit(wrong)
+
+
+def subjects_of(releases: Sequence[Rows], attributes: Sequence[str]) -> Subjects:
+    """Return the subjects of releases, oldest first. Raises Unfit where one is in two classes of a release.
+
+    O(rows log rows).
+    """
+    sizes = [len(each.place) for each in releases]
+    release = np.repeat(np.arange(len(releases)), sizes)
+    person = _persons(releases)
+    place = np.concatenate([each.place for each in releases])
+    value, described = _tuples(releases, attributes)
+    order = np.lexsort((release, person))
+    twice = (np.diff(person[order]) == 0) & (np.diff(release[order]) == 0)
+    if twice.any():
+        raise Unfit("somebody has several rows in one release")
+    # A subject is a run of releases in which a person has the same values.
+    first = np.ones(len(order), dtype=bool)
+    new = np.diff(person[order]) != 0
+    other = np.diff(value[order]) != 0
+    first[1:] = new | other
+    subject = np.empty(len(order), dtype=np.int64)
+    subject[order] = np.cumsum(first) - 1
+    n = int(first.sum())
+    classes = np.full((n, len(releases)), ABSENT, dtype=np.int64)
+    classes[subject, release] = place
+    values = np.zeros(n, dtype=np.int64)
+    values[subject] = value
+    rows = tuple(np.split(subject, np.cumsum(sizes)[:-1]))
+    return Subjects(classes, values, described, int((~new & other).sum()), rows)
+
+
+def _persons(releases: Sequence[Rows]) -> IntArray:
+    """Number the people of all rows; everybody who is nobody known is somebody else."""
+    hashes = pd.Series([one for each in releases for one in each.person], dtype=object)
+    number = pd.factorize(hashes)[0].astype(np.int64)
+    strange = np.flatnonzero(number < 0)
+    number[strange] = number.max(initial=-1) + 1 + np.arange(len(strange))
+    return number
+
+
+def _tuples(releases: Sequence[Rows], attributes: Sequence[str]) -> tuple[IntArray, tuple[Attribute, ...]]:
+    """Return the tuple of every row, numbered by what it says, and which value each has of each attribute."""
+    columns = []
+    for place, name in enumerate(attributes):
+        texts = sorted({text for each in releases for text in each.texts[name]})
+        number = {text: code for code, text in enumerate(texts)}
+        columns.append(
+            np.concatenate(
+                [
+                    np.array([number[text] for text in each.texts[name]], dtype=np.int64)[
+                        each.codes[:, place]
+                    ]
+                    for each in releases
+                ]
+            )
+        )
+    distinct, value = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
+    return value.reshape(-1).astype(np.int64), tuple(Attribute(column) for column in distinct.T)

@@ -1,0 +1,72 @@
+"""Groups that keep the people of the last release's classes together, where people can be followed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from policy.model import ReleasePolicy
+from release_store.records import EquivalenceClasses, PersonHashes
+from tasks.history.sticky import Past, sticky
+from tasks.history.subjects import Rows, Unfit, rows_of, subjects_of
+from tasks.repair.followers import Followers
+from tasks.types import IntArray, Partition, PreparedTable, Progress
+
+Earlier = Sequence[tuple[str, EquivalenceClasses]]
+
+
+def staying(
+    table: PreparedTable,
+    partition: Partition,
+    policy: ReleasePolicy,
+    earlier: Earlier,
+    followers: Followers,
+    cut: Callable[[IntArray], IntArray],
+    enforce: Callable[[IntArray], IntArray],
+    progress: Progress,
+) -> Partition:
+    """Return groups in which whoever stays is beside the same people, or `partition` where none can be had.
+
+    The notes say which, and why not. `cut` and `enforce` as for `sticky`.
+    """
+    stable = [name for name, each in policy.roles.sensitive.items() if each.stability == "stable"]
+    chosen = [
+        (classes, people)
+        for (name, classes), people in zip(earlier, followers.earlier, strict=True)
+        if name not in policy.gates.person.without
+    ]
+    if not chosen or not stable or policy.rows != "one_per_person":
+        return partition
+    try:
+        past = _past(table, chosen, followers, stable)
+    except Unfit as reason:
+        return Partition(partition.labels, {**partition.notes, "sticky": {"not_possible": str(reason)}})
+    labels, notes = sticky(past, table, policy.privacy.l, cut, enforce, progress)
+    if (labels < 0).all():
+        reason = "nobody could be hidden"
+        return Partition(partition.labels, {**partition.notes, "sticky": {"not_possible": reason}})
+    return Partition(labels, {**partition.notes, "sticky": notes})
+
+
+def _past(
+    table: PreparedTable,
+    earlier: Sequence[tuple[EquivalenceClasses, PersonHashes | None]],
+    followers: Followers,
+    stable: Sequence[str],
+) -> Past:
+    """Return where everybody was. Raises Unfit where the values of some release are not at hand."""
+    found = []
+    for classes, people in earlier:
+        if people is None:
+            raise Unfit("people cannot be followed into every earlier release")
+        found.append(rows_of(followers.key, people, classes, stable))
+    columns = [list(table.sensitive_names).index(name) for name in stable]
+    own = Rows(
+        followers.hashes,
+        np.zeros(table.n_records, dtype=np.int64),
+        {name: table.sensitive_values[name] for name in stable},
+        table.sensitive[:, columns].astype(np.int64),
+    )
+    subjects = subjects_of([*found, own], stable)
+    return Past(subjects.classes[:, :-1], subjects.value, subjects.rows[-1], subjects.attributes)

@@ -1,0 +1,131 @@
+"""The gate over possible worlds: what all releases of a series together leave possible for each subject."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from policy.model import ReleasePolicy
+from release_store.records import EquivalenceClasses, GateResult, PersonHashes, Verdict
+from tasks.history.subjects import Rows, Subjects, Unfit, rows_of, subjects_of
+from tasks.history.worlds import Limits, Possible, possible_values
+from tasks.risk.evidence import CannotTell, Evidence, NotAtHand
+from tasks.risk.person_gates import NO_KEY
+from tasks.risk.persons import why_not_joined
+from tasks.types import IntArray
+
+SOLVER = "holds every release, knows the class of everybody in each, and solves for all of them at once"
+KEY_NOT_AT_HAND = "the key of people is not at hand, under which their values are sealed"
+NO_VALUES = (
+    "no values of its people are kept, as it is from before releasegate kept any: name it in "
+    "`gates.person.without`, and it is left out of this gate"
+)
+CHANGED = "people have another value than before of what is called stable: no world is known that fits"
+
+
+def worlds_gate(evidence: Evidence) -> GateResult:
+    """Everybody in any release keeps l possible values by all releases together."""
+    own, policy = evidence.people, evidence.policy
+    if own is None or own.classes is None:
+        raise CannotTell(NO_KEY)
+    if not evidence.earlier:
+        return _result(Verdict.PASS, 0.0, "first release of the series: each class is all that is known")
+    stable = stable_attributes(policy)
+    if not stable:
+        return _result(Verdict.PASS, 0.0, "no attribute is stable: what one release tells ends with it")
+    if evidence.key is None:
+        raise NotAtHand(KEY_NOT_AT_HAND)
+    releases = _releases(evidence, own, stable)
+    try:
+        subjects = subjects_of(releases, stable)
+    except Unfit as reason:
+        raise CannotTell(str(reason)) from None
+    least = policy.privacy.l
+    found = possible_values(
+        subjects.classes, subjects.value, subjects.attributes, least, Limits(calls=policy.gates.worlds.calls)
+    )
+    return _judged(evidence, subjects, found, len(releases))
+
+
+def stable_attributes(policy: ReleasePolicy) -> list[str]:
+    """Return the sensitive attributes that do not change, whose values stand in every release of a person."""
+    return [name for name, each in policy.roles.sensitive.items() if each.stability == "stable"]
+
+
+def _releases(evidence: Evidence, own: PersonHashes, stable: list[str]) -> list[Rows]:
+    """Return the rows of the earlier releases, oldest first, and of the candidate."""
+    without = evidence.policy.gates.person.without
+    known = evidence.earlier_people or [None] * len(evidence.earlier)
+    found = []
+    for (name, classes), people in zip(evidence.earlier, known, strict=True):
+        if name in without:
+            continue
+        why = why_not_joined(own.fingerprint, people)
+        if why is not None or people is None:
+            raise CannotTell(f"cannot follow people into {name}: {why}")
+        found.append(_rows(evidence, name, people, classes, stable))
+    return [*found, _rows(evidence, "the candidate", own, evidence.classes, stable)]
+
+
+def _rows(
+    evidence: Evidence, name: str, people: PersonHashes, classes: EquivalenceClasses, stable: list[str]
+) -> Rows:
+    if people.values is None:
+        if evidence.policy.rows == "several":
+            raise CannotTell(f"{name}: a person may have several rows, and worlds are not told for such")
+        raise NotAtHand(f"{name}: {NO_VALUES}")
+    try:
+        return rows_of(evidence.key or b"", people, classes, stable)
+    except Unfit as reason:
+        raise CannotTell(f"{name}: {reason}") from None
+
+
+def _judged(evidence: Evidence, subjects: Subjects, found: Possible, n_releases: int) -> GateResult:
+    least = evidence.policy.privacy.l
+    pinned, undecided = found.pinned(least), found.undecided(least)
+    here = np.zeros(len(pinned), dtype=bool)
+    here[subjects.rows[-1]] = True
+    n_pinned, n_undecided = int(pinned.sum()), int(undecided.sum())
+    n = len(pinned)
+    detail = (
+        f"of {n} people in {n_releases} releases, with under l = {least} possible values; "
+        f"{n_undecided} undecided after {found.calls} calls of the solver"
+    )
+    if n_undecided and found.spent:
+        detail += f" (`gates.worlds.calls` is {evidence.policy.gates.worlds.calls})"
+    if subjects.changed:
+        detail += f"; {subjects.changed} {CHANGED}"
+    left_out = [
+        name for name in evidence.policy.roles.sensitive if name not in stable_attributes(evidence.policy)
+    ]
+    if left_out:
+        detail += f"; {', '.join(left_out)} may change, and is not looked at"
+    without = [name for name, _ in evidence.earlier if name in evidence.policy.gates.person.without]
+    if without:
+        detail += f"; left out, as the policy says: {', '.join(without)}"
+    witness: dict[str, Any] = {
+        "people": n,
+        "cohorts": len(found.cohorts.size),
+        "pinned": n_pinned,
+        "pinned_here": int((pinned & here).sum()),
+        "undecided": n_undecided,
+        "changed": subjects.changed,
+        "solver_calls": found.calls,
+        "by_sets": _counts(found.by_sets, found),
+        "by_worlds": _counts(found.least, found),
+    }
+    verdict = (
+        Verdict.FAIL if n_pinned else Verdict.UNKNOWN if n_undecided or subjects.changed else Verdict.PASS
+    )
+    return _result(verdict, float(n_pinned), detail, witness)
+
+
+def _counts(values: IntArray, found: Possible) -> dict[str, int]:
+    """Return how many people have one possible value, two, or more in the attribute that has the fewest."""
+    fewest = values.min(axis=1)[found.cohorts.number]
+    return {str(n): int((fewest == n).sum()) for n in (1, 2)} | {"more": int((fewest > 2).sum())}
+
+
+def _result(verdict: Verdict, value: float, detail: str, witness: dict[str, Any] | None = None) -> GateResult:
+    return GateResult("worlds", verdict, value, 0.0, "<=", SOLVER, 0.0, detail, witness or {})
