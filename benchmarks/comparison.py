@@ -45,7 +45,7 @@ PROMISED = 20.0
 def survey(panel: Path, n_earlier: int) -> Evidence:
     """Return a quarter of the survey, cut without regard to its history, beside the quarters before it."""
     policy = load_policy(report.ROOT / "examples" / "policies" / "eph.yaml")
-    policy = policy.model_copy(update={"method": Method(name="mondrian", history_aware=False)})
+    policy = policy.model_copy(update={"method": Method(name="mondrian", history="blind")})
     chosen = QUARTERS[-n_earlier - 1 :]
     with tempfile.TemporaryDirectory() as folder:
         made = [_quarter(policy, panel, quarter, Path(folder) / quarter) for quarter in chosen]

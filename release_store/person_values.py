@@ -1,8 +1,8 @@
 """The published sensitive values of a candidate's people, sealed under the key of people.
 
 Exact reasoning over a history starts from one world that fits it: which value everybody had. The store keeps
-it sealed, and the key is outside of it. Whoever has both can read the value of everybody whose identifier they
-know or can guess (docs/store.md).
+it sealed, and the key is outside of it. Whoever has both can read the value of everybody whose identifier
+they know or can guess (docs/store.md).
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class NotOpened(ValueError):
 class PersonValues:
     """What the rows of a candidate say of s sensitive attributes.
 
-    `texts[attribute]` are its values; `codes` (n, s) index into them, one row for each of a candidate's n hashes
-    in their order; `strangers` (m, 1 + s) holds the class and the codes of every row of nobody known.
+    `texts[attribute]` are its values; `codes` (n, s) index into them, one row for each of a candidate's n
+    hashes in their order; `strangers` (m, 1 + s) holds the class and the codes of every row of nobody known.
     """
 
     texts: dict[str, tuple[str, ...]]
@@ -45,7 +45,7 @@ class PersonValues:
 def sealed_values(key: bytes, people: PersonHashes, values: PersonValues) -> bytes:
     """Return the values under AES-256-GCM, bound to the people that they are of.
 
-    The nonce follows from what is sealed: equal values of equal people give equal bytes, and nothing else does.
+    The nonce follows from what is sealed: equal values of equal people give equal bytes, and nothing else.
     """
     header = json.dumps(
         {

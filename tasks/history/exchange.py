@@ -23,8 +23,9 @@ def exchanged(
 ) -> tuple[IntArray, IntArray]:
     """Return cohorts and values: by an exchange of one of the `pairs` (p, 2) of values a member can have it.
 
-    `by_value` is the world (c, values), `division` one of `divisions`. All that is told is true of some world;
-    not all that is true is told. Linear in the cohorts that have either value of a pair, but for sorting them.
+    `by_value` is the world (c, values), `division` one of `divisions`. All that is told is true of some
+    world; not all that is true is told. Linear in the cohorts that have either value of a pair, but for
+    sorting them.
     """
     found = [_at_ends(by_value, chunk, *division) for chunk in _chunks(by_value, pairs)]
     if not found:

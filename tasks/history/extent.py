@@ -52,5 +52,5 @@ class Extent:
     def place(self, rows: IntArray) -> FloatArray:
         """Return where each row lies by it."""
         if self._numeric.shape[1]:
-            return self._numeric[rows, 0]
-        return self._codes[rows, 0].astype(np.float64)
+            return np.asarray(self._numeric[rows, 0])
+        return np.asarray(self._codes[rows, 0], dtype=np.float64)

@@ -28,8 +28,8 @@ LIMITS = Limits(pairs=100_000)
 class Past:
     """Earlier releases as subjects see them, and who the records of the table are.
 
-    `classes` (n, r): the class of each of n subjects in each of r earlier releases, or `ABSENT`; `value` (n,):
-    the tuple of stable values of each, described by `attributes`; `subject` (m,) of each record, each once.
+    `classes` (n, r): the class of each of n subjects in each of r earlier releases, or `ABSENT`; `value`
+    (n,): the tuple of stable values of each, described by `attributes`; `subject` (m,) of each record.
     """
 
     classes: IntArray
@@ -166,9 +166,9 @@ def _substitute(found: _Cut, slots: IntArray, some: BoolArray) -> IntArray:
 
 
 class _Beside:
-    """Which groups somebody who comes back alone may join: those that have a value of one with whom they left.
+    """Which groups somebody who comes back alone may join: those that have a value of one who left with them.
 
-    Each may have had the other's value then; in a class that does not have it they could not.
+    Each of both may have had the other's value then; in a class that does not have it they could not.
     """
 
     def __init__(self, found: _Cut) -> None:
@@ -236,12 +236,12 @@ def _undoing(found: _Cut, gone: IntArray) -> IntArray:
     back = np.flatnonzero((found.labels >= 0) & ~found.fixed)
     back = back[(past.classes[past.subject[back]] != ABSENT).any(axis=1)]
     if not len(gone) or not len(back):
-        return back[:0]
+        return np.empty(0, dtype=np.int64)
     beside = np.zeros(len(back), dtype=bool)
     for release in range(past.classes.shape[1]):
         theirs = past.classes[gone, release]
         beside |= np.isin(past.classes[past.subject[back], release], theirs[theirs != ABSENT])
-    return back[beside]
+    return np.asarray(back[beside])
 
 
 def _partners(found: _Cut, gone: IntArray, group: IntArray) -> IntArray:

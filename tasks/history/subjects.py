@@ -34,9 +34,10 @@ class Rows:
 
 @dataclass(frozen=True)
 class Subjects:
-    """n subjects of r releases: `classes` (n, r) or `ABSENT`, `value` (n,) the tuple that `attributes` describe.
+    """n subjects of r releases: `classes` (n, r) or `ABSENT`, and `value` (n,), the tuple that each has.
 
-    A row of nobody known is a subject of its own. Somebody whose values are not what they were is another
+    `attributes` describe the tuples. A row of nobody known is a subject of its own. Somebody whose values are
+    not what they were is another
     subject from then on: `changed` counts them. `rows[r]` are the subjects of the rows of each release.
     """
 

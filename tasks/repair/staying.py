@@ -44,8 +44,8 @@ def staying(
         return Partition(partition.labels, {**partition.notes, "sticky": {"not_possible": str(reason)}})
     labels, notes = sticky(past, table, policy.privacy.l, cut, enforce, progress)
     if (labels < 0).all():
-        reason = "nobody could be hidden"
-        return Partition(partition.labels, {**partition.notes, "sticky": {"not_possible": reason}})
+        nobody = {"not_possible": "nobody could be hidden"}
+        return Partition(partition.labels, {**partition.notes, "sticky": nobody})
     return Partition(labels, {**partition.notes, "sticky": notes})
 
 
@@ -69,4 +69,11 @@ def _past(
         table.sensitive[:, columns].astype(np.int64),
     )
     subjects = subjects_of([*found, own], stable)
-    return Past(subjects.classes[:, :-1], subjects.value, subjects.rows[-1], subjects.attributes)
+    # In an order that does not follow from the key, so that another key gives the same classes.
+    record = np.full(len(subjects.value), table.n_records, dtype=np.int64)
+    record[subjects.rows[-1]] = np.arange(table.n_records)
+    classes = subjects.classes[:, :-1]
+    order = np.lexsort((record, subjects.value, *classes.T))
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return Past(classes[order], subjects.value[order], place[subjects.rows[-1]], subjects.attributes)

@@ -63,7 +63,8 @@ class Evidence:
     A run always has the `table`; a review of what was published long ago may have only `recorded_rows`.
     `row_people` (m,) are the people of the published rows in the file's order, where one may have several.
     `control` are people who are not in the source, where the policy names a file of them. `people` are those
-    of the candidate and `earlier_people` those of the earlier releases, where hashes are kept; `key` is that of people, under which their values are sealed.
+    of the candidate and `earlier_people` those of the earlier releases, where hashes are kept; `key` is
+    that of people, under which their values are sealed.
     """
 
     policy: ReleasePolicy

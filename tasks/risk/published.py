@@ -80,7 +80,7 @@ def row_classes(file: Path, policy: ReleasePolicy) -> IntArray:
 
 
 def row_values(file: Path, policy: ReleasePolicy) -> tuple[dict[str, tuple[str, ...]], IntArray]:
-    """Return the texts of each sensitive attribute, and each row's codes into them in the file's order, (m, s)."""
+    """Return the texts of each sensitive attribute, and the codes of the file's rows into them, (m, s)."""
     texts: dict[str, tuple[str, ...]] = {}
     codes = []
     for name in policy.roles.sensitive:

@@ -36,6 +36,8 @@ def worlds_gate(evidence: Evidence) -> GateResult:
         return _result(Verdict.PASS, 0.0, "no attribute is stable: what one release tells ends with it")
     if evidence.key is None:
         raise NotAtHand(KEY_NOT_AT_HAND)
+    if policy.rows == "several":
+        return _of_several_rows(evidence, own)
     releases = _releases(evidence, own, stable)
     try:
         subjects = subjects_of(releases, stable)
@@ -46,6 +48,21 @@ def worlds_gate(evidence: Evidence) -> GateResult:
         subjects.classes, subjects.value, subjects.attributes, least, Limits(calls=policy.gates.worlds.calls)
     )
     return _judged(evidence, subjects, found, len(releases))
+
+
+def _of_several_rows(evidence: Evidence, own: PersonHashes) -> GateResult:
+    """Pass where nobody is in two releases; worlds are of people with one row in each."""
+    without = evidence.policy.gates.person.without
+    here = set(own.hashes)
+    for (name, _), people in zip(evidence.earlier, evidence.earlier_people, strict=True):
+        if name in without:
+            continue
+        why = why_not_joined(own.fingerprint, people)
+        if why is not None or people is None:
+            raise CannotTell(f"cannot follow people into {name}: {why}")
+        if not here.isdisjoint(people.hashes):
+            raise CannotTell(f"a person may have several rows, and people of {name} are in the candidate")
+    return _result(Verdict.PASS, 0.0, "nobody is in an earlier release: each class is all that is known")
 
 
 def stable_attributes(policy: ReleasePolicy) -> list[str]:
@@ -72,8 +89,6 @@ def _rows(
     evidence: Evidence, name: str, people: PersonHashes, classes: EquivalenceClasses, stable: list[str]
 ) -> Rows:
     if people.values is None:
-        if evidence.policy.rows == "several":
-            raise CannotTell(f"{name}: a person may have several rows, and worlds are not told for such")
         raise NotAtHand(f"{name}: {NO_VALUES}")
     try:
         return rows_of(evidence.key or b"", people, classes, stable)

@@ -65,6 +65,7 @@ TABLES = (
     "class_count",
     "person_key",
     "person_hash",
+    "person_values",
 )
 WORDS = ("decision.approve", "decision.reject", "decision.override", "release.withdrawn")
 LETTERS = 'abcxyz0189 -:T{}[]",.\\\né'
@@ -354,6 +355,8 @@ def person_removed(root: Path, rng: random.Random) -> str:
             "all, and the key": [
                 f"DELETE FROM {table} {everybody}" for table in ("person_hash", "person_key")
             ],
+            "the values": [f"DELETE FROM person_values {everybody}"],
+            "other values": [f"UPDATE person_values SET sealed = 'others'::BLOB {everybody}"],
         }
         way = rng.choice(list(ways))
         for statement in ways[way]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,8 @@ def figures_of(candidate_id: str) -> dict[str, Any]:
 
 def people_in(*names: str) -> PersonHashes:
     """Return the keyed hashes of some people."""
-    return hashed_people(PERSON_KEY, "person", [(name, 0) for name in names])
+    found = hashed_people(PERSON_KEY, "person", [(name, 0) for name in names])
+    return replace(found, values=f"sealed of {len(names)}".encode())
 
 
 def staged(

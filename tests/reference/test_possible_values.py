@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import exact
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from worlds import Group, group
 from worlds import possible_values as by_brute_force
 
-from tasks.history.cohorts import ABSENT, cohorts_of, same_figures, values_shared, world_of
-from tasks.history.exchange import exchanged
+from tasks.history.cohorts import ABSENT, Cohorts, cohorts_of, same_figures, values_shared, world_of
+from tasks.history.exchange import divisions, exchanged
 from tasks.history.worlds import Attribute, Limits, possible_values
 from tasks.types import IntArray
 
@@ -128,17 +129,20 @@ def test_two_people_who_share_all_classes_can_have_each_others_value() -> None:
     assert found.calls == 0
 
 
+def by_exchange(cohorts: Cohorts, world: csr_array) -> tuple[IntArray, IntArray]:
+    (side,) = divisions(cohorts)
+    return exchanged(world.tocsc(), np.array([[0, 1]]), side)
+
+
 def test_a_cycle_of_two_releases_is_an_exchange() -> None:
     """Classes {0, 1} {2, 3}, then {0, 2} {1, 3}: a, b, b, a may as well be b, a, a, b."""
     classes = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
     cohorts = cohorts_of(classes)
     world = world_of(cohorts, np.array([0, 1, 1, 0]), 2)
-    gained = sorted(
-        zip(*(one.tolist() for one in exchanged(cohorts, world, np.array([[0, 1]]))), strict=True)
-    )
+    gained = sorted(zip(*(one.tolist() for one in by_exchange(cohorts, world)), strict=True))
     assert gained == [(0, 1), (1, 0), (2, 0), (3, 1)]
     broken = world_of(cohorts, np.array([0, 0, 1, 1]), 2)
-    assert exchanged(cohorts, broken, np.array([[0, 1]]))[0].tolist() == []
+    assert by_exchange(cohorts, broken)[0].tolist() == []
 
 
 def test_who_leaves_and_who_joins_are_an_open_end() -> None:

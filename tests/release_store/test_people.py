@@ -36,7 +36,7 @@ KEY, OTHER_KEY = b"k" * 32, b"o" * 32
 
 def people(*names: str, key: bytes = KEY) -> PersonHashes:
     """Everybody in the first class."""
-    return hashed_people(key, "person", [(name, 0) for name in names])
+    return replace(hashed_people(key, "person", [(name, 0) for name in names]), values=b"sealed")
 
 
 def change(store: ReleaseStore, *statements: str) -> None:
@@ -158,6 +158,7 @@ def test_they_are_kept_from_staging_to_publication_and_every_event_says_so(store
         "key": people().fingerprint,
         "n": 2,
         "digest": hashlib.sha256(lines.encode()).hexdigest(),
+        "values": hashlib.sha256(b"sealed").hexdigest(),
     }
     said = {event.action: event.payload["people"] for event in store.events() if "people" in event.payload}
     assert said == dict.fromkeys(("candidate.staged", "publication.started", "release.published"), statement)
@@ -283,6 +284,9 @@ HASH = "0" * 64
         "UPDATE person_hash SET class = NULL",
         "INSERT INTO person_hash SELECT * FROM person_hash",
         "UPDATE person_hash SET candidate_id = 'clinic-2025-c1'",
+        "DELETE FROM person_values",
+        "UPDATE person_values SET sealed = 'others'::BLOB",
+        "UPDATE person_values SET candidate_id = 'clinic-2025-c1'",
     ],
 )
 def test_a_change_to_those_of_a_release_is_found(store: ReleaseStore, statement: str) -> None:
@@ -419,6 +423,7 @@ def test_a_store_of_the_first_schema_that_cannot_be_written_is_read_as_one_witho
         store,
         "DROP TABLE person_key",
         "DROP TABLE person_hash",
+        "DROP TABLE person_values",
         "DROP TABLE proven_decision",
         "DROP TABLE candidate_figures",
         "DELETE FROM schema_migration WHERE number > 1",

@@ -26,7 +26,7 @@ from tasks.risk.evidence import Evidence
 from tasks.risk.gate import GATES, asked_gates, assess
 from tasks.risk.persons import follow
 from tasks.risk.space import space_of
-from tasks.staging.people import class_numbers, people_of
+from tasks.staging.people import class_numbers, people_of, with_values
 from tasks.types import Partition
 
 KEY = b"k" * 32
@@ -46,11 +46,14 @@ class Told:
         table = prepared(policy, rows)
         self.made: Published = published(policy, table, labels, folder)
         numbers = class_numbers(folder / "data.parquet", self.made.rows, policy, len(rows))
-        self.people = people_of(source_of(policy, rows), numbers, policy, KEY)
+        source = source_of(policy, rows)
+        found = people_of(source, numbers, policy, KEY)
+        file = folder / "data.parquet"
+        self.people = found and with_values(found, file, source, self.made.rows, numbers, policy, KEY)
 
     def evidence(self, *earlier: Told) -> Evidence:
         found = self.made.evidence(*(one.made for one in earlier))
-        return replace(found, people=self.people, earlier_people=[one.people for one in earlier])
+        return replace(found, people=self.people, earlier_people=[one.people for one in earlier], key=KEY)
 
     def verdicts(self, *earlier: Told) -> dict[str, Verdict]:
         return {one.gate: one.verdict for one in assess(self.evidence(*earlier)).results}
@@ -91,11 +94,15 @@ def test_whom_cells_lose_is_pinned_by_person_alone(tmp_path: Path) -> None:
         "pairwise",
         "whole_history",
         *BY_PERSON,
+        "worlds",
     ]
     # With the elderly of the first release apart by age, only the person tells, and then of eve and bob too.
     first = told(tmp_path, APART)
     verdicts = second.verdicts(first)
-    assert [name for name, verdict in verdicts.items() if verdict is not Verdict.PASS] == list(BY_PERSON)
+    assert [name for name, verdict in verdicts.items() if verdict is not Verdict.PASS] == [
+        *BY_PERSON,
+        "worlds",
+    ]
     result = second.asked("person", first)
     assert (result.value, result.threshold) == (1, 0)
     assert result.witness["illness"] == {"failing_classes": 1, "failures": 1, "candidate_class": 1}
@@ -125,7 +132,8 @@ def test_newcomers_among_known_people_are_told_by_their_difference_alone(tmp_pat
     second = told(tmp_path, "ann 50 flu, bob 51 flu, cid 52 hiv, dan 53 hiv / eve 10 flu, fay 12 hiv")
     verdicts = second.verdicts(first)
     assert [name for name, verdict in verdicts.items() if verdict is not Verdict.PASS] == [
-        "person_difference"
+        "person_difference",
+        "worlds",
     ]
     result = second.asked("person_difference", first)
     assert result.witness["illness"] == {
@@ -362,7 +370,7 @@ def test_one_out_and_one_in_pins_both(tmp_path: Path) -> None:
     first = told(tmp_path, "ann 1 a, bob 2 a, cid 3 b, dan 4 b, eve 5 c / x 80 a, y 81 b")
     second = told(tmp_path, "ann 1 a, bob 2 a, cid 3 b, dan 4 b, fay 5 d / x 80 a, y 81 b")
     failing = [name for name, verdict in second.verdicts(first).items() if verdict is not Verdict.PASS]
-    assert failing == ["person_difference"]
+    assert failing == ["person_difference", "worlds"]
 
 
 def test_a_class_that_was_split_shows_its_newcomer(tmp_path: Path) -> None:

@@ -1,0 +1,150 @@
+"""The gate over possible worlds, on releases that are small enough to solve by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from small import small_policy
+from test_persons import AGE, ILLNESS, KEY, Told, asked, told
+
+from policy.model import ReleasePolicy
+from release_store.person_values import opened_values, sealed_values
+from release_store.records import GateResult, Verdict
+from tasks.risk.evidence import Evidence
+
+OTHER_KEY = b"o" * 32
+
+
+def judged(candidate: Told, *earlier: Told) -> GateResult:
+    return candidate.asked("worlds", *earlier)
+
+
+def with_gates(**gates: dict[str, object]) -> ReleasePolicy:
+    return small_policy(AGE, ILLNESS, roles={"key": "person"}, gates=gates)
+
+
+# The example of docs/gates.md: of all assignments of values to five people one fits the three releases.
+FIVE_PEOPLE = (
+    "two 10 a, four 11 c / zero 20 c, one 21 a, three 22 a",
+    "one 30 a, four 31 c / zero 40 c, two 41 a, three 42 a",
+    "three 50 a, four 51 c / zero 60 c, one 61 a, two 62 a",
+)
+
+
+def test_the_five_people_whom_no_other_gate_sees_are_found(tmp_path: Path) -> None:
+    first, second, third = (told(tmp_path, text) for text in FIVE_PEOPLE)
+    assert judged(second, first).verdict is Verdict.PASS
+    found = judged(third, first, second)
+    assert found.verdict is Verdict.FAIL
+    assert (found.value, found.witness["undecided"]) == (5, 0)
+    assert found.witness["by_sets"] == {"1": 0, "2": 5, "more": 0}
+    by_person = [third.asked(gate, first, second).verdict for gate in ("person", "person_difference")]
+    assert by_person == [Verdict.PASS, Verdict.PASS]
+    assert "zero" not in str(found)
+    assert "four" not in str(found)
+
+
+def test_a_first_release_passes_without_a_question(tmp_path: Path) -> None:
+    found = judged(told(tmp_path, "ann 1 flu, bob 2 hiv"))
+    assert found.verdict is Verdict.PASS
+    assert "first release" in found.detail
+
+
+def test_who_leaves_a_class_alone_is_pinned_by_the_difference(tmp_path: Path) -> None:
+    first = told(tmp_path, "ann 1 flu, bob 2 hiv, cyd 3 cough")
+    found = judged(told(tmp_path, "ann 1 flu, bob 2 hiv"), first)
+    assert found.verdict is Verdict.FAIL
+    assert found.value == 1
+    assert found.witness["pinned_here"] == 0
+    assert found.witness["by_sets"] == {"1": 0, "2": 2, "more": 1}
+
+
+def test_whoever_leaves_and_is_followed_by_an_equal_is_hidden(tmp_path: Path) -> None:
+    first = told(tmp_path, "ann 1 flu, bob 2 hiv, cyd 3 cough")
+    found = judged(told(tmp_path, "ann 1 flu, bob 2 hiv, dan 3 cough"), first)
+    assert found.verdict is Verdict.PASS, found.detail
+    assert found.witness["pinned"] == found.witness["undecided"] == 0
+    assert found.witness["people"] == 4
+
+
+def test_two_who_leave_together_hide_each_other(tmp_path: Path) -> None:
+    first = told(tmp_path, "ann 1 flu, bob 2 hiv, cyd 3 cough, dan 4 flu")
+    found = judged(told(tmp_path, "ann 1 flu, bob 2 hiv"), first)
+    assert found.verdict is Verdict.PASS, found.detail
+
+
+def test_classes_that_are_cut_anew_leave_one_world(tmp_path: Path) -> None:
+    first = told(tmp_path, "ann 1 a, bea 2 b / cyd 3 a, dan 4 b")
+    second = told(tmp_path, "ann 1 a, dan 4 b / bea 2 b, cyd 3 a")
+    assert judged(second, first).verdict is Verdict.PASS  # all a and b may change places
+    third = told(tmp_path, "ann 1 a, cyd 3 a / bea 2 b, dan 4 b")
+    found = judged(third, first, second)
+    assert found.verdict is Verdict.FAIL
+    assert found.value == 4
+
+
+def test_values_that_changed_leave_it_unknown(tmp_path: Path) -> None:
+    first = told(tmp_path, "ann 1 flu, bob 2 hiv, cyd 3 cough")
+    found = judged(told(tmp_path, "ann 1 flu, bob 2 cough, cyd 3 hiv"), first)
+    assert found.verdict is Verdict.UNKNOWN
+    assert "2 people have another value than before" in found.detail
+
+
+def test_a_search_without_calls_is_undecided_and_says_what_to_raise(tmp_path: Path) -> None:
+    policy = with_gates(worlds={"calls": 0})
+    first, second, third = (told(tmp_path, text, policy) for text in FIVE_PEOPLE)
+    found = judged(third, first, second)
+    assert found.verdict is Verdict.UNKNOWN
+    assert found.witness["undecided"] == 5
+    assert found.witness["solver_calls"] == 0
+    assert "`gates.worlds.calls` is 0" in found.detail
+
+
+@pytest.mark.parametrize(
+    ("change", "verdict", "words"),
+    [
+        ("no key", Verdict.NOT_RUN, "the key of people is not at hand"),
+        ("no values", Verdict.NOT_RUN, "is from before releasegate kept any"),
+        ("other key", Verdict.UNKNOWN, "cannot be opened with this key"),
+        ("no people", Verdict.UNKNOWN, "cannot follow people into r0"),
+        ("other values", Verdict.UNKNOWN, "are not those of its classes"),
+    ],
+)
+def test_what_is_missing_or_broken_never_passes(
+    tmp_path: Path, change: str, verdict: Verdict, words: str
+) -> None:
+    first, second = (told(tmp_path, "ann 1 flu, bob 2 hiv, cyd 3 cough") for _ in range(2))
+    evidence: Evidence = replace(second.evidence(first), key=KEY)
+    name = evidence.earlier[0][0]
+    assert asked("worlds", evidence).verdict is Verdict.PASS
+    people = first.people
+    assert people is not None
+    if change == "no key":
+        evidence = replace(evidence, key=None)
+    elif change == "other key":
+        evidence = replace(evidence, key=OTHER_KEY)
+    elif change == "no values":
+        evidence = replace(evidence, earlier_people=[replace(people, values=None)])
+    elif change == "no people":
+        evidence = replace(evidence, earlier_people=[None])
+    else:
+        values = opened_values(KEY, people)
+        moved = replace(values, codes=np.roll(values.codes, 1) * 0)
+        wrong = replace(people, values=sealed_values(KEY, people, moved))
+        evidence = replace(evidence, earlier_people=[wrong])
+    found = asked("worlds", evidence)
+    assert found.verdict is verdict
+    assert words.replace("r0", name) in found.detail
+
+
+def test_a_release_that_the_policy_leaves_out_is_named(tmp_path: Path) -> None:
+    first = told(tmp_path, "ann 1 flu, bob 2 hiv, cyd 3 cough")
+    second = told(tmp_path, "ann 1 flu, bob 2 hiv")
+    name = second.evidence(first).earlier[0][0]
+    policy = with_gates(person={"without": [name]})
+    found = asked("worlds", replace(second.evidence(first), policy=policy, key=KEY))
+    assert found.verdict is Verdict.PASS
+    assert f"left out, as the policy says: {name}" in found.detail
