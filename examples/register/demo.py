@@ -116,6 +116,13 @@ def _explain(console: Console, blind: Outcome, aware: Outcome) -> None:
             "overlaps them: of whoever is in both, that value would be known. The next candidate merges "
             f"{merged} groups with a neighbour, and no such pair is left."
         )
+    pinned = next((result for result in blind.gates if result.gate == "worlds"), None)
+    if pinned is not None and pinned.value and aware.state == "published":
+        console.print(
+            "\nWhoever solves for all classes of both releases at once would know the diagnosis of "
+            f"{pinned.value:.0f} people for certain. In the next candidate whoever was in 2026Q1 stays beside "
+            "the same people, and nobody's follows."
+        )
 
 
 def _next(console: Console, store: Path, outcomes: list[Outcome]) -> None:

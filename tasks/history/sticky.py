@@ -20,7 +20,9 @@ from tasks.history.slots import substitutes
 from tasks.history.worlds import Attribute, Limits, short_of
 from tasks.types import BoolArray, IntArray, PreparedTable, Progress
 
-ROUNDS = 30
+ROUNDS = 8
+AT_ONCE = 64  # groups whose distances to all newcomers are held at once
+NEAREST = 64
 LIMITS = Limits(pairs=100_000)
 
 
@@ -77,14 +79,16 @@ def sticky(
     past: Past,
     table: PreparedTable,
     enough: int,
+    least_size: int,
     cut: Callable[[IntArray], IntArray],
     enforce: Callable[[IntArray], IntArray],
     progress: Progress,
 ) -> tuple[IntArray, dict[str, Any]]:
     """Return labels (m,) in which exact reasoning leaves everybody `enough` values where it can be had.
 
-    `cut` groups records among themselves (labels, -1 for those it leaves out); `enforce` merges groups that
-    break the model. Nothing that merges groups afterwards takes possible values from anybody.
+    Groups of under `least_size` records take newcomers in; `cut` groups the others among themselves (labels,
+    -1 for those it leaves out); `enforce` merges groups that break the model. Nothing that merges groups
+    afterwards takes possible values from anybody.
     """
     here = past.classes[past.subject, -1]
     found = _Cut(past, table, enough, here.copy(), here != ABSENT)
@@ -94,6 +98,7 @@ def sticky(
     slots = _substitute(found, slots, new)
     _return(found)
     _substitute(found, slots, ~new)
+    _fill(found, least_size, new)
     progress(0.3, "newcomers")
     _admit(found, cut)
     _hide(found, enforce, progress)
@@ -195,6 +200,52 @@ class _Beside:
             values = np.unique(past.value[mates])
             allowed[:, place] = self._present[groups][:, values[values != past.value[subject]]].any(axis=1)
         return allowed
+
+
+def _fill(found: _Cut, least_size: int, new: BoolArray) -> None:
+    """Let each group that has become too small take in the newcomers that cost its cells least.
+
+    At least `enough` of them, with as many values of each attribute, so that they hide one another.
+    """
+    past = found.past
+    size = np.bincount(found.labels[found.labels >= 0], minlength=found.n_groups)
+    small = np.flatnonzero((size > 0) & (size < least_size))
+    free = np.flatnonzero((found.labels < 0) & new)
+    if not len(small) or not len(free):
+        return
+    extent = Extent(found.table, found.labels, found.n_groups)
+    value = past.value[past.subject]
+    taken = np.zeros(len(found.labels), dtype=bool)
+    filled = 0
+    for first in range(0, len(small), AT_ONCE):
+        part = small[first : first + AT_ONCE]
+        cost = extent.growth(part, free)
+        near = np.argsort(cost, axis=1, kind="stable")[:, :NEAREST]
+        for group, nearest in zip(part.tolist(), free[near], strict=True):
+            left = nearest[~taken[nearest]]
+            chosen = _unlike(found, value[left], max(least_size - int(size[group]), found.enough))
+            if len(chosen):
+                found.labels[left[chosen]] = group
+                taken[left[chosen]] = True
+                filled += len(chosen)
+    found.notes["filled"] = filled
+
+
+def _unlike(found: _Cut, value: IntArray, n: int) -> IntArray:
+    """Return the first n places of values, and more until `enough` differ in each attribute; else none."""
+    if len(value) < n:
+        return np.empty(0, dtype=np.int64)
+    chosen = list(range(n))
+    for each in found.past.attributes:
+        own = each.value[value]
+        for place in range(n, len(own)):
+            if len(set(own[chosen].tolist())) >= found.enough:
+                break
+            if own[place] not in own[chosen]:
+                chosen.append(place)
+        if len(set(own[chosen].tolist())) < found.enough:
+            return np.empty(0, dtype=np.int64)
+    return np.array(chosen, dtype=np.int64)
 
 
 def _admit(found: _Cut, cut: Callable[[IntArray], IntArray]) -> None:

@@ -42,7 +42,7 @@ def staying(
         past = _past(table, chosen, followers, stable)
     except Unfit as reason:
         return Partition(partition.labels, {**partition.notes, "sticky": {"not_possible": str(reason)}})
-    labels, notes = sticky(past, table, policy.privacy.l, cut, enforce, progress)
+    labels, notes = sticky(past, table, policy.privacy.l, policy.privacy.k, cut, enforce, progress)
     if (labels < 0).all():
         nobody = {"not_possible": "nobody could be hidden"}
         return Partition(partition.labels, {**partition.notes, "sticky": nobody})
@@ -72,8 +72,8 @@ def _past(
     # In an order that does not follow from the key, so that another key gives the same classes.
     record = np.full(len(subjects.value), table.n_records, dtype=np.int64)
     record[subjects.rows[-1]] = np.arange(table.n_records)
-    classes = subjects.classes[:, :-1]
-    order = np.lexsort((record, subjects.value, *classes.T))
+    before = subjects.classes[:, :-1]
+    order = np.lexsort((record, subjects.value, *before.T))
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
-    return Past(classes[order], subjects.value[order], place[subjects.rows[-1]], subjects.attributes)
+    return Past(before[order], subjects.value[order], place[subjects.rows[-1]], subjects.attributes)

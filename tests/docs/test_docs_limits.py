@@ -22,7 +22,9 @@ Classes = list[tuple[list[int], list[str]]]
 def _releases() -> list[Classes]:
     """Return the releases of the page's example: its classes two by two."""
     (item,) = (
-        text for text in PAGE.read_text("utf-8").split("\n- ") if text.startswith("**Possible worlds.**")
+        text
+        for text in PAGE.read_text("utf-8").split("\n- ")
+        if text.startswith("**Possible worlds without a key.**")
     )
     found = [
         ([int(p) for p in people.split(",")], values.split(", ")) for people, values in CLASS.findall(item)

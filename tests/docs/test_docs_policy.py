@@ -31,6 +31,7 @@ SECTIONS: dict[str, type[Section]] = {
     "leak": model.Leak,
     "unique": model.Unique,
     "by person": model.PersonGates,
+    "worlds": model.Worlds,
     "limit": model.Limit,
     "models": privacy_models.Models,
     "distinct l": privacy_models.DistinctL,

@@ -39,8 +39,8 @@ def test_the_policy_loads(path: Path) -> None:
 def test_the_blind_policy_differs_in_nothing_but_its_blindness() -> None:
     seeing = policy_document(load_policy(POLICIES / "register.yaml"))
     blind = policy_document(load_policy(POLICIES / "register-blind.yaml"))
-    assert seeing["method"].pop("history_aware") is True
-    assert blind["method"].pop("history_aware") is False
+    assert seeing["method"].pop("history") == "sticky"
+    assert blind["method"].pop("history") == "blind"
     assert seeing == blind
 
 

@@ -129,7 +129,7 @@ FREE: list[tuple[str, Any]] = [
     ("source.path", "b.csv"),
     ("source", {"path": "a.csv", "wait": {"hours": 1}}),
     ("seed", 7),
-    ("method", {"name": "mondrian", "parameters": {}, "history_aware": False}),
+    ("method", {"name": "mondrian", "parameters": {}, "history": "blind"}),
     ("publication", {"title": "A register", "formats": ["parquet"]}),
     ("publication", {"csv_formulas": "quoted"}),
     (f"{AGE}.description", "years"),

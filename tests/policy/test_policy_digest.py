@@ -38,7 +38,7 @@ def digest(text: str) -> str:
 
 def test_the_digest_is_what_it_was_in_earlier_versions() -> None:
     # Stores keep digests: a new field with a default changes them all, and the changelog has to say so.
-    assert digest(WRITTEN) == "3fe641d26fdaecaaa94fc2c61bcbb96a1bc3e0cad7fc6410fc54bbfbdfe2792e"
+    assert digest(WRITTEN) == "544a7113a7fd4d431fb1a4efef1547f61eac89fe06f4ab160dd0e02af8b7b803"
 
 
 @pytest.mark.parametrize(
@@ -125,3 +125,18 @@ def test_a_hierarchy_is_the_same_in_a_file_and_in_the_policy(tmp_path: Path) -> 
     assert found == from_tree({"north": ["Aix", "Brno"], "south": ["Cork"]})
     assert found.leaves == ("Aix", "Brno", "Cork")
     assert found.paths[2] == ("Cork", "south", "*")
+
+
+@pytest.mark.parametrize(("older", "now"), [("true", "repair"), ("false", "blind")])
+def test_an_older_policy_says_history_aware(older: str, now: str) -> None:
+    text = WRITTEN + f"method: {{name: mondrian, history_aware: {older}}}\n"
+    assert parse_policy(text, FILE).method.history == now
+    document = policy_document(parse_policy(text, FILE))
+    assert document["method"]["history"] == now
+    assert "history_aware" not in document["method"]
+
+
+def test_history_aware_is_a_truth_value_and_stands_beside_no_history() -> None:
+    for wrong in ("history_aware: maybe", "history_aware: true, history: blind"):
+        with pytest.raises(PolicyError):
+            parse_policy(WRITTEN + f"method: {{{wrong}}}\n", FILE)

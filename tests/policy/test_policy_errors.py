@@ -173,14 +173,14 @@ LOW = "should be a valid number, unable to parse string as a number, found 'low'
         (
             "method.parameter",
             "parameters",
-            "name, representation, partition, aggregation, recoding, parameters, history_aware",
+            "name, representation, partition, aggregation, recoding, parameters, history",
         ),
         (
             "gates.sadrr",
             "sadr",
             (
                 "err, umr, sadr, sadr_excess, pr_dr, pr_dr_excess, ncp, suppression, leak, unique, models, "
-                "transient, person"
+                "transient, person, worlds"
             ),
         ),
         ("linkage.seed", "seeds", "ext_frac, seeds, errors, control"),

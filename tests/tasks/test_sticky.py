@@ -41,7 +41,7 @@ def made(
     subject = np.array(here, dtype=np.int64)
     past = Past(classes, value, subject, (Attribute(np.arange(int(value.max()) + 1)),))
     table = table_of(ages or [float(i) for i in here], value[subject])
-    labels, notes = sticky(past, table, 2, one_class, as_they_are, no_progress)
+    labels, notes = sticky(past, table, 2, 1, one_class, as_they_are, no_progress)
     return dict(zip(here, labels.tolist(), strict=True)), notes
 
 
@@ -145,7 +145,7 @@ def test_whoever_comes_and_goes_nobody_is_left_short(
             return
         past = Past(classes, value, np.array(here), attribute)
         table = table_of([float(one) for one in here], value[here])
-        labels, notes = sticky(past, table, 2, one_class, as_they_are, no_progress)
+        labels, notes = sticky(past, table, 2, 1, one_class, as_they_are, no_progress)
         now = np.full(len(value), ABSENT)
         now[here] = labels
         stayed = [one for one in here if classes[one, -1] != ABSENT and now[one] != ABSENT]
@@ -177,7 +177,7 @@ def test_a_register_of_one_percent_a_month_stays_whole(seed: int) -> None:
         here = np.concatenate([here, np.arange(len(value) - share, len(value))])
         past = Past(classes, value, here, attribute)
         table = table_of(rng.uniform(0, 99, len(here)).tolist(), value[here])
-        labels, notes = sticky(past, table, 2, one_class, as_they_are, no_progress)
+        labels, notes = sticky(past, table, 2, 1, one_class, as_they_are, no_progress)
         now = np.full(len(value), ABSENT)
         now[here] = labels
         classes = np.column_stack([classes, now])
