@@ -168,7 +168,8 @@ class Bench:
 
 def blind(policy: ReleasePolicy, *, aware: bool = False) -> ReleasePolicy:
     """Return the policy whose method does not look at earlier releases, or does."""
-    return policy.model_copy(update={"method": policy.method.model_copy(update={"history_aware": aware})})
+    history = "repair" if aware else "blind"
+    return policy.model_copy(update={"method": policy.method.model_copy(update={"history": history})})
 
 
 def earlier_part(source: SourceTable, seed: int) -> SourceTable:
@@ -290,7 +291,7 @@ def query_table(bench: Bench) -> str:
 
 TWICE = """Six quasi-identifiers, capital loss, l = 2. *again*: the first release was of the same table by
 the same method. *80%*: of four fifths of the people, drawn with seeds 0 to 4. *blind* is the
-release as it is, *repaired* the one that `history_aware: true` publishes; a record that was
+release as it is, *repaired* the one that `history: repair` publishes; a record that was
 left out counts n times in PREC (eq. 2) and n in DM.
 
 The paper calls the cost of the comparison slight. With classes of two and three people it is

@@ -120,8 +120,8 @@ def _explain(console: Console, blind: Outcome, aware: Outcome) -> None:
     if pinned is not None and pinned.value and aware.state == "published":
         console.print(
             "\nWhoever solves for all classes of both releases at once would know the diagnosis of "
-            f"{pinned.value:.0f} people for certain. In the next candidate whoever was in 2026Q1 stays beside "
-            "the same people, and nobody's follows."
+            f"{pinned.value:.0f} people for certain. In the next candidate whoever was in 2026Q1 stays "
+            "beside the same people, and nobody's follows."
         )
 
 

@@ -11,6 +11,7 @@ from policy.rounding import measured_share
 from release_store.records import Verdict
 
 Document = Mapping[str, Any]
+WORLDS = "worlds"
 _TRUE = ("sets", "hierarchy")  # recodings whose cells hold of everybody in the class
 
 
@@ -38,6 +39,14 @@ def measured(gate: Document, policy: Document) -> str:
             return ""
         one = "the earlier release" if found.releases == 1 else f"the {found.releases} earlier releases"
         words |= {"earlier": one, "attributes": " and ".join(found.attributes)}
+    if gate["gate"] == WORLDS:
+        solved = gate.get("witness") or {}
+        if not solved.get("people"):
+            return ""
+        n = int(solved["releases"]) - 1
+        one = "the earlier release" if n == 1 else f"the {n} earlier releases"
+        stable = " and ".join(_stable(policy))
+        words |= {"earlier": one, "people": f"{solved['people']:,}", "attributes": stable}
     return sentence.format(**words)
 
 
@@ -89,10 +98,11 @@ def not_protected(gates: Sequence[Document], policy: Document) -> list[str]:
             "names a person there, and no gate asks what somebody may know by it."
         )
     lines.append("What others publish about the same people, and other series, are not compared.")
-    lines.append(
-        "The comparison is made of local checks: sets of releases exist that pass all of them and still give "
-        "a value away."
-    )
+    if not any(gate["gate"] == WORLDS and gate["verdict"] == Verdict.PASS for gate in gates):
+        lines.append(
+            "The comparison is made of local checks: sets of releases exist that pass all of them and still "
+            "give a value away."
+        )
     return lines
 
 
@@ -145,6 +155,12 @@ def _compared(policy: Document) -> list[str]:
         for one in policy.get("roles", {}).get("sensitive", ())
         if everything or one.get("stability") == "stable"
     ]
+
+
+def _stable(policy: Document) -> list[str]:
+    """Return the sensitive attributes that never change, as the policy says."""
+    sensitive = policy.get("roles", {}).get("sensitive", ())
+    return [str(one["name"]) for one in sensitive if one.get("stability") == "stable"]
 
 
 def _follows(policy: Document) -> bool:

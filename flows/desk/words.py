@@ -112,6 +112,10 @@ GATES: dict[str, tuple[str, str]] = {
         "Does what two classes with the same people differ in leave somebody too few sensitive values?",
         "What classes with the same people differ in leaves nobody under {l} values of {attributes}.",
     ),
+    "worlds": (
+        "Do all releases together, solved at once, leave somebody too few possible values?",
+        "Whoever solves for all {people} people of {earlier} and this one finds {l} {attributes} each, or more.",
+    ),
     "suppression": ("How large is the share of records that are left out?", ""),
     "ncp": ("How large is the share of detail that is lost?", ""),
 }

@@ -121,6 +121,7 @@ def _judged(evidence: Evidence, subjects: Subjects, found: Possible, n_releases:
         detail += f"; left out, as the policy says: {', '.join(without)}"
     witness: dict[str, Any] = {
         "people": n,
+        "releases": n_releases,
         "cohorts": len(found.cohorts.size),
         "pinned": n_pinned,
         "pinned_here": int((pinned & here).sum()),

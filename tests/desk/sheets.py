@@ -48,7 +48,7 @@ def facts(*gates: dict[str, Any], **changed: Any) -> dict[str, Any]:
         "policy_digest": "ef" * 32,
         "input_digest": "12" * 32,
         "history_head": "34" * 32,
-        "summary": {"method": "mondrian", "n_source": 10, "n_published": 9, "seed": 1, "history_aware": True},
+        "summary": {"method": "mondrian", "n_source": 10, "n_published": 9, "seed": 1, "history": "sticky"},
         "gates": list(gates),
         "decisions": [],
         "software": {"python": "3.11", "releasegate": "0.1.0"},

@@ -217,9 +217,8 @@ def test_every_gate_can_say_every_value(name: str, value: float) -> None:
         "followed": 1,
         "not_run": [],
     }
-    told = measured(
-        gate(name, value=value, threshold=20_000.0, relation=relation, witness={"coverage": coverage}), POLICY
-    )
+    witness = {"coverage": coverage, "people": 9, "releases": 2}
+    told = measured(gate(name, value=value, threshold=20_000.0, relation=relation, witness=witness), POLICY)
     assert bool(told) == bool(WORDS[name][1])
     assert "{" not in told
 

@@ -259,7 +259,7 @@ class Story:
         """Make the register's policy a quick one, and others of it that ask, refuse and come late."""
         folder = self.site.project / POLICIES
         base = yaml.safe_load((folder / "register.yaml").read_text())
-        base["method"] = {"name": "mondrian", "history_aware": True}
+        base["method"] = {"name": "mondrian", "history": "sticky"}
         base["gates"]["umr"]["max"] = 1.0  # in a table as small as this, everybody matches one class
         base["roles"]["sensitive"]["remark"] = {"stability": "transient"}
         policies = {

@@ -77,6 +77,15 @@ class Desk:
 
 
 def people(seed: int = 1) -> pd.DataFrame:
+    """Return the register of seed 1, or the same people another time: some older, some with another income.
+
+    Their diseases never change.
+    """
+    if seed != 1:
+        rng, before = np.random.default_rng(seed), people()
+        older, moved = rng.random(N_ROWS) < 0.3, rng.random(N_ROWS) < 0.05
+        income = np.where(moved, rng.integers(10, 95, N_ROWS) * 1000, before["income"])
+        return before.assign(age=before["age"] + older, income=income)
     rng = np.random.default_rng(seed)
     number = np.arange(N_ROWS)
     return pd.DataFrame(

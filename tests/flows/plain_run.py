@@ -18,7 +18,7 @@ from tasks.methods.registry import bound_method
 from tasks.risk.evidence import Evidence
 from tasks.risk.gate import assess
 from tasks.risk.published import read_classes
-from tasks.staging.people import class_numbers, people_of
+from tasks.staging.people import class_numbers, people_of, with_values
 from tasks.staging.stage import stage
 from tasks.types import no_progress
 
@@ -47,6 +47,9 @@ def run(store: ReleaseStore, policy_file: Path, table_file: Path, period: str, b
     classes = read_classes(made.folder / "data.parquet", policy)
     numbers = class_numbers(made.folder / "data.parquet", rows, policy, made.n_source)
     people = people_of(source, numbers, policy, key)
+    if people is not None and key is not None:
+        file = made.folder / "data.parquet"
+        people = with_values(people, file, source, rows, numbers, policy, key)
     record = CandidateRecord(
         candidate_id=candidate_id,
         series=policy.series,
@@ -89,6 +92,7 @@ def run(store: ReleaseStore, policy_file: Path, table_file: Path, period: str, b
             apart,
             people=people,
             earlier_people=earlier_people,
+            key=key,
         )
     )
     opened = (

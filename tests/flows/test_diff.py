@@ -102,7 +102,7 @@ def test_two_releases_are_laid_side_by_side(series: Desk, capsys: Capture) -> No
     assert method["method"] == {"name": "method", "a": "mondrian", "b": "mondrian", "same": True}
     assert (method["leaf_size"]["a"], method["leaf_size"]["b"]) == (None, 20)
     assert method["seed"]["same"]
-    assert set(method) >= {"history_aware", "max_group_size"}
+    assert set(method) >= {"history", "max_group_size"}
 
 
 def test_every_gate_of_both_is_there_with_value_and_threshold(series: Desk, capsys: Capture) -> None:

@@ -158,7 +158,7 @@ def test_an_expired_candidate_is_judged_again(
 def test_files_that_do_not_stand_beside_the_history_of_now_are_blocked(desk: Desk, capsys: Capture) -> None:
     """With two of three diseases in a class, classes of the two periods share one value somewhere."""
     assert desk.run(desk.policy(approval={"approvers": 1}), desk.table()) == 5
-    rough = desk.policy("rough.yaml", method={"name": "mondrian", "history_aware": False})
+    rough = desk.policy("rough.yaml", method={"name": "mondrian", "history": "blind"})
     assert desk.run(rough, desk.table("later.csv", seed=2), "2026Q2") == 0
     capsys.readouterr()
     assert again(desk) == 4

@@ -36,6 +36,7 @@ ALL_GATES = [
     "whole_history",
     "person",
     "person_difference",
+    "worlds",
     "suppression",
     "ncp",
 ]
@@ -217,7 +218,7 @@ def test_a_release_that_looks_away_from_the_history_is_held_back_by_it(
 ) -> None:
     """The same people with other diseases: an earlier class and a later one share too few values."""
     blind = published.policy(
-        method={"name": "mondrian", "history_aware": False}, privacy={"k": 2, "e": 1, "p_max": 1.0}
+        method={"name": "mondrian", "history": "blind"}, privacy={"k": 2, "e": 1, "p_max": 1.0}
     )
     assert published.run(blind, published.table(seed=1), "2026Q2", "ann", "--json") == 4
     failing = {gate["gate"]: gate for gate in document(capsys)["gates"] if gate["verdict"] != "pass"}

@@ -63,7 +63,7 @@ def test_a_revision_that_waits_for_people_is_made_once_and_supersedes_when_they_
 
 def test_a_revision_is_compared_with_what_it_replaces(published: Desk, capsys: Capture) -> None:
     """Other values of the same people, beside the first ones, would pin some: a gate holds it back."""
-    rough = published.policy(method={"name": "mondrian", "history_aware": False})
+    rough = published.policy(method={"name": "mondrian", "history": "blind"})
     other = published.table("other.csv", seed=2)
     assert published.run(rough, other, "2026Q1", "eve", "--revise", WHY) == 4
     assert "pairwise" in capsys.readouterr().out

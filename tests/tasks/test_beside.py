@@ -19,7 +19,7 @@ from tasks.methods.registry import bound_method
 from tasks.risk.beside import beside, by_leaves
 from tasks.risk.gate import GATES, GateReport, assess
 from tasks.risk.published import read_classes
-from tasks.types import Partition, no_progress
+from tasks.types import Partition, Representation, no_progress
 
 AGE: dict[str, Any] = {"age": {"type": "integer", "bounds": [0, 99]}}
 ILLNESS = {"illness": {"stability": "stable"}}
@@ -94,8 +94,8 @@ def test_repair_leaves_out_the_releases_that_the_gate_leaves_out(tmp_path: Path)
             release_id, period = "r1", "2025"
 
         history: Any = [(Earlier, then.classes)]
-        groups = Partition(np.array([0, 0, 1, 1]))
-        found = repaired(table, groups, bound_method(policy), policy, history, "2026", no_progress)
+        groups, where = Partition(np.array([0, 0, 1, 1])), Representation(np.zeros((4, 1)))
+        found = repaired(table, where, groups, bound_method(policy), policy, history, "2026", no_progress)
         assert (len(set(found.labels.tolist())) == 1) is merged
 
 
