@@ -114,7 +114,7 @@ GATES: dict[str, tuple[str, str]] = {
     ),
     "worlds": (
         "Do all releases together, solved at once, leave somebody too few possible values?",
-        "Whoever solves for all {people} people of {earlier} and this one finds {l} {attributes} each, or more.",
+        "Whoever solves for all {people} people of {earlier} and this one finds {l} values each at least.",
     ),
     "suppression": ("How large is the share of records that are left out?", ""),
     "ncp": ("How large is the share of detail that is lost?", ""),

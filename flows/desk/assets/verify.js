@@ -638,6 +638,7 @@ const [CENTRAL, LOCAL, END, END_64, LOCATOR_64] = [0x02014b50, 0x04034b50, 0x060
 const [STORED, DEFLATED] = [0, 8];
 const IN_UTF8 = 1 << 11;
 const DESCRIPTOR = 24; // bytes at most behind a member
+const ENDING = 1 << 17; // bytes that are looked at behind the directory
 
 const view = (bytes) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 const u64 = (found, at) => Number(found.getBigUint64(at, true));
@@ -692,8 +693,7 @@ async function endOfZip(source) {
     found = view(tail.subarray(at));
     at += start;
   }
-  const comment = found.getUint16(20, true);
-  const told = { at, size: found.getUint32(12, true), offset: found.getUint32(16, true), before: 0, comment };
+  const told = { at, size: found.getUint32(12, true), offset: found.getUint32(16, true), before: 0 };
   if (at < 20) return told;
   const locator = view(await source.read(at - 20, 20));
   if (locator.getUint32(0, true) !== LOCATOR_64) return told;
@@ -701,7 +701,7 @@ async function endOfZip(source) {
   if (at < 76) fail("BadZipFile");
   const large = view(await source.read(at - 76, 56));
   if (large.getUint32(0, true) !== END_64) return told;
-  return { at, size: u64(large, 40), offset: u64(large, 48), before: 76, comment };
+  return { at, size: u64(large, 40), offset: u64(large, 48), before: 76 };
 }
 
 /** Return the members of a zip in the order of its directory, and where that begins. */
@@ -712,7 +712,8 @@ async function readDirectory(source) {
   if (start < 0) fail("BadZipFile");
   const directory = await source.read(start, end.size);
   const entries = [];
-  for (let at = 0; at < end.size; ) {
+  let at = 0;
+  while (at < end.size) {
     if (at + 46 > directory.length) fail("BadZipFile");
     const found = view(directory.subarray(at, at + 46));
     if (found.getUint32(0, true) !== CENTRAL) fail("BadZipFile");
@@ -736,7 +737,7 @@ async function readDirectory(source) {
     at += 46 + named + extra + comment;
     await source.breathe();
   }
-  return { entries, start, behind: source.size - end.at - 22 - end.comment };
+  return { entries, start, behind: start + at };
 }
 
 function readExtra(entry, extra) {
@@ -779,13 +780,17 @@ async function overlapping(source, entries, start) {
 
 /** Tell whether bytes stand before, between or behind the members. */
 async function hasForeign(source, { entries, start, behind }) {
-  let [at, apart] = [0, behind !== 0];
+  let [at, apart] = [0, false];
   for (const entry of [...entries].sort((one, other) => one.offset - other.offset)) {
     if (entry.offset > at) apart = true;
     at = (await dataOf(source, entry)) + entry.packed + (entry.flags & 8 ? DESCRIPTOR : 0);
     await source.breathe();
   }
-  return apart || start > at;
+  // Behind the directory stands its end, with a comment, and in a ZIP64 file 76 bytes before it; nothing else.
+  let tail = await source.read(behind, ENDING);
+  if (tail.length >= 4 && view(tail).getUint32(0, true) === END_64) tail = tail.subarray(76);
+  const comment = tail.length >= 22 ? view(tail).getUint16(20, true) : 0;
+  return apart || start > at || tail.length !== 22 + comment;
 }
 
 /** Unpack a member and give its bytes away in pieces; stop after `most`, at which Python would. */
