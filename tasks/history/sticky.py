@@ -20,7 +20,7 @@ from tasks.history.slots import substitutes
 from tasks.history.worlds import Attribute, Limits, short_of
 from tasks.types import BoolArray, IntArray, PreparedTable, Progress
 
-ROUNDS = 8
+ROUNDS = 12
 AT_ONCE = 64  # groups whose distances to all newcomers are held at once
 NEAREST = 64
 LIMITS = Limits(pairs=100_000)
@@ -250,9 +250,7 @@ def _unlike(found: _Cut, value: IntArray, n: int) -> IntArray:
 
 def _admit(found: _Cut, cut: Callable[[IntArray], IntArray]) -> None:
     """Cut the other newcomers among themselves."""
-    past = found.past
-    never = (past.classes[past.subject] == ABSENT).all(axis=1)
-    new = np.flatnonzero((found.labels < 0) & never)
+    new = np.flatnonzero(found.labels < 0)
     if not len(new):
         return
     made = cut(new)
@@ -273,9 +271,12 @@ def _hide(found: _Cut, enforce: Callable[[IntArray], IntArray], progress: Progre
         if not len(short):
             return
         present = (row[short] >= 0) & (found.labels[row[short]] >= 0)
-        gone, group = short[~present], found.remainder()[short[~present]]
-        chosen = _partners(found, gone[group >= 0], group[group >= 0])
-        leave = np.union1d(np.union1d(row[short[present]], chosen), _undoing(found, gone[group < 0]))
+        here, gone = row[short[present]], short[~present]
+        # Who came now waits before anybody else is left out.
+        leave = np.union1d(here[~found.fixed[here]], _undoing(found, gone))
+        if not len(leave):
+            group = found.remainder()[gone]
+            leave = np.union1d(here, _partners(found, gone[group >= 0], group[group >= 0]))
         if not len(leave):
             return
         found.labels[leave] = -1

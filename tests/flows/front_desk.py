@@ -79,10 +79,12 @@ class Desk:
 def people(seed: int = 1) -> pd.DataFrame:
     """Return the register of seed 1, or the same people another time: some older, some with another income.
 
-    Their diseases never change.
+    Their diseases never change. With seed 0 they are only in other wards.
     """
     if seed != 1:
         rng, before = np.random.default_rng(seed), people()
+        if not seed:
+            return before.assign(ward=rng.choice(["a", "b"], N_ROWS))
         older, moved = rng.random(N_ROWS) < 0.3, rng.random(N_ROWS) < 0.05
         income = np.where(moved, rng.integers(10, 95, N_ROWS) * 1000, before["income"])
         return before.assign(age=before["age"] + older, income=income)

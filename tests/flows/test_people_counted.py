@@ -42,7 +42,9 @@ def test_people_are_followed_from_the_first_release_with_a_key_on(
     assert desk.run(desk.policy(gates=accepted), desk.table(seed=1), "2026Q2", "ann", "--json") == 5  # looser
     assert "not compared by person, as the policy says: clinic-2026Q1-r1" in by_person(capsys)["detail"]
     assert desk.say("approve", "clinic-2026Q2-c2", "--by", "bob", "--reason", "the key is lost") == 0
-    later = people(1).assign(person=[f"p{i:05d}" for i in range(100, 100 + N_ROWS)])
+    # The first hundred have left, and others have come; who stays keeps their disease.
+    person = [f"p{i:05d}" for i in (*range(100, N_ROWS), *range(N_ROWS, N_ROWS + 100))]
+    later = people(1).iloc[[*range(100, N_ROWS), *range(100)]].assign(person=person)
     waits = desk.policy("waits.yaml", approval={"approvers": 1}, gates=accepted)
     later.to_csv(desk.folder / "later.csv", index=False)
     assert desk.run(waits, desk.folder / "later.csv", "2026Q3") == 5

@@ -223,7 +223,8 @@ def test_a_release_that_looks_away_from_the_history_is_held_back_by_it(
     assert published.run(blind, published.table(seed=1), "2026Q2", "ann", "--json") == 4
     failing = {gate["gate"]: gate for gate in document(capsys)["gates"] if gate["verdict"] != "pass"}
     assert failing.keys() & {"pairwise", "whole_history"}
-    assert all(gate["witness"]["disease"]["failing_classes"] > 0 for gate in failing.values())
+    local = [gate for name, gate in failing.items() if name != "worlds"]
+    assert all(gate["witness"]["disease"]["failing_classes"] > 0 for gate in local)
     assert [release.period for release in published.store.releases()] == ["2026Q1"]
 
 

@@ -122,8 +122,8 @@ def test_any_other_gate_fails_the_review(
 def test_a_later_release_is_not_excused_by_the_override_of_an_earlier_one(
     overridden: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    overridden.policy()
-    waits = plain_run.run(overridden.store, overridden.policy(), overridden.table(seed=2), "2026Q2")
+    anew = overridden.policy(method={"name": "mondrian", "history": "repair"})  # the first was a single class
+    waits = plain_run.run(overridden.store, anew, overridden.table(seed=0), "2026Q2")
     decide(overridden.store, waits, "approve", by="bob", reason="what was overridden is asked no more")
     assert overridden.store.releases()[-1].release_id == SECOND
     monkeypatch.setitem(GATES, "h_min", says("h_min", Verdict.FAIL))
