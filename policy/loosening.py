@@ -231,7 +231,8 @@ _RULES: dict[tuple[type[Section], str], Rule] = {
     **_all(model.Privacy, _no_less, "k", "e", "h_min", "spread", "l"),
     **_all(model.Privacy, _no_more, "p_max"),
     **_all(model.Gates, _part),
-    **_all(model.Worlds, _free),  # fewer calls leave more undecided, and more decide it rightly
+    **_all(model.Worlds, _free, "calls"),  # fewer leave more undecided, and more decide it rightly
+    **_all(model.Worlds, _no_more, "changes"),
     **_all(model.Leak, _allows_no_more, "allow"),
     **_all(model.Unique, _no_more, "max"),
     **_all(model.Unique, _names_no_more, "allow"),

@@ -253,9 +253,12 @@ class PersonGates(Section):
 
 
 class Worlds(Section):
-    """How often the solver may be asked what is possible before a release is held back as undecided."""
+    """How often the solver may be asked what is possible before a release is held back as undecided, and of
+    how many people who are in several releases attackers must allow that a stable value changed.
+    """
 
     calls: Annotated[int, Field(ge=0, le=1_000_000)] = 2_000
+    changes: Share = 0.0
 
 
 Attacker = Literal["half", "all", "sensitive", "half_and_sensitive", "outside"]

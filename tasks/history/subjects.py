@@ -37,14 +37,15 @@ class Subjects:
     """n subjects of r releases: `classes` (n, r) or `ABSENT`, and `value` (n,), the tuple that each has.
 
     `attributes` describe the tuples. A row of nobody known is a subject of its own. Somebody whose values are
-    not what they were is another
-    subject from then on: `changed` counts them. `rows[r]` are the subjects of the rows of each release.
+    not what they were is another subject from then on. Of the `followed` people, who are in several releases,
+    `changed` did so. `rows[r]` are the subjects of the rows of each release.
     """
 
     classes: IntArray
     value: IntArray
     attributes: tuple[Attribute, ...]
     changed: int
+    followed: int
     rows: tuple[IntArray, ...]
 
 
@@ -120,7 +121,9 @@ def subjects_of(releases: Sequence[Rows], attributes: Sequence[str]) -> Subjects
     values = np.zeros(n, dtype=np.int64)
     values[subject] = value
     rows = tuple(np.split(subject, np.cumsum(sizes)[:-1]))
-    return Subjects(classes, values, described, int((~new & other).sum()), rows)
+    ordered = person[order][1:]
+    changed, followed = len(np.unique(ordered[~new & other])), len(np.unique(ordered[~new]))
+    return Subjects(classes, values, described, changed, followed, rows)
 
 
 def _persons(releases: Sequence[Rows]) -> IntArray:

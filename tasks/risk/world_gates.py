@@ -21,7 +21,7 @@ NO_VALUES = (
     "no values of its people are kept, as it is from before releasegate kept any: name it in "
     "`gates.person.without`, and it is left out of this gate"
 )
-CHANGED = "people have another value than before of what is called stable: no world is known that fits"
+CHANGED = "people who are in several releases have another value than before of what is called stable"
 
 
 def worlds_gate(evidence: Evidence) -> GateResult:
@@ -109,8 +109,10 @@ def _judged(evidence: Evidence, subjects: Subjects, found: Possible, n_releases:
     )
     if n_undecided and found.spent:
         detail += f" (`gates.worlds.calls` is {evidence.policy.gates.worlds.calls})"
+    allowed = subjects.changed <= evidence.policy.gates.worlds.changes * subjects.followed
     if subjects.changed:
-        detail += f"; {subjects.changed} {CHANGED}"
+        detail += f"; {subjects.changed} of {subjects.followed} {CHANGED}"
+        detail += ", and nobody else has in any world" if allowed else ": no world is known that fits"
     left_out = [
         name for name in evidence.policy.roles.sensitive if name not in stable_attributes(evidence.policy)
     ]
@@ -131,9 +133,7 @@ def _judged(evidence: Evidence, subjects: Subjects, found: Possible, n_releases:
         "by_sets": _counts(found.by_sets, found),
         "by_worlds": _counts(found.least, found),
     }
-    verdict = (
-        Verdict.FAIL if n_pinned else Verdict.UNKNOWN if n_undecided or subjects.changed else Verdict.PASS
-    )
+    verdict = Verdict.FAIL if n_pinned else Verdict.UNKNOWN if n_undecided or not allowed else Verdict.PASS
     return _result(verdict, float(n_pinned), detail, witness)
 
 

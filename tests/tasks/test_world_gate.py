@@ -90,7 +90,22 @@ def test_values_that_changed_leave_it_unknown(tmp_path: Path) -> None:
     first = told(tmp_path, "ann 1 flu, bob 2 hiv, cyd 3 cough")
     found = judged(told(tmp_path, "ann 1 flu, bob 2 cough, cyd 3 hiv"), first)
     assert found.verdict is Verdict.UNKNOWN
-    assert "2 people have another value than before" in found.detail
+    assert "2 of 3 people who are in several releases have another value than before" in found.detail
+    assert found.detail.endswith("no world is known that fits")
+
+
+def test_the_policy_says_how_many_changes_attackers_must_allow_for(tmp_path: Path) -> None:
+    """Bob and Cyd changed; Ann, Dan and Eve did not, and have two possible values still."""
+    texts = (
+        "ann 1 flu, bob 2 hiv, cyd 3 cough, dan 4 hiv, eve 5 flu",
+        "ann 1 flu, bob 2 cough, cyd 3 hiv, dan 4 hiv, eve 5 flu",
+    )
+    for share, verdict in ((0.4, Verdict.PASS), (0.39, Verdict.UNKNOWN)):
+        policy = with_gates(worlds={"changes": share})
+        first, second = (told(tmp_path, text, policy) for text in texts)
+        found = judged(second, first)
+        assert found.verdict is verdict
+        assert found.witness["changed"] == 2
 
 
 def test_a_search_without_calls_is_undecided_and_says_what_to_raise(tmp_path: Path) -> None:
