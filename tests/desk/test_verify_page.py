@@ -234,10 +234,10 @@ def test_flipped_bits_are_judged_as_by_the_script(
 def test_random_edits_are_judged_as_by_the_script(
     opened: webdriver.Chrome, history: Path, tmp_path: Path
 ) -> None:
-    cases = random_edits(history, (*range(39), 81), tmp_path, kinds := set())
+    cases = random_edits(history, (*range(39), *range(39, 129, 3)), tmp_path, kinds := set())
     assert kinds == KINDS
     told = [one["verified"] for one in agree(opened, cases, tmp_path)]
-    assert 1 < sum(told) < 39
+    assert 1 < sum(told) < len(cases) - 1
 
 
 def test_a_bomb_is_refused(opened: webdriver.Chrome, members: Members, tmp_path: Path) -> None:
