@@ -203,6 +203,7 @@ class _Run(Judging):
                 period=self.period,
                 actor=self.actor,
                 notes=notes,
+                seats=groups.seats,
                 revision=self.revision,
             )
             figures = partial(self.timed, "figures", table_figuring, table, where, groups, rows, policy)

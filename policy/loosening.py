@@ -242,6 +242,7 @@ _RULES: dict[tuple[type[Section], str], Rule] = {
     **_all(model.AttackLimit, _names_all, "attackers"),
     **_all(model.PersonGates, _no_less, "compare"),
     **_all(model.PersonGates, _names_no_more, "without"),
+    **_all(model.PersonGates, _of_order("always", "unfollowed"), "cells"),
     **_all(privacy_models.Models, _part),
     **_all(privacy_models.DistinctL, _no_less, "min"),
     **_all(privacy_models.EntropyL, _no_less, "min"),

@@ -246,10 +246,12 @@ class PersonGates(Section):
     """Whether people are followed over the releases by `roles.key`.
 
     `without` names earlier releases whose people cannot be joined, or are others, accepted as they are.
+    `cells` says whether overlapping cells are compared where everybody is followed, too.
     """
 
     compare: bool = True
     without: tuple[str, ...] = ()
+    cells: Literal["always", "unfollowed"] = "always"
 
 
 class Worlds(Section):

@@ -1,8 +1,9 @@
 """The published sensitive values of a candidate's people, sealed under the key of people.
 
-Exact reasoning over a history starts from one world that fits it: which value everybody had. The store keeps
-it sealed, and the key is outside of it. Whoever has both can read the value of everybody whose identifier
-they know or can guess (docs/store.md).
+Exact reasoning over a history starts from one world that fits it: which value everybody had, and with whose
+it may be interchanged (their signature and position, `tasks/history/signatures.py`). The store keeps both
+sealed, and the key is outside of it. Whoever has both can read the value of everybody whose identifier they
+know or can guess (docs/store.md).
 """
 
 from __future__ import annotations
@@ -34,11 +35,13 @@ class PersonValues:
     """What the rows of a candidate say of s sensitive attributes.
 
     `texts[attribute]` are its values; `codes` (n, s) index into them, one row for each of a candidate's n
-    hashes in their order; `strangers` (m, 1 + s) holds the class and the codes of every row of nobody known.
+    hashes in their order, and `seats` (n, 2) are their signatures and positions, or -1; `strangers`
+    (m, 3 + s) holds the class, the seat and the codes of every row of nobody known.
     """
 
     texts: dict[str, tuple[str, ...]]
     codes: NDArray[np.int32]
+    seats: NDArray[np.int32]
     strangers: NDArray[np.int32]
 
 
@@ -55,7 +58,8 @@ def sealed_values(key: bytes, people: PersonHashes, values: PersonValues) -> byt
         },
         ensure_ascii=False,
     ).encode()
-    arrays = values.codes.astype("<i4").tobytes() + values.strangers.astype("<i4").tobytes()
+    parts = (values.codes, values.seats, values.strangers)
+    arrays = b"".join(part.astype("<i4").tobytes() for part in parts)
     plain = zlib.compress(len(header).to_bytes(8, "big") + header + arrays, 6)
     bound = _bound_to(people)
     nonce = hmac.digest(key, _USE + b"nonce\0" + bound + plain, "sha256")[:_NONCE]
@@ -74,13 +78,15 @@ def opened_values(key: bytes, people: PersonHashes) -> PersonValues:
         texts = {str(name): tuple(map(str, each)) for name, each in header["texts"].items()}
         n, width = int(header["people"]), len(texts)
         codes = np.frombuffer(data, "<i4", n * width, end).reshape(n, width)
-        rest = np.frombuffer(data, "<i4", offset=end + codes.nbytes)
-        strangers = rest.reshape(int(header["strangers"]), 1 + width)
+        end += codes.nbytes
+        seats = np.frombuffer(data, "<i4", n * 2, end).reshape(n, 2)
+        rest = np.frombuffer(data, "<i4", offset=end + seats.nbytes)
+        strangers = rest.reshape(int(header["strangers"]), 3 + width)
     except (InvalidTag, ValueError, KeyError, TypeError, zlib.error) as error:
         raise NotOpened(type(error).__name__) from None
     if n != len(people.hashes):
         raise NotOpened("other people")
-    return PersonValues(texts, codes, strangers)
+    return PersonValues(texts, codes, seats, strangers)
 
 
 def _key(key: bytes) -> bytes:

@@ -5,6 +5,7 @@ The tasks of a run and the reproduction of a release both call these, so that on
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from policy.period import periods_apart
 from release_store.records import EquivalenceClasses, PersonHashes, Release
 from tasks.aggregation.enforce import enforced
 from tasks.methods.base import BoundMethod
+from tasks.methods.registry import bound_method
 from tasks.partitioning.constraints import constraints_of
 from tasks.preprocessing.prepare import prepare
 from tasks.repair.followers import Followers, followers_of
@@ -33,6 +35,8 @@ from tasks.types import (
     SourceTable,
     no_progress,
 )
+
+SIZES = ("max_group_size", "leaf_size")  # parameters that count people
 
 History = Sequence[tuple[Release, EquivalenceClasses]]
 """The earlier releases of a series with their classes, oldest first."""
@@ -133,17 +137,38 @@ def _stayed(
     """Return groups that keep the last release's people together; newcomers are cut as the method does."""
     constraints, points = constraints_of(table, policy.privacy), _points(table, where)
 
-    def cut(rows: IntArray) -> IntArray:
-        if not constraints.group_holds(rows):
+    def cut(rows: IntArray, each: float) -> IntArray:
+        """Cut one person of each bucket; `each` stands for so many."""
+        fewer = _for_some(policy, each)
+        if not constraints_of(table, fewer.privacy).group_holds(rows):
             return np.full(len(rows), -1, dtype=np.int64)
         some, there = table.take(rows), where.take(rows)
-        leaves = leaves_of(some, there, method, policy, no_progress)
-        return groups_of(some, there, leaves, method, policy, no_progress).labels
+        some_method = bound_method(fewer)
+        leaves = leaves_of(some, there, some_method, fewer, no_progress)
+        return groups_of(some, there, leaves, some_method, fewer, no_progress).labels
 
     def enforce(labels: IntArray) -> IntArray:
         return enforced(points, labels, constraints, method.max_group_size)[0]
 
-    return staying(table, groups, policy, earlier, followers, cut, enforce, progress)
+    return staying(table, groups, points, policy, earlier, followers, cut, enforce, progress)
+
+
+def _for_some(policy: ReleasePolicy, each: float) -> ReleasePolicy:
+    """Return the policy for groups of people of whom each stands for several, who have other values."""
+    privacy = policy.privacy
+    ranges = any(one.type == "numeric" for one in policy.roles.sensitive.values())
+    fewer = {
+        "k": max(1, math.ceil(privacy.k / each)),
+        "e": privacy.e if ranges else max(1, math.ceil(privacy.e / each)),
+        "p_max": min(1.0, privacy.p_max * each),
+        "h_min": 0.0,
+    }
+    k, sizes = int(fewer["k"]), {}
+    for name in SIZES:
+        if policy.method.parameters.get(name) is not None:
+            sizes[name] = max(2 * k - 1, math.floor(policy.method.parameters[name] / each))
+    method = policy.method.model_copy(update={"parameters": {**policy.method.parameters, **sizes}})
+    return policy.model_copy(update={"privacy": privacy.model_copy(update=fewer), "method": method})
 
 
 def composed(

@@ -107,10 +107,14 @@ class Representation:
 
 @dataclass(frozen=True)
 class Partition:
-    """One label a record, and how it came about. Label -1 marks a suppressed record."""
+    """One label a record, and how it came about. Label -1 marks a suppressed record.
+
+    `seats` (n, 2), where people are followed: the signature and position of each record, or -1.
+    """
 
     labels: IntArray
     notes: dict[str, Any] = field(default_factory=dict)
+    seats: IntArray | None = None
 
     @property
     def n_groups(self) -> int:

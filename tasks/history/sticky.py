@@ -1,28 +1,28 @@
-"""Classes that stay: who was in a class remains in it, and whoever leaves or joins is hidden by others.
+"""Classes in which people keep their signatures, so that exact reasoning over all releases pins nobody.
 
 Where classes are cut anew each period every cut is one more equation, and exact reasoning soon pins people.
-Here subjects keep the class that they were in. Who left alone is followed by a newcomer of the same values;
-where there is none, another subject of the class is left out too, and each may have the other's values. Other
-newcomers are cut by the method among themselves. Whoever cannot be hidden waits for a later period.
+Here everybody is given a signature once (`signatures`, `seating`), and every class of every release holds as
+many people in one position of a signature as in another (`placing`). Classes are cut anew all the same:
+people may be beside others each time. A newcomer of the same values takes the place of who left, or their
+counterpart waits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tasks.history.cohorts import ABSENT
-from tasks.history.extent import Extent
-from tasks.history.slots import substitutes
+from tasks.history.placing import Cut, placed
+from tasks.history.seating import Tuples, seated
+from tasks.history.signatures import NONE, balanced
 from tasks.history.worlds import Attribute, Limits, short_of
-from tasks.types import BoolArray, IntArray, PreparedTable, Progress
+from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable, Progress
 
 ROUNDS = 12
-AT_ONCE = 64  # groups whose distances to all newcomers are held at once
-NEAREST = 64
 LIMITS = Limits(pairs=100_000)
 
 
@@ -31,312 +31,174 @@ class Past:
     """Earlier releases as subjects see them, and who the records of the table are.
 
     `classes` (n, r): the class of each of n subjects in each of r earlier releases, or `ABSENT`; `value`
-    (n,): the tuple of stable values of each, described by `attributes`; `subject` (m,) of each record.
+    (n,): the tuple of stable values of each, described by `attributes`; `seat` (n, 2): the signature and
+    position of each, or -1; `subject` (m,) of each record.
     """
 
     classes: IntArray
     value: IntArray
+    seat: IntArray
     subject: IntArray
     attributes: tuple[Attribute, ...]
 
-
-@dataclass
-class _Cut:
-    """The groups as they come about: `labels` (m,) of the records, -1 for those who wait."""
-
-    past: Past
-    table: PreparedTable
-    enough: int
-    labels: IntArray
-    fixed: BoolArray  # (m,) records whose subjects were in the last release
-    notes: dict[str, Any] = field(default_factory=dict)
-
     @property
-    def n_groups(self) -> int:
-        return int(self.labels.max(initial=-1)) + 1
+    def known(self) -> BoolArray:
+        """Tell which records are of subjects of an earlier release, (m,)."""
+        return np.asarray((self.classes[self.subject] != ABSENT).any(axis=1))
 
-    def short(self) -> BoolArray:
-        """Tell for each subject whether exchanges leave too few possible values, (n,)."""
-        now = np.full(len(self.past.value), ABSENT, dtype=np.int64)
-        now[self.past.subject] = self.labels
-        classes = np.column_stack([self.past.classes, now])
-        return short_of(classes, self.past.value, self.past.attributes, self.enough, LIMITS)
 
-    def remainder(self) -> IntArray:
-        """Return the group of those who stayed in each subject's last class, (n,), -1 where nobody did.
+@dataclass(frozen=True)
+class Sticky:
+    """Labels (m,) and seats (m, 2) of the records, -1 for those who wait, and notes: counts of people."""
 
-        Subjects who left before the last release have none.
-        """
-        last = self.past.classes[:, -1]
-        group = np.full(int(last.max(initial=-1)) + 2, -1, dtype=np.int64)
-        stayed = np.flatnonzero(self.fixed & (self.labels >= 0))
-        group[last[self.past.subject[stayed]]] = self.labels[stayed]
-        group[-1] = -1
-        return np.asarray(group[last])
+    labels: IntArray
+    seats: IntArray
+    notes: dict[str, Any]
 
 
 def sticky(
     past: Past,
     table: PreparedTable,
+    points: FloatArray,
     enough: int,
-    least_size: int,
-    cut: Callable[[IntArray], IntArray],
+    cut: Cut,
     enforce: Callable[[IntArray], IntArray],
     progress: Progress,
-) -> tuple[IntArray, dict[str, Any]]:
-    """Return labels (m,) in which exact reasoning leaves everybody `enough` values where it can be had.
+) -> Sticky:
+    """Return groups in which exact reasoning leaves everybody `enough` values, where that can be had.
 
-    Groups of under `least_size` records take newcomers in; `cut` groups the others among themselves (labels,
-    -1 for those it leaves out); `enforce` merges groups that break the model. Nothing that merges groups
-    afterwards takes possible values from anybody.
+    `points` (m, d) are where records lie, `cut` groups one person of each bucket, `enforce` merges groups
+    that break the model. Nothing that merges whole groups, or leaves whole groups out, takes possible values
+    from anybody.
     """
-    here = past.classes[past.subject, -1]
-    found = _Cut(past, table, enough, here.copy(), here != ABSENT)
-    progress(0.1, "who left alone")
-    new = (past.classes[past.subject] == ABSENT).all(axis=1)
-    slots = _left_alone(found)
-    slots = _substitute(found, slots, new)
-    _return(found)
-    _substitute(found, slots, ~new)
-    _fill(found, least_size, new)
-    progress(0.3, "newcomers")
-    _admit(found, cut)
-    _hide(found, enforce, progress)
-    waits = found.labels < 0
-    found.notes |= {
-        "stay": int((found.fixed & ~waits).sum()),
-        "left_out": int((found.fixed & waits).sum()),
-        "wait": int((~found.fixed & waits).sum()),
+    value, known = past.value[past.subject], past.known
+    before = past.seat.copy()
+    before[~balanced(past.classes, past.value, past.seat)] = NONE
+    signatures = _signatures(past.value, before)
+    own = before[past.subject]
+    progress(0.0, "signatures")
+    own, signatures = _of_cohorts(past, own, signatures, enough, points)
+    # Who was in an earlier release without a signature is given none that others in it did not have.
+    may = ~known | (own[:, 0] >= 0)
+    seat = np.full_like(own, NONE)
+    seat[may] = seated(value[may], own[may], signatures, past.attributes, enough, points[may])
+    labels, seat = placed(table, seat, _pools(value, seat, own), points, cut, progress)
+    labels = enforce(labels)
+    labels, n_short = _hide(past, labels, seat, enough, enforce, progress)
+    out = labels < 0
+    notes = {
+        "signatures": len(np.unique(seat[~out, 0])),
+        "stay": int((known & ~out).sum()),
+        "left_out": int((known & out).sum()),
+        "wait": int((~known & out).sum()),
+        "short": n_short,
     }
-    names = np.unique(found.labels[~waits], return_inverse=True)[1]
-    labels = found.labels.copy()
-    labels[~waits] = names
-    return labels, found.notes
+    numbered = np.full(len(labels), -1, dtype=np.int64)
+    numbered[~out] = np.unique(labels[~out], return_inverse=True)[1]
+    return Sticky(numbered, np.where(out[:, None], NONE, seat), notes)
 
 
-def _return(found: _Cut) -> None:
-    """Lead those who come back together to the group of those with whom they were last.
-
-    They are together whose classes were the same in all releases. Who comes back alone is a newcomer.
-    """
-    past = found.past
-    lost = np.flatnonzero(found.labels < 0)
-    history = past.classes[past.subject[lost]]
-    known = (history != ABSENT).any(axis=1)
-    lost, history = lost[known], history[known]
-    if not len(lost):
-        return
-    mates = np.unique(history, axis=0, return_inverse=True)[1].reshape(-1)
-    unlike = np.unique(np.stack([mates, past.value[past.subject[lost]]]), axis=1)[0]
-    together = np.bincount(unlike, minlength=mates.max() + 1)[mates] >= found.enough
-    lost, history = lost[together], history[together]
-    for release in range(past.classes.shape[1] - 1, -1, -1):
-        theirs = history[:, release]
-        now = (theirs != ABSENT) & (found.labels[lost] < 0)
-        if not now.any():
-            continue
-        group = np.full(int(past.classes[:, release].max(initial=-1)) + 1, -1, dtype=np.int64)
-        held = np.flatnonzero(found.labels >= 0)
-        place = past.classes[past.subject[held], release]
-        group[place[place != ABSENT]] = found.labels[held[place != ABSENT]]
-        classes = np.unique(theirs[now])
-        fresh = classes[group[classes] < 0]
-        group[fresh] = found.n_groups + np.arange(len(fresh))
-        found.labels[lost[now]] = group[theirs[now]]
+def _signatures(value: IntArray, seat: IntArray) -> dict[int, Tuples]:
+    """Return the tuples of the positions of each signature that somebody has."""
+    rows = np.flatnonzero(seat[:, 0] >= 0)
+    seats, first = np.unique(seat[rows], axis=0, return_index=True)
+    tuples = value[rows][first]
+    start = np.flatnonzero(np.diff(seats[:, 0], prepend=NONE))
+    parts = np.split(tuples, start[1:])
+    return {int(seats[at, 0]): tuple(part.tolist()) for at, part in zip(start, parts, strict=False)}
 
 
-def _left_alone(found: _Cut) -> IntArray:
-    """Return the subjects who left a class that is still there, and who can be told from others."""
-    gone = np.ones(len(found.past.value), dtype=bool)
-    gone[found.past.subject[found.labels >= 0]] = False
-    alone = np.flatnonzero(found.short() & gone & (found.remainder() >= 0))
-    found.notes |= {"left_alone": len(alone), "followed": 0}
-    return alone
-
-
-def _substitute(found: _Cut, slots: IntArray, some: BoolArray) -> IntArray:
-    """Let records of `some` with the same values follow those who left alone; return whom nobody follows."""
-    past = found.past
-    free = np.flatnonzero((found.labels < 0) & some)
-    if not len(free) or not len(slots):
-        return slots
-    group = found.remainder()[slots]
-    extent = Extent(found.table, found.labels, found.n_groups)
-    beside = None if not (past.classes[past.subject[free]] != ABSENT).any() else _Beside(found)
-    have = past.value[past.subject[free]]
-    rows, slot = substitutes(extent, group, past.value[slots], free, have, beside)
-    found.labels[rows] = group[slot]
-    found.notes["followed"] += len(rows)
-    return np.delete(slots, slot)
-
-
-class _Beside:
-    """Which groups somebody who comes back alone may join: those that have a value of one who left with them.
-
-    Each of both may have had the other's value then; in a class that does not have it they could not.
-    """
-
-    def __init__(self, found: _Cut) -> None:
-        self._past = found.past
-        rows = np.flatnonzero(found.labels >= 0)
-        n_values = int(found.past.value.max()) + 1
-        self._present = np.zeros((found.n_groups, n_values), dtype=bool)
-        self._present[found.labels[rows], found.past.value[found.past.subject[rows]]] = True
-        self._gone = np.ones(len(found.past.value), dtype=bool)
-        self._gone[found.past.subject] = False
-
-    def __call__(self, groups: IntArray, rows: IntArray) -> BoolArray:
-        past = self._past
-        allowed = np.ones((len(groups), len(rows)), dtype=bool)
-        for place, row in enumerate(rows.tolist()):
-            subject = past.subject[row]
-            history = past.classes[subject]
-            releases = np.flatnonzero(history != ABSENT)
-            if not len(releases):
-                continue
-            mates = self._gone & (past.classes[:, releases[-1]] == history[releases[-1]])
-            if releases[-1] + 1 < past.classes.shape[1]:
-                mates &= past.classes[:, releases[-1] + 1] == ABSENT
-            values = np.unique(past.value[mates])
-            allowed[:, place] = self._present[groups][:, values[values != past.value[subject]]].any(axis=1)
-        return allowed
-
-
-def _fill(found: _Cut, least_size: int, new: BoolArray) -> None:
-    """Let each group that has become too small take in the newcomers that cost its cells least.
-
-    At least `enough` of them, with as many values of each attribute, so that they hide one another.
-    """
-    past = found.past
-    size = np.bincount(found.labels[found.labels >= 0], minlength=found.n_groups)
-    small = np.flatnonzero((size > 0) & (size < least_size))
-    free = np.flatnonzero((found.labels < 0) & new)
-    if not len(small) or not len(free):
-        return
-    extent = Extent(found.table, found.labels, found.n_groups)
+def _of_cohorts(
+    past: Past, own: IntArray, signatures: dict[int, Tuples], enough: int, points: FloatArray
+) -> tuple[IntArray, dict[int, Tuples]]:
+    """Give signatures to people of earlier releases who have none, among those of the same classes in all."""
+    rows = np.flatnonzero(past.known & (own[:, 0] < 0))
+    if not len(rows):
+        return own, signatures
+    own, signatures = own.copy(), dict(signatures)
     value = past.value[past.subject]
-    taken = np.zeros(len(found.labels), dtype=bool)
-    filled = 0
-    for first in range(0, len(small), AT_ONCE):
-        part = small[first : first + AT_ONCE]
-        cost = extent.growth(part, free)
-        near = np.argsort(cost, axis=1, kind="stable")[:, :NEAREST]
-        for group, nearest in zip(part.tolist(), free[near], strict=True):
-            left = nearest[~taken[nearest]]
-            chosen = _unlike(found, value[left], max(least_size - int(size[group]), found.enough))
-            if len(chosen):
-                found.labels[left[chosen]] = group
-                taken[left[chosen]] = True
-                filled += len(chosen)
-    found.notes["filled"] = filled
+    cohort = np.unique(past.classes[past.subject[rows]], axis=0, return_inverse=True)[1].reshape(-1)
+    order = np.argsort(cohort, kind="stable")
+    for mates in np.split(rows[order], np.flatnonzero(np.diff(cohort[order])) + 1):
+        seats = seated(value[mates], own[mates], signatures, past.attributes, enough, points[mates])
+        own[mates] = seats
+        signatures |= _signatures(value[mates], seats)
+    return own, signatures
 
 
-def _unlike(found: _Cut, value: IntArray, n: int) -> IntArray:
-    """Return the first n places of values, and more until `enough` differ in each attribute; else none."""
-    if len(value) < n:
-        return np.empty(0, dtype=np.int64)
-    chosen = list(range(n))
-    for each in found.past.attributes:
-        own = each.value[value]
-        for place in range(n, len(own)):
-            if len(set(own[chosen].tolist())) >= found.enough:
-                break
-            if own[place] not in own[chosen]:
-                chosen.append(place)
-        if len(set(own[chosen].tolist())) < found.enough:
-            return np.empty(0, dtype=np.int64)
-    return np.array(chosen, dtype=np.int64)
+def _pools(value: IntArray, seat: IntArray, own: IntArray) -> IntArray:
+    """Number those who may take one another's seats: newcomers of the same tuple, others of the same seat."""
+    kept = (own[:, 0] >= 0)[:, None]
+    marks = np.column_stack([np.where(kept, seat, NONE), np.where(kept[:, 0], NONE, value)])
+    return np.unique(marks, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def _admit(found: _Cut, cut: Callable[[IntArray], IntArray]) -> None:
-    """Cut the other newcomers among themselves."""
-    new = np.flatnonzero(found.labels < 0)
-    if not len(new):
-        return
-    made = cut(new)
-    found.labels[new] = np.where(made >= 0, made + found.n_groups, -1)
-    found.notes["newcomers"] = len(new)
+def _hide(
+    past: Past,
+    labels: IntArray,
+    seat: IntArray,
+    enough: int,
+    enforce: Callable[[IntArray], IntArray],
+    progress: Progress,
+) -> tuple[IntArray, int]:
+    """Leave out who can be told from others, or hides who left; return labels, and how many are still short.
 
-
-def _hide(found: _Cut, enforce: Callable[[IntArray], IntArray], progress: Progress) -> None:
-    """Leave out whoever cannot be hidden, or hides somebody else, until nobody is short or nothing helps."""
-    past = found.past
-    row = np.full(len(past.value), -1, dtype=np.int64)
-    row[past.subject] = np.arange(len(past.subject))
-    for number in range(ROUNDS):
-        found.labels = enforce(found.labels)
-        short = np.flatnonzero(found.short())
-        found.notes["short"] = len(short)
-        progress(0.4 + 0.6 * number / ROUNDS, f"{len(short)} people can be told from others")
-        if not len(short):
-            return
-        present = (row[short] >= 0) & (found.labels[row[short]] >= 0)
-        here, gone = row[short[present]], short[~present]
-        # Who came now waits before anybody else is left out.
-        leave = np.union1d(here[~found.fixed[here]], _undoing(found, gone))
-        if not len(leave):
-            group = found.remainder()[gone]
-            leave = np.union1d(here, _partners(found, gone[group >= 0], group[group >= 0]))
-        if not len(leave):
-            return
-        found.labels[leave] = -1
-
-
-def _undoing(found: _Cut, gone: IntArray) -> IntArray:
-    """Return the records of those who come back and were last beside somebody who is gone for longer."""
-    past = found.past
-    back = np.flatnonzero((found.labels >= 0) & ~found.fixed)
-    back = back[(past.classes[past.subject[back]] != ABSENT).any(axis=1)]
-    if not len(gone) or not len(back):
-        return np.empty(0, dtype=np.int64)
-    beside = np.zeros(len(back), dtype=bool)
-    for release in range(past.classes.shape[1]):
-        theirs = past.classes[gone, release]
-        beside |= np.isin(past.classes[past.subject[back], release], theirs[theirs != ABSENT])
-    return np.asarray(back[beside])
-
-
-def _partners(found: _Cut, gone: IntArray, group: IntArray) -> IntArray:
-    """Return for each subject who is gone a record of their group that can have had their values.
-
-    Those who came now are taken first, then those of the same classes in all releases, then those whose
-    cells cost the group most. Nobody is taken whose values are alike in any attribute.
+    Where all have had signatures from the first release on there is nobody. Where a series began without,
+    who left it since is hidden by another of the same classes who is left out too, with a bucket.
     """
-    past = found.past
-    rows = np.flatnonzero(found.labels >= 0)
-    order = rows[np.argsort(found.labels[rows], kind="stable")]
-    first = np.searchsorted(found.labels[order], np.arange(found.n_groups + 1))
+    record = np.full(len(past.value), -1, dtype=np.int64)
+    record[past.subject] = np.arange(len(past.subject))
+    before = -1
+    for _ in range(ROUNDS):
+        now = np.full(len(past.value), ABSENT, dtype=np.int64)
+        now[past.subject] = labels
+        classes = np.column_stack([past.classes, now])
+        there = (classes != ABSENT).any(axis=1)
+        short = np.zeros(len(there), dtype=bool)
+        short[there] = short_of(
+            classes[there], past.value[there], past.attributes, enough, LIMITS, _seats(past, seat)[there]
+        )
+        n_short = int(short.sum())
+        progress(1.0, f"{n_short} people can be told from others")
+        if not n_short or n_short == before:
+            return labels, n_short
+        before = n_short
+        here = short & (now != ABSENT)
+        leave = np.union1d(record[here], _mates(past, record, now, np.flatnonzero(short & ~here)))
+        if not len(leave):
+            return labels, n_short
+        labels = enforce(_without(labels, seat, leave))
+    return labels, before
+
+
+def _seats(past: Past, seat: IntArray) -> IntArray:
+    """Return the seat of each subject, (n, 2)."""
+    found = past.seat.copy()
+    found[past.subject] = np.where(seat[:, :1] >= 0, seat, found[past.subject])
+    return found
+
+
+def _mates(past: Past, record: IntArray, now: IntArray, gone: IntArray) -> IntArray:
+    """Return for each subject who is gone the record of another of the same classes and other values."""
+    cohort = np.unique(past.classes, axis=0, return_inverse=True)[1].reshape(-1)
     chosen: list[int] = []
-    taken: set[int] = set()
-    history = past.classes
-    for subject, where in zip(gone.tolist(), group.tolist(), strict=True):
-        members = order[first[where] : first[where + 1]]
-        mates = past.subject[members]
-        unlike = np.ones(len(members), dtype=bool)
+    for subject in gone.tolist():
+        mates = np.flatnonzero((cohort == cohort[subject]) & (now != ABSENT))
         for each in past.attributes:
-            unlike &= each.value[past.value[mates]] != each.value[past.value[subject]]
-        unlike &= ~np.isin(members, list(taken)) if taken else True
-        if not unlike.any():
-            continue
-        same = (history[mates] == history[subject]).all(axis=1)
-        rank = np.where(~found.fixed[members], 2, 0) + same
-        rank = np.where(unlike, rank, -1)
-        best = np.flatnonzero(rank == rank.max())
-        pick = int(members[best[_outermost(found.table, members, best)]])
-        chosen.append(pick)
-        taken.add(pick)
+            mates = mates[each.value[past.value[mates]] != each.value[past.value[subject]]]
+        free = [mate for mate in record[mates].tolist() if mate not in chosen]
+        chosen += free[:1]
     return np.array(chosen, dtype=np.int64)
 
 
-def _outermost(table: PreparedTable, members: IntArray, best: IntArray) -> int:
-    """Return which of the members at `best` has the fewest cells in common with the others."""
-    alone = np.zeros(len(best))
-    for column in range(table.codes.shape[1]):
-        codes = table.codes[members, column]
-        alone += (codes[best][:, None] == codes).sum(axis=1) == 1
-    for column in range(table.numeric.shape[1]):
-        numbers = table.numeric[members, column]
-        spread = np.ptp(numbers)
-        if spread > 0:
-            alone += abs(numbers[best] - np.median(numbers)) / spread
-    return int(alone.argmax())
+def _without(labels: IntArray, seat: IntArray, leave: IntArray) -> IntArray:
+    """Return labels without the records to `leave`, and without one of each other position beside them."""
+    labels = labels.copy()
+    for row in leave[labels[leave] >= 0].tolist():
+        group, (signature, position) = labels[row], seat[row].tolist()
+        labels[row] = -1
+        if signature < 0:
+            continue
+        mates = np.flatnonzero((labels == group) & (seat[:, 0] == signature) & (seat[:, 1] != position))
+        labels[mates[np.unique(seat[mates, 1], return_index=True)[1]]] = -1
+    return labels

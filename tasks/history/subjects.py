@@ -11,6 +11,7 @@ import pandas as pd
 from release_store.person_values import NotOpened, PersonValues, opened_values
 from release_store.records import EquivalenceClasses, PersonHashes
 from tasks.history.cohorts import ABSENT
+from tasks.history.signatures import NONE
 from tasks.history.worlds import Attribute
 from tasks.types import IntArray
 
@@ -23,13 +24,14 @@ class Unfit(ValueError):
 class Rows:
     """The rows of one release: `person` (m,) a hash or None, `place` (m,) the class, and texts of values.
 
-    `codes` (m, s) index into `texts[attribute]`, in their order.
+    `codes` (m, s) index into `texts[attribute]`, in their order; `seat` (m, 2): signature and position.
     """
 
     person: Sequence[str | None]
     place: IntArray
     texts: Mapping[str, Sequence[str]]
     codes: IntArray
+    seat: IntArray
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ class Subjects:
 
     `attributes` describe the tuples. A row of nobody known is a subject of its own. Somebody whose values are
     not what they were is another subject from then on. Of the `followed` people, who are in several releases,
-    `changed` did so. `rows[r]` are the subjects of the rows of each release.
+    `changed` did so. `rows[r]` are the subjects of the rows of each release. `seat` (n, 2): the signature and
+    position that each was given last.
     """
 
     classes: IntArray
@@ -47,6 +50,7 @@ class Subjects:
     changed: int
     followed: int
     rows: tuple[IntArray, ...]
+    seat: IntArray
 
 
 def rows_of(key: bytes, people: PersonHashes, classes: EquivalenceClasses, attributes: Sequence[str]) -> Rows:
@@ -67,12 +71,13 @@ def rows_of(key: bytes, people: PersonHashes, classes: EquivalenceClasses, attri
         raise Unfit(f"{missing[0]} was not published")
     own = np.array(people.classes, dtype=np.int64)
     place = np.concatenate([own, values.strangers[:, 0].astype(np.int64)])
-    codes = np.concatenate([values.codes, values.strangers[:, 1:]]).astype(np.int64)
+    codes = np.concatenate([values.codes, values.strangers[:, 3:]]).astype(np.int64)
+    seat = np.concatenate([values.seats, values.strangers[:, 1:3]]).astype(np.int64)
     person = [*people.hashes, *[None] * len(values.strangers)]
     _check(place, codes, values, classes)
     names = list(values.texts)
     chosen = [names.index(name) for name in attributes]
-    return Rows(person, place, {name: values.texts[name] for name in attributes}, codes[:, chosen])
+    return Rows(person, place, {name: values.texts[name] for name in attributes}, codes[:, chosen], seat)
 
 
 def _check(place: IntArray, codes: IntArray, values: PersonValues, classes: EquivalenceClasses) -> None:
@@ -120,10 +125,14 @@ def subjects_of(releases: Sequence[Rows], attributes: Sequence[str]) -> Subjects
     classes[subject, release] = place
     values = np.zeros(n, dtype=np.int64)
     values[subject] = value
+    seat = np.full((n, 2), NONE, dtype=np.int64)
+    given = np.concatenate([each.seat for each in releases])
+    known = np.flatnonzero(given[:, 0] >= 0)
+    seat[subject[known]] = given[known]  # of several the last
     rows = tuple(np.split(subject, np.cumsum(sizes)[:-1]))
     ordered = person[order][1:]
     changed, followed = len(np.unique(ordered[~new & other])), len(np.unique(ordered[~new]))
-    return Subjects(classes, values, described, changed, followed, rows)
+    return Subjects(classes, values, described, changed, followed, rows, seat)
 
 
 def _persons(releases: Sequence[Rows]) -> IntArray:

@@ -4,10 +4,11 @@ A world gives every subject one tuple of sensitive values, so that in every clas
 come out as often as they were published. A value is possible for a subject if some world has it. Whoever
 holds all releases and knows who is in which class can tell nothing more.
 
-One world is known: the true one. What is possible is found from below, by members of one cohort, by exchanges
-(`exchange`) and by worlds of the solver (`neighbourhood`); from above, by the values that all classes of a
-subject share and by what the solver says has no solution. With two values and two releases exchanges are
-exact; in general the question is NP-hard (De Loera and Onn, 2006), and what a limit ends is undecided.
+One world is known: the true one. What is possible is found from below, by members of one cohort, by balanced
+signatures (`signatures`), by exchanges (`exchange`) and by worlds of the solver (`neighbourhood`); from
+above, by the values that all classes of a subject share and by what the solver says has no solution. With two
+values and two releases exchanges are exact; in general the question is NP-hard (De Loera and Onn, 2006), and
+what a limit ends is undecided.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from scipy.sparse import csr_array
 from tasks.history.cohorts import Cohorts, cohorts_of, values_shared, world_of
 from tasks.history.exchange import divisions, exchanged, ranges
 from tasks.history.neighbourhood import Near, another_world, impossible, near, widen
+from tasks.history.signatures import balanced, interchanged
 from tasks.types import BoolArray, FloatArray, IntArray
 
 
@@ -93,14 +95,16 @@ def possible_values(
     attributes: tuple[Attribute, ...],
     enough: int,
     limits: Limits | None = None,
+    seat: IntArray | None = None,
 ) -> Possible:
     """Return what n subjects may have, by r releases and their true tuples.
 
     `classes` (n, r): the class of each subject in each release, numbered from 0 within it, or `ABSENT`;
     `value` (n,): the tuple of each; `enough`: how many values of each attribute a subject has to keep, past
-    which nothing more is looked for.
+    which nothing more is looked for; `seat` (n, 2): the signature and position of each, if they have any,
+    which count where they are balanced.
     """
-    search, shared = _begun(classes, value, attributes, enough, limits or Limits())
+    search, shared = _begun(classes, value, attributes, enough, limits or Limits(), seat)
     cohorts, n_values = search.cohorts, search.n_values
     by_sets = _counted(_codes(shared.tocoo(), n_values), len(cohorts.size), n_values, attributes)
     most = by_sets.copy()
@@ -110,26 +114,45 @@ def possible_values(
 
 
 def short_of(
-    classes: IntArray, value: IntArray, attributes: tuple[Attribute, ...], enough: int, limits: Limits
+    classes: IntArray,
+    value: IntArray,
+    attributes: tuple[Attribute, ...],
+    enough: int,
+    limits: Limits,
+    seat: IntArray,
 ) -> BoolArray:
-    """Tell for each subject (n,) whether exchanges of two values leave an attribute under `enough` values.
+    """Tell for each subject (n,) whether signatures and exchanges leave an attribute under `enough` values.
 
     The solver is not asked: some of them may have more. Shapes as those of `possible_values`.
     """
-    search, _ = _begun(classes, value, attributes, enough, limits)
+    search, _ = _begun(classes, value, attributes, enough, limits, seat)
     short = np.zeros(len(search.cohorts.size), dtype=bool)
     short[_short(search)] = True
     return short[search.cohorts.number]
 
 
+def distinct_values(tuples: IntArray, attributes: tuple[Attribute, ...]) -> IntArray:
+    """Return how many values of each attribute are among some tuples, (s,)."""
+    n_values = len(attributes[0].value)
+    return np.asarray(_counted(np.unique(tuples), 1, n_values, attributes)[0])
+
+
 def _begun(
-    classes: IntArray, value: IntArray, attributes: tuple[Attribute, ...], enough: int, limits: Limits
+    classes: IntArray,
+    value: IntArray,
+    attributes: tuple[Attribute, ...],
+    enough: int,
+    limits: Limits,
+    seat: IntArray | None,
 ) -> tuple[_Search, csr_array]:
-    """Return the search with what exchanges found, and the values that all classes of each cohort have."""
+    """Return the search with what signatures and exchanges found, and what all classes of a cohort have."""
     cohorts = cohorts_of(classes)
     n_values = int(value.max(initial=-1)) + 1
     world = world_of(cohorts, value, n_values)
     search = _Search(cohorts, world, attributes, enough, limits, _codes(world.tocoo(), n_values))
+    if seat is not None:
+        subject, other = interchanged(value, seat, balanced(classes, value, seat))
+        _add(search, cohorts.number[subject], other)
     shared = values_shared(cohorts, world, np.arange(len(cohorts.size)))
     _exchange(search, shared)
     return search, shared

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from policy.model import ReleasePolicy
 from release_store.person_key import fingerprint_of, person_hash
-from release_store.records import PersonHashes
-from tasks.risk.persons import joinable
+from release_store.records import EquivalenceClasses, PersonHashes
+from tasks.risk.persons import all_followed, joinable
 from tasks.types import SourceTable
 
 
@@ -22,6 +22,13 @@ class Followers:
     hashes: Sequence[str | None]
     earlier: Sequence[PersonHashes | None]
     key: bytes = field(default=b"", repr=False)
+
+    def alone(self, policy: ReleasePolicy, earlier: Sequence[tuple[str, EquivalenceClasses]]) -> bool:
+        """Tell whether people alone are compared: the policy says so, and each row is somebody's own."""
+        gates = policy.gates.person
+        if gates.cells != "unfollowed" or gates.without or policy.rows != "one_per_person":
+            return False
+        return all_followed(self.hashes, self.earlier, [int(each.size.sum()) for _, each in earlier])
 
     def into(self, chosen: Collection[str], releases: Sequence[str]) -> Followers:
         """Return the same people, followed into those of `releases`, which are the earlier ones, alone."""

@@ -17,7 +17,7 @@ ROWS = 512
 
 
 class Judge:
-    """Tells which groups fail: pairwise, over the whole history, and by person where people are followed."""
+    """Tells which groups fail: by `cells`, pairwise and over the whole history, and by person."""
 
     def __init__(
         self,
@@ -26,8 +26,11 @@ class Judge:
         columns: Sequence[int],
         l_least: int,
         followed: Followed | None = None,
+        *,
+        cells: bool = True,
     ) -> None:
         self._history = history
+        self._cells = cells
         self._columns = columns
         self._l_least = l_least
         self._people = ClassIndex(_as_boxes(points, history.boxes))
@@ -48,14 +51,17 @@ class Judge:
 
     def fails_in_pairs(self, boxes: Boxes) -> BoolArray:
         """Tell for each group whether it fails beside a single earlier class, (n,)."""
+        if not self._cells:
+            return np.zeros(len(boxes), dtype=bool)
         return pairwise_fails(boxes, self._history, self._columns, self._l_least)
 
     def narrows(self, box: Boxes, members: IntArray) -> bool:
         """Tell whether anybody inside one group's cells, or in the group, is narrowed to under l values."""
-        inside = places(self._people.overlapping(box)[0])
-        return self._some_narrowed(box, self._by_cells, inside) or (
-            self._by_person is not None and self._some_narrowed(box, self._by_person, members)
-        )
+        if self._by_person is not None and self._some_narrowed(box, self._by_person, members):
+            return True
+        if not self._cells:
+            return False
+        return self._some_narrowed(box, self._by_cells, places(self._people.overlapping(box)[0]))
 
     def _some_narrowed(self, box: Boxes, views: _Views, rows: IntArray) -> bool:
         for c in self._columns:

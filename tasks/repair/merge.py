@@ -63,7 +63,8 @@ def repair(
         nesting = nesting_of(
             followed, partition.labels, earlier, followers.earlier, space, attributes, policy.privacy.l
         )
-    judge = Judge(history, points_of(table, space), columns, policy.privacy.l, followed)
+    cells = not (followers and followers.alone(policy, earlier))
+    judge = Judge(history, points_of(table, space), columns, policy.privacy.l, followed, cells=cells)
     groups = groups_of(partition.labels, classes, space, closing_of(policy, table, space))
     growing = None
     if policy.population == "cumulative":
@@ -94,7 +95,7 @@ def repair(
     number = np.full(len(groups.alive), -1, dtype=np.int64)
     number[groups.alive] = np.arange(groups.alive.sum())
     labels = np.where(partition.labels >= 0, number[groups.parent[np.maximum(partition.labels, 0)]], -1)
-    return Partition(labels, notes)
+    return Partition(labels, notes, partition.seats)
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,20 @@
-"""Groups that keep the people of the last release's classes together, where people can be followed."""
+"""Groups in which people keep their signatures over the releases, where people can be followed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses, PersonHashes
+from tasks.history.placing import Cut
+from tasks.history.signatures import NONE
 from tasks.history.sticky import Past, sticky
 from tasks.history.subjects import Rows, Unfit, rows_of, subjects_of
 from tasks.repair.followers import Followers
-from tasks.types import IntArray, Partition, PreparedTable, Progress
+from tasks.types import FloatArray, IntArray, Partition, PreparedTable, Progress
 
 Earlier = Sequence[tuple[str, EquivalenceClasses]]
 
@@ -19,16 +22,17 @@ Earlier = Sequence[tuple[str, EquivalenceClasses]]
 def staying(
     table: PreparedTable,
     partition: Partition,
+    points: FloatArray,
     policy: ReleasePolicy,
     earlier: Earlier,
     followers: Followers,
-    cut: Callable[[IntArray], IntArray],
+    cut: Cut,
     enforce: Callable[[IntArray], IntArray],
     progress: Progress,
 ) -> Partition:
-    """Return groups in which whoever stays is beside the same people, or `partition` where none can be had.
+    """Return groups in which people keep their signatures, or `partition` where none can be had.
 
-    The notes say which, and why not. `cut` and `enforce` as for `sticky`.
+    The notes say which, and why not. `points`, `cut` and `enforce` as for `sticky`.
     """
     stable = [name for name, each in policy.roles.sensitive.items() if each.stability == "stable"]
     chosen = [
@@ -36,17 +40,17 @@ def staying(
         for (name, classes), people in zip(earlier, followers.earlier, strict=True)
         if name not in policy.gates.person.without
     ]
-    if not chosen or not stable or policy.rows != "one_per_person":
+    if not stable or policy.rows != "one_per_person":
         return partition
     try:
         past = _past(table, chosen, followers, stable)
     except Unfit as reason:
-        return Partition(partition.labels, {**partition.notes, "sticky": {"not_possible": str(reason)}})
-    labels, notes = sticky(past, table, policy.privacy.l, policy.privacy.k, cut, enforce, progress)
-    if (labels < 0).all():
+        return replace(partition, notes={**partition.notes, "sticky": {"not_possible": str(reason)}})
+    found = sticky(past, table, points, policy.privacy.l, cut, enforce, progress)
+    if (found.labels < 0).all():
         nobody = {"not_possible": "nobody could be hidden"}
-        return Partition(partition.labels, {**partition.notes, "sticky": nobody})
-    return Partition(labels, {**partition.notes, "sticky": notes})
+        return replace(partition, notes={**partition.notes, "sticky": nobody})
+    return Partition(found.labels, {**partition.notes, "sticky": found.notes}, found.seats)
 
 
 def _past(
@@ -67,6 +71,7 @@ def _past(
         np.zeros(table.n_records, dtype=np.int64),
         {name: table.sensitive_values[name] for name in stable},
         table.sensitive[:, columns].astype(np.int64),
+        np.full((table.n_records, 2), NONE, dtype=np.int64),
     )
     subjects = subjects_of([*found, own], stable)
     # In an order that does not follow from the key, so that another key gives the same classes.
@@ -76,4 +81,10 @@ def _past(
     order = np.lexsort((record, subjects.value, *before.T))
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
-    return Past(before[order], subjects.value[order], place[subjects.rows[-1]], subjects.attributes)
+    return Past(
+        before[order],
+        subjects.value[order],
+        subjects.seat[order],
+        place[subjects.rows[-1]],
+        subjects.attributes,
+    )

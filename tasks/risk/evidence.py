@@ -31,6 +31,7 @@ from tasks.risk.disclosure import Fitting, fitting
 from tasks.risk.external import External, erroneous, from_source, held_out
 from tasks.risk.linkage import Links, draws
 from tasks.risk.nested import Side, side_of
+from tasks.risk.persons import all_followed, joinable
 from tasks.risk.published import people_counted, read_rows
 from tasks.risk.space import Boxes, Points, Space, boxes_of, points_of, space_of
 from tasks.risk.target import Target
@@ -223,6 +224,18 @@ class Evidence:
     def history(self) -> History | None:
         """The compared releases in that space, or None where there is none."""
         return history_of(self.beside.earlier, self.space, self.policy, self.beside.apart)
+
+    @cached_property
+    def people_alone(self) -> bool:
+        """Whether the policy compares people alone where all are followed, and all are, in every release."""
+        gates, own = self.policy.gates.person, self.people
+        asked = self.policy.roles.key is not None and gates.compare and gates.cells == "unfollowed"
+        if not asked or gates.without or own is None or self.policy.rows != "one_per_person":
+            return False
+        if self.key is None or len(own.hashes) != self.n_published:
+            return False
+        earlier = joinable(own.fingerprint, list(self.earlier_people) or [None] * len(self.earlier))
+        return all_followed(own.hashes, earlier, [int(each.size.sum()) for _, each in self.earlier])
 
     @cached_property
     def sides(self) -> tuple[Side, Side]:

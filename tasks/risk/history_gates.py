@@ -36,6 +36,8 @@ def pairwise_gate(evidence: Evidence) -> GateResult:
     history = evidence.history
     if history is None:
         return _first("pairwise", evidence)
+    if evidence.people_alone:
+        return _by_people("pairwise", evidence)
     found = pairwise(evidence.boxes, history, evidence.space, evidence.compared, evidence.policy.privacy.l)
     return _result("pairwise", found, "pairs", "pairs of classes", evidence)
 
@@ -44,6 +46,8 @@ def whole_history_gate(evidence: Evidence) -> GateResult:
     """Nobody's sensitive value is narrowed to under l values by any choice of releases taken together."""
     if evidence.history is None:
         return _first("whole_history", evidence)
+    if evidence.people_alone:
+        return _by_people("whole_history", evidence)
     people = {"people": evidence.source.n_records, "distinct_people": len(evidence.points)}
     return _result("whole_history", evidence.together, "combinations", "people and classes", evidence, people)
 
@@ -71,6 +75,19 @@ def _first(gate: str, evidence: Evidence) -> GateResult:
         said = "first release of its period: nothing to compare with" + _left_out(evidence)
     coverage = _coverage(gate, [], "pairs", evidence)
     return GateResult(gate, Verdict.PASS, 0.0, 0.0, "<=", READER, 0.0, said, {COVERAGE: coverage})
+
+
+def _by_people(gate: str, evidence: Evidence) -> GateResult:
+    """Say that nobody has to be looked for by cells, unless the cells say nothing of the same table."""
+    said = "everybody in every release is followed: `person` and `worlds` ask this of people, not of cells"
+    blind = _blind([], evidence)
+    if blind:
+        reasons = "; ".join(f"{name}: {', '.join(why)}" for name, why in blind.items())
+        said += f"; cannot tell what the candidate says beside {reasons}"
+    verdict = Verdict.UNKNOWN if blind else Verdict.PASS
+    coverage = _coverage(gate, [], "pairs", evidence)
+    coverage["not_run"] = [{"what": gate, "why": "the policy compares cells of unfollowed people alone"}]
+    return GateResult(gate, verdict, 0.0, 0.0, "<=", READER, 0.0, said, {COVERAGE: coverage})
 
 
 def _result(

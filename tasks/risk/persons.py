@@ -62,6 +62,21 @@ def joinable(fingerprint: str, earlier: Sequence[PersonHashes | None]) -> list[P
     return [None if why_not_joined(fingerprint, people) else people for people in earlier]
 
 
+def all_followed(
+    hashes: Sequence[str | None], earlier: Sequence[PersonHashes | None], sizes: Sequence[int]
+) -> bool:
+    """Tell whether each row is somebody's own, of the candidate (`hashes`) and of every earlier release.
+
+    `sizes` are the rows of the earlier releases; their people are None where they cannot be joined.
+    """
+    if None in hashes or len(set(hashes)) < len(hashes):
+        return False
+    return all(
+        people is not None and len(set(people.hashes)) == size
+        for people, size in zip(earlier, sizes, strict=True)
+    )
+
+
 def follow(
     hashes: Sequence[str | None], earlier: Sequence[PersonHashes | None], history: History
 ) -> Followed:

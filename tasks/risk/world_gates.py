@@ -44,8 +44,9 @@ def worlds_gate(evidence: Evidence) -> GateResult:
     except Unfit as reason:
         raise CannotTell(str(reason)) from None
     least = policy.privacy.l
+    limits = Limits(calls=policy.gates.worlds.calls)
     found = possible_values(
-        subjects.classes, subjects.value, subjects.attributes, least, Limits(calls=policy.gates.worlds.calls)
+        subjects.classes, subjects.value, subjects.attributes, least, limits, subjects.seat
     )
     return _judged(evidence, subjects, found, len(releases))
 

@@ -43,10 +43,12 @@ def with_values(
     classes: IntArray,
     policy: ReleasePolicy,
     key: bytes,
+    seats: IntArray | None = None,
 ) -> PersonHashes:
     """Return the same people with what the staged rows say of their sensitive attributes, sealed.
 
-    `classes` (n,) as for `people_of`. People who may have several rows have none. O(n log n).
+    `classes` (n,) as for `people_of`; `seats` (n, 2) the signature and position of each record, if they have
+    any. People who may have several rows have none. O(n log n).
     """
     if policy.rows != "one_per_person" or not policy.roles.sensitive or people.classes is None:
         return people
@@ -54,14 +56,15 @@ def with_values(
     identifiers = source.frame[policy.roles.key].to_numpy(dtype=object)[rows.records]
     hashes = [person_hash(key, one) if isinstance(one, str) else "" for one in identifiers]
     place = classes[rows.records]
+    seat = np.full((len(place), 2), -1) if seats is None else seats[rows.records]
     order = pd.MultiIndex.from_arrays([hashes, place])
     if not order[np.array(hashes, dtype=object) != ""].is_unique:
         return people  # a key that repeats: nobody can be followed through such a table
     own = order.get_indexer(pd.MultiIndex.from_arrays([list(people.hashes), list(people.classes)]))
     strangers = np.flatnonzero(np.array(hashes, dtype=object) == "")
-    unknown = np.column_stack([place[strangers], codes[strangers]]).astype(np.int32)
+    unknown = np.column_stack([place[strangers], seat[strangers], codes[strangers]]).astype(np.int32)
     unknown = unknown[np.lexsort(unknown.T[::-1])]  # in an order that says nothing of the input's
-    values = PersonValues(texts, codes[own].astype(np.int32), unknown)
+    values = PersonValues(texts, codes[own].astype(np.int32), seat[own].astype(np.int32), unknown)
     return replace(people, values=sealed_values(key, people, values))
 
 

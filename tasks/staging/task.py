@@ -17,7 +17,7 @@ from release_store.store import ReleaseStore
 from tasks.shielded import stage
 from tasks.staging.people import class_numbers, people_of, row_people, with_values
 from tasks.staging.stage import stage as write_candidate
-from tasks.types import Candidate, Recoded, SourceTable
+from tasks.types import Candidate, IntArray, Recoded, SourceTable
 
 
 @stage("staging: write and seal the candidate", retries=1)
@@ -30,11 +30,13 @@ def staging(
     period: str,
     actor: str,
     notes: dict[str, Any],
+    seats: IntArray | None = None,
     revision: Revision | None = None,
 ) -> Candidate:
     """Write the files that would be public, and keep the candidate in the store.
 
-    The people of the rows are kept as keyed hashes, where there is a key, with the class of their row.
+    The people of the rows are kept as keyed hashes, where there is a key, with the class of their row, and
+    sealed with their values and `seats` (n, 2) where one person has one row.
     """
     candidate_id = store.next_candidate_id(policy.series, period)
     head = store.history_head(policy.series)
@@ -76,7 +78,7 @@ def staging(
         n_rows=len(source.frame),
         n_columns=source.frame.shape[1],
         files=candidate.files,
-        people=_people(source, rows, policy, candidate, person_key(store.root)),
+        people=_people(source, rows, policy, candidate, person_key(store.root), seats),
     )
     if policy.rows == "several":
         with sealed_file(candidate.folder / "data.parquet", candidate.files.get("data.parquet")) as file:
@@ -90,13 +92,14 @@ def _people(
     policy: ReleasePolicy,
     candidate: Candidate,
     key: bytes | None,
+    seats: IntArray | None,
 ) -> PersonHashes | None:
     if key is None or policy.roles.key is None:
         return None
     with sealed_file(candidate.folder / "data.parquet", candidate.files.get("data.parquet")) as file:
         numbers = class_numbers(file, rows, policy, len(source.frame))
         found = people_of(source, numbers, policy, key)
-        return found and with_values(found, file, source, rows, numbers, policy, key)
+        return found and with_values(found, file, source, rows, numbers, policy, key, seats)
 
 
 @stage("staging: seal a candidate's files once more", retries=1)

@@ -14,6 +14,7 @@ from worlds import possible_values as by_brute_force
 
 from tasks.history.cohorts import ABSENT, Cohorts, cohorts_of, same_figures, values_shared, world_of
 from tasks.history.exchange import divisions, exchanged
+from tasks.history.signatures import balanced, interchanged
 from tasks.history.worlds import Attribute, Limits, possible_values
 from tasks.types import IntArray
 
@@ -70,6 +71,50 @@ def held_against_brute_force(seeds: Iterator[int] | range) -> tuple[int, int]:
         assert not found.undecided(series.enough).any(), seed
         n_people, n_pinned = n_people + len(pinned), n_pinned + int(pinned.sum())
     return n_people, n_pinned
+
+
+def seated(seed: int) -> tuple[Series, IntArray]:
+    """Draw a series of up to three buckets of people with signatures, some of them out of balance."""
+    rng = np.random.default_rng(seed)
+    signatures = [sorted(rng.integers(0, 4, int(rng.integers(2, 4))).tolist()) for _ in range(2)]
+    seat: list[tuple[int, int]] = []
+    while len(seat) < 5:
+        signature = int(rng.integers(2))
+        seat += [(signature, position) for position in range(len(signatures[signature]))]
+    seats = np.array(seat)
+    value = np.array([signatures[signature][position] for signature, position in seat])
+    columns = []
+    for _ in range(int(rng.integers(1, 4))):
+        column = np.full(len(seat), ABSENT)
+        for signature in range(2):
+            n = int((seats == (signature, 0)).all(axis=1).sum())
+            here = rng.permutation(n)[: int(rng.integers(n + 1))]
+            group = rng.integers(0, 2, n)
+            for position in range(len(signatures[signature])):
+                rows = np.flatnonzero((seats == (signature, position)).all(axis=1))
+                column[rng.permutation(rows)[: len(here)]] = group[here]
+        columns.append(column)
+    classes = np.column_stack(columns)
+    if rng.random() < 0.3:  # somebody is beside others after all
+        classes[int(rng.integers(len(seat))), 0] = int(rng.integers(0, 2))
+    there = (classes != ABSENT).any(axis=1)
+    return Series(classes[there], value[there], (Attribute(np.arange(4)),), 2), seats[there]
+
+
+def test_whoever_is_in_a_balanced_signature_may_have_the_values_of_all_its_positions() -> None:
+    n_balanced = n_short = 0
+    for seed in range(150):
+        series, seat = seated(seed)
+        held = balanced(series.classes, series.value, seat)
+        truth = series.truth() if len(seat) else []
+        for subject, value in zip(*interchanged(series.value, seat, held), strict=True):
+            assert int(value) in truth[subject], seed
+        n_balanced, n_short = n_balanced + int(held.sum()), n_short + int((~held).sum())
+        if len(seat):
+            found = possible_values(series.classes, series.value, series.attributes, 2, seat=seat)
+            pinned = [len(values) < 2 for values in truth]
+            assert found.pinned(2).tolist() == pinned, seed
+    assert min(n_balanced, n_short) > 50
 
 
 @pytest.mark.parametrize("part", range(10))

@@ -23,7 +23,8 @@ def values() -> PersonValues:
     return PersonValues(
         {"illness": (CANARY, "flu"), "cost": ("1", "2", "3")},
         np.array([[0, 2], [1, 0], [1, 1]], dtype=np.int32),
-        np.array([[1, 0, 0]], dtype=np.int32),
+        np.array([[4, 0], [4, 1], [-1, -1]], dtype=np.int32),
+        np.array([[1, -1, -1, 0, 0]], dtype=np.int32),
     )
 
 
@@ -35,6 +36,7 @@ def test_what_is_sealed_opens_with_the_key() -> None:
     found = opened_values(KEY, with_values())
     assert found.texts == values().texts
     assert found.codes.tolist() == values().codes.tolist()
+    assert found.seats.tolist() == values().seats.tolist()
     assert found.strangers.tolist() == values().strangers.tolist()
 
 

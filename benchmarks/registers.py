@@ -1,0 +1,230 @@
+"""Registers that change little: what staying together costs, and whom an exact attacker reads.
+
+    python -m benchmarks.registers [--people N] [--periods N] [--only WORD] [--write]
+
+Each series has one table a period, of which some people leave and as many join: people of the demo's
+generator, or of a household survey, with two sensitive attributes that do not change. It is released twice:
+*sticky*, each release judged by every gate beside those before it, and *blind*, each by itself. The gate
+`worlds` says of both how many people all releases together leave with one value.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+
+from benchmarks import report
+from examples.register.generate import generate
+from policy.load import load_policy
+from policy.model import ReleasePolicy
+from policy.period import periods_apart
+from release_store.records import (
+    EquivalenceClasses,
+    GateResult,
+    PersonHashes,
+    Release,
+    ReleaseState,
+    Verdict,
+)
+from tasks.composition import People, composed
+from tasks.intake.read import read_table
+from tasks.methods.registry import bound_method
+from tasks.risk.evidence import Evidence
+from tasks.risk.gate import GATES, assess
+from tasks.risk.published import read_classes
+from tasks.staging.people import class_numbers, people_of, with_values
+from tasks.staging.stage import stage
+from tasks.types import no_progress
+from tasks.utility.ncp import ncp, scale_of
+
+POLICIES = report.ROOT / "examples" / "policies"
+SURVEY = "eph/eph_panel_2003q3_2014q2.parquet"
+KEY = b"these registers are in no store."
+PEOPLE, PERIODS = 20_000, 12
+TURNOVERS = (0.01, 0.05, 0.20)
+METHODS = ("ae-lrhma", "mondrian")
+
+
+@dataclass(frozen=True)
+class Point:
+    """One release of a series: what the gates said, and what it cost."""
+
+    period: str
+    failing: tuple[str, ...]
+    worlds: GateResult | None
+    left_out: float  # share of the period's people, those who wait among them
+    ncp: float
+    seconds: float  # CPU
+
+
+@dataclass
+class Series:
+    """Releases made one way, each beside those before it."""
+
+    policy: ReleasePolicy
+    folder: Path
+    points: list[Point] = field(default_factory=list)
+    classes: list[tuple[str, EquivalenceClasses]] = field(default_factory=list)
+    people: list[PersonHashes | None] = field(default_factory=list)
+
+    def release(self, period: str, table: pd.DataFrame, gates: Sequence[str] | None = None) -> Point:
+        """Make, judge and keep the release of a period; None asks every gate of the policy."""
+        begun, policy = process_time(), self.policy
+        file = self.folder / f"{period}.csv"
+        table.to_csv(file, index=False)
+        source = read_table(policy, input_path=file, period=period, base=self.folder)
+        history = [(_release(policy, name), found) for name, found in self.classes]
+        method = bound_method(policy)
+        people = People(KEY, self.people)
+        rows, prepared, groups = composed(source, policy, method, history, period, no_progress, people)
+        folder = self.folder / f"{policy.method.name}-{policy.method.history}-{period}"
+        made = stage(
+            rows.frame, policy, candidate_id=period, period=period, folder=folder, n_source=len(table)
+        )
+        data = folder / "data.parquet"
+        classes = read_classes(data, policy)
+        place = class_numbers(data, rows, policy, len(table))
+        own = people_of(source, place, policy, KEY)
+        own = own and with_values(own, data, source, rows, place, policy, KEY, groups.seats)
+        evidence = Evidence(
+            policy, prepared, classes, folder, made.files, self.classes,
+            periods_apart([name for name, _ in self.classes], period, policy.period),
+            people=own, earlier_people=self.people, key=KEY,
+        )  # fmt: skip
+        asked = None if gates is None else {name: GATES[name] for name in gates}
+        results = assess(evidence, asked).results
+        self.classes.append((period, classes))
+        self.people.append(own)
+        point = Point(
+            period,
+            tuple(one.gate for one in results if one.verdict is not Verdict.PASS),
+            next((one for one in results if one.gate == "worlds"), None),
+            float((place < 0).mean()),
+            ncp(classes, scale_of(prepared, policy)),
+            process_time() - begun,
+        )
+        self.points.append(point)
+        return point
+
+
+def _release(policy: ReleasePolicy, period: str) -> Release:
+    made = datetime(2020, 1, 1, tzinfo=UTC)
+    return Release(period, policy.series, period, 1, period, ReleaseState.PUBLISHED, made, {}, {})
+
+
+def periods_of(n: int) -> list[str]:
+    """Return n quarters in order."""
+    return [f"{2020 + i // 4}Q{i % 4 + 1}" for i in range(n)]
+
+
+def made_up(people: int, periods: Sequence[str], turnover: float) -> Iterator[pd.DataFrame]:
+    """Yield the tables of the demo's generator, with the cost that each person had first."""
+    first: pd.Series[str] = pd.Series(dtype=object)
+    for table in generate(periods, people, overlap=1 - turnover).values():
+        new = table.set_index("person_key")["care_cost"]
+        first = pd.concat([first, new[~new.index.isin(first.index)]])
+        yield table.assign(care_cost=first[table["person_key"]].to_numpy())
+
+
+def surveyed(people: int, periods: Sequence[str], turnover: float) -> Iterator[pd.DataFrame]:
+    """Yield tables of people of the household survey, each with the answers given first."""
+    changed = round(people * turnover)
+    needed = people + changed * (len(periods) - 1)
+    with duckdb.connect() as con:
+        everybody = con.execute(
+            """SELECT DISTINCT ON (person_id) person_id, agglomeration, age, sex, marital, education,
+                      health_cover, activity
+               FROM read_parquet(?) WHERE period >= '2010Q1' ORDER BY person_id, period""",
+            [str(report.datasets() / SURVEY)],
+        ).df()
+    rng = np.random.default_rng(20260101)
+    chosen = everybody.iloc[rng.permutation(len(everybody))[:needed]].reset_index(drop=True)
+    if len(chosen) < needed:
+        raise RuntimeError(f"the survey has {len(everybody)} people, {needed} are asked for")
+    here, known = np.arange(people), people
+    for number, _ in enumerate(periods):
+        if number:
+            stay = rng.permutation(here)[: people - changed]
+            here, known = np.concatenate([stay, np.arange(known, known + changed)]), known + changed
+        yield chosen.iloc[rng.permutation(here)]
+
+
+def register_policy(method: str, history: str) -> ReleasePolicy:
+    """Return the demo's policy with a method, and both sensitive attributes stable."""
+    document = load_policy(POLICIES / "register.yaml").model_dump()
+    document["roles"]["sensitive"]["care_cost"]["stability"] = "stable"
+    return _with(document, method, history)
+
+
+def survey_policy(method: str, history: str) -> ReleasePolicy:
+    """Return the survey's policy with a method, two sensitive attributes, and the strict model of worlds."""
+    document = load_policy(POLICIES / "eph.yaml").model_dump()
+    document["roles"]["sensitive"]["activity"] = {"stability": "stable"}
+    document["gates"]["worlds"]["changes"] = 0.0
+    return _with(document, method, history)
+
+
+def _with(document: dict[str, Any], method: str, history: str) -> ReleasePolicy:
+    document["method"] = {"name": method, "history": history}
+    document["source"] = {"path": "register.csv", "missing": [""]}
+    document["period"] = "quarterly"
+    document["gates"]["umr"] = {"max": 1.0}  # what a disjoint partition has, with a history or without
+    document["expectations"] = {"rows": {"min": 1}}
+    document["gates"]["person"]["cells"] = "unfollowed"
+    return ReleasePolicy.model_validate(document)
+
+
+POPULATIONS: dict[str, tuple[Callable[..., Iterator[pd.DataFrame]], Callable[[str, str], ReleasePolicy]]] = {
+    "made up": (made_up, register_policy),
+    "survey": (surveyed, survey_policy),
+}
+
+
+@dataclass(frozen=True)
+class Result:
+    """A register released both ways."""
+
+    population: str
+    turnover: float
+    method: str
+    sticky: list[Point]
+    blind: list[Point]
+
+
+def measured(population: str, turnover: float, method: str, people: int, n_periods: int) -> Result:
+    """Release one register both ways; what goes on is told on the error output."""
+    tables, policy = POPULATIONS[population]
+    periods = periods_of(n_periods)
+    with tempfile.TemporaryDirectory(prefix="releasegate-registers-") as name:
+        sides = {}
+        for history in ("sticky", "blind"):
+            folder = Path(name) / history
+            folder.mkdir()
+            series = Series(policy(method, history), folder)
+            last = periods[-1] if history == "sticky" else periods[min(3, n_periods - 1)]
+            for period, table in zip(periods, tables(people, periods, turnover), strict=True):
+                if history == "blind" and period > last and period != periods[-1]:
+                    continue
+                # Blind: four releases by worlds, and the last for what it costs alone.
+                gates = None if history == "sticky" else ["worlds"] if period <= last else []
+                point = series.release(period, table, gates)
+                print(population, turnover, method, history, _said(point), file=sys.stderr, flush=True)
+            sides[history] = series.points
+    return Result(population, turnover, method, sides["sticky"], sides["blind"])
+
+
+def _said(point: Point) -> str:
+    witness = point.worlds.witness if point.worlds else {}
+    people = {name: witness.get(name, 0) for name in ("pinned", "undecided")}
+    cost = f"out {100 * point.left_out:.2f}%, NCP {point.ncp:.4f}, {point.seconds:.1f} s"
+    return f"{point.period}: {', '.join(point.failing) or 'passes'}; {people}, {cost}"

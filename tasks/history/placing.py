@@ -1,0 +1,127 @@
+"""Who is beside whom: people with seats in groups that a method cuts, at least cost to the groups' cells.
+
+A bucket is one person of each position of a signature, and lies in one group. The method cuts one person of
+each bucket; the others are assigned to its group by what they cost there, and assigned anew in a few rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from tasks.history.extent import Extent
+from tasks.types import FloatArray, IntArray, PreparedTable, Progress
+
+AT_ONCE = 1_000  # people that are assigned together; more are divided where they lie apart
+ROUNDS = 3
+PART = 256
+
+Cut = Callable[[IntArray, float], IntArray]
+"""Groups `rows` among themselves, of so many people for each: labels, -1 for those it leaves out."""
+
+
+def placed(
+    table: PreparedTable, seat: IntArray, pool: IntArray, points: FloatArray, cut: Cut, progress: Progress
+) -> tuple[IntArray, IntArray]:
+    """Return labels (m,) and seats (m, 2) in which every group has equally many people in each position.
+
+    Those of one `pool` (m,) may take one another's seats. -1 where there is no seat, or no place in a group.
+    `points` (m, d) are where records lie. O(m AT_ONCE) for costs, and pools x (m + groups) for cells.
+    """
+    labels = np.full(len(seat), -1, dtype=np.int64)
+    firsts, others = _firsts(seat)
+    if not len(firsts):
+        return labels, np.full_like(seat, -1)
+    labels[firsts] = cut(firsts, (len(firsts) + len(others)) / len(firsts))
+    _join(table, seat, labels, firsts, others, points)
+    seat = np.where(labels[:, None] >= 0, seat, -1)
+    for number in range(ROUNDS):
+        progress(number / ROUNDS, "who is beside whom")
+        seat = _exchanged(table, seat, labels, pool, points, number)
+    return labels, seat
+
+
+def _firsts(seat: IntArray) -> tuple[IntArray, IntArray]:
+    """Return a person of each bucket, their positions taking turns, and the others."""
+    rows = np.flatnonzero(seat[:, 0] >= 0)
+    rows = rows[np.lexsort((rows, seat[rows, 1], seat[rows, 0]))]
+    own = seat[rows]
+    new = np.append(True, (own[1:] != own[:-1]).any(axis=1)) if len(rows) else np.empty(0, dtype=bool)
+    start = np.flatnonzero(new)
+    turn = np.arange(len(rows)) - np.repeat(start, np.diff(np.append(start, len(rows))))
+    n_positions = np.zeros(int(own[:, 0].max(initial=-1)) + 1, dtype=np.int64)
+    np.maximum.at(n_positions, own[:, 0], own[:, 1] + 1)
+    first = turn % n_positions[own[:, 0]] == own[:, 1]
+    return rows[first], rows[~first]
+
+
+def _join(
+    table: PreparedTable,
+    seat: IntArray,
+    labels: IntArray,
+    firsts: IntArray,
+    others: IntArray,
+    points: FloatArray,
+) -> None:
+    """Assign the other people of each bucket to the groups of those who were cut."""
+    n_groups = int(labels.max(initial=-1)) + 1
+    seats, place, count = np.unique(seat[others], axis=0, return_inverse=True, return_counts=True)
+    for number in np.argsort(-count, kind="stable").tolist():
+        signature, position = seats[number].tolist()
+        mine = others[place.reshape(-1) == number]
+        theirs = firsts[(seat[firsts, 0] == signature) & (seat[firsts, 1] != position)]
+        theirs = theirs[labels[theirs] >= 0]
+        extent = Extent(table, labels, n_groups)
+        for some, people in _parts(theirs, mine, points, 0):
+            group = labels[some]
+            slot, who = linear_sum_assignment(_cost(extent, group, people))
+            labels[people[who]] = group[slot]
+
+
+def _exchanged(
+    table: PreparedTable, seat: IntArray, labels: IntArray, pool: IntArray, points: FloatArray, turn: int
+) -> IntArray:
+    """Let the people of each pool change places where that costs less; return their seats."""
+    seat = seat.copy()
+    n_groups = int(labels.max(initial=-1)) + 1
+    rows = np.flatnonzero(labels >= 0)
+    rows = rows[np.argsort(pool[rows], kind="stable")]
+    for mine in np.split(rows, np.flatnonzero(np.diff(pool[rows])) + 1):
+        if len(mine) < 2:
+            continue
+        without = labels.copy()
+        without[mine] = -1
+        extent = Extent(table, without, n_groups)
+        for some, people in _parts(mine, mine, points, turn):
+            group, seats = labels[some].copy(), seat[some].copy()
+            slot, who = linear_sum_assignment(_cost(extent, group, people))
+            labels[people[who]], seat[people[who]] = group[slot], seats[slot]
+    return seat
+
+
+def _parts(
+    some: IntArray, people: IntArray, points: FloatArray, turn: int
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Divide both where they lie apart, in halves, until there are at most `AT_ONCE`; `turn` picks where."""
+    if max(len(some), len(people)) <= AT_ONCE:
+        if len(some) and len(people):
+            yield some, people
+        return
+    spread = points[people].std(axis=0)
+    axis = int(np.argsort(-spread, kind="stable")[turn % min(ROUNDS, len(spread))])
+    some = some[np.argsort(points[some, axis], kind="stable")]
+    people = people[np.argsort(points[people, axis], kind="stable")]
+    for half in (0, 1):
+        yield from _parts(np.array_split(some, 2)[half], np.array_split(people, 2)[half], points, turn)
+
+
+def _cost(extent: Extent, group: IntArray, rows: IntArray) -> FloatArray:
+    """Return what each of `rows` costs in each group, (groups, rows)."""
+    total = np.zeros((len(group), len(rows)))
+    size = np.maximum(extent.size, 1)
+    for first in range(0, len(group), PART):
+        part = slice(first, first + PART)
+        total[part] = extent.growth(group[part], rows) * size[group[part], None]
+    return total

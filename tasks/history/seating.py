@@ -1,0 +1,196 @@
+"""Who gets which seat: signatures and positions for newcomers, so that every position is held as often.
+
+Whoever has a seat keeps it. Where some left, newcomers with the same tuple of values take their positions;
+the other newcomers make buckets, one person a position, of signatures that give each attribute enough values.
+Whoever has no counterpart waits for a later period.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+import numpy as np
+
+from tasks.history.signatures import NONE
+from tasks.history.worlds import Attribute, distinct_values
+from tasks.types import BoolArray, FloatArray, IntArray
+
+CHUNK = 0.02  # of the newcomers: so many buckets are made of one signature before another is chosen
+PLENTY = 0.3  # a counterpart that is nearer is taken if it is at least this share of the most frequent one
+NEAREST = 512  # tuples on either side that are looked at where there are very many
+
+Tuples = tuple[int, ...]
+"""The tuples of a signature's positions, by their numbers in order; one may stand there more than once."""
+
+
+def seated(
+    value: IntArray,
+    seat: IntArray,
+    signatures: Mapping[int, Tuples],
+    attributes: tuple[Attribute, ...],
+    enough: int,
+    points: FloatArray,
+) -> IntArray:
+    """Return seats (m, 2) of m records, -1 for those who wait; whoever has a `seat` (m, 2) keeps it or waits.
+
+    `value` (m,) are their tuples, `signatures` those of every signature that was given before, `points`
+    (m, d) where the records lie: counterparts are chosen near. O(m log m), and tuples for each signature that
+    is made.
+    """
+    given = seat.copy()
+    free = np.flatnonzero(seat[:, 0] < 0)
+    left = np.bincount(value[free], minlength=len(attributes[0].value))
+    seats = _vacant(given, signatures, left)
+    made = _Buckets(
+        left, attributes, enough, _middles(points[free], value[free], len(left)), set(signatures.values())
+    )
+    made.make(max(1, round(CHUNK * len(free))))
+    number = {tuples: one for one, tuples in signatures.items()}
+    for tuples, amount in made.amount.items():
+        one = number.setdefault(tuples, max(number.values(), default=NONE) + 1)
+        for position, each in enumerate(tuples):
+            seats[each] += [(one, position)] * amount
+    for each, places in seats.items():
+        rows = free[value[free] == each][: len(places)]
+        given[rows] = np.array(places, dtype=np.int64).reshape(-1, 2)
+    return given
+
+
+def _vacant(
+    given: IntArray, signatures: Mapping[int, Tuples], left: IntArray
+) -> dict[int, list[tuple[int, int]]]:
+    """Return for each tuple the seats that newcomers take; those of `given` who are over then wait.
+
+    `left` counts the newcomers of each tuple, and is lowered by those who are placed.
+    """
+    places: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    kept = np.flatnonzero(given[:, 0] >= 0)
+    seats, place = np.unique(given[kept], axis=0, return_inverse=True)
+    place = place.reshape(-1)
+    order = np.argsort(place, kind="stable")
+    parts = np.split(kept[order], np.searchsorted(place[order], np.arange(1, len(seats))))
+    held: dict[int, dict[int, IntArray]] = defaultdict(dict)
+    for (number, position), rows in zip(seats.tolist(), parts, strict=False):
+        held[number][position] = rows
+    # The largest first: newcomers are spread over fewer signatures so.
+    for number in sorted(held, key=lambda one: (-max(map(len, held[one].values())), one)):
+        there = [held[number].get(position, kept[:0]) for position in range(len(signatures[number]))]
+        lacks, n_buckets = _lacks(signatures[number], [len(rows) for rows in there], left)
+        for position, each in enumerate(signatures[number]):
+            places[each] += [(number, position)] * lacks[position]
+            left[each] -= lacks[position]
+            given[there[position][n_buckets:]] = NONE
+    return places
+
+
+def _lacks(tuples: Tuples, held: list[int], left: IntArray) -> tuple[list[int], int]:
+    """Return how many newcomers each position takes, and how many buckets that makes: as many as can be."""
+    for n_buckets in range(max(held), -1, -1):
+        lacks = [max(0, n_buckets - n) for n in held]
+        wanted: dict[int, int] = defaultdict(int)
+        for each, n in zip(tuples, lacks, strict=True):
+            wanted[each] += n
+        if all(left[each] >= n for each, n in wanted.items()):
+            return lacks, n_buckets
+    raise AssertionError("no bucket takes nobody")
+
+
+def _middles(points: FloatArray, value: IntArray, n_tuples: int) -> FloatArray:
+    n = np.maximum(np.bincount(value, minlength=n_tuples), 1)
+    return np.column_stack([np.bincount(value, column, minlength=n_tuples) / n for column in points.T])
+
+
+class _Buckets:
+    """Buckets of the newcomers that are `left` (tuples,) of each tuple: `amount` of each signature."""
+
+    def __init__(
+        self,
+        left: IntArray,
+        attributes: tuple[Attribute, ...],
+        enough: int,
+        middle: FloatArray,
+        known: set[Tuples],
+    ) -> None:
+        self.amount: dict[Tuples, int] = {}
+        self._left = left
+        self._attributes = attributes
+        self._enough = enough
+        self._middle = middle
+        self._known = known
+
+    def make(self, chunk: int) -> None:
+        """Make buckets, the most frequent tuple first; those who are left then join some, one a bucket."""
+        by_place = (
+            np.argsort(self._middle[:, 0], kind="stable") if len(self._middle) else np.empty(0, np.int64)
+        )
+        stuck = np.zeros(len(self._left), dtype=bool)
+        while True:
+            able = np.where(stuck, 0, self._left)
+            first = int(able.argmax()) if len(able) else 0
+            if not len(able) or able[first] == 0:
+                break
+            members = self._bucket(first, by_place)
+            if members is None:
+                stuck[first] = True
+                continue
+            tuples = tuple(sorted(members))
+            amount = min(chunk, *(int(self._left[one]) // members.count(one) for one in members))
+            self.amount[tuples] = self.amount.get(tuples, 0) + amount
+            np.subtract.at(self._left, members, amount)
+        for one in np.flatnonzero(self._left).tolist():
+            self._join(one)
+
+    def _bucket(self, first: int, by_place: IntArray) -> list[int] | None:
+        """Return tuples that give each attribute enough values, `first` among them; None where none do."""
+        members = [first]
+        others = by_place[self._left[by_place] > 0]
+        if len(others) > 2 * NEAREST:
+            at = int(np.flatnonzero(others == first)[0])
+            others = others[max(0, at - NEAREST) : at + NEAREST]
+        distance = ((self._middle[others] - self._middle[first]) ** 2).sum(axis=1)
+        while True:
+            lacks = distinct_values(np.array(members), self._attributes) < self._enough
+            if not lacks.any():
+                return members
+            gain = self._gain(members, others, lacks)
+            if not gain.any():
+                return None
+            best = np.flatnonzero(gain == gain.max())
+            known = [i for i in best.tolist() if tuple(sorted((first, int(others[i])))) in self._known]
+            if len(members) == 1 and known:
+                best = np.array(known)
+            n = self._left[others[best]]
+            best = best[n >= PLENTY * n.max()]
+            members.append(int(others[best[distance[best].argmin()]]))
+
+    def _gain(self, members: list[int], others: IntArray, lacks: BoolArray) -> IntArray:
+        """Return to how many attributes that lack values each of `others` adds one; 0 if none is left."""
+        gain = np.zeros(len(others), dtype=np.int64)
+        for attribute in (each for each, lack in zip(self._attributes, lacks.tolist(), strict=True) if lack):
+            if attribute.number is None or not attribute.width:
+                gain += ~np.isin(attribute.value[others], attribute.value[members])
+            else:
+                own, theirs = (
+                    attribute.number[attribute.value[each]] for each in (np.array(members), others)
+                )
+                gain += (np.abs(theirs[:, None] - own) > attribute.width).all(axis=1)
+        used = np.bincount(members, minlength=len(self._left))[others]
+        return np.where(self._left[others] > used, gain, 0)
+
+    def _join(self, one: int) -> None:
+        """Let those who are left of a tuple join buckets, near ones first."""
+        while self._left[one] > 0 and self.amount:
+
+            def rank(tuples: Tuples) -> tuple[int, float, Tuples]:
+                distance = ((self._middle[list(tuples)] - self._middle[one]) ** 2).sum(axis=1)
+                return tuples.count(one), float(distance.min()), tuples
+
+            near = min(self.amount, key=rank)
+            amount = min(self.amount[near], int(self._left[one]))
+            wider = tuple(sorted((*near, one)))
+            self.amount[near] -= amount
+            if not self.amount[near]:
+                del self.amount[near]
+            self.amount[wider] = self.amount.get(wider, 0) + amount
+            self._left[one] -= amount
