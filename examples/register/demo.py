@@ -86,6 +86,7 @@ def _table(outcomes: list[Outcome]) -> Table:
         ("verdict", "left"),
         ("classes", "right"),
         ("left out", "right"),
+        ("pinned", "right"),
         ("NCP", "right"),
         ("seconds", "right"),
     ):
@@ -100,29 +101,30 @@ def _table(outcomes: list[Outcome]) -> Table:
             "[green]published[/]" if outcome.state == "published" else f"[red]{outcome.state}[/]",
             str(outcome.n_classes),
             str(outcome.n_source - outcome.n_published),
+            f"{_pinned(outcome):,}",
             "" if outcome.ncp is None else f"{outcome.ncp:.3f}",
             f"{sum(outcome.seconds.values()):.1f}",
         )
     return table
 
 
+def _pinned(outcome: Outcome) -> int:
+    """Return how many people all releases and the candidate together leave with one diagnosis."""
+    found = next((result for result in outcome.gates if result.gate == "worlds"), None)
+    return int(found.value or 0) if found is not None else 0
+
+
 def _explain(console: Console, blind: Outcome, aware: Outcome) -> None:
-    held = next((result for result in blind.gates if result.gate == "pairwise"), None)
-    if held is not None and held.value:
-        merged = aware.repaired.get("merged", 0)
-        console.print(
-            f"\nThe blind candidate satisfies every model alone. Yet {held.value:.0f} of its "
-            f"{blind.n_classes} classes have a single sensitive value in common with a class of 2026Q1 that "
-            "overlaps them: of whoever is in both, that value would be known. The next candidate merges "
-            f"{merged} groups with a neighbour, and no such pair is left."
-        )
-    pinned = next((result for result in blind.gates if result.gate == "worlds"), None)
-    if pinned is not None and pinned.value and aware.state == "published":
-        console.print(
-            "\nWhoever solves for all classes of both releases at once would know the diagnosis of "
-            f"{pinned.value:.0f} people for certain. In the next candidate whoever was in 2026Q1 stays "
-            "beside the same people, and nobody's follows."
-        )
+    found = {result.gate: result for result in blind.gates}
+    person, worlds = found.get("person"), found.get("worlds")
+    if person is None or worlds is None or not worlds.value or aware.state != "published":
+        return
+    console.print(
+        f"\nThe blind candidate satisfies every model alone. Beside 2026Q1, {person.value:.0f} of its "
+        f"{blind.n_classes} classes leave somebody in both releases a single sensitive value, and whoever solves for "
+        f"all classes of both at once knows the diagnosis of {worlds.value:.0f} people. In the next candidate "
+        "everybody keeps the signature of 2026Q1, classes are cut anew around it, and nobody's diagnosis follows."
+    )
 
 
 def _next(console: Console, store: Path, outcomes: list[Outcome]) -> None:

@@ -31,7 +31,7 @@ def run(store: ReleaseStore, policy_file: Path, table_file: Path, period: str, b
     earlier = [(release.release_id, classes) for release, classes in history]
     apart = periods_apart([release.period for release, _ in history], period, policy.period)
     earlier_people, key = store.earlier_people(policy.series), person_key(store.root)
-    rows, table, _ = composed(
+    rows, table, groups = composed(
         source, policy, bound_method(policy), history, period, no_progress, People(key, earlier_people)
     )
     last = store.last_release_of(policy.series, period)
@@ -49,7 +49,7 @@ def run(store: ReleaseStore, policy_file: Path, table_file: Path, period: str, b
     people = people_of(source, numbers, policy, key)
     if people is not None and key is not None:
         file = made.folder / "data.parquet"
-        people = with_values(people, file, source, rows, numbers, policy, key)
+        people = with_values(people, file, source, rows, numbers, policy, key, groups.seats)
     record = CandidateRecord(
         candidate_id=candidate_id,
         series=policy.series,
