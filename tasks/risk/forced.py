@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import connected_components, maximum_flow
 
 from tasks.risk.candidates import Found, find
 from tasks.risk.cells import Cells
@@ -30,8 +30,12 @@ MOST_ARCS = 4_000_000
 """Arcs that are held before the components found so far are merged into one node each."""
 
 
-class Misplaced(Exception):
-    """How many people are not contained in the cells of their own class; then no assignment is known."""
+MOST_PAIRS = 10_000_000
+"""Pairs of distinct people and classes among which an assignment is looked for."""
+
+
+class NoAssignment(Exception):
+    """Why no assignment is known: counts only."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,8 @@ def possible_classes(
 
     `cells` are those of the N classes, each of which contains its people; `counts[attribute]` (N, V) is how
     often each sensitive value stands in them. Equal people are looked up once. Cost: twice that of
-    `candidates.find`, and sorting the pairs found; memory O(n + N + arcs). Raises Misplaced.
+    `candidates.find`, and sorting the pairs found; memory O(n + N + arcs). Raises NoAssignment where somebody
+    is not in the cells of their own class.
     """
     n_classes = len(cells)
     first, point = distinct_rows([*numbers.T, *codes.T])
@@ -73,7 +78,8 @@ def possible_classes(
 
     component = _components(found(), seat, uses, n_classes)
     if component is None:
-        raise Misplaced(str(_n_misplaced(numbers, codes, own, cells)))
+        n_outside = int((~cells.contain(own, numbers, codes)).sum())
+        raise NoAssignment(f"{n_outside} people are not in the cells of their class")
     size = np.bincount(own, minlength=n_classes)
     single = {name: _single_value(table) for name, table in counts.items()}
     fitting, classes, rows = (np.zeros(len(first), dtype=np.int64) for _ in range(3))
@@ -93,6 +99,41 @@ def possible_classes(
         {name: of[point] for name, of in certain.items()},
         int(classes.sum()),
     )
+
+
+def an_assignment(numbers: FloatArray, codes: NDArray[np.int32], size: IntArray, cells: Cells) -> IntArray:
+    """Find some assignment of people `numbers` (n, p), `codes` (n, q) to classes of `size` (N,) people: (n,).
+
+    Which one does not matter to `possible_classes`. It is a maximum flow from distinct people to classes, by
+    Dinic's algorithm; memory is O(pairs). Raises NoAssignment where there is none, or too many pairs.
+    """
+    n_classes = len(cells)
+    first, point = distinct_rows([*numbers.T, *codes.T])
+    n_points, n_same = len(first), np.bincount(point)
+    people, classes, n_pairs = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], 0
+    for part in find(numbers[first], codes[first], cells):
+        people.append(np.repeat(part.people, part.n_classes()))
+        classes.append(part.classes)
+        n_pairs += len(part.classes)
+        if n_pairs > MOST_PAIRS:
+            raise NoAssignment(f"over {MOST_PAIRS:,} pairs of people and classes to look for one")
+    person, place = np.concatenate(people), np.concatenate(classes)
+    source, target = 0, n_points + n_classes + 1  # people are nodes from 1 on, then classes
+    tail = np.concatenate([np.full(n_points, source), person + 1, np.arange(n_points + 1, target)])
+    head = np.concatenate([np.arange(1, n_points + 1), place + n_points + 1, np.full(n_classes, target)])
+    room = np.concatenate([n_same, n_same[person], size]).astype(np.int32)
+    graph = coo_array((room, (tail, head)), shape=(target + 1, target + 1)).tocsr()
+    found = maximum_flow(graph, source, target)
+    if found.flow_value < len(point) or len(point) != size.sum():
+        raise NoAssignment(
+            f"{len(point) - found.flow_value} people have no room in the classes that fit them"
+        )
+    flow = found.flow[1 : n_points + 1, n_points + 1 : target].tocoo()
+    used = flow.data > 0
+    order = np.argsort(flow.row[used], kind="stable")
+    own = np.empty(len(point), dtype=np.int64)
+    own[np.argsort(point, kind="stable")] = np.repeat(flow.col[used][order], flow.data[used][order])
+    return own
 
 
 def _components(parts: Iterator[Found], seat: IntArray, uses: IntArray, n_classes: int) -> IntArray | None:
@@ -138,7 +179,3 @@ def _one_value(value: IntArray, possible: BoolArray, starts: IntArray) -> BoolAr
     least = np.minimum.reduceat(np.where(possible, value, np.iinfo(np.int64).max), starts)
     most = np.maximum.reduceat(np.where(possible, value, -1), starts)
     return np.asarray((least == most) & (least >= 0))
-
-
-def _n_misplaced(numbers: FloatArray, codes: NDArray[np.int32], own: IntArray, cells: Cells) -> int:
-    return int((~cells.contain(own, numbers, codes)).sum())

@@ -9,18 +9,18 @@ import numpy as np
 from policy.recoding import Form
 from release_store.records import GateResult, Verdict
 from tasks.risk.evidence import CannotTell, Evidence, NotAtHand
-from tasks.risk.forced import Misplaced, Possible, possible_classes
+from tasks.risk.forced import NoAssignment, Possible, an_assignment, possible_classes
 from tasks.risk.measured import EMPTY
 
 PLACES_EVERYBODY = "knows all quasi-identifiers of everybody in the release, and who is in it"
-NOT_PLACED = "which record is in which class is known to the run that made them: run the period anew"
+NOT_PLACED = "which records were left out is known to the run that made the rows: run the period anew"
 SEVERAL_ROWS = "a person may have several rows, and it is rows that have a class each, not people"
 
 
 def forced_gate(evidence: Evidence) -> GateResult:
     """Share of people whose class, or else whose value, is certain once everybody is placed in a class.
 
-    Raises CannotTell where cells need not contain their people, and NotAtHand without the records' classes.
+    Raises CannotTell and NotAtHand as `possible_of` does.
     """
     limit, n_source = evidence.policy.gates.forced, evidence.source.n_records
     if limit is None:
@@ -55,7 +55,7 @@ def possible_of(evidence: Evidence) -> Possible:
     """Find the possible classes of everybody published, in the order of the source.
 
     Raises CannotTell where cells need not contain their people or somebody is in none that contains them, and
-    NotAtHand where the records' classes are not known.
+    NotAtHand where it is not known which records were left out.
     """
     policy, own = evidence.policy, evidence.record_classes
     if policy.rows == "several":
@@ -63,15 +63,17 @@ def possible_of(evidence: Evidence) -> Possible:
     untrue = [name for name in policy.roles.quasi_identifiers if policy.form(name) is not Form.CONTAINS]
     if untrue:
         raise CannotTell(f"{', '.join(untrue)}: values were replaced or noised, so that cells exclude nobody")
-    if own is None:
+    if own is None and evidence.n_published < evidence.source.n_records:
         raise NotAtHand(NOT_PLACED)
-    published = np.flatnonzero(own >= 0)
-    if not np.array_equal(np.bincount(own[published]), evidence.classes.size):
-        raise CannotTell("the records' classes are not of the sizes that are published")
-    target = evidence.target
-    people = target.source.take(published)
-    counts = target.classes.counts
+    target, size = evidence.target, evidence.classes.size
+    people, cells = target.source, target.cells
     try:
-        return possible_classes(people.numbers, people.codes, own[published], target.cells, counts)
-    except Misplaced as reason:
-        raise CannotTell(f"{reason} people are not in the cells of their class") from None
+        if own is None:
+            placed = an_assignment(people.numbers, people.codes, size, cells)
+        else:
+            people, placed = people.take(np.flatnonzero(own >= 0)), own[own >= 0]
+            if not np.array_equal(np.bincount(placed), size):
+                raise CannotTell("the records' classes are not of the sizes that are published")
+        return possible_classes(people.numbers, people.codes, placed, cells, target.classes.counts)
+    except NoAssignment as reason:
+        raise CannotTell(str(reason)) from None

@@ -18,7 +18,7 @@ from policy.recoding import contains_its_people
 from release_store.records import GateResult, Verdict
 from tasks.risk import candidates
 from tasks.risk.cells import Cells, true_cells
-from tasks.risk.forced import Misplaced, Possible, possible_classes
+from tasks.risk.forced import NoAssignment, Possible, an_assignment, possible_classes
 from tasks.risk.gate import GATES, assess
 from tasks.types import IntArray
 
@@ -94,7 +94,7 @@ def test_an_unknown_number_fits_every_class() -> None:
 
 
 def test_people_outside_their_class_are_counted() -> None:
-    with pytest.raises(Misplaced, match="2"):
+    with pytest.raises(NoAssignment, match="2 people are not"):
         possible([1, 8, 1], [0, 0, 1], cells_of((1, 2), (8, 9)), [[1, 1], [1, 0]])
 
 
@@ -117,8 +117,7 @@ def test_possible_classes_are_those_of_every_assignment(
 ) -> None:
     ages, own, (values, *wider) = release
     n_classes = max(own) + 1
-    inside = [[a for a, c in zip(ages, own, strict=True) if c == number] for number in range(n_classes)]
-    ends = [(min(a) - w[0], max(a) + w[1]) for a, w in zip(inside, wider[:n_classes], strict=True)]
+    ends = _ends(ages, own, wider)
     counts = np.zeros((n_classes, 2), dtype=np.int64)
     np.add.at(counts, (own, values), 1)
     with pytest.MonkeyPatch.context() as patch:
@@ -130,6 +129,41 @@ def test_possible_classes_are_those_of_every_assignment(
     assert found.rows.tolist() == [sum(int(size[c]) for c in each) for each in expected]
     certain = [len({v for c in each for v in np.flatnonzero(counts[c])}) == 1 for each in expected]
     assert found.certain["illness"].tolist() == certain
+
+
+@given(releases())
+def test_any_assignment_leaves_the_same_classes_possible(
+    release: tuple[list[int], list[int], list[list[int]]],
+) -> None:
+    ages, own, (_, *wider) = release
+    n_classes = max(own) + 1
+    ends = _ends(ages, own, wider)
+    numbers, no_codes = np.array(ages, dtype=float)[:, None], np.zeros((len(ages), 0), dtype=np.int32)
+    size = np.bincount(own)
+    other = an_assignment(numbers, no_codes, size, cells_of(*ends))
+    assert np.array_equal(np.bincount(other, minlength=n_classes), size)
+    found = [possible_classes(numbers, no_codes, np.array(one), cells_of(*ends), {}) for one in (own, other)]
+    assert found[0].classes.tolist() == found[1].classes.tolist()
+    assert found[0].rows.tolist() == found[1].rows.tolist()
+
+
+def test_without_room_for_everybody_there_is_no_assignment(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers, no_codes = np.array([[1.0], [2.0], [8.0]]), np.zeros((3, 0), dtype=np.int32)
+    cells = cells_of((1, 2), (8, 9))
+    with pytest.raises(NoAssignment, match="1 people have no room"):
+        an_assignment(numbers, no_codes, np.array([1, 2]), cells)
+    assert an_assignment(numbers, no_codes, np.array([2, 1]), cells).tolist() == [0, 0, 1]
+    monkeypatch.setattr(module, "MOST_PAIRS", 2)
+    with pytest.raises(NoAssignment, match="over 2 pairs"):
+        an_assignment(numbers, no_codes, np.array([2, 1]), cells)
+
+
+def _ends(ages: list[int], own: list[int], wider: list[list[int]]) -> list[tuple[int, int]]:
+    """Return the interval of each class: that of its people, and so much wider."""
+    inside = [
+        [age for age, c in zip(ages, own, strict=True) if c == number] for number in range(max(own) + 1)
+    ]
+    return [(min(a) - w[0], max(a) + w[1]) for a, w in zip(inside, wider, strict=False)]
 
 
 def _by_trial(ages: list[int], own: list[int], ends: list[tuple[int, int]]) -> list[set[int]]:
@@ -195,11 +229,20 @@ def test_the_gate_says_why_it_cannot_tell(tmp_path: Path) -> None:
     empty = made(tmp_path / "e", CYCLE, [-1] * 4)
     assert asked(empty).verdict is Verdict.UNKNOWN
     found = made(tmp_path / "c", CYCLE, [0, 0, 1, 1])
-    assert asked(found, record_classes=None).verdict is Verdict.NOT_RUN
+    some = made(tmp_path / "s", [*CYCLE, (50, "flu")], [0, 0, 1, 1, -1])
+    assert asked(some, record_classes=None).verdict is Verdict.NOT_RUN
+    assert "which records were left out" in asked(some, record_classes=None).detail
     swapped: IntArray = np.array([1, 1, 0, 0])
     assert asked(found, record_classes=swapped).verdict is Verdict.UNKNOWN
     assert "2 people are not in the cells" in asked(found, record_classes=swapped).detail
     assert "sizes" in asked(found, record_classes=np.array([0, 0, 0, 1])).detail
+
+
+def test_a_review_of_a_release_that_left_nobody_out_says_what_the_run_said(tmp_path: Path) -> None:
+    for number, rows in enumerate((NOBODY_IN_COMMON, NESTED, CYCLE)):
+        found = made(tmp_path / str(number), rows, [0, 0, 1, 1])
+        of_run, of_review = asked(found), asked(found, record_classes=None)
+        assert replace(of_run, seconds=0.0) == replace(of_review, seconds=0.0)
 
 
 def test_the_gate_is_asked_only_where_the_policy_asks(tmp_path: Path) -> None:
