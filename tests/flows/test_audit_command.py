@@ -28,7 +28,7 @@ pytestmark = pytest.mark.flow
 
 
 Capture = pytest.CaptureFixture[str]
-LIMITS = {"gates": {"err": {"max": 0.5}, "umr": {"max": 1}, "forced": {"max": 1}, "sadr": {"max": 1}}}
+LIMITS = {"gates": {"err": {"max": 0.5}, "umr": {"max": 1}, "sadr": {"max": 1}}}
 FIRST, REVISED, SECOND, THIRD = (
     "clinic-2026Q1-r1",
     "clinic-2026Q1-r2",
@@ -36,7 +36,7 @@ FIRST, REVISED, SECOND, THIRD = (
     "clinic-2026Q3-r1",
 )
 INPUTS = ("2026Q1=1.csv", "2026Q1=2.csv", "2026Q2=3.csv", "2026Q3=4.csv")
-NEED_THE_SOURCE = ["truth", "leak", "err", "umr", "forced", "sadr", "whole_history", "ncp"]
+NEED_THE_SOURCE = ["truth", "leak", "err", "umr", "sadr", "whole_history", "ncp"]
 
 
 @pytest.fixture(scope="module")
