@@ -307,6 +307,7 @@ class Gates(Section):
 
     err: Limit | None = None
     umr: Limit | None = None
+    forced: Limit | None = None
     sadr: AttackLimit | None = None
     sadr_excess: AttackLimit | None = None
     pr_dr: AttackLimit | None = None

@@ -72,6 +72,10 @@ GATES: dict[str, tuple[str, str]] = {
         "Of how many people is the class certain, if one knows all their quasi-identifiers?",
         "An attacker who {who} is certain of the class, not of the row, of {value:share} of them.",
     ),
+    "forced": (
+        "For how many people can an attacker who assigns everybody to classes at once identify the class?",
+        "An attacker who {who} is certain of the class, or of a value, of at most {value:share} of them.",
+    ),
     "sadr": (
         "How sure can one be of a sensitive value, at most, by what one knows of a person?",
         "An attacker who {who} is sure of a sensitive value by {value:share} at most, of the people drawn.",

@@ -13,7 +13,7 @@ from policy.model import ReleasePolicy
 from policy.rounding import bound_text, measured_text
 from release_store.records import GateResult, Verdict
 from tasks.risk import attack_gates as attacks
-from tasks.risk import history_gates, integrity, leak_gates, measured, person_gates, world_gates
+from tasks.risk import forced_gate, history_gates, integrity, leak_gates, measured, person_gates, world_gates
 from tasks.risk.evidence import CannotTell, Evidence, NotAtHand
 from tasks.risk.models import alpha_k, classes, closeness, diversity, partial_knowledge
 from tasks.types import Progress, no_progress
@@ -62,6 +62,9 @@ GATES: dict[str, Gate] = {
     "lkc": Gate(partial_knowledge.lkc_gate, asked_by=_asks_for("lkc")),
     "err": Gate(measured.err_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.err)),
     "umr": Gate(measured.umr_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.umr)),
+    "forced": Gate(
+        forced_gate.forced_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.forced)
+    ),
     "sadr": Gate(attacks.sadr_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.sadr)),
     "sadr_excess": Gate(
         attacks.sadr_excess_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.sadr_excess)

@@ -82,7 +82,11 @@ def staging(
     )
     if policy.rows == "several":
         with sealed_file(candidate.folder / "data.parquet", candidate.files.get("data.parquet")) as file:
-            return replace(candidate, row_people=row_people(file, source, rows, policy))
+            candidate = replace(candidate, row_people=row_people(file, source, rows, policy))
+    if policy.gates.forced is not None:
+        with sealed_file(candidate.folder / "data.parquet", candidate.files.get("data.parquet")) as file:
+            placed = class_numbers(file, rows, policy, len(source.frame))
+            candidate = replace(candidate, record_classes=placed)
     return candidate
 
 

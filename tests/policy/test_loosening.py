@@ -139,6 +139,7 @@ TIGHTER: list[tuple[str, Any]] = [
     ("roles.identifiers", ["name", "phone"]),
     ("roles.identifiers", ["name", "ward"]),
     ("gates.umr", {"max": 0.1}),
+    ("gates.forced", {"max": 0.5}),
     ("gates.sadr.attackers", ["half", "all", "outside"]),
     ("gates.models.alpha_k.values", GONE),
     ("gates.models.alpha_k.values", {"disease": ["hiv", "flu", "none"]}),

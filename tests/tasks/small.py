@@ -25,6 +25,7 @@ from tasks.partitioning.constraints import Constraints, SensitiveColumn
 from tasks.preprocessing.prepare import prepare
 from tasks.risk.evidence import Evidence
 from tasks.risk.published import read_classes
+from tasks.staging.people import class_numbers
 from tasks.staging.stage import stage
 from tasks.types import Candidate, IntArray, Partition, PreparedTable, Recoded, SourceTable, no_progress
 
@@ -106,8 +107,18 @@ class Published:
 
     def evidence(self, *earlier: Published) -> Evidence:
         named = [(f"release-{number}", each.classes) for number, each in enumerate(earlier, 1)]
+        placed = None
+        if self.policy.gates.forced is not None:
+            data = self.candidate.folder / "data.parquet"
+            placed = class_numbers(data, self.rows, self.policy, self.table.n_records)
         return Evidence(
-            self.policy, self.table, self.classes, self.candidate.folder, self.candidate.files, named
+            self.policy,
+            self.table,
+            self.classes,
+            self.candidate.folder,
+            self.candidate.files,
+            named,
+            record_classes=placed,
         )
 
     @property

@@ -32,7 +32,7 @@ AGE = {"age": {"type": "integer", "bounds": [0, 100]}}
 # Two classes: ages 10 to 12 with flu, flu, hiv; ages 20 to 23 with flu, flu, hiv, cough.
 ROWS = [(10, "flu"), (11, "flu"), (12, "hiv"), (20, "flu"), (21, "flu"), (22, "hiv"), (23, "cough")]
 LABELS = [0, 0, 0, 1, 1, 1, 1]
-LIMITED = ("err", "umr", "sadr", "sadr_excess", "pr_dr", "pr_dr_excess")
+LIMITED = ("err", "umr", "forced", "sadr", "sadr_excess", "pr_dr", "pr_dr_excess")
 MODELS: dict[str, Any] = {
     "distinct_l": {"min": 2},
     "entropy_l": {"min": 1.5},
@@ -78,6 +78,7 @@ AT_THE_THRESHOLD: list[tuple[str, float, dict[str, Any], dict[str, Any]]] = [
     ("e", 2, {"privacy": {"e": 2}}, {"privacy": {"e": 3}}),
     ("err", 2 / 7, limit("err", 2 / 7), limit("err", 2 / 7 - 1e-6)),
     ("umr", 1, limit("umr", 1), limit("umr", 0.999)),
+    ("forced", 1, limit("forced", 1), limit("forced", 0.999)),
     ("sadr", 2 / 3, limit("sadr", 2 / 3), limit("sadr", 0.6666)),
     ("ncp", NCP, limit("ncp", NCP), limit("ncp", NCP - 1e-6)),
 ]

@@ -1,0 +1,25 @@
+"""The benchmark of forced classes runs on few rows, and its table has what it promises."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks import forced
+
+
+@pytest.mark.nightly
+def test_every_method_has_a_row_and_nobody_is_less_forced_than_alone() -> None:
+    text = forced.main(
+        ["--rows", "400", "--tables", "register", "--methods", "mdav", "mondrian, hierarchies"]
+    )
+    assert (
+        '`python -m benchmarks.forced --rows 400 --tables register --methods mdav "mondrian, hierarchies"`'
+        in text
+    )
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("|")]
+    head, _, *lines = [[cell.strip() for cell in row] for row in rows]
+    assert head == [*forced.HEAD]
+    assert [line[0] for line in lines] == ["mdav", "mondrian, hierarchies"]
+    for line in lines:
+        assert float(line[5]) >= float(line[4])
+        assert int(line[7]) >= 8
