@@ -10,6 +10,7 @@ generator, or of a household survey, with two sensitive attributes that do not c
 
 from __future__ import annotations
 
+import argparse
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -51,6 +52,7 @@ POLICIES = report.ROOT / "examples" / "policies"
 SURVEY = "eph/eph_panel_2003q3_2014q2.parquet"
 KEY = b"these registers are in no store."
 PEOPLE, PERIODS = 20_000, 12
+BLIND = 2  # releases of the blind side that are judged
 TURNOVERS = (0.01, 0.05, 0.20)
 METHODS = ("ae-lrhma", "mondrian")
 
@@ -192,7 +194,7 @@ POPULATIONS: dict[str, tuple[Callable[..., Iterator[pd.DataFrame]], Callable[[st
 
 @dataclass(frozen=True)
 class Result:
-    """A register released both ways."""
+    """A register released both ways: `blind` holds the releases that were judged, and the last."""
 
     population: str
     turnover: float
@@ -200,31 +202,106 @@ class Result:
     sticky: list[Point]
     blind: list[Point]
 
+    @property
+    def row(self) -> list[str]:
+        """The row of the page."""
+        first, last, alone = self.sticky[0], self.sticky[-1], self.blind[-1]
+        read = [_people(point, "pinned", "undecided") for point in self.blind[1:-1]]
+        return [
+            f"{self.population}, {100 * self.turnover:g}%, {self.method}",
+            f"{sum(not point.failing for point in self.sticky)} of {len(self.sticky)}",
+            _people(last, "pinned", "undecided"),
+            f"{100 * max(point.left_out for point in self.sticky):.2f}%",
+            f"{first.ncp:.3f}",
+            f"{last.ncp:.3f}",
+            f"{alone.ncp:.3f}",
+            f"{last.ncp / alone.ncp:.2f}",
+            "; ".join(read),
+            f"{last.seconds:.0f}",
+        ]
+
 
 def measured(population: str, turnover: float, method: str, people: int, n_periods: int) -> Result:
     """Release one register both ways; what goes on is told on the error output."""
     tables, policy = POPULATIONS[population]
     periods = periods_of(n_periods)
+    sides: dict[str, list[Point]] = {}
     with tempfile.TemporaryDirectory(prefix="releasegate-registers-") as name:
-        sides = {}
         for history in ("sticky", "blind"):
             folder = Path(name) / history
             folder.mkdir()
             series = Series(policy(method, history), folder)
-            last = periods[-1] if history == "sticky" else periods[min(3, n_periods - 1)]
             for period, table in zip(periods, tables(people, periods, turnover), strict=True):
-                if history == "blind" and period > last and period != periods[-1]:
+                place = periods.index(period)
+                if history == "blind" and BLIND <= place < n_periods - 1:
                     continue
-                # Blind: four releases by worlds, and the last for what it costs alone.
-                gates = None if history == "sticky" else ["worlds"] if period <= last else []
-                point = series.release(period, table, gates)
+                # The last blind release is made for what it costs, not judged.
+                asked = None if history == "sticky" else ["worlds"] if place < BLIND else []
+                point = series.release(period, table, asked)
                 print(population, turnover, method, history, _said(point), file=sys.stderr, flush=True)
             sides[history] = series.points
     return Result(population, turnover, method, sides["sticky"], sides["blind"])
 
 
-def _said(point: Point) -> str:
+def _people(point: Point, *names: str) -> str:
     witness = point.worlds.witness if point.worlds else {}
-    people = {name: witness.get(name, 0) for name in ("pinned", "undecided")}
+    return " + ".join(f"{witness.get(name, 0):,}" for name in names)
+
+
+def _said(point: Point) -> str:
     cost = f"out {100 * point.left_out:.2f}%, NCP {point.ncp:.4f}, {point.seconds:.1f} s"
-    return f"{point.period}: {', '.join(point.failing) or 'passes'}; {people}, {cost}"
+    pinned = _people(point, "pinned", "undecided")
+    return f"{point.period}: {', '.join(point.failing) or 'passes'}; pinned + undecided {pinned}, {cost}"
+
+
+def page(results: Sequence[Result], people: int, n_periods: int, command: str) -> str:
+    """Return the page: a row for each register and method."""
+    header = [
+        "register, turnover a period, method", "passes all gates", "pinned + undecided after the last",
+        "left out or waiting, at most", "NCP of the first", "of the last", "of a blind last", "ratio",
+        "blind: pinned + undecided after 2", "CPU seconds of the last",
+    ]  # fmt: skip
+    calls = ReleasePolicy.model_fields["gates"].default.worlds.calls
+    return f"""# Registers that change little
+
+{n_periods} releases of {people:,} people, of whom a share leaves each period and as many join. *Made up*:
+the generator of the demo's register; people age a quarter a period, move, marry and change work.
+*Survey*: people of Argentina's household survey (INDEC, public use files) with the answers that they gave
+first. Both have two sensitive attributes that never change: diagnosis and cost of care, health insurance
+and activity. Policies: those of `examples/policies` with both attributes `stable`, `gates.person.cells:
+unfollowed` and no limit on UMR; k is 8 and 5.
+
+*Sticky* series keep signatures ([methods](../../docs/methods.md#signatures)) and are judged by all gates
+of the policy. *Blind* is each release by itself; its last release is the price of the same table without
+a history. What `worlds` says after two blind releases: people who are pinned, and people about whom
+{calls:,} calls of the solver decided nothing.
+
+{report.table(header, [result.row for result in results])}
+
+{report.measured_with(command)}
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Release the registers and print, or write, the page."""
+    parser = argparse.ArgumentParser(description="Release registers with little turnover, sticky and blind.")
+    parser.add_argument("--people", type=int, default=PEOPLE)
+    parser.add_argument("--periods", type=int, default=PERIODS)
+    parser.add_argument("--only", default="", help="registers and methods whose names hold this word")
+    parser.add_argument("--write", action="store_true", help="write benchmarks/results/registers.md")
+    args = parser.parse_args(arguments)
+    chosen = [
+        (population, turnover, method)
+        for population in POPULATIONS
+        for turnover in TURNOVERS
+        for method in METHODS
+        if args.only in f"{population}, {100 * turnover:g}%, {method}"
+    ]
+    results = [measured(*each, args.people, args.periods) for each in chosen]
+    text = page(results, args.people, args.periods, "python -m benchmarks.registers --write")
+    print(report.write("registers.md", text) if args.write else text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

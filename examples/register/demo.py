@@ -121,9 +121,10 @@ def _explain(console: Console, blind: Outcome, aware: Outcome) -> None:
         return
     console.print(
         f"\nThe blind candidate satisfies every model alone. Beside 2026Q1, {person.value:.0f} of its "
-        f"{blind.n_classes} classes leave somebody in both releases a single sensitive value, and whoever solves for "
-        f"all classes of both at once knows the diagnosis of {worlds.value:.0f} people. In the next candidate "
-        "everybody keeps the signature of 2026Q1, classes are cut anew around it, and nobody's diagnosis follows."
+        f"{blind.n_classes} classes leave somebody in both releases a single sensitive value, and whoever "
+        f"solves for all classes of both at once knows the diagnosis of {worlds.value:.0f} people. In the "
+        "next candidate everybody keeps the signature of 2026Q1, classes are cut anew around it, and "
+        "nobody's diagnosis follows."
     )
 
 
