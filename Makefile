@@ -44,9 +44,9 @@ test-e2e: .venv/installed
 		echo "no chromium or no chromedriver: no form is filled in (apt-get install chromium chromium-driver)"
 	$(PYTEST) -m e2e
 
-# Faults in loops, 500 examples a property, benchmarks, papers, real tables, every command of the docs.
+# Each test is told as it ends. Faults in loops, 500 examples a property, benchmarks, papers, real tables, every command of the docs.
 test-nightly: .venv/installed
-	RELEASEGATE_EXAMPLES=nightly RELEASEGATE_E2E_BROWSER=required $(PYTEST) -m "nightly or (hypothesis and not (prefect or fault or browser or e2e))" \
+	RELEASEGATE_EXAMPLES=nightly RELEASEGATE_E2E_BROWSER=required $(PYTEST) -v -m "nightly or (hypothesis and not (prefect or fault or browser or e2e))" \
 		$(DIVIDED)
 
 test-all: test test-flow test-prefect test-fault test-browser test-e2e
