@@ -151,6 +151,7 @@ TIGHTER: list[tuple[str, Any]] = [
     ("source.missing", ["", "NA"]),
     ("expectations.rows.max", 800),
     ("expectations.missing_in.age", 0.05),
+    ("method", {"ends": "rounded"}),
 ]
 
 
