@@ -319,6 +319,7 @@ class Gates(Section):
     sadr_excess: AttackLimit | None = None
     pr_dr: AttackLimit | None = None
     pr_dr_excess: AttackLimit | None = None
+    inversion: Limit | None = None
     ncp: Limit = Limit(max=0.5)
     suppression: Limit = Limit(max=0.05)
     leak: Leak = Leak()

@@ -80,6 +80,7 @@ def staging(
         files=candidate.files,
         people=_people(source, rows, policy, candidate, person_key(store.root), seats),
     )
+    candidate = replace(candidate, row_records=rows.records)
     if policy.rows == "several":
         with sealed_file(candidate.folder / "data.parquet", candidate.files.get("data.parquet")) as file:
             return replace(candidate, row_people=row_people(file, source, rows, policy))

@@ -107,7 +107,13 @@ class Published:
     def evidence(self, *earlier: Published) -> Evidence:
         named = [(f"release-{number}", each.classes) for number, each in enumerate(earlier, 1)]
         return Evidence(
-            self.policy, self.table, self.classes, self.candidate.folder, self.candidate.files, named
+            self.policy,
+            self.table,
+            self.classes,
+            self.candidate.folder,
+            self.candidate.files,
+            named,
+            row_records=self.rows.records,
         )
 
     @property
