@@ -83,14 +83,13 @@ class Column:
 class Predictions:
     """Predicted tuples: `copies` (m,) of `codes` (m, columns) in class `owner` (m,).
 
-    `certain` (N,) of each class's are certain; `known[column]` values are known for certain, of all records.
+    `certain` (N,) of each class's are certain.
     """
 
     owner: IntArray
     codes: IntArray
     copies: IntArray
     certain: IntArray
-    known: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -162,11 +161,7 @@ def predictions(columns: Sequence[Column], size: IntArray, *, knows_ends: bool) 
     ]
     nothing = (np.zeros(0, np.int64), np.zeros((0, len(read)), np.int64), np.zeros(0, np.int64))
     owner, codes, copies = (np.concatenate(each) for each in zip(nothing, *parts, strict=True))
-    known = {}
-    for each in read:
-        values = np.where(each.single | (each.n_sure >= size), size, each.n_sure)
-        known[each.column.name] = int(values.sum())
-    return Predictions(owner, codes, copies, certain, known)
+    return Predictions(owner, codes, copies, certain)
 
 
 def recovered(found: Predictions, owner: IntArray, codes: IntArray) -> int:

@@ -91,7 +91,7 @@ def _of_sets(
 ) -> Truth:
     closed = not policy.attained(name)
     # Values that only `*` stands for are known from the policy, if from anywhere.
-    unnamed = (qi.allowed or ()) if closed or not cells.values else ()
+    unnamed = (qi.allowed or ()) if closed or cells.whole.any() else ()
     values = (*cells.values, *(value for value in unnamed if value not in cells.values))
     # `*` is two values at least, even if only one of them is known.
     n_values = len(values) + bool(len(values) == 1 and cells.whole.any())
@@ -99,7 +99,9 @@ def _of_sets(
     member[:, : len(cells.values)] = cells.member
     member[cells.whole] = True
     if not closed or qi.hierarchy is None:
-        classes, sure = np.nonzero(member)
+        # Every value of the source is in `*`: those that another cell names, and one more where they are one.
+        n_sure = len(values) if len(values) == 2 else len(cells.values)
+        classes, sure = np.nonzero(member[:, :n_sure])
     else:
         covers = covers_of(qi.hierarchy, values)
         level = np.where(cells.whole, len(covers.node) - 1, covers.levels(member))

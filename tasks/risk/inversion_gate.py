@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -20,22 +20,33 @@ NO_RECORDS = "cells overlap, and only the run that made them knows whose the row
 
 
 @dataclass(frozen=True)
-class Inversion:
-    """How many of `records` are recovered by an attacker who knows the method, and by the control.
-
-    `certain` of the attacker's predictions cannot be wrong; `known[column]` single values are certain.
+class Count:
+    """How many are recovered by an attacker who knows the method, and by the control; `certain` of the
+    attacker's predictions follow from the cells alone.
     """
 
-    records: int
+    certain: int
     recovered: int
     control: int
-    certain: int
-    known: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Inversion:
+    """What is recovered of `records`: `whole` tuples of quasi-identifiers, and values of `columns` alone."""
+
+    records: int
+    whole: Count
+    columns: dict[str, Count]
 
     @property
     def excess(self) -> float:
         """The share of the records that only the knowledge of the method recovers."""
-        return (self.recovered - self.control) / self.records
+        return (self.whole.recovered - self.whole.control) / self.records
+
+    @property
+    def worst_column(self) -> str:
+        """The column whose values that knowledge helps most to recover."""
+        return max(self.columns, key=lambda name: self.columns[name].recovered - self.columns[name].control)
 
 
 def inversion_gate(evidence: Evidence) -> GateResult:
@@ -53,37 +64,41 @@ def inversion_gate(evidence: Evidence) -> GateResult:
         return GateResult("inversion", Verdict.UNKNOWN, None, limit.max, "<=", KNOWS_THE_METHOD, 0.0, EMPTY)
     found = inverted(classes, columns_of(classes, table, evidence.policy), class_of_records(evidence))
     verdict = Verdict.PASS if found.excess <= limit.max + 1e-12 else Verdict.FAIL
+    column = found.columns[found.worst_column]
     detail = (
-        f"{found.recovered} of {found.records} records recovered ({found.recovered / found.records:.1%}), "
-        f"{found.certain} of them for certain; a control that does not know which values are attained "
-        f"recovers {found.control} ({found.control / found.records:.1%})"
+        f"exact quasi-identifiers of {_said(found.whole, found.records)}; of {found.worst_column} alone "
+        f"{_said(column, found.records)}. The control does not know which values are attained"
     )
     witness = {
         "records": found.records,
         "classes": classes.n_classes,
-        "recovered": found.recovered,
-        "certain": found.certain,
-        "control": found.control,
-        "known_values": found.known,
+        **asdict(found.whole),
+        "columns": {name: asdict(count) for name, count in found.columns.items()},
     }
     return GateResult(
         "inversion", verdict, found.excess, limit.max, "<=", KNOWS_THE_METHOD, 0.0, detail, witness
     )
 
 
+def _said(count: Count, records: int) -> str:
+    share = count.recovered / records
+    return f"{share:.1%}, {count.certain} for certain, control {count.control / records:.1%}"
+
+
 def inverted(classes: EquivalenceClasses, columns: list[Truth], class_of: IntArray) -> Inversion:
     """Measure both attackers on records of the classes `class_of` (n,), -1 for those that are left out."""
     inside = class_of >= 0
-    owner, codes = class_of[inside], np.column_stack([each.codes[inside] for each in columns])
-    read = [each.column for each in columns]
-    knowing, control = (predictions(read, classes.size, knows_ends=knows) for knows in (True, False))
-    return Inversion(
-        len(owner),
-        recovered(knowing, owner, codes),
-        recovered(control, owner, codes),
-        int(knowing.certain.sum()),
-        knowing.known,
-    )
+    owner = class_of[inside]
+
+    def count(some: list[Truth]) -> Count:
+        codes = np.column_stack([each.codes[inside] for each in some])
+        read = [each.column for each in some]
+        knowing, control = (predictions(read, classes.size, knows_ends=knows) for knows in (True, False))
+        return Count(
+            int(knowing.certain.sum()), recovered(knowing, owner, codes), recovered(control, owner, codes)
+        )
+
+    return Inversion(len(owner), count(columns), {each.column.name: count([each]) for each in columns})
 
 
 def class_of_records(evidence: Evidence) -> IntArray:
