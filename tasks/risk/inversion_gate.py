@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from policy.recoding import contains_its_people
+from release_store.person_key import fingerprint_of, person_hash
 from release_store.records import EquivalenceClasses, GateResult, Verdict
 from tasks.risk.evidence import CannotTell, Evidence, NotAtHand
 from tasks.risk.inversion import predictions, recovered
@@ -104,25 +105,45 @@ def inverted(classes: EquivalenceClasses, columns: list[Truth], class_of: IntArr
 def class_of_records(evidence: Evidence) -> IntArray:
     """Return the published class of each record, (n,), -1 for those that are left out.
 
-    As the run knows it; else where each record lies in one class at most, and no class in its cells has more
-    records than rows. Raises NotAtHand otherwise, and ValueError where a record is not in its class's cells.
+    As the run knows it; else as people's hashes say; else where each record lies in one class at most, and no
+    class has more records in its cells than rows. Raises NotAtHand otherwise, and ValueError where classes
+    have other sizes, or a record is not in its class's cells.
     """
-    table, classes = evidence.source, evidence.classes
-    if evidence.row_records is None:
-        only = evidence.links.only
-        if (evidence.links.candidates > 1).any() or not np.array_equal(
-            np.bincount(only[only >= 0], minlength=classes.n_classes), classes.size
-        ):
+    if evidence.row_records is not None:
+        found = np.full(evidence.source.n_records, -1, dtype=np.int64)
+        with evidence.sealed_data() as file:
+            found[evidence.row_records] = row_classes(file, evidence.policy)
+    elif (followed := _by_person(evidence)) is not None:
+        found = followed
+    else:
+        found = evidence.links.only
+        if (evidence.links.candidates > 1).any() or not _has_sizes(found, evidence.classes):
             raise NotAtHand(NO_RECORDS)
-        return only
-    with evidence.sealed_data() as file:
-        number = row_classes(file, evidence.policy)
-    found = np.full(table.n_records, -1, dtype=np.int64)
-    found[evidence.row_records] = number
-    if not np.array_equal(np.bincount(found[found >= 0], minlength=classes.n_classes), classes.size):
+        return found
+    if not _has_sizes(found, evidence.classes):
         raise ValueError("the staged rows are not those of the records")
     _check_inside(evidence, found)
     return found
+
+
+def _by_person(evidence: Evidence) -> IntArray | None:
+    """Return the class of each record by the hash of its person, if everybody published has one."""
+    people, key, column = evidence.people, evidence.key, evidence.policy.roles.key
+    identifying = evidence.source.identifying
+    if people is None or people.classes is None or key is None or column is None or identifying is None:
+        return None
+    if evidence.policy.rows != "one_per_person" or people.fingerprint != fingerprint_of(key, column):
+        return None
+    classes = dict(zip(people.hashes, people.classes, strict=True))
+    hashes = [person_hash(key, one) if isinstance(one, str) else "" for one in identifying[column]]
+    if sum(one in classes for one in hashes) != evidence.n_published:
+        return None
+    return np.array([classes.get(one, -1) for one in hashes], dtype=np.int64)
+
+
+def _has_sizes(class_of: IntArray, classes: EquivalenceClasses) -> bool:
+    sizes = np.bincount(class_of[class_of >= 0], minlength=classes.n_classes)
+    return np.array_equal(sizes, classes.size)
 
 
 def _check_inside(evidence: Evidence, class_of: IntArray) -> None:

@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small import Published, anonymized, prepared, published, small_policy
+from small import Published, anonymized, prepared, published, small_policy, source_of
 
 from release_store.records import GateResult, Verdict
 from tasks.risk.gate import GATES, assess
 from tasks.risk.inversion import Column, predictions, recovered, tie_order
 from tasks.risk.inversion_columns import columns_of
 from tasks.risk.inversion_gate import NO_RECORDS, class_of_records, inverted
+from tasks.staging.people import people_of
 
 AGE = {"age": {"type": "integer", "bounds": [0, 100]}}
 AGE_AND_SEX = {**AGE, "sex": {"type": "categorical", "values": ["f", "m"]}}
@@ -193,6 +194,20 @@ def test_without_the_runs_records_classes_must_not_overlap(tmp_path: Path) -> No
     # A record that was left out but lies in a class's cells leaves open whose the rows are.
     out = made(tmp_path / "out", AGE, ill([(30,), (40,), (35,)]), [0, 0, -1]).evidence()
     assert asked(replace(out, row_records=None)).verdict is Verdict.NOT_RUN
+
+
+def test_where_people_have_a_key_their_hashes_say_who_is_in_which_class(tmp_path: Path) -> None:
+    key, rows = b"k" * 32, [(f"p{i}", age, "ab"[i % 2]) for i, age in enumerate((30, 60, 40, 70, 35))]
+    policy = small_policy(AGE, roles={"key": "person"}, **ASKED)
+    one = published(policy, prepared(policy, rows), [0, 0, 1, 1, -1], tmp_path / "c")
+    of_run = one.evidence()
+    people = people_of(source_of(policy, rows), class_of_records(of_run), policy, key)
+    later = replace(of_run, row_records=None, people=people, key=key)
+    assert asked(later).witness == asked(of_run).witness
+    assert asked(replace(later, key=b"l" * 32)).verdict is Verdict.NOT_RUN
+    assert people is not None
+    other = replace(people, classes=(0,) * len(people.hashes))
+    assert asked(replace(later, people=other)).verdict is Verdict.ERROR
 
 
 def test_records_of_other_rows_break_the_gate(tmp_path: Path) -> None:
