@@ -16,6 +16,8 @@ from itertools import product
 from pathlib import Path
 from time import process_time
 
+import numpy as np
+
 from benchmarks import report
 from benchmarks.meter import Meter
 from benchmarks.pipeline import make
@@ -27,7 +29,8 @@ from release_store.records import GateResult
 from tasks.intake.read import read_table
 from tasks.risk.evidence import Evidence
 from tasks.risk.gate import GATES, assess
-from tasks.types import SourceTable
+from tasks.risk.inversion import Column, predictions
+from tasks.types import IntArray, SourceTable
 from tasks.utility.loss import loss
 
 ROOT = report.ROOT
@@ -110,6 +113,34 @@ def _percent(share: float) -> str:
     return f"{round(100 * share, 1) + 0.0:.1f}%"  # no minus before 0
 
 
+def drawn(n_classes: int, n_numbers: int, seed: int = 1) -> tuple[list[Column], IntArray]:
+    """Return two columns of intervals and six of sets for classes of 8 to 23 records, and their sizes."""
+    draw = np.random.default_rng(seed)
+    classes, columns = np.arange(n_classes), []
+    for name, n_values in (("age", 100), ("number", n_numbers)):
+        first = draw.integers(0, n_values, n_classes)
+        last = np.minimum(first + draw.integers(0, n_values // 10, n_classes), n_values - 1)
+        sure = (np.concatenate([classes, classes]), np.concatenate([first, last]))
+        columns.append(Column(name, n_values, sure, first=first, last=last))
+    for n_values in (2, 7, 14, 16, 25, 60):
+        member = draw.random((n_classes, n_values)) < 2 / n_values
+        member[classes, draw.integers(0, n_values, n_classes)] = True
+        first_of, value = np.nonzero(member)
+        columns.append(Column(f"of {n_values}", n_values, (first_of, value), member=member))
+    return columns, draw.integers(8, 24, n_classes)
+
+
+def costs(sizes: Sequence[int]) -> str:
+    """Return the CPU seconds that one attacker takes to predict whole tuples, as a table."""
+    rows = []
+    for n_classes, n_numbers in product(sizes, (100, 20_000)):
+        columns, size = drawn(n_classes, n_numbers)
+        begun = process_time()
+        predictions(columns, size, knows_ends=True)
+        rows.append([f"{n_classes:,}", f"{size.sum():,}", f"{n_numbers:,}", f"{process_time() - begun:.1f}"])
+    return report.table(["classes", "records", "numbers in a column", "CPU s"], rows)
+
+
 def _excess(count: Mapping[str, int]) -> int:
     return count["recovered"] - count["control"]
 
@@ -120,6 +151,7 @@ def main(arguments: Sequence[str] | None = None) -> str:
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=[*METHODS])
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=[*TABLES])
     parser.add_argument("--rows", type=int, default=4_000, help="of each table")
+    parser.add_argument("--classes", nargs="+", type=int, default=[10_000, 30_000], help="of made-up tables")
     parser.add_argument("--write", action="store_true", help="write benchmarks/results/inversion.md")
     chosen = parser.parse_args(arguments)
     parts = [WORDS, report.measured_with("python -m benchmarks.inversion --write")]
@@ -137,6 +169,10 @@ def main(arguments: Sequence[str] | None = None) -> str:
             report.table(HEADER, [row_of(*named, one) for named, one in found.items()]),
             in_words(found),
         ]
+    parts += [
+        "## What the attacker costs, one of the two, on made-up classes over eight quasi-identifiers",
+        costs(chosen.classes),
+    ]
     text = "\n\n".join(parts)
     print(text)
     if chosen.write:
