@@ -129,7 +129,9 @@ def measure(policy: ReleasePolicy, source: SourceTable) -> Line:
         made = make(source, policy, folder, Meter())
         place = class_numbers(folder / "data.parquet", made.rows, policy, made.table.n_records)
         files = made.candidate.files
-        evidence = Evidence(policy, made.table, made.classes, folder, files, [], record_classes=place)
+        evidence = Evidence(
+            policy, made.table, made.classes, folder, files, [], row_records=made.rows.records
+        )
         everybody, meter = [np.flatnonzero(place >= 0)], Meter()
         links = evidence.links
         found = meter.run("assigning", possible_of, evidence)

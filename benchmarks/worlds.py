@@ -2,9 +2,10 @@
 
     python -m benchmarks.worlds [--subjects N ...] [--write]
 
-People who do not exist, ten values of which the most frequent has a third, 72 of 100 people of a release in the
-other one too. *Blind*: classes of k people are drawn anew in each release. *Signatures*: everybody is seated by the code
-of the product, and each release draws anew which buckets make a class. Every case is a process of its own.
+People who do not exist, ten values of which the most frequent has a third, 72 of 100 people of a release
+in the other one too. *Blind*: classes of k people are drawn anew in each release. *Signatures*: everybody
+is seated by the code of the product, and each release draws anew which buckets make a class. Every case
+is a process of its own.
 """
 
 from __future__ import annotations
@@ -122,10 +123,11 @@ def page(found: Sequence[tuple[str, Figures]]) -> str:
     header = ["classes", "subjects", "pinned", "undecided", "CPU seconds", "peak MiB"]
     return f"""# Exact reasoning over two releases
 
-Ten values, the most frequent with a third; 72 of 100 people of a release are in the other one too; l = {ENOUGH}.
-*Blind* classes are drawn anew in each release; with *signatures* ([methods](../../docs/methods.md#signatures))
-each release draws anew which buckets make a class. Decided without the solver: what is undecided here goes to it, one
-person after the other, until `gates.worlds.calls` are spent. Memory is that of the whole process, the data included.
+Ten values, the most frequent with a third; 72 of 100 people of a release are in the other one too; l =
+{ENOUGH}. *Blind* classes are drawn anew in each release; with *signatures*
+([methods](../../docs/methods.md#signatures)) each release draws anew which buckets make a class. Decided
+without the solver: what is undecided here goes to it, one person after the other, until
+`gates.worlds.calls` are spent. Memory is that of the whole process, the data included.
 
 {report.table(header, rows)}
 

@@ -146,9 +146,10 @@ def of_run(policy: ReleasePolicy, label: str, k: int, seed: int) -> ReleasePolic
     if not recoding:
         said = "recoding" in method.model_fields_set
         recoding = method.recoding if said else known[name].recoding
+    ends = method.ends if recoding in ("sets", "hierarchy") else "attained"
     return policy.model_copy(
         update={
-            "method": method.model_copy(update={"recoding": recoding}),
+            "method": method.model_copy(update={"recoding": recoding, "ends": ends}),
             "privacy": policy.privacy.model_copy(update={"k": k}),
             "seed": seed,
         }

@@ -118,6 +118,7 @@ def _unless_new(place: str, was: Any, now: Any) -> Iterator[str]:
 def _recoding_alone(place: str, was: model.Method, now: model.Method) -> Iterator[str]:
     """How cells are written says what the gates can read in them; all else of a method, they judge."""
     yield from _differs(f"{place}.recoding", was.recoding, now.recoding)
+    yield from _of_order("rounded", "attained")(f"{place}.ends", was.ends, now.ends)
 
 
 def _source(place: str, was: model.Source, now: model.Source) -> Iterator[str]:

@@ -12,7 +12,7 @@ from pydantic import Field, field_validator, model_validator
 from policy.errors import did_you_mean
 from policy.hierarchy import Hierarchy
 from policy.privacy_models import Models
-from policy.recoding import Form, Recoding, form_of
+from policy.recoding import Ends, Form, Recoding, contains_its_people, form_of
 from policy.section import Section, Share
 
 FORMULA_BEGINNINGS = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -212,7 +212,8 @@ class Method(Section):
     """How classes are made: a named method, of which any of the four parts may be another.
 
     The parameters are checked by the parts themselves. Without `recoding`, cells are intervals and sets that
-    contain their people; anything else has to be said here.
+    contain their people; anything else has to be said here. `ends` says whether an interval ends where the
+    numbers of its people do, or on a grid.
     """
 
     name: str = "ae-lrhma"
@@ -220,6 +221,7 @@ class Method(Section):
     partition: str | None = None
     aggregation: str | None = None
     recoding: Recoding = "sets"
+    ends: Ends = "attained"
     parameters: dict[str, Any] = Field(default={})
     history: History = "sticky"
 
@@ -234,6 +236,12 @@ class Method(Section):
             return given
         rest = {name: value for name, value in given.items() if name != "history_aware"}
         return rest | {"history": "repair" if aware else "blind"}
+
+    @model_validator(mode="after")
+    def _rounded_ends_are_of_intervals(self) -> Self:
+        if self.ends == "rounded" and not contains_its_people(self.recoding):
+            raise ValueError(f"ends: rounded is for intervals, and recoding: {self.recoding} writes none")
+        return self
 
 
 class Limit(Section):
@@ -312,6 +320,7 @@ class Gates(Section):
     sadr_excess: AttackLimit | None = None
     pr_dr: AttackLimit | None = None
     pr_dr_excess: AttackLimit | None = None
+    inversion: Limit | None = None
     ncp: Limit = Limit(max=0.5)
     suppression: Limit = Limit(max=0.05)
     leak: Leak = Leak()
@@ -426,6 +435,18 @@ class ReleasePolicy(Section):
     def form(self, quasi_identifier: str) -> Form:
         """How a quasi-identifier's cells stand to the values of their people."""
         return form_of(self.method.recoding, numeric=quasi_identifier in self.roles.numeric)
+
+    def attained(self, quasi_identifier: str) -> bool:
+        """Tell whether both ends of an interval, or all values of a set, are somebody's in the class.
+
+        Cells that are closed up to a hierarchy, or rounded, hold more.
+        """
+        method, qi = self.method, self.roles.quasi_identifiers[quasi_identifier]
+        if self.form(quasi_identifier) is not Form.CONTAINS:
+            return False
+        if isinstance(qi, NumericQuasiIdentifier):
+            return method.ends == "attained" and not (method.recoding == "hierarchy" and qi.widths)
+        return method.recoding == "sets" or qi.hierarchy is None
 
     def cell_columns(self, *forms: Form) -> Iterator[str]:
         """The published columns of the quasi-identifiers in their order; of all forms, if none are given."""

@@ -6,6 +6,8 @@ from enum import StrEnum
 from typing import Literal
 
 Recoding = Literal["sets", "hierarchy", "centroid", "median", "adaptive", "quantized"]
+Ends = Literal["attained", "rounded"]
+"""Whether an interval ends at numbers of its people, or on a grid that does not depend on them."""
 
 
 class Form(StrEnum):

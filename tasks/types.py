@@ -147,4 +147,4 @@ class Candidate:
     n_source: int
     n_published: int
     row_people: IntArray | None = None  # (n_published,) whose each row is, where one may have several
-    record_classes: IntArray | None = None  # (n_source,) of each record, -1: left out, where a gate needs it
+    row_records: IntArray | None = None  # (n_published,) the source's record of each row

@@ -92,6 +92,10 @@ GATES: dict[str, tuple[str, str]] = {
         "How much likelier is that than for people who are not in the table?",
         "That chance is {value:share} higher for the people drawn than for people who are not in the table.",
     ),
+    "inversion": (
+        "How many exact quasi-identifiers does it give away to know the method?",
+        "Knowing the method and the policy tells the exact quasi-identifiers of {value:share} more people.",
+    ),
     "pairwise": (
         "Does a class, together with one of an earlier release, leave somebody too few sensitive values?",
         "No class with any of {earlier} leaves whoever is in both under {l} values of {attributes}.",
@@ -127,6 +131,7 @@ GATES: dict[str, tuple[str, str]] = {
 
 # Instead, where what was measured is 0 or less.
 NO_MORE = {
+    "inversion": "Knowing the method and the policy recovers no more exact quasi-identifiers than guessing.",
     "sadr_excess": "Guesses about the people drawn are right no more often than about people outside.",
     "pr_dr_excess": "That chance is no higher for the people drawn than for people who are not in the table.",
 }

@@ -7,7 +7,7 @@ import numpy as np
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses, SetCells
 from tasks.recoding.base import as_published, rows_of, set_texts
-from tasks.recoding.hierarchy import covering_intervals, covers_of
+from tasks.recoding.hierarchy import closed_intervals, covers_of
 from tasks.types import FloatArray, IntArray, PreparedTable, Recoded
 
 
@@ -17,7 +17,7 @@ def generalized(table: PreparedTable, labels: IntArray, policy: ReleasePolicy) -
     A numeric quasi-identifier becomes [least, greatest] of the group's known values (the policy's bounds
     where none is known), a categorical one the set of the group's values. With `recoding: hierarchy` both are
     closed, where the policy has widths or a hierarchy: to the narrowest of its intervals, to the lowest node
-    that covers them. O(n) a column.
+    that covers them. With `ends: rounded` intervals end on a grid. O(n) a column.
     """
     kept = np.flatnonzero(labels >= 0)
     order = kept[np.argsort(labels[kept], kind="stable")]
@@ -30,8 +30,7 @@ def generalized(table: PreparedTable, labels: IntArray, policy: ReleasePolicy) -
         bounds = np.column_stack([np.fmin.reduceat(values, starts), np.fmax.reduceat(values, starts)])
         unknown = np.isnan(bounds[:, 0])
         bounds[unknown] = policy.roles.numeric[name].bounds
-        qi = policy.roles.numeric[name]
-        intervals[name] = covering_intervals(bounds, qi) if closed and qi.widths else bounds
+        intervals[name] = closed_intervals(bounds, name, policy)
     sets: dict[str, SetCells] = {}
     for column, name in enumerate(table.categorical_names):
         domain = table.domains[name]

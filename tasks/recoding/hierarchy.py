@@ -1,14 +1,64 @@
-"""Closing cells up to a hierarchy: the narrowest declared interval, the lowest node that covers a group."""
+"""Closing cells: the narrowest declared interval, a grid for ends, the lowest node that covers a group."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from policy.hierarchy import ROOT, Hierarchy
-from policy.model import NumericQuasiIdentifier
+from policy.model import NumericQuasiIdentifier, ReleasePolicy
 from tasks.types import BoolArray, FloatArray, IntArray
+
+STEPS = 20  # of a grid across the bounds, at least
+SNAP = 1e-9  # of a step: numbers so near to the grid lie on it
+
+
+def closed_intervals(intervals: FloatArray, name: str, policy: ReleasePolicy) -> FloatArray:
+    """Return intervals (n, 2) of a quasi-identifier's least and greatest numbers as they are published."""
+    qi = policy.roles.numeric[name]
+    found = intervals
+    if policy.method.recoding == "hierarchy" and qi.widths:
+        found = covering_intervals(found, qi)
+    return rounded_intervals(found, qi) if policy.method.ends == "rounded" else found
+
+
+def grid_step(qi: NumericQuasiIdentifier) -> float:
+    """Return the step of the grid on which rounded intervals end.
+
+    The first of the widths; without any the largest of 1, 2 and 5 times a power of ten that lies at least
+    `STEPS` times in the bounds. An integer's step is 2 at least: ends on a grid of 1 would be somebody's.
+    """
+    least = 2.0 if qi.type == "integer" else 0.0
+    given = [width for width in qi.widths if width >= least]
+    if given:
+        return given[0]
+    largest = (qi.bounds[1] - qi.bounds[0]) / STEPS
+    power = 10.0 ** math.floor(math.log10(largest))
+    step = max(power * one for one in (1, 2, 5) if one == 1 or power * one <= largest)
+    return max(step, least)
+
+
+def rounded_intervals(intervals: FloatArray, qi: NumericQuasiIdentifier) -> FloatArray:
+    """Return the narrowest intervals (n, 2) that hold `intervals` and end on the grid, or at the upper bound.
+
+    The grid is counted from the lower bound and depends on no record. An integer's interval ends one before
+    the next step; a number of another type that lies on the grid ends its interval there. A closure: rounding
+    a union of rounded intervals gives what rounding the union of the intervals gives.
+    """
+    step, (low, high) = grid_step(qi), qi.bounds
+    place = (intervals - low) / step
+    place = np.where(np.abs(place - np.rint(place)) < SNAP, np.rint(place), place)
+    first = low + np.floor(place[:, 0]) * step
+    if qi.type == "integer":
+        last = low + (np.floor(place[:, 1]) + 1) * step - 1
+    else:
+        last = low + np.ceil(place[:, 1]) * step
+    # What floating point, or a value beyond the bounds, may have left outside is covered all the same.
+    return np.column_stack(
+        [np.minimum(first, intervals[:, 0]), np.maximum(np.minimum(last, high), intervals[:, 1])]
+    )
 
 
 def covering_intervals(intervals: FloatArray, qi: NumericQuasiIdentifier) -> FloatArray:

@@ -1,5 +1,5 @@
 """Merged cells as they will be published: a set that has all of the table's values is `*`; with
-`recoding: hierarchy`, cells are closed up to it.
+`recoding: hierarchy`, cells are closed up to it; with `ends: rounded`, intervals end on a grid.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from policy.model import ReleasePolicy
-from tasks.recoding.hierarchy import covering_intervals, covers_of
+from tasks.recoding.hierarchy import closed_intervals, covers_of
 from tasks.risk.space import Boxes, Space
 from tasks.types import BoolArray, PreparedTable
 
@@ -21,10 +21,10 @@ def closing_of(policy: ReleasePolicy, table: PreparedTable, space: Space) -> Clo
     """Return what turns the joined cells of groups into those that they are published with."""
     present = [np.isin(values, table.domains.get(name, ())) for name, values in space.domains.items()]
     closed = policy.method.recoding == "hierarchy"
-    widths = {
-        column: policy.roles.numeric[name]
+    numeric = {
+        column: name
         for column, name in enumerate(space.numeric)
-        if closed and name in policy.roles.numeric and policy.roles.numeric[name].widths
+        if name in policy.roles.numeric and not policy.attained(name)
     }
     covers = {}
     for column, (name, domain) in enumerate(space.domains.items()):
@@ -34,8 +34,8 @@ def closing_of(policy: ReleasePolicy, table: PreparedTable, space: Space) -> Clo
 
     def close(boxes: Boxes) -> Boxes:
         low, high = boxes.low.copy(), boxes.high.copy()
-        for column, qi in widths.items():
-            both = covering_intervals(np.column_stack([low[:, column], high[:, column]]), qi)
+        for column, name in numeric.items():
+            both = closed_intervals(np.column_stack([low[:, column], high[:, column]]), name, policy)
             low[:, column], high[:, column] = both.T
         whole, member = boxes.whole.copy(), list[BoolArray]()
         for column, joined in enumerate(boxes.member):

@@ -63,8 +63,7 @@ class Evidence:
     earlier releases, oldest first; `apart` how many periods each lies before the candidate (`history_of`).
     A run always has the `table`; a review of what was published long ago may have only `recorded_rows`.
     `row_people` (m,) are the people of the published rows in the file's order, where one may have several.
-    `record_classes` (n_source,) is the published class of each source record, -1 for those that are left out,
-    where `forced` is asked and a run has just made the rows.
+    `row_records` (m,) are the source's records of those rows, which a run knows.
     `control` are people who are not in the source, where the policy names a file of them. `people` are those
     of the candidate and `earlier_people` those of the earlier releases, where hashes are kept; `key` is
     that of people, under which their values are sealed.
@@ -82,7 +81,7 @@ class Evidence:
     people: PersonHashes | None = None
     earlier_people: Sequence[PersonHashes | None] = ()
     row_people: IntArray | None = None
-    record_classes: IntArray | None = None
+    row_records: IntArray | None = None
     key: bytes | None = field(default=None, repr=False)
 
     @property

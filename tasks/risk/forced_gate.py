@@ -11,6 +11,7 @@ from release_store.records import GateResult, Verdict
 from tasks.risk.evidence import CannotTell, Evidence, NotAtHand
 from tasks.risk.forced import NoAssignment, Possible, an_assignment, possible_classes
 from tasks.risk.measured import EMPTY
+from tasks.risk.record_classes import record_classes
 
 PLACES_EVERYBODY = "knows all quasi-identifiers of everybody in the release, and who is in it"
 NOT_PLACED = "which records were left out is known to the run that made the rows: run the period anew"
@@ -57,12 +58,13 @@ def possible_of(evidence: Evidence) -> Possible:
     Raises CannotTell where cells need not contain their people or somebody is in none that contains them, and
     NotAtHand where it is not known which records were left out.
     """
-    policy, own = evidence.policy, evidence.record_classes
+    policy = evidence.policy
     if policy.rows == "several":
         raise CannotTell(SEVERAL_ROWS)
     untrue = [name for name in policy.roles.quasi_identifiers if policy.form(name) is not Form.CONTAINS]
     if untrue:
         raise CannotTell(f"{', '.join(untrue)}: values were replaced or noised, so that cells exclude nobody")
+    own = record_classes(evidence)
     if own is None and evidence.n_published < evidence.source.n_records:
         raise NotAtHand(NOT_PLACED)
     target, size = evidence.target, evidence.classes.size
@@ -72,8 +74,6 @@ def possible_of(evidence: Evidence) -> Possible:
             placed = an_assignment(people.numbers, people.codes, size, cells)
         else:
             people, placed = people.take(np.flatnonzero(own >= 0)), own[own >= 0]
-            if not np.array_equal(np.bincount(placed), size):
-                raise CannotTell("the records' classes are not of the sizes that are published")
         return possible_classes(people.numbers, people.codes, placed, cells, target.classes.counts)
     except NoAssignment as reason:
         raise CannotTell(str(reason)) from None

@@ -13,7 +13,16 @@ from policy.model import ReleasePolicy
 from policy.rounding import bound_text, measured_text
 from release_store.records import GateResult, Verdict
 from tasks.risk import attack_gates as attacks
-from tasks.risk import forced_gate, history_gates, integrity, leak_gates, measured, person_gates, world_gates
+from tasks.risk import (
+    forced_gate,
+    history_gates,
+    integrity,
+    inversion_gate,
+    leak_gates,
+    measured,
+    person_gates,
+    world_gates,
+)
 from tasks.risk.evidence import CannotTell, Evidence, NotAtHand
 from tasks.risk.models import alpha_k, classes, closeness, diversity, partial_knowledge
 from tasks.types import Progress, no_progress
@@ -72,6 +81,9 @@ GATES: dict[str, Gate] = {
     "pr_dr": Gate(attacks.pr_dr_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.pr_dr)),
     "pr_dr_excess": Gate(
         attacks.pr_dr_excess_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.pr_dr_excess)
+    ),
+    "inversion": Gate(
+        inversion_gate.inversion_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.inversion)
     ),
     "pairwise": Gate(history_gates.pairwise_gate),
     "whole_history": Gate(history_gates.whole_history_gate, needs_source=True),

@@ -64,7 +64,7 @@ def risk_gate(
         people=store.people(candidate.candidate_id),
         earlier_people=store.earlier_people(policy.series),
         row_people=candidate.row_people,
-        record_classes=candidate.record_classes,
+        row_records=candidate.row_records,
         key=person_key(store.root),
     )
     with progress("risk gate") as tell:

@@ -80,13 +80,10 @@ def staging(
         files=candidate.files,
         people=_people(source, rows, policy, candidate, person_key(store.root), seats),
     )
+    candidate = replace(candidate, row_records=rows.records)
     if policy.rows == "several":
         with sealed_file(candidate.folder / "data.parquet", candidate.files.get("data.parquet")) as file:
             candidate = replace(candidate, row_people=row_people(file, source, rows, policy))
-    if policy.gates.forced is not None:
-        with sealed_file(candidate.folder / "data.parquet", candidate.files.get("data.parquet")) as file:
-            placed = class_numbers(file, rows, policy, len(source.frame))
-            candidate = replace(candidate, record_classes=placed)
     return candidate
 
 

@@ -9,7 +9,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from benchmarks import curve, curve_points, gate, report, scale
+from benchmarks import curve, curve_points, gate, inversion, report, scale
 from benchmarks.meter import Meter, peak_memory
 
 
@@ -169,3 +169,17 @@ def test_value_sets_are_in_the_order_of_their_numbers() -> None:
     assert sample.table.numeric_names == ()
     ages = [float(value) for value in sample.table.domains["age"]]
     assert ages == sorted(ages)
+
+
+def test_a_register_is_inverted_with_and_without_its_defence(capsys: pytest.CaptureFixture[str]) -> None:
+    text = inversion.main(
+        ["--tables", "register", "--rows", "400", "--methods", "mondrian", "--classes", "50"]
+    )
+    assert text in capsys.readouterr().out
+    table, costs = tables_in(text)
+    assert [row[0] for row in costs] == ["classes", "50", "50"]
+    assert table[0] == list(inversion.HEADER)
+    assert [row[:2] for row in table[1:]] == [
+        ["mondrian", f"{recoding}, {ends}"] for recoding, ends in inversion.CELLS
+    ]
+    assert "rounding adds" in text

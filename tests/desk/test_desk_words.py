@@ -234,6 +234,8 @@ def test_every_gate_can_say_every_value(name: str, value: float) -> None:
         ("e", 12.5, ">=", "at least 12.5 different"),
         ("sadr_excess", -0.0123, "<=", "right no more often than about people outside"),
         ("pr_dr_excess", 0.0, "<=", "That chance is no higher"),
+        ("inversion", 0.0333, "<=", "tells the exact quasi-identifiers of 3.33% more people"),
+        ("inversion", -0.004, "<=", "recovers no more exact quasi-identifiers than guessing"),
     ],
 )
 def test_what_is_said_to_hold_is_not_rounded_to_the_better_side(

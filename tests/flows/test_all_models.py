@@ -25,7 +25,7 @@ MODELS = {
     "lkc": {"l": 2, "k": 3, "c": 0.95},
 }
 LOOSE = {"max": 1}
-ATTACKS = {"err": LOOSE, "umr": LOOSE, "forced": LOOSE, "sadr": LOOSE, "pr_dr": LOOSE}
+ATTACKS = {"err": LOOSE, "umr": LOOSE, "forced": LOOSE, "sadr": LOOSE, "pr_dr": LOOSE, "inversion": LOOSE}
 ROLES = {
     **POLICY["roles"],
     "sensitive": {

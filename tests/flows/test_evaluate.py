@@ -349,6 +349,10 @@ def test_another_method_has_its_own_defaults_and_the_policy_s_own_keeps_its_para
     other = of_run(policy, "mondrian", 8, 7)
     assert (other.method.parameters, other.privacy.k, other.seed) == ({}, 8, 7)
     assert of_run(policy, "ae-lrhma:hierarchy", 8, 7).method.recoding == "hierarchy"
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump({**POLICY, "method": {**own, "ends": "rounded"}}))
+    rounded = load_policy(tmp_path / "own.yaml")
+    found = [of_run(rounded, f"ae-lrhma:{cells}", 8, 7).method.ends for cells in ("sets", "median")]
+    assert found == ["rounded", "attained"]
 
 
 # What figures show.

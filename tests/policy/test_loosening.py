@@ -40,6 +40,7 @@ BASE: dict[str, Any] = {
     "gates": {
         "err": {"max": 0.1},
         "sadr": {"max": 0.1, "attackers": ["half", "all"]},
+        "inversion": {"max": 0.05},
         "ncp": {"max": 0.5},
         "suppression": {"max": 0.05},
         "models": {
@@ -74,6 +75,8 @@ LOOSER: list[tuple[str, Any, str]] = [
     ("approval.expires_days", 30, "expires_days 30 instead of 14"),
     ("gates.err", GONE, "gates.err is gone"),
     ("gates.err.max", 1, "gates.err.max 1 instead of 0.1"),
+    ("gates.inversion", GONE, "gates.inversion is gone"),
+    ("gates.inversion.max", 1, "gates.inversion.max 1 instead of 0.05"),
     ("gates.ncp.max", 0.75, "gates.ncp.max 0.75 instead of 0.5"),
     ("gates.suppression.max", 1.0, "gates.suppression.max 1 instead of 0.05"),
     ("gates.sadr.attackers", ["half"], "gates.sadr.attackers without all"),
@@ -152,6 +155,7 @@ TIGHTER: list[tuple[str, Any]] = [
     ("source.missing", ["", "NA"]),
     ("expectations.rows.max", 800),
     ("expectations.missing_in.age", 0.05),
+    ("method", {"ends": "rounded"}),
 ]
 
 

@@ -135,7 +135,18 @@ def test_a_policy_that_is_no_text_is_told(tmp_path: Path, kind: str) -> None:
 
 
 QI = "roles.quasi_identifiers"
-SHARES = ("err", "umr", "forced", "sadr", "sadr_excess", "pr_dr", "pr_dr_excess", "ncp", "suppression")
+SHARES = (
+    "err",
+    "umr",
+    "forced",
+    "sadr",
+    "sadr_excess",
+    "pr_dr",
+    "pr_dr_excess",
+    "inversion",
+    "ncp",
+    "suppression",
+)
 AT_MOST_1 = "should be less than or equal to 1"
 LOW = "should be a valid number, unable to parse string as a number, found 'low'"
 
@@ -173,14 +184,14 @@ LOW = "should be a valid number, unable to parse string as a number, found 'low'
         (
             "method.parameter",
             "parameters",
-            "name, representation, partition, aggregation, recoding, parameters, history",
+            "name, representation, partition, aggregation, recoding, ends, parameters, history",
         ),
         (
             "gates.sadrr",
             "sadr",
             (
-                "err, umr, forced, sadr, sadr_excess, pr_dr, pr_dr_excess, ncp, suppression, leak, unique, "
-                "models, transient, person, worlds"
+                "err, umr, forced, sadr, sadr_excess, pr_dr, pr_dr_excess, inversion, ncp, suppression, "
+                "leak, unique, models, transient, person, worlds"
             ),
         ),
         ("linkage.seed", "seeds", "ext_frac, seeds, errors, control"),

@@ -25,7 +25,6 @@ from tasks.partitioning.constraints import Constraints, SensitiveColumn
 from tasks.preprocessing.prepare import prepare
 from tasks.risk.evidence import Evidence
 from tasks.risk.published import read_classes
-from tasks.staging.people import class_numbers
 from tasks.staging.stage import stage
 from tasks.types import Candidate, IntArray, Partition, PreparedTable, Recoded, SourceTable, no_progress
 
@@ -107,10 +106,6 @@ class Published:
 
     def evidence(self, *earlier: Published) -> Evidence:
         named = [(f"release-{number}", each.classes) for number, each in enumerate(earlier, 1)]
-        placed = None
-        if self.policy.gates.forced is not None:
-            data = self.candidate.folder / "data.parquet"
-            placed = class_numbers(data, self.rows, self.policy, self.table.n_records)
         return Evidence(
             self.policy,
             self.table,
@@ -118,7 +113,7 @@ class Published:
             self.candidate.folder,
             self.candidate.files,
             named,
-            record_classes=placed,
+            row_records=self.rows.records,
         )
 
     @property

@@ -230,18 +230,16 @@ def test_the_gate_says_why_it_cannot_tell(tmp_path: Path) -> None:
     assert asked(empty).verdict is Verdict.UNKNOWN
     found = made(tmp_path / "c", CYCLE, [0, 0, 1, 1])
     some = made(tmp_path / "s", [*CYCLE, (50, "flu")], [0, 0, 1, 1, -1])
-    assert asked(some, record_classes=None).verdict is Verdict.NOT_RUN
-    assert "which records were left out" in asked(some, record_classes=None).detail
-    swapped: IntArray = np.array([1, 1, 0, 0])
-    assert asked(found, record_classes=swapped).verdict is Verdict.UNKNOWN
-    assert "2 people are not in the cells" in asked(found, record_classes=swapped).detail
-    assert "sizes" in asked(found, record_classes=np.array([0, 0, 0, 1])).detail
+    assert asked(some, row_records=None).verdict is Verdict.NOT_RUN
+    assert "which records were left out" in asked(some, row_records=None).detail
+    swapped: IntArray = np.array([2, 3, 0, 1])
+    assert asked(found, row_records=swapped).verdict is Verdict.ERROR
 
 
 def test_a_review_of_a_release_that_left_nobody_out_says_what_the_run_said(tmp_path: Path) -> None:
     for number, rows in enumerate((NOBODY_IN_COMMON, NESTED, CYCLE)):
         found = made(tmp_path / str(number), rows, [0, 0, 1, 1])
-        of_run, of_review = asked(found), asked(found, record_classes=None)
+        of_run, of_review = asked(found), asked(found, row_records=None)
         assert replace(of_run, seconds=0.0) == replace(of_review, seconds=0.0)
 
 

@@ -32,7 +32,7 @@ AGE = {"age": {"type": "integer", "bounds": [0, 100]}}
 # Two classes: ages 10 to 12 with flu, flu, hiv; ages 20 to 23 with flu, flu, hiv, cough.
 ROWS = [(10, "flu"), (11, "flu"), (12, "hiv"), (20, "flu"), (21, "flu"), (22, "hiv"), (23, "cough")]
 LABELS = [0, 0, 0, 1, 1, 1, 1]
-LIMITED = ("err", "umr", "forced", "sadr", "sadr_excess", "pr_dr", "pr_dr_excess")
+LIMITED = ("err", "umr", "forced", "sadr", "sadr_excess", "pr_dr", "pr_dr_excess", "inversion")
 MODELS: dict[str, Any] = {
     "distinct_l": {"min": 2},
     "entropy_l": {"min": 1.5},
