@@ -27,7 +27,7 @@ CHANGED = "people who are in several releases have another value than before of 
 
 
 def worlds_gate(evidence: Evidence) -> GateResult:
-    """Everybody in any release keeps l possible values by all releases together, and none that is too likely."""
+    """Everybody in any release keeps l possible values by all releases together, and none is too likely."""
     own, policy = evidence.people, evidence.policy
     if own is None or own.classes is None:
         raise CannotTell(NO_KEY)

@@ -330,6 +330,18 @@ def test_a_value_that_is_not_allowed_brings_what_is(field: str, value: Any, find
         ),
         (f"{QI}.age.bounds", ["low", 1], f"{QI}.age.bounds.0", LOW),
         (
+            "roles.sensitive.disease.width",
+            5,
+            "roles.sensitive.disease",
+            "width is how far apart numbers count as one: the type must be numeric",
+        ),
+        (
+            "gates.worlds",
+            {"p_max": 0.9, "sweeps": 0},
+            "gates.worlds",
+            "p_max is held against sampled worlds: sweeps must be 1 at least",
+        ),
+        (
             "publication.formats",
             ["parquet", "xls"],
             "publication.formats.1",
