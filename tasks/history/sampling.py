@@ -6,9 +6,10 @@ It begins at the known world; every move proposes a world from which the same mo
 probability, and is accepted only if each class keeps its tuples:
 
 - members of a cohort change places at random;
-- `exchange`: for pairs of tuples and a division of the releases (`exchange`), every end draws one of the
-  subjects that lead from it; those drawn along a cycle exchange their tuples. Reversing a cycle leaves the
-  number of subjects that lead from each end, so that the way back is drawn as often;
+- `exchange`: for pairs of tuples and a division of the releases (`exchange`), a walk goes from an end along a
+  subject that is drawn of all who lead from it, until it comes to an end again; those along the cycle
+  exchange their tuples. Reversing a cycle leaves the number of subjects that lead from each end, so that the
+  way back is drawn as often;
 - `interchange`: in every class of every release the subjects with one tuple of a pair are matched at random
   with those with the other; where all of a component are matched, it may exchange its tuples (as Kempe chains
   in colourings do). With signatures, subjects are matched with those of their own signature too;
@@ -21,6 +22,8 @@ whom it never moves seems certain. What is drawn depends on the seed alone.
 
 from __future__ import annotations
 
+import math
+import random
 from collections import Counter
 from dataclasses import dataclass
 
@@ -38,7 +41,7 @@ BLOCKS = 20  # of few subjects that are drawn anew in a sweep, one by one in Pyt
 BLOCK = 7  # subjects in the largest of them
 STEPS = 2_000  # of the count of a block's worlds; past them it stays as it is
 DRAWS = 20_000  # at most, in which values find another to be paired with
-EXCHANGES = 16  # in a sweep, over divisions of the releases that are drawn
+LEAST_EXCHANGES, MOST_EXCHANGES = 4, 24  # in a sweep, over divisions of the releases that are drawn
 KEPT = 2_000_000  # tuples of subjects that are kept before they are counted
 HALF = 0.5
 ROUNDING = 1e-9
@@ -80,9 +83,9 @@ def likely_values(
         return Likely(counts.likeliest(attributes), 0, 0)
     first = round(UNSETTLED * sweeps)
     for number in range(sweeps):
-        for subject, before, after in chain.sweep():
+        for subject, world in chain.sweep():
             if number >= first:
-                counts.add(subject, before, after)
+                counts.add(subject, world)
     return Likely(counts.likeliest(attributes), sweeps - first, chain.moved)
 
 
@@ -93,6 +96,7 @@ class Chain:
         self.value = value.copy()
         self.moved = 0
         self._rng = np.random.default_rng(seed)
+        self._random = random.Random(seed)  # noqa: S311 -- no secret; for walks, where single numbers are drawn
         cohorts = cohorts_of(classes)
         self.cohort, self.n_present = cohorts.number, cohorts.n_present[cohorts.number]
         self._place = cohorts.place[cohorts.number]
@@ -107,30 +111,35 @@ class Chain:
         self._n_tuples = int(value.max(initial=-1)) + 1
         self._seats = None if seat is None else _Seats.of(value, seat, self._member, self._class)
 
-    def sweep(self) -> list[tuple[IntArray, IntArray, IntArray]]:
-        """Make every move; return subjects, and two tuples (n,) that everybody may have after each move.
+    def sweep(self) -> list[tuple[IntArray, IntArray]]:
+        """Make every move; return subjects, and tuples (n,) that everybody may have, for each world to count.
 
-        Both are as likely: whoever may exchange does so as likely as not. Whoever has a seat is counted by
-        what can be exchanged within the signature, and others by all other moves.
+        Whoever may interchange does so as likely as not, so that both worlds count. Whoever has a seat is
+        counted by what can be exchanged within the signature, and others by all other moves.
         """
         everybody = np.arange(len(self.value))
         unseated = everybody if self._seats is None else self._seats.nobody
+        found = []
         self.shuffle()
-        sides = self._rng.integers(len(self.sides), size=EXCHANGES).tolist()
-        moves = [(unseated, *self.exchange(self.sides[number])) for number in sides]
-        moves.append((unseated, *self.interchange()))
-        moves.append((everybody, *self.interchange_seats()))
+        # In two for each other tuple, so that every pair of them is met now and then.
+        n_exchanges = min(max(2 * (self._n_tuples - 1), LEAST_EXCHANGES), MOST_EXCHANGES)
+        for number in self._rng.integers(len(self.sides), size=n_exchanges if len(unseated) else 1).tolist():
+            self.exchange(self.sides[number])
+            found.append((unseated, self.value.copy()))
+        found += [(unseated, world) for world in self.interchange()]
+        if self._seats is not None:
+            found += [(everybody, world) for world in self.interchange_seats()]
         for _ in range(BLOCKS):
             self.redraw()
-        return moves
+        return found
 
     def shuffle(self) -> None:
         """Let the members of every cohort change places."""
         drawn = np.lexsort((self._rng.random(len(self.value)), self.cohort))
         self.value[np.argsort(self.cohort, kind="stable")] = self.value[drawn]
 
-    def exchange(self, side: tuple[IntArray, IntArray]) -> tuple[IntArray, IntArray]:
-        """Exchange pairs of tuples along the cycles of what every end draws, over a division's two sides."""
+    def exchange(self, side: tuple[IntArray, IntArray]) -> None:
+        """Exchange pairs of tuples along cycles that are walked, over a division's two sides."""
         partner, pair = self._pairs()
         rows = np.flatnonzero(partner[self.value] >= 0)
         own = self.value[rows]
@@ -145,15 +154,38 @@ class Chain:
         label = connected_components(graph.tocsr(), directed=True, connection="strong")[1]
         inside = label[tail] == label[head]
         rows, tail, head = rows[inside], tail[inside], head[inside]
-        # Of all who lead from an end the last of a random order is drawn.
-        drawn = np.full(len(ends), -1, dtype=np.int64)
-        order = self._rng.permutation(len(rows))
-        drawn[tail[order]] = order
-        follows = np.full(len(ends), len(ends), dtype=np.int64)
-        follows[drawn >= 0] = head[drawn[drawn >= 0]]
-        on_cycle, cycle = _cycles(follows)
-        subject = rows[drawn[on_cycle]]
-        return self._exchanged(subject, partner[self.value[subject]], cycle)
+        turned = self._walks(tail.tolist(), head.tolist(), len(ends))
+        subject = rows[turned]
+        self.value[subject] = partner[self.value[subject]]
+        self.moved += len(subject)
+
+    def _walks(self, tail: list[int], head: list[int], n_ends: int) -> list[int]:
+        """Walk until an end comes again and turn the cycle's arrows, often; return those that are turned.
+
+        How many walks there are follows from what no exchange changes: about one in which every arrow is met.
+        """
+        if not tail:
+            return []
+        draw = self._random.random
+        first = list(tail)
+        leads: list[list[int]] = [[] for _ in range(n_ends)]
+        for arrow, end in enumerate(tail):
+            leads[end].append(arrow)
+        most = 2 + 2 * len(tail) // (1 + math.isqrt(len(set(tail))))
+        for _ in range(self._random.randrange(most)):
+            end = first[int(draw() * len(first))]
+            met: dict[int, int] = {}
+            path: list[int] = []
+            while end not in met:
+                met[end] = len(path)
+                arrow = leads[end][int(draw() * len(leads[end]))]
+                path.append(arrow)
+                end = head[arrow]
+            for arrow in path[met[end] :]:
+                leads[tail[arrow]].remove(arrow)
+                leads[head[arrow]].append(arrow)
+                tail[arrow], head[arrow] = head[arrow], tail[arrow]
+        return [arrow for arrow, end in enumerate(tail) if end != first[arrow]]
 
     def interchange(self) -> tuple[IntArray, IntArray]:
         """Exchange pairs of tuples in components of subjects who are matched in every class."""
@@ -336,21 +368,6 @@ class _Seats:
         return self.tuples[first + one], self.tuples[first + (one + step) % length]
 
 
-def _cycles(follows: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the nodes on cycles of a graph in which each of n nodes has one to follow, and their cycles.
-
-    n stands for none. A cycle is called by its least node.
-    """
-    n = len(follows)
-    jump, least = np.append(follows, n), np.arange(n + 1)
-    for _ in range(n.bit_length()):
-        least = np.minimum(least, least[jump])
-        jump = jump[jump]
-    nodes = np.unique(jump)
-    nodes = nodes[nodes < n]
-    return nodes, least[nodes]
-
-
 class _Counts:
     """How often members of each cohort had each tuple."""
 
@@ -360,11 +377,10 @@ class _Counts:
         self._new: list[IntArray] = []
         self._n_new = 0
 
-    def add(self, subject: IntArray, *worlds: IntArray) -> None:
-        """Count the tuples (n,) that some subjects have in each of the worlds."""
-        code = self._cohort[subject] * self._n_tuples
-        self._new += [code + one[subject] for one in worlds]
-        self._n_new += len(code) * len(worlds)
+    def add(self, subject: IntArray, world: IntArray) -> None:
+        """Count the tuples that some subjects have in a world, (n,)."""
+        self._new.append(self._cohort[subject] * self._n_tuples + world[subject])
+        self._n_new += len(subject)
         if self._n_new > KEPT:
             self._count()
 

@@ -25,10 +25,10 @@ def exchanges(chain: Chain) -> None:
 
 
 MOVES: dict[str, Move] = {
-    "shuffle": Chain.shuffle,
+    "shuffle": lambda chain: chain.shuffle(),
     "exchange": exchanges,
-    "interchange": Chain.interchange,
-    "redraw": Chain.redraw,
+    "interchange": lambda chain: chain.interchange(),
+    "redraw": lambda chain: chain.redraw(),
 }
 # Classes in each release, a release a row, and values.
 TABLES: dict[str, tuple[list[list[int]], list[int]]] = {
@@ -105,42 +105,49 @@ def test_worlds_that_are_uniform_before_a_move_are_uniform_after_it(name: str, m
     classes, value = table(name)
     worlds = worlds_of(classes, value)
     assert len(worlds) > 5
-    distance, n_moved = after_one_move(
-        Chain(classes, value, 5), worlds, MOVES[move], n := 1200 // len(worlds)
-    )
+    distance, n_moved = after_one_move(Chain(classes, value, 5), worlds, MOVES[move], n := 900 // len(worlds))
     assert distance < 2 * of_chance(len(worlds), n * len(worlds))
     assert n_moved > 0
 
 
 def test_signatures_leave_worlds_uniform_too() -> None:
     n_moved = 0
-    for seed in range(12):
+    for seed in range(8):
         series, seat = seated(seed)
         worlds = worlds_of(series.classes, series.value) if 1 < len(seat) < 8 else []
         if len(worlds) > 1:
             chain = Chain(series.classes, series.value, seed, seat)
-            n = 600 // len(worlds)
+            n = 300 // len(worlds)
             distance, moved = after_one_move(chain, worlds, Chain.interchange_seats, n)
             assert distance < 2 * of_chance(len(worlds), n * len(worlds)), seed
             n_moved += moved
-    assert n_moved > 500
+    assert n_moved > 200
 
 
 class Biased(Chain):
-    """A chain that never gives the first of those who exchange a smaller tuple."""
+    """A chain that makes a move back if it leads to a world that is earlier in order."""
 
-    def _exchanged(self, rows: IntArray, other: IntArray, part: IntArray) -> tuple[IntArray, IntArray]:
-        first = rows.argmin() if len(rows) else 0
-        if len(rows) and other[first] < self.value[rows[first]]:
-            return self.value, self.value
-        return super()._exchanged(rows, other, part)
+    def exchange(self, side: tuple[IntArray, IntArray]) -> None:
+        before = self.value.copy()
+        super().exchange(side)
+        self._take_back(before)
+
+    def interchange(self) -> tuple[IntArray, IntArray]:
+        before = self.value.copy()
+        found = super().interchange()
+        self._take_back(before)
+        return found
+
+    def _take_back(self, before: IntArray) -> None:
+        if self.value.tolist() < before.tolist():
+            self.value = before
 
 
 @pytest.mark.parametrize("move", ["exchange", "interchange"])
 def test_a_move_that_prefers_some_worlds_is_found(move: str) -> None:
     classes, value = table("two values")
     worlds = worlds_of(classes, value)
-    n = 1200 // len(worlds)
+    n = 900 // len(worlds)
     distance, _ = after_one_move(Biased(classes, value, 5), worlds, MOVES[move], n)
     assert distance > 2 * of_chance(len(worlds), n * len(worlds))
 
