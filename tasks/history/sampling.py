@@ -3,7 +3,7 @@
 To whoever holds all releases and knows who is in which class all worlds are alike: a value is as likely as
 the share of worlds that have it. Worlds are a Markov chain here, whose stationary distribution is uniform.
 It begins at the known world; every move proposes a world from which the same move leads back with the same
-probability, and is accepted only if each class keeps its tuples:
+probability, and each class keeps its tuples:
 
 - members of a cohort change places at random;
 - `exchange`: for pairs of tuples and a division of the releases (`exchange`), a walk goes from an end along a
@@ -16,8 +16,9 @@ probability, and is accepted only if each class keeps its tuples:
 - `redraw`: a few subjects who share classes have all worlds in which nobody else differs counted, and one is
   drawn.
 
-A chain need not reach all worlds where subjects are in three releases or more, or in two with three tuples:
-whom it never moves seems certain. What is drawn depends on the seed alone.
+All worlds of two tuples in two releases are reached, and those of a few subjects. Where subjects are in more
+releases, or have more tuples, a chain need not reach all: whom it never moves seems certain. What is drawn
+depends on the seed alone.
 """
 
 from __future__ import annotations

@@ -14,7 +14,9 @@ from tasks.history.cohorts import ABSENT
 from tasks.history.sampling import Chain, likely_values
 from tasks.history.worlds import Attribute
 from tasks.types import FloatArray, IntArray
+from tests.docs import docs_pages
 
+PAGE = docs_pages.ROOT / "docs" / "gates.md"
 Move = Callable[[Chain], object]
 World = tuple[int, ...]
 
@@ -232,6 +234,24 @@ def test_the_seed_decides_what_is_sampled() -> None:
     first, again, other = (likely_values(classes, value, one, 12, seed).most.tolist() for seed in (1, 1, 2))
     assert first == again
     assert first != other
+
+
+@pytest.mark.nightly
+def test_the_documented_shares_after_few_and_many_sweeps_are_measured() -> None:
+    rows = {name: cells for name, *cells in docs_pages.table(docs_pages.section(PAGE, "How sure"))}
+    assert list(rows) == ["2", "4", "10"]
+    for name, (few, many) in rows.items():
+        for sweeps, said in ((25, few), (400, many)):
+            assert said == f"{share_over(int(name), sweeps):.1%}", (name, sweeps)
+
+
+def share_over(n_values: int, sweeps: int) -> float:
+    """Return the share of 2,000 people over 0.95, in two releases of classes of ten cut at random."""
+    rng = np.random.default_rng(1)
+    value = rng.integers(0, n_values, 2000)
+    classes = np.column_stack([rng.permutation(2000) // 10 for _ in range(2)])
+    found = likely_values(classes, value, (Attribute(np.arange(n_values)),), sweeps, 1)
+    return float(found.over(0.95).mean())
 
 
 def test_people_in_balanced_signatures_are_half_sure_where_two_tuples_exchange() -> None:
