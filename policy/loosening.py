@@ -222,6 +222,7 @@ _RULES: dict[tuple[type[Section], str], Rule] = {
     **_all(model.CategoricalQuasiIdentifier, _free, "description"),
     **_all(model.SensitiveAttribute, _of_order("stable", "transient"), "stability"),
     **_all(model.SensitiveAttribute, _differs, "type", "values"),
+    **_all(model.SensitiveAttribute, _no_less, "width"),  # more numbers count as different
     **_all(model.SensitiveAttribute, _free, "description"),
     **_all(model.RowCount, _no_less, "min"),
     **_all(model.RowCount, _no_more, "max", "drift"),
@@ -233,7 +234,8 @@ _RULES: dict[tuple[type[Section], str], Rule] = {
     **_all(model.Privacy, _no_more, "p_max"),
     **_all(model.Gates, _part),
     **_all(model.Worlds, _free, "calls"),  # fewer leave more undecided, and more decide it rightly
-    **_all(model.Worlds, _no_more, "changes"),
+    **_all(model.Worlds, _free, "sweeps"),  # fewer leave worlds nearer to the known one: attackers look surer
+    **_all(model.Worlds, _no_more, "changes", "p_max"),
     **_all(model.Leak, _allows_no_more, "allow"),
     **_all(model.Unique, _no_more, "max"),
     **_all(model.Unique, _names_no_more, "allow"),

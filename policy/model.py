@@ -115,12 +115,22 @@ QuasiIdentifier = Annotated[NumericQuasiIdentifier | CategoricalQuasiIdentifier,
 
 
 class SensitiveAttribute(Section):
-    """An attribute that is published as it is, and that must not be tied to a person."""
+    """An attribute that is published as it is, and that must not be tied to a person.
+
+    Numbers at most `width` apart count as one value where possible worlds are counted.
+    """
 
     stability: Literal["stable", "transient"]
     type: Literal["categorical", "numeric"] = "categorical"
     values: tuple[str, ...] | None = None
+    width: Annotated[float, Field(ge=0)] = 0.0
     description: str = ""
+
+    @model_validator(mode="after")
+    def _width_of_numbers(self) -> Self:
+        if self.width and self.type != "numeric":
+            raise ValueError("width is how far apart numbers count as one: the type must be numeric")
+        return self
 
 
 class Roles(Section):
@@ -263,12 +273,21 @@ class PersonGates(Section):
 
 
 class Worlds(Section):
-    """How often the solver may be asked what is possible before a release is held back as undecided, and of
-    how many people who are in several releases attackers must allow that a stable value changed.
+    """How often the solver may be asked what is possible before a release is held back as undecided, of
+    how many people who are in several releases attackers must allow that a stable value changed, and how
+    likely one value may be by worlds that are sampled in so many sweeps.
     """
 
     calls: Annotated[int, Field(ge=0, le=1_000_000)] = 2_000
     changes: Share = 0.0
+    p_max: Annotated[float, Field(gt=0, le=1)] | None = None
+    sweeps: Annotated[int, Field(ge=0, le=100_000)] = 25
+
+    @model_validator(mode="after")
+    def _limit_is_sampled(self) -> Self:
+        if self.p_max is not None and not self.sweeps:
+            raise ValueError("p_max is held against sampled worlds: sweeps must be 1 at least")
+        return self
 
 
 Attacker = Literal["half", "all", "sensitive", "half_and_sensitive", "outside"]

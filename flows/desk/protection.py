@@ -116,6 +116,7 @@ def _of_attackers(gates: Sequence[Document], policy: Document) -> list[str]:
             "A likely guess: in some class one sensitive value has "
             f"{measured_share(passed['p_max'], '<=')} of the rows."
         )
+    lines += _of_sure(gates)
     if {"err", "umr", "sadr"} & passed.keys():
         lines.append("Attacks are measured on people drawn from the source, not on everybody in it.")
     if policy.get("method", {}).get("recoding", "sets") not in _TRUE:
@@ -124,6 +125,19 @@ def _of_attackers(gates: Sequence[Document], policy: Document) -> list[str]:
             "alike in the others only."
         )
     return lines
+
+
+def _of_sure(gates: Sequence[Document]) -> list[str]:
+    """Return of how many people one value is likely by all releases together, where that was sampled."""
+    for gate in gates:
+        sure = (gate.get("witness") or {}).get("sure") if gate["gate"] == WORLDS else None
+        if sure and sure["people"]:
+            share, limit = measured_share(sure["share"], "<="), measured_share(sure["limit"], ">=")
+            who = f"{sure['people']:,} people ({share})"
+            return [
+                f"A likely guess: whoever holds all releases can be over {limit} sure of a value of {who}."
+            ]
+    return []
 
 
 def _of_history(gates: Sequence[Document], policy: Document) -> list[str]:

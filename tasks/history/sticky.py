@@ -185,7 +185,7 @@ def _mates(past: Past, record: IntArray, now: IntArray, gone: IntArray) -> IntAr
     for subject in gone.tolist():
         mates = np.flatnonzero((cohort == cohort[subject]) & (now != ABSENT))
         for each in past.attributes:
-            mates = mates[each.value[past.value[mates]] != each.value[past.value[subject]]]
+            mates = mates[each.apart(past.value[mates], int(past.value[subject]))]
         free = [mate for mate in record[mates].tolist() if mate not in chosen]
         chosen += free[:1]
     return np.array(chosen, dtype=np.int64)

@@ -13,7 +13,7 @@ from release_store.records import EquivalenceClasses, PersonHashes
 from tasks.history.cohorts import ABSENT
 from tasks.history.signatures import NONE
 from tasks.history.worlds import Attribute
-from tasks.types import IntArray
+from tasks.types import FloatArray, IntArray
 
 
 class Unfit(ValueError):
@@ -99,16 +99,18 @@ def _check(place: IntArray, codes: IntArray, values: PersonValues, classes: Equi
                 raise Unfit(wrong)
 
 
-def subjects_of(releases: Sequence[Rows], attributes: Sequence[str]) -> Subjects:
+def subjects_of(
+    releases: Sequence[Rows], attributes: Sequence[str], widths: Mapping[str, float] | None = None
+) -> Subjects:
     """Return the subjects of releases, oldest first. Raises Unfit where one is in two classes of a release.
 
-    O(rows log rows).
+    Numbers of an attribute at most its width apart, if it has one, count as one value. O(rows log rows).
     """
     sizes = [len(each.place) for each in releases]
     release = np.repeat(np.arange(len(releases)), sizes)
     person = _persons(releases)
     place = np.concatenate([each.place for each in releases])
-    value, described = _tuples(releases, attributes)
+    value, described = _tuples(releases, attributes, widths or {})
     order = np.lexsort((release, person))
     twice = (np.diff(person[order]) == 0) & (np.diff(release[order]) == 0)
     if twice.any():
@@ -144,12 +146,15 @@ def _persons(releases: Sequence[Rows]) -> IntArray:
     return number
 
 
-def _tuples(releases: Sequence[Rows], attributes: Sequence[str]) -> tuple[IntArray, tuple[Attribute, ...]]:
+def _tuples(
+    releases: Sequence[Rows], attributes: Sequence[str], widths: Mapping[str, float]
+) -> tuple[IntArray, tuple[Attribute, ...]]:
     """Return the tuple of every row, numbered by what it says, and which value each has of each attribute."""
-    columns = []
+    columns, numbers = [], []
     for place, name in enumerate(attributes):
         texts = sorted({text for each in releases for text in each.texts[name]})
         number = {text: code for code, text in enumerate(texts)}
+        numbers.append(_numbers(texts, widths[name]) if widths.get(name) else None)
         columns.append(
             np.concatenate(
                 [
@@ -161,4 +166,15 @@ def _tuples(releases: Sequence[Rows], attributes: Sequence[str]) -> tuple[IntArr
             )
         )
     distinct, value = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
-    return value.reshape(-1).astype(np.int64), tuple(Attribute(column) for column in distinct.T)
+    described = tuple(
+        Attribute(column, known, widths.get(name, 0.0))
+        for column, known, name in zip(distinct.T, numbers, attributes, strict=True)
+    )
+    return value.reshape(-1).astype(np.int64), described
+
+
+def _numbers(texts: Sequence[str], width: float) -> FloatArray:
+    """Return the numbers that texts say; what is no number, as the missing value, is near to none."""
+    found = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").to_numpy(dtype=np.float64)
+    known = np.isfinite(found)
+    return np.where(known, found, found[known].max(initial=0.0) + 2 * width + 1)

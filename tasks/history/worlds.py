@@ -36,6 +36,14 @@ class Attribute:
     number: FloatArray | None = None
     width: float = 0.0
 
+    def apart(self, tuples: IntArray, other: int) -> BoolArray:
+        """Tell which of some tuples have a value that does not count as one with that of another."""
+        if self.number is None or not self.width:
+            return np.asarray(self.value[tuples] != self.value[other])
+        return np.asarray(
+            np.abs(self.number[self.value[tuples]] - self.number[self.value[other]]) > self.width
+        )
+
 
 @dataclass(frozen=True)
 class Limits:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -43,7 +43,7 @@ def staying(
     if not stable or policy.rows != "one_per_person":
         return partition
     try:
-        past = _past(table, chosen, followers, stable)
+        past = _past(table, chosen, followers, {name: policy.roles.sensitive[name].width for name in stable})
     except Unfit as reason:
         return replace(partition, notes={**partition.notes, "sticky": {"not_possible": str(reason)}})
     found = sticky(past, table, points, policy.privacy.l, cut, enforce, progress)
@@ -57,9 +57,13 @@ def _past(
     table: PreparedTable,
     earlier: Sequence[tuple[EquivalenceClasses, PersonHashes | None]],
     followers: Followers,
-    stable: Sequence[str],
+    widths: Mapping[str, float],
 ) -> Past:
-    """Return where everybody was. Raises Unfit where the values of some release are not at hand."""
+    """Return where everybody was, by the stable attributes and their `widths`.
+
+    Raises Unfit where the values of some release are not at hand.
+    """
+    stable = list(widths)
     found = []
     for classes, people in earlier:
         if people is None:
@@ -73,7 +77,7 @@ def _past(
         table.sensitive[:, columns].astype(np.int64),
         np.full((table.n_records, 2), NONE, dtype=np.int64),
     )
-    subjects = subjects_of([*found, own], stable)
+    subjects = subjects_of([*found, own], stable, widths)
     # In an order that does not follow from the key, so that another key gives the same classes.
     record = np.full(len(subjects.value), table.n_records, dtype=np.int64)
     record[subjects.rows[-1]] = np.arange(table.n_records)

@@ -8,6 +8,7 @@ import numpy as np
 
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses, GateResult, PersonHashes, Verdict
+from tasks.history.sampling import Likely, likely_values
 from tasks.history.subjects import Rows, Subjects, Unfit, rows_of, subjects_of
 from tasks.history.worlds import Limits, Possible, possible_values
 from tasks.risk.evidence import CannotTell, Evidence, NotAtHand
@@ -21,11 +22,12 @@ NO_VALUES = (
     "no values of its people are kept, as it is from before releasegate kept any: name it in "
     "`gates.person.without`, and it is left out of this gate"
 )
+SURE = 0.95  # is reported where the policy asks for no limit
 CHANGED = "people who are in several releases have another value than before of what is called stable"
 
 
 def worlds_gate(evidence: Evidence) -> GateResult:
-    """Everybody in any release keeps l possible values by all releases together."""
+    """Everybody in any release keeps l possible values by all releases together, and none is too likely."""
     own, policy = evidence.people, evidence.policy
     if own is None or own.classes is None:
         raise CannotTell(NO_KEY)
@@ -40,7 +42,8 @@ def worlds_gate(evidence: Evidence) -> GateResult:
         return _of_several_rows(evidence, own)
     releases = _releases(evidence, own, stable)
     try:
-        subjects = subjects_of(releases, stable)
+        widths = {name: policy.roles.sensitive[name].width for name in stable}
+        subjects = subjects_of(releases, stable, widths)
     except Unfit as reason:
         raise CannotTell(str(reason)) from None
     least = policy.privacy.l
@@ -48,7 +51,17 @@ def worlds_gate(evidence: Evidence) -> GateResult:
     found = possible_values(
         subjects.classes, subjects.value, subjects.attributes, least, limits, subjects.seat
     )
-    return _judged(evidence, subjects, found, len(releases))
+    likely = None
+    if policy.gates.worlds.sweeps:
+        likely = likely_values(
+            subjects.classes,
+            subjects.value,
+            subjects.attributes,
+            policy.gates.worlds.sweeps,
+            policy.seed,
+            subjects.seat,
+        )
+    return _judged(evidence, subjects, found, likely, len(releases))
 
 
 def _of_several_rows(evidence: Evidence, own: PersonHashes) -> GateResult:
@@ -97,15 +110,22 @@ def _rows(
         raise CannotTell(f"{name}: {reason}") from None
 
 
-def _judged(evidence: Evidence, subjects: Subjects, found: Possible, n_releases: int) -> GateResult:
-    least = evidence.policy.privacy.l
+def _judged(
+    evidence: Evidence, subjects: Subjects, found: Possible, likely: Likely | None, n_releases: int
+) -> GateResult:
+    least, p_max = evidence.policy.privacy.l, evidence.policy.gates.worlds.p_max
     pinned, undecided = found.pinned(least), found.undecided(least)
     here = np.zeros(len(pinned), dtype=bool)
     here[subjects.rows[-1]] = True
     n_pinned, n_undecided = int(pinned.sum()), int(undecided.sum())
     n = len(pinned)
+    failing, few = pinned, f"with under l = {least} possible values"
+    if likely is not None and p_max is not None:
+        over = likely.over(p_max)
+        failing = pinned | over
+        few = f"{n_pinned} {few}, {int(over.sum())} with a value that is likelier than p_max = {p_max:g}"
     detail = (
-        f"of {n} people in {n_releases} releases, with under l = {least} possible values; "
+        f"of {n} people in {n_releases} releases, {few}; "
         f"{n_undecided} undecided after {found.calls} calls of the solver"
     )
     if n_undecided and found.spent:
@@ -134,8 +154,23 @@ def _judged(evidence: Evidence, subjects: Subjects, found: Possible, n_releases:
         "by_sets": _counts(found.by_sets, found),
         "by_worlds": _counts(found.least, found),
     }
-    verdict = Verdict.FAIL if n_pinned else Verdict.UNKNOWN if n_undecided or not allowed else Verdict.PASS
-    return _result(verdict, float(n_pinned), detail, witness)
+    if likely is not None:
+        witness["sure"] = _sure(likely, SURE if p_max is None else p_max)
+    n_failing = int(failing.sum())
+    verdict = Verdict.FAIL if n_failing else Verdict.UNKNOWN if n_undecided or not allowed else Verdict.PASS
+    return _result(verdict, float(n_failing), detail, witness)
+
+
+def _sure(likely: Likely, limit: float) -> dict[str, float | int]:
+    """Return how many people have a value that is likelier than the limit, and how that was sampled."""
+    over = likely.over(limit)
+    return {
+        "limit": limit,
+        "people": int(over.sum()),
+        "share": float(over.mean()) if len(over) else 0.0,
+        "sweeps": likely.sweeps,
+        "moved": likely.moved,
+    }
 
 
 def _counts(values: IntArray, found: Possible) -> dict[str, int]:

@@ -65,6 +65,17 @@ def test_a_comparison_protects_what_it_compared() -> None:
     ]
 
 
+def test_how_sure_all_releases_leave_an_attacker_is_told() -> None:
+    def said(**sure: Any) -> list[str]:
+        worlds = gate("worlds", value=0.0, witness={"people": 1500, "releases": 3, "sure": sure})
+        return [line for line in not_protected([worlds], POLICY) if "whoever holds all releases" in line]
+
+    assert said(limit=0.95, people=150, share=0.1, sweeps=20, moved=9) == [
+        "A likely guess: whoever holds all releases can be over 95% sure of a value of 150 people (10%)."
+    ]
+    assert said(limit=0.95, people=0, share=0.0, sweeps=20, moved=9) == []
+
+
 def test_what_was_not_compared_is_named_once_and_checks_that_were_not_asked_are_not() -> None:
     left_out = {"what": "clinic-2023-r1", "why": "of another period"}
     asked = {"what": "difference", "why": "the population is overlapping"}

@@ -26,7 +26,10 @@ BASE: dict[str, Any] = {
             "age": {"type": "integer", "bounds": [0, 110], "moves": [0, 1], "widths": [5, 10]},
             "city": {"type": "categorical", "values": ["Aix", "Brno"]},
         },
-        "sensitive": {"disease": {"stability": "stable", "values": ["flu", "none", "hiv"]}},
+        "sensitive": {
+            "disease": {"stability": "stable", "values": ["flu", "none", "hiv"]},
+            "cost": {"stability": "stable", "type": "numeric", "width": 50},
+        },
         "kept": ["ward"],
         "dropped": ["street"],
     },
@@ -43,6 +46,7 @@ BASE: dict[str, Any] = {
         "inversion": {"max": 0.05},
         "ncp": {"max": 0.5},
         "suppression": {"max": 0.05},
+        "worlds": {"p_max": 0.9},
         "models": {
             "distinct_l": {"min": 3},
             "entropy_l": {"min": 2},
@@ -58,7 +62,7 @@ BASE: dict[str, Any] = {
 }
 GONE = "a field that is left out"
 AGE, CITY = "roles.quasi_identifiers.age", "roles.quasi_identifiers.city"
-DISEASE = "roles.sensitive.disease"
+DISEASE, COST = "roles.sensitive.disease", "roles.sensitive.cost"
 # A field, what stands there instead, and what is said of it.
 LOOSER: list[tuple[str, Any, str]] = [
     ("population", "independent", "population is another"),
@@ -82,6 +86,8 @@ LOOSER: list[tuple[str, Any, str]] = [
     ("gates.sadr.attackers", ["half"], "gates.sadr.attackers without all"),
     ("gates.sadr.attackers", GONE, "gates.sadr.attackers is another"),
     ("gates.transient", "ignore", "gates.transient ignore instead of compare"),
+    ("gates.worlds.p_max", 0.95, "gates.worlds.p_max 0.95 instead of 0.9"),
+    ("gates.worlds", {"changes": 0.1}, "gates.worlds.p_max any instead of 0.9"),
     ("gates.person", {"compare": False}, "gates.person.compare false instead of true"),
     ("gates.person", {"without": ["clinic-2025-r1"]}, "gates.person.without with clinic-2025-r1"),
     ("gates.models.km", GONE, "gates.models.km is gone"),
@@ -125,6 +131,8 @@ LOOSER: list[tuple[str, Any, str]] = [
     (CITY, {"type": "numeric", "bounds": [0, 1]}, f"{CITY} is another"),
     (f"{DISEASE}.stability", "transient", f"{DISEASE}.stability transient instead of stable"),
     (f"{DISEASE}.values", ["flu", "hiv"], f"{DISEASE}.values is another"),
+    (f"{COST}.width", 20, f"{COST}.width 20 instead of 50"),
+    (f"{COST}.width", GONE, f"{COST}.width 0 instead of 50"),
 ]
 FREE: list[tuple[str, Any]] = [
     ("period", "quarterly"),
@@ -132,6 +140,7 @@ FREE: list[tuple[str, Any]] = [
     ("source.path", "b.csv"),
     ("source", {"path": "a.csv", "wait": {"hours": 1}}),
     ("seed", 7),
+    ("gates.worlds", {"p_max": 0.9, "sweeps": 5}),
     ("method", {"name": "mondrian", "parameters": {}, "history": "blind"}),
     ("publication", {"title": "A register", "formats": ["parquet"]}),
     ("publication", {"csv_formulas": "quoted"}),
@@ -143,6 +152,8 @@ TIGHTER: list[tuple[str, Any]] = [
     ("roles.identifiers", ["name", "ward"]),
     ("gates.umr", {"max": 0.1}),
     ("gates.forced", {"max": 0.5}),
+    ("gates.worlds.p_max", 0.8),
+    (f"{COST}.width", 60),
     ("gates.sadr.attackers", ["half", "all", "outside"]),
     ("gates.models.alpha_k.values", GONE),
     ("gates.models.alpha_k.values", {"disease": ["hiv", "flu", "none"]}),

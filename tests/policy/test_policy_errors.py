@@ -177,7 +177,7 @@ LOW = "should be a valid number, unable to parse string as a number, found 'low'
             "bounds",
             "type, bounds, widths, weight, moves, description",
         ),
-        ("roles.sensitive.disease.stabilty", "stability", "stability, type, values, description"),
+        ("roles.sensitive.disease.stabilty", "stability", "stability, type, values, width, description"),
         ("expectations.row", "rows", "rows, missing, missing_in, unique_key, sensitive_drift"),
         ("expectations.rows.mim", "min", "min, max, drift"),
         ("privacy.pmax", "p_max", "k, e, p_max, h_min, spread, l"),
@@ -340,6 +340,18 @@ def test_a_value_that_is_not_allowed_brings_what_is(field: str, value: Any, find
             "no column can be published under the name 'File_Row_Number': rename it by a query",
         ),
         (f"{QI}.age.bounds", ["low", 1], f"{QI}.age.bounds.0", LOW),
+        (
+            "roles.sensitive.disease.width",
+            5,
+            "roles.sensitive.disease",
+            "width is how far apart numbers count as one: the type must be numeric",
+        ),
+        (
+            "gates.worlds",
+            {"p_max": 0.9, "sweeps": 0},
+            "gates.worlds",
+            "p_max is held against sampled worlds: sweeps must be 1 at least",
+        ),
         (
             "publication.formats",
             ["parquet", "xls"],

@@ -163,3 +163,72 @@ def test_a_release_that_the_policy_leaves_out_is_named(tmp_path: Path) -> None:
     found = asked("worlds", replace(second.evidence(first), policy=policy, key=KEY))
     assert found.verdict is Verdict.PASS
     assert f"left out, as the policy says: {name}" in found.detail
+
+
+# Everybody has two possible values, and three of four have flu in both releases.
+UNEVEN = "ann 1 flu, bob 2 flu, cyd 3 flu, dan 4 hiv"
+
+
+@pytest.mark.parametrize(
+    ("worlds", "verdict", "n_over"),
+    [
+        ({}, Verdict.PASS, 0),
+        ({"p_max": 0.75}, Verdict.PASS, 0),
+        ({"p_max": 0.74}, Verdict.FAIL, 4),
+    ],
+)
+def test_nobody_may_have_a_value_that_is_likelier_than_the_policy_says(
+    tmp_path: Path, worlds: dict[str, object], verdict: Verdict, n_over: int
+) -> None:
+    first, second = (told(tmp_path, UNEVEN, with_gates(worlds=worlds)) for _ in range(2))
+    found = judged(second, first)
+    assert (found.verdict, found.value) == (verdict, n_over)
+    sure = found.witness["sure"]
+    assert (sure["people"], sure["share"], sure["limit"]) == (n_over, n_over / 4, worlds.get("p_max", 0.95))
+    assert sure["sweeps"] == 20
+    if n_over:
+        assert (
+            "0 with under l = 2 possible values, 4 with a value that is likelier than p_max" in found.detail
+        )
+    assert "ann" not in str(found)
+
+
+def test_who_fails_in_both_ways_is_counted_once(tmp_path: Path) -> None:
+    policy = with_gates(worlds={"p_max": 0.9})
+    first = told(tmp_path, "ann 1 flu, bob 2 hiv, cyd 3 cough", policy)
+    found = judged(told(tmp_path, "ann 1 flu, bob 2 hiv", policy), first)
+    assert found.verdict is Verdict.FAIL
+    assert (found.value, found.witness["pinned"], found.witness["sure"]["people"]) == (1, 1, 1)
+
+
+def test_without_sweeps_nothing_is_said_of_how_sure(tmp_path: Path) -> None:
+    first, second = (told(tmp_path, UNEVEN, with_gates(worlds={"sweeps": 0})) for _ in range(2))
+    found = judged(second, first)
+    assert found.verdict is Verdict.PASS
+    assert "sure" not in found.witness
+
+
+def test_the_policys_seed_decides_what_is_sampled(tmp_path: Path) -> None:
+    texts = ("ann 1 a, bea 2 b / cyd 3 a, dan 4 b", "ann 1 a, dan 4 b / bea 2 b, cyd 3 a")
+
+    def moved(seed: int) -> int:
+        policy = small_policy(AGE, ILLNESS, roles={"key": "person"}, seed=seed)
+        first, second = (told(tmp_path, text, policy) for text in texts)
+        return int(judged(second, first).witness["sure"]["moved"])
+
+    assert moved(1) == moved(1)
+    assert len({moved(seed) for seed in range(5)}) > 1
+
+
+@pytest.mark.parametrize(("width", "n_pinned"), [(0, 0), (5, 0), (10, 2), (1000, 4)])
+def test_near_numbers_count_as_one_where_the_policy_gives_a_width(
+    tmp_path: Path, width: float, n_pinned: int
+) -> None:
+    """A class with 100 and 110, and one with 100 and 500."""
+    illness = {"illness": {"stability": "stable", "type": "numeric", "width": width}}
+    policy = small_policy(AGE, illness, roles={"key": "person"}, privacy={"spread": 0})
+    text = "ann 1 100, bob 2 110 / cyd 30 100, dan 31 500"
+    first, second = (told(tmp_path, text, policy) for _ in range(2))
+    found = judged(second, first)
+    assert (found.verdict is Verdict.FAIL) == (n_pinned > 0)
+    assert (found.value, found.witness["undecided"]) == (n_pinned, 0)

@@ -1,0 +1,419 @@
+"""How likely each value of each subject is: worlds are sampled by random exchanges from the known one.
+
+To whoever holds all releases and knows who is in which class all worlds are alike: a value is as likely as
+the share of worlds that have it. Worlds are a Markov chain here, whose stationary distribution is uniform.
+It begins at the known world; every move proposes a world from which the same move leads back with the same
+probability, and each class keeps its tuples:
+
+- members of a cohort change places at random;
+- `exchange`: for pairs of tuples and a division of the releases (`exchange`), a walk goes from an end along a
+  subject that is drawn of all who lead from it, until it comes to an end again; those along the cycle
+  exchange their tuples. Reversing a cycle leaves the number of subjects that lead from each end, so that the
+  way back is drawn as often;
+- `interchange`: in every class of every release the subjects with one tuple of a pair are matched at random
+  with those with the other; where all of a component are matched, it may exchange its tuples (as Kempe chains
+  in colourings do). With signatures, subjects are matched with those of their own signature too;
+- `redraw`: a few subjects who share classes have all worlds in which nobody else differs counted, and one is
+  drawn.
+
+All worlds of two tuples in two releases are reached, and those of a few subjects. Where subjects are in more
+releases, or have more tuples, a chain need not reach all: whom it never moves seems certain. What is drawn
+depends on the seed alone.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from tasks.history.cohorts import ABSENT, cohorts_of
+from tasks.history.exchange import divisions
+from tasks.history.worlds import Attribute
+from tasks.types import BoolArray, FloatArray, IntArray
+
+UNSETTLED = 0.2  # of the sweeps at first: they lie too near the known world, and are not counted
+BLOCKS = 20  # of few subjects that are drawn anew in a sweep, one by one in Python
+BLOCK = 7  # subjects in the largest of them
+STEPS = 2_000  # of the count of a block's worlds; past them it stays as it is
+DRAWS = 20_000  # at most, in which values find another to be paired with
+LEAST_EXCHANGES, MOST_EXCHANGES = 4, 24  # in a sweep, over divisions of the releases that are drawn
+KEPT = 2_000_000  # tuples of subjects that are kept before they are counted
+HALF = 0.5
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Likely:
+    """How likely the most likely value of each subject is: `most` (n, s), for s attributes.
+
+    `sweeps` were counted, in which tuples were `moved` so many times; 0 where nobody is in several releases,
+    as classes alone tell then.
+    """
+
+    most: FloatArray
+    sweeps: int
+    moved: int
+
+    def over(self, limit: float) -> BoolArray:
+        """Tell for each subject (n,) whether a value of some attribute is likelier than `limit`."""
+        return np.asarray((self.most > limit + ROUNDING).any(axis=1))
+
+
+def likely_values(
+    classes: IntArray,
+    value: IntArray,
+    attributes: tuple[Attribute, ...],
+    sweeps: int,
+    seed: int,
+    seat: IntArray | None = None,
+) -> Likely:
+    """Return how likely the most likely values of n subjects are. Shapes as those of `possible_values`.
+
+    Numbers at most the attribute's width apart count as one value. A sweep is O(n r log n).
+    """
+    chain = Chain(classes, value, seed, seat)
+    counts = _Counts(chain.cohort, len(attributes[0].value))
+    if (chain.n_present < 2).all():
+        counts.add(np.arange(len(value)), value)
+        return Likely(counts.likeliest(attributes), 0, 0)
+    first = round(UNSETTLED * sweeps)
+    for number in range(sweeps):
+        for subject, world in chain.sweep():
+            if number >= first:
+                counts.add(subject, world)
+    return Likely(counts.likeliest(attributes), sweeps - first, chain.moved)
+
+
+class Chain:
+    """The Markov chain over worlds: `value` (n,) is the tuple of each subject in the one that it is at."""
+
+    def __init__(self, classes: IntArray, value: IntArray, seed: int, seat: IntArray | None = None) -> None:
+        self.value = value.copy()
+        self.moved = 0
+        self._rng = np.random.default_rng(seed)
+        self._random = random.Random(seed)  # noqa: S311 -- no secret; for walks, where single numbers are drawn
+        cohorts = cohorts_of(classes)
+        self.cohort, self.n_present = cohorts.number, cohorts.n_present[cohorts.number]
+        self._place = cohorts.place[cohorts.number]
+        self.sides = [(one[cohorts.number], other[cohorts.number]) for one, other in divisions(cohorts)]
+        subject, release = np.nonzero(self._place != ABSENT)
+        number = self._place[subject, release]
+        order = np.argsort(number, kind="stable")
+        # Who is in which class, class by class, and the tuples that are published there.
+        self._member, self._class = subject[order], number[order]
+        self._start = np.searchsorted(self._class, np.arange(cohorts.n_classes + 1))
+        self._published = value[self._member]
+        self._n_tuples = int(value.max(initial=-1)) + 1
+        self._seats = None if seat is None else _Seats.of(value, seat, self._member, self._class)
+
+    def sweep(self) -> list[tuple[IntArray, IntArray]]:
+        """Make every move; return subjects, and tuples (n,) that everybody may have, for each world to count.
+
+        Whoever may interchange does so as likely as not, so that both worlds count. Whoever has a seat is
+        counted by what can be exchanged within the signature, and others by all other moves.
+        """
+        everybody = np.arange(len(self.value))
+        unseated = everybody if self._seats is None else self._seats.nobody
+        found = []
+        self.shuffle()
+        # In two for each other tuple, so that every pair of them is met now and then.
+        n_exchanges = min(max(2 * (self._n_tuples - 1), LEAST_EXCHANGES), MOST_EXCHANGES)
+        for number in self._rng.integers(len(self.sides), size=n_exchanges if len(unseated) else 1).tolist():
+            self.exchange(self.sides[number])
+            found.append((unseated, self.value.copy()))
+        found += [(unseated, world) for world in self.interchange()]
+        if self._seats is not None:
+            found += [(everybody, world) for world in self.interchange_seats()]
+        for _ in range(BLOCKS):
+            self.redraw()
+        return found
+
+    def shuffle(self) -> None:
+        """Let the members of every cohort change places."""
+        drawn = np.lexsort((self._rng.random(len(self.value)), self.cohort))
+        self.value[np.argsort(self.cohort, kind="stable")] = self.value[drawn]
+
+    def exchange(self, side: tuple[IntArray, IntArray]) -> None:
+        """Exchange pairs of tuples along cycles that are walked, over a division's two sides."""
+        partner, pair = self._pairs()
+        rows = np.flatnonzero(partner[self.value] >= 0)
+        own = self.value[rows]
+        lower = own < partner[own]
+        span = int(max(side[0].max(initial=0), side[1].max(initial=0))) + 1
+        tail = pair[own] * span + np.where(lower, side[0][rows], side[1][rows])
+        head = pair[own] * span + np.where(lower, side[1][rows], side[0][rows])
+        ends, place = np.unique(np.concatenate([tail, head]), return_inverse=True)
+        tail, head = np.split(place.reshape(-1), 2)
+        # No cycle leaves a strongly connected component, and reversing one leaves all components.
+        graph = coo_array((np.ones(len(rows), dtype=np.int8), (tail, head)), (len(ends), len(ends)))
+        label = connected_components(graph.tocsr(), directed=True, connection="strong")[1]
+        inside = label[tail] == label[head]
+        rows, tail, head = rows[inside], tail[inside], head[inside]
+        turned = self._walks(tail.tolist(), head.tolist(), len(ends))
+        subject = rows[turned]
+        self.value[subject] = partner[self.value[subject]]
+        self.moved += len(subject)
+
+    def _walks(self, tail: list[int], head: list[int], n_ends: int) -> list[int]:
+        """Walk until an end comes again and turn the cycle's arrows, often; return those that are turned.
+
+        How many walks there are follows from what no exchange changes: about one in which every arrow is met.
+        """
+        if not tail:
+            return []
+        draw = self._random.random
+        first = list(tail)
+        leads: list[list[int]] = [[] for _ in range(n_ends)]
+        for arrow, end in enumerate(tail):
+            leads[end].append(arrow)
+        most = 2 + 2 * len(tail) // (1 + math.isqrt(len(set(tail))))
+        for _ in range(self._random.randrange(most)):
+            end = first[int(draw() * len(first))]
+            met: dict[int, int] = {}
+            path: list[int] = []
+            while end not in met:
+                met[end] = len(path)
+                arrow = leads[end][int(draw() * len(leads[end]))]
+                path.append(arrow)
+                end = head[arrow]
+            for arrow in path[met[end] :]:
+                leads[tail[arrow]].remove(arrow)
+                leads[head[arrow]].append(arrow)
+                tail[arrow], head[arrow] = head[arrow], tail[arrow]
+        return [arrow for arrow, end in enumerate(tail) if end != first[arrow]]
+
+    def interchange(self) -> tuple[IntArray, IntArray]:
+        """Exchange pairs of tuples in components of subjects who are matched in every class."""
+        partner, pair = self._pairs()
+        own = self.value[self._member]
+        known = np.flatnonzero(partner[own] >= 0)
+        own = own[known]
+        group = self._class[known] * self._n_tuples + pair[own]
+        other = np.where(partner[self.value] >= 0, partner[self.value], self.value)
+        return self._matched(self._member[known], group, own < partner[own], other)
+
+    def interchange_seats(self) -> tuple[IntArray, IntArray]:
+        """Exchange the tuples of two positions of each signature, within the signature."""
+        seats = self._seats
+        if seats is None:
+            return self.value, self.value
+        one, other = seats.two(self._rng)
+        own = self.value[seats.member]
+        low, high = one[seats.signature], other[seats.signature]
+        known = (low != high) & ((own == low) | (own == high))
+        swapped = self.value.copy()
+        swapped[seats.member[known]] = np.where(own == low, high, low)[known]
+        return self._matched(seats.member[known], seats.group[known], (own == low)[known], swapped)
+
+    def redraw(self) -> None:
+        """Draw the tuples of a few subjects anew, of all that leave each class its tuples."""
+        block = self._block()
+        if len(block) < 2:
+            return
+        places = [[one for one in row if one != ABSENT] for row in self._place[block].tolist()]
+        before = self.value[block].tolist()
+        drawn = self._drawn(places, before)
+        if drawn is not None and drawn != before:
+            self.moved += sum(one != other for one, other in zip(before, drawn, strict=True))
+            self.value[block] = drawn
+
+    def _pairs(self) -> tuple[IntArray, IntArray]:
+        """Draw pairs of tuples that are in one class, each in one pair at most: the other, and which pair.
+
+        By what is published alone, which is the same in all worlds.
+        """
+        n_draws = min(4 * self._n_tuples, DRAWS)
+        entry = self._rng.integers(len(self._member), size=n_draws)
+        first, end = self._start[self._class[entry]], self._start[self._class[entry] + 1]
+        mate = first + (self._rng.random(n_draws) * (end - first)).astype(np.int64)
+        partner, pair = (np.full(self._n_tuples, -1, dtype=np.int64) for _ in range(2))
+        found: dict[int, int] = {}
+        drawn = zip(self._published[entry].tolist(), self._published[mate].tolist(), strict=True)
+        for one, other in drawn:
+            if one != other and one not in found and other not in found:
+                found[one], found[other] = other, one
+                pair[[one, other]] = len(found) // 2 - 1
+        partner[list(found)] = list(found.values())
+        return partner, pair
+
+    def _exchanged(self, rows: IntArray, other: IntArray, part: IntArray) -> tuple[IntArray, IntArray]:
+        """Give all `rows` of a part their `other` tuples, or none; return what they have without and with."""
+        before, after = self.value.copy(), self.value.copy()
+        after[rows] = other
+        heads = self._rng.random(int(part.max(initial=-1)) + 1) < HALF
+        taken = rows[heads[part]]
+        self.value[taken] = after[taken]
+        self.moved += len(taken)
+        return before, after
+
+    def _matched(
+        self, member: IntArray, group: IntArray, lower: BoolArray, other: IntArray
+    ) -> tuple[IntArray, IntArray]:
+        """Match those of a group who have the lower tuple with those who have not; exchange by components.
+
+        `member`, `group`, `lower` (entries,): who is in which class with which of two tuples; `other` (n,).
+        """
+        key = 2 * group + lower
+        order = np.lexsort((self._rng.random(len(key)), key))
+        member, key = member[order], key[order]
+        first = np.flatnonzero(np.diff(key, prepend=-1))
+        length = np.diff(np.append(first, len(key)))
+        rank = np.arange(len(key)) - np.repeat(first, length)
+        # The two halves of a group are next to one another; who ranks past the shorter has no match.
+        twin = np.zeros(len(first), dtype=np.int64)
+        both = np.flatnonzero(np.diff(key[first] // 2) == 0) if len(first) else first
+        twin[both] = twin[both + 1] = np.minimum(length[both], length[both + 1])
+        matched = rank < np.repeat(twin, length)
+        high = key % 2 == 1
+        ends = member[matched & high], member[matched & ~high]
+        n = len(self.value)
+        graph = coo_array((np.ones(len(ends[0]), dtype=np.int8), ends), (n, n))
+        label = connected_components(graph, directed=False)[1].astype(np.int64)
+        free = np.zeros(n, dtype=bool)
+        free[label[member]] = True
+        free[label[member[~matched]]] = False
+        rows = np.zeros(n, dtype=bool)
+        rows[member] = True
+        chosen = np.flatnonzero(rows & free[label])
+        return self._exchanged(chosen, other[chosen], label[chosen])
+
+    def _block(self) -> list[int]:
+        """Draw a few subjects, each of a class of one before; by classes alone, whoever has which tuple."""
+        size = 2 + self._drawn_below(BLOCK - 1)
+        block = [self._drawn_below(len(self.value))]
+        for _ in range(4 * size):
+            if len(block) == size:
+                break
+            row = self._place[block[self._drawn_below(len(block))]]
+            there = row[row != ABSENT]
+            if not len(there):
+                continue
+            first, end = self._start[int(there[self._drawn_below(len(there))]) :][:2].tolist()
+            mate = int(self._member[first + self._drawn_below(end - first)])
+            if mate not in block:
+                block.append(mate)
+        return block
+
+    def _drawn(self, places: list[list[int]], before: list[int]) -> list[int] | None:
+        """Draw one of all ways to give a block's subjects its tuples; None if there are too many to count."""
+        need = Counter((one, own) for row, own in zip(places, before, strict=True) for one in row)
+        tuples, drawn = sorted(set(before)), list(before)
+        given: list[int] = []
+        n_found = n_steps = 0
+
+        def go_on() -> bool:
+            nonlocal n_found, n_steps, drawn
+            n_steps += 1
+            if n_steps > STEPS:
+                return False
+            if len(given) == len(places):
+                n_found += 1
+                if self._drawn_below(n_found) == 0:
+                    drawn = list(given)
+                return True
+            row = places[len(given)]
+            for each in tuples:
+                if any(need[one, each] == 0 for one in row):
+                    continue
+                need.subtract((one, each) for one in row)
+                given.append(each)
+                whole = go_on()
+                given.pop()
+                need.update((one, each) for one in row)
+                if not whole:
+                    return False
+            return True
+
+        return drawn if go_on() else None
+
+    def _drawn_below(self, n: int) -> int:
+        return int(self._rng.random() * n)
+
+
+@dataclass(frozen=True)
+class _Seats:
+    """Who is in which class with which signature, (entries,), and the tuples of a signature's positions."""
+
+    member: IntArray
+    signature: IntArray
+    group: IntArray
+    start: IntArray
+    tuples: IntArray
+    nobody: IntArray  # who has none
+
+    @classmethod
+    def of(cls, value: IntArray, seat: IntArray, member: IntArray, place: IntArray) -> _Seats | None:
+        seated = seat[:, 0] >= 0
+        if not seated.any():
+            return None
+        seats, first = np.unique(seat[seated], axis=0, return_index=True)
+        numbers, start = np.unique(seats[:, 0], return_index=True)
+        mine = np.flatnonzero(seated[member])
+        signature = np.searchsorted(numbers, seat[member[mine], 0])
+        group = place[mine] * len(numbers) + signature
+        tuples, nobody = value[seated][first], np.flatnonzero(~seated)
+        return cls(member[mine], signature, group, np.append(start, len(seats)), tuples, nobody)
+
+    def two(self, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+        """Return the tuples of two positions of each signature; the same one where there is one position."""
+        length = np.diff(self.start)
+        one = (rng.random(len(length)) * length).astype(np.int64)
+        step = 1 + (rng.random(len(length)) * (length - 1)).astype(np.int64)
+        first = self.start[:-1]
+        return self.tuples[first + one], self.tuples[first + (one + step) % length]
+
+
+class _Counts:
+    """How often members of each cohort had each tuple."""
+
+    def __init__(self, cohort: IntArray, n_tuples: int) -> None:
+        self._cohort, self._n_tuples = cohort, n_tuples
+        self._codes, self._times = (np.empty(0, dtype=np.int64) for _ in range(2))
+        self._new: list[IntArray] = []
+        self._n_new = 0
+
+    def add(self, subject: IntArray, world: IntArray) -> None:
+        """Count the tuples that some subjects have in a world, (n,)."""
+        self._new.append(self._cohort[subject] * self._n_tuples + world[subject])
+        self._n_new += len(subject)
+        if self._n_new > KEPT:
+            self._count()
+
+    def _count(self) -> None:
+        """Count what is new: many times the same."""
+        codes, times = np.unique(np.concatenate(self._new), return_counts=True)
+        both, place = np.unique(np.concatenate([self._codes, codes]), return_inverse=True)
+        times = np.bincount(place.reshape(-1), np.concatenate([self._times, times]))
+        self._codes, self._times, self._new = both, times.astype(np.int64), []
+        self._n_new = 0
+
+    def likeliest(self, attributes: tuple[Attribute, ...]) -> FloatArray:
+        """Return the share of the likeliest value of each attribute in each subject's cohort, (n, s)."""
+        if self._new:
+            self._count()
+        cohort, tuples = self._codes // self._n_tuples, self._codes % self._n_tuples
+        total = np.bincount(cohort, self._times)
+        most = np.zeros((len(total), len(attributes)))
+        for place, each in enumerate(attributes):
+            rank, reach = _ranked(each)
+            span = len(reach) + 1
+            keys, at = np.unique(cohort * span + rank[tuples], return_inverse=True)
+            before = np.append(0.0, np.cumsum(np.bincount(at.reshape(-1), self._times)))
+            end = np.searchsorted(keys, keys // span * span + reach[keys % span])
+            np.maximum.at(most[:, place], keys // span, before[end] - before[:-1])
+        return np.asarray((most / np.maximum(total, 1)[:, None])[self._cohort])
+
+
+def _ranked(attribute: Attribute) -> tuple[IntArray, IntArray]:
+    """Return the rank of each tuple's value, and for each rank the first that is not near it, (ranks,)."""
+    if attribute.number is None or not attribute.width:
+        return attribute.value, np.arange(int(attribute.value.max(initial=0)) + 1) + 1
+    numbers = np.unique(attribute.number)
+    rank = np.searchsorted(numbers, attribute.number)[attribute.value]
+    return rank, np.searchsorted(numbers, numbers + attribute.width, side="right")
