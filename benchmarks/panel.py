@@ -3,9 +3,9 @@
     python -m benchmarks.panel [--quarters N] [--write]
 
 The policy is examples/policies/eph.yaml (k = 5, l = 2). *Aware*: `releasegate run` publishes each quarter
-into a store. *Blind*: the same stages without the repair, each quarter beside the blind ones before it, as if
-they had been published; the gate would hold them back. Who is pinned is counted here by plain joins over the
-survey's own key, not by the gate's code.
+into a store. *Blind*: the same stages without signatures and repair, each quarter beside the blind ones
+before it, as if they had been published; the gate would hold them back. Who is pinned is counted here by
+plain joins over the survey's own key, not by the gate's code.
 """
 
 from __future__ import annotations
@@ -287,9 +287,9 @@ Mondrian, quasi-identifiers agglomeration, age, sex, marital status and educatio
 *Followed* are people of whom an earlier quarter was published too. *Pinned* are those of them for whom one
 value of the sensitive attribute is left by their classes of two quarters, or of all; in brackets those whose
 quasi-identifiers moved by no more than a birthday. *Failing* are the classes that fail one of the gates
-{", ".join(COMPARISON)}, of that which most fail. *Left out* is the share of records that
-the repair suppressed; the blind side leaves out nobody. *Seconds* are those of the whole command
-`releasegate run`.
+{", ".join(COMPARISON)}, of that which most fail. *Left out* is the share of records that wait
+for a counterpart or that the repair suppressed; the blind side leaves out nobody. *Seconds* are those of the
+whole command `releasegate run`.
 
 {report.table(header, rows)}
 

@@ -180,6 +180,8 @@ def _other(value: Any, kind: str, rng: random.Random) -> Any:
         return _other_text(str(value or ""), rng)
     if kind == "BOOLEAN":
         return not value
+    if kind == "BLOB":
+        return _other_bytes(value, rng)
     if kind == "DOUBLE":
         return rng.choice([None, 0.0, float("nan"), -1.5, (value or 0.0) + rng.choice([1e-9, 1.0])])
     return value + rng.choice([-2, -1, 1, 2, 1000])
@@ -191,6 +193,14 @@ def _other_text(text: str, rng: random.Random) -> str:
     do = rng.choice(["change", "add", "take"]) if place < len(text) else "add"
     added = "" if do == "take" else rng.choice([one for one in LETTERS if text[place : place + 1] != one])
     return text[:place] + added + text[place + (do != "add") :]
+
+
+def _other_bytes(data: bytes, rng: random.Random) -> bytes:
+    """Return `data` with one byte changed, added or taken away."""
+    place = rng.randrange(len(data) + 1)
+    do = rng.choice(["change", "add", "take"]) if place < len(data) else "add"
+    changed = data[place] ^ rng.randrange(1, 256) if do == "change" else rng.randrange(256)
+    return data[:place] + (b"" if do == "take" else bytes([changed])) + data[place + (do != "add") :]
 
 
 DEFINITIONS = (
