@@ -23,18 +23,30 @@ Cut = Callable[[IntArray, float], IntArray]
 
 
 def placed(
-    table: PreparedTable, seat: IntArray, pool: IntArray, points: FloatArray, cut: Cut, progress: Progress
+    table: PreparedTable,
+    seat: IntArray,
+    pool: IntArray,
+    points: FloatArray,
+    least_size: int,
+    cut: Cut,
+    progress: Progress,
 ) -> tuple[IntArray, IntArray]:
     """Return labels (m,) and seats (m, 2) in which every group has equally many people in each position.
 
-    Those of one `pool` (m,) may take one another's seats. -1 where there is no seat, or no place in a group.
-    `points` (m, d) are where records lie. O(m AT_ONCE) for costs, and pools x (m + groups) for cells.
+    Buckets of `least_size` people are groups of their own, `cut` groups the others. Those of one `pool` (m,)
+    may take one another's seats. -1 where there is no seat, or no place in a group. `points` (m, d) are where
+    records lie. O(m AT_ONCE) for costs, and pools x (m + groups) for cells.
     """
     labels = np.full(len(seat), -1, dtype=np.int64)
     firsts, others = _firsts(seat)
     if not len(firsts):
         return labels, np.full_like(seat, -1)
-    labels[firsts] = cut(firsts, (len(firsts) + len(others)) / len(firsts))
+    length = _lengths(seat)[seat[firsts, 0]]
+    short = length < least_size
+    if short.any():
+        labels[firsts[short]] = cut(firsts[short], float(length[short].mean()))
+    # A bucket of enough people is a group of its own.
+    labels[firsts[~short]] = labels.max(initial=-1) + 1 + np.arange(int((~short).sum()))
     _join(table, seat, labels, firsts, others, points)
     seat = np.where(labels[:, None] >= 0, seat, -1)
     for number in range(ROUNDS):
@@ -51,10 +63,16 @@ def _firsts(seat: IntArray) -> tuple[IntArray, IntArray]:
     new = np.append(True, (own[1:] != own[:-1]).any(axis=1)) if len(rows) else np.empty(0, dtype=bool)
     start = np.flatnonzero(new)
     turn = np.arange(len(rows)) - np.repeat(start, np.diff(np.append(start, len(rows))))
-    n_positions = np.zeros(int(own[:, 0].max(initial=-1)) + 1, dtype=np.int64)
-    np.maximum.at(n_positions, own[:, 0], own[:, 1] + 1)
-    first = turn % n_positions[own[:, 0]] == own[:, 1]
+    first = turn % _lengths(seat)[own[:, 0]] == own[:, 1]
     return rows[first], rows[~first]
+
+
+def _lengths(seat: IntArray) -> IntArray:
+    """Return how many positions each signature has, by its number."""
+    found = np.zeros(int(seat[:, 0].max(initial=-1)) + 1, dtype=np.int64)
+    rows = seat[:, 0] >= 0
+    np.maximum.at(found, seat[rows, 0], seat[rows, 1] + 1)
+    return found
 
 
 def _join(

@@ -18,6 +18,7 @@ from tasks.types import BoolArray, FloatArray, IntArray
 
 CHUNK = 0.02  # of the newcomers: so many buckets are made of one signature before another is chosen
 PLENTY = 0.3  # a counterpart that is nearer is taken if it is at least this share of the most frequent one
+REGION = 4_000  # newcomers who make buckets with one another, at most
 NEAREST = 512  # tuples on either side that are looked at where there are very many
 
 Tuples = tuple[int, ...]
@@ -40,13 +41,44 @@ def seated(
     """
     given = seat.copy()
     free = np.flatnonzero(seat[:, 0] < 0)
-    left = np.bincount(value[free], minlength=len(attributes[0].value))
-    seats = _vacant(given, signatures, left)
-    made = _Buckets(
-        left, attributes, enough, _middles(points[free], value[free], len(left)), set(signatures.values())
-    )
-    made.make(max(1, round(CHUNK * len(free))))
+    n_tuples = len(attributes[0].value)
+    left = np.bincount(value[free], minlength=n_tuples)
+    for each, places in _vacant(given, signatures, left).items():
+        given[free[value[free] == each][: len(places)]] = np.array(places, dtype=np.int64).reshape(-1, 2)
     number = {tuples: one for one, tuples in signatures.items()}
+    for near in _regions(free[given[free, 0] < 0], points):
+        _make(given, near, value, number, attributes, enough, points)
+    return given
+
+
+def _regions(rows: IntArray, points: FloatArray) -> list[IntArray]:
+    """Divide records in halves where they lie apart: values differ from place to place."""
+    parts = [rows]
+    while len(parts[0]) > REGION:
+        halves = []
+        for part in parts:
+            axis = int(points[part].std(axis=0).argmax())
+            ordered = part[np.argsort(points[part, axis], kind="stable")]
+            halves += np.array_split(ordered, 2)
+        parts = halves
+    return [np.sort(part) for part in parts if len(part)]
+
+
+def _make(
+    given: IntArray,
+    free: IntArray,
+    value: IntArray,
+    number: dict[Tuples, int],
+    attributes: tuple[Attribute, ...],
+    enough: int,
+    points: FloatArray,
+) -> None:
+    """Give seats of new buckets to the records `free`; signatures that are made are added to `number`."""
+    left = np.bincount(value[free], minlength=len(attributes[0].value))
+    middles = _middles(points[free], value[free], len(left))
+    made = _Buckets(left, attributes, enough, middles, set(number))
+    made.make(max(1, round(CHUNK * len(free))))
+    seats: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for tuples, amount in made.amount.items():
         one = number.setdefault(tuples, max(number.values(), default=NONE) + 1)
         for position, each in enumerate(tuples):
@@ -54,7 +86,6 @@ def seated(
     for each, places in seats.items():
         rows = free[value[free] == each][: len(places)]
         given[rows] = np.array(places, dtype=np.int64).reshape(-1, 2)
-    return given
 
 
 def _vacant(

@@ -61,15 +61,16 @@ def sticky(
     table: PreparedTable,
     points: FloatArray,
     enough: int,
+    least_size: int,
     cut: Cut,
     enforce: Callable[[IntArray], IntArray],
     progress: Progress,
 ) -> Sticky:
     """Return groups in which exact reasoning leaves everybody `enough` values, where that can be had.
 
-    `points` (m, d) are where records lie, `cut` groups one person of each bucket, `enforce` merges groups
-    that break the model. Nothing that merges whole groups, or leaves whole groups out, takes possible values
-    from anybody.
+    `points` (m, d) are where records lie, `cut` groups one person of each bucket of under `least_size`
+    people, `enforce` merges groups that break the model. Nothing that merges whole groups, or leaves whole
+    groups out, takes possible values from anybody.
     """
     value, known = past.value[past.subject], past.known
     before = past.seat.copy()
@@ -82,7 +83,7 @@ def sticky(
     may = ~known | (own[:, 0] >= 0)
     seat = np.full_like(own, NONE)
     seat[may] = seated(value[may], own[may], signatures, past.attributes, enough, points[may])
-    labels, seat = placed(table, seat, _pools(value, seat, own), points, cut, progress)
+    labels, seat = placed(table, seat, _pools(value, seat, own), points, least_size, cut, progress)
     labels = enforce(labels)
     labels, n_short = _hide(past, labels, seat, enough, enforce, progress)
     out = labels < 0

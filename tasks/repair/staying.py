@@ -46,7 +46,7 @@ def staying(
         past = _past(table, chosen, followers, {name: policy.roles.sensitive[name].width for name in stable})
     except Unfit as reason:
         return replace(partition, notes={**partition.notes, "sticky": {"not_possible": str(reason)}})
-    found = sticky(past, table, points, policy.privacy.l, cut, enforce, progress)
+    found = sticky(past, table, points, policy.privacy.l, policy.privacy.k, cut, enforce, progress)
     if (found.labels < 0).all():
         nobody = {"not_possible": "nobody could be hidden"}
         return replace(partition, notes={**partition.notes, "sticky": nobody})

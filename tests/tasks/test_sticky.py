@@ -61,7 +61,7 @@ class Register:
         rows = np.array(here, dtype=np.int64)
         past = Past(self.classes, self.value, self.seat, rows, self.attributes)
         table = table_of([float(7 * one % 90) for one in here], self.value[rows])
-        made = sticky(past, table, z_scored(table), self.enough, in_tens, as_they_are, no_progress)
+        made = sticky(past, table, z_scored(table), self.enough, 10, in_tens, as_they_are, no_progress)
         now = np.full(len(self.value), ABSENT, dtype=np.int64)
         now[rows] = made.labels
         self.classes = np.column_stack([self.classes, now])
@@ -170,7 +170,7 @@ def test_every_group_holds_positions_alike_and_near_people_are_together() -> Non
         assert each == 2
         return (table.numeric[rows, 0] > 50).astype(np.int64)
 
-    labels, seats = placed(table, seat, value, z_scored(table), young_and_old, no_progress)
+    labels, seats = placed(table, seat, value, z_scored(table), 9, young_and_old, no_progress)
     assert balanced(labels[:, None], value, seats).all()
     assert len(set(labels[[0, 2, 4, 6]].tolist())) == len(set(labels[[1, 3, 5, 7]].tolist())) == 1
 
@@ -180,7 +180,7 @@ def test_who_was_left_out_by_the_cut_takes_a_bucket_along() -> None:
     table = table_of([1, 2, 3, 4], value)
     seat = np.column_stack([np.zeros(4, dtype=np.int64), value])
     labels, seats = placed(
-        table, seat, value, z_scored(table), lambda rows, _: np.where(rows == rows[0], -1, 0), no_progress
+        table, seat, value, z_scored(table), 9, lambda rows, _: np.where(rows == rows[0], -1, 0), no_progress
     )
     assert sorted((labels >= 0).tolist()) == [False, False, True, True]
     assert balanced(np.where(labels < 0, ABSENT, labels)[:, None], value, seats)[labels >= 0].all()
