@@ -53,7 +53,7 @@ SURVEY = "eph/eph_panel_2003q3_2014q2.parquet"
 KEY = b"these registers are in no store."
 PEOPLE, PERIODS = 20_000, 12
 BLIND = 2  # releases of the blind side that are judged
-TURNOVERS = (0.01, 0.05, 0.20)
+TURNOVERS = (0.01, 0.20, 0.05)
 METHODS = ("ae-lrhma", "mondrian")
 
 
@@ -292,14 +292,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = parser.parse_args(arguments)
     chosen = [
         (population, turnover, method)
-        for population in POPULATIONS
         for turnover in TURNOVERS
+        for population in POPULATIONS
         for method in METHODS
         if args.only in f"{population}, {100 * turnover:g}%, {method}"
     ]
-    results = [measured(*each, args.people, args.periods) for each in chosen]
-    text = page(results, args.people, args.periods, "python -m benchmarks.registers --write")
-    print(report.write("registers.md", text) if args.write else text)
+    results: list[Result] = []
+    for each in chosen:
+        results.append(measured(*each, args.people, args.periods))
+        text = page(results, args.people, args.periods, "python -m benchmarks.registers --write")
+        if args.write:  # what is measured is not lost if the next is not
+            report.write("registers.md", text)
+    print(text)
     return 0
 
 
