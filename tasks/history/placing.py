@@ -26,6 +26,7 @@ def placed(
     table: PreparedTable,
     seat: IntArray,
     pool: IntArray,
+    value: IntArray,
     points: FloatArray,
     least_size: int,
     cut: Cut,
@@ -34,11 +35,11 @@ def placed(
     """Return labels (m,) and seats (m, 2) in which every group has equally many people in each position.
 
     Buckets of `least_size` people are groups of their own, `cut` groups the others. Those of one `pool` (m,)
-    may take one another's seats. -1 where there is no seat, or no place in a group. `points` (m, d) are where
-    records lie. O(m AT_ONCE) for costs, and pools x (m + groups) for cells.
+    may take one another's seats; `value` (m,) are tuples, `points` (m, d) where records lie. -1 where there is
+    no seat, or no place in a group. O(m AT_ONCE) for costs, and pools x (m + groups) for cells.
     """
     labels = np.full(len(seat), -1, dtype=np.int64)
-    firsts, others = _firsts(seat)
+    firsts, others = _firsts(seat, value)
     if not len(firsts):
         return labels, np.full_like(seat, -1)
     length = _lengths(seat)[seat[firsts, 0]]
@@ -55,16 +56,21 @@ def placed(
     return labels, seat
 
 
-def _firsts(seat: IntArray) -> tuple[IntArray, IntArray]:
-    """Return a person of each bucket, their positions taking turns, and the others."""
+def _firsts(seat: IntArray, value: IntArray) -> tuple[IntArray, IntArray]:
+    """Return a person of each bucket, of the rarest tuple of its signature, and the others.
+
+    Where the rarest is, many others are near.
+    """
     rows = np.flatnonzero(seat[:, 0] >= 0)
-    rows = rows[np.lexsort((rows, seat[rows, 1], seat[rows, 0]))]
-    own = seat[rows]
-    new = np.append(True, (own[1:] != own[:-1]).any(axis=1)) if len(rows) else np.empty(0, dtype=bool)
-    start = np.flatnonzero(new)
-    turn = np.arange(len(rows)) - np.repeat(start, np.diff(np.append(start, len(rows))))
-    first = turn % _lengths(seat)[own[:, 0]] == own[:, 1]
-    return rows[first], rows[~first]
+    n_held = np.bincount(value[rows], minlength=int(value.max(initial=0)) + 1)
+    seats, at = np.unique(seat[rows], axis=0, return_index=True)
+    rarity = n_held[value[rows][at]]
+    order = np.lexsort((seats[:, 1], rarity, seats[:, 0]))
+    rarest = order[np.append(True, np.diff(seats[order, 0]) != 0)]
+    first = np.zeros(int(seats[:, 0].max(initial=-1)) + 1, dtype=np.int64)
+    first[seats[rarest, 0]] = seats[rarest, 1]
+    mine = seat[rows, 1] == first[seat[rows, 0]]
+    return rows[mine], rows[~mine]
 
 
 def _lengths(seat: IntArray) -> IntArray:

@@ -18,7 +18,7 @@ from tasks.types import BoolArray, FloatArray, IntArray
 
 CHUNK = 0.02  # of the newcomers: so many buckets are made of one signature before another is chosen
 PLENTY = 0.3  # a counterpart that is nearer is taken if it is at least this share of the most frequent one
-REGION = 4_000  # newcomers who make buckets with one another, at most
+REGION = 1_000  # newcomers who make buckets with one another, at most
 NEAREST = 512  # tuples on either side that are looked at where there are very many
 
 Tuples = tuple[int, ...]

@@ -83,7 +83,7 @@ def sticky(
     may = ~known | (own[:, 0] >= 0)
     seat = np.full_like(own, NONE)
     seat[may] = seated(value[may], own[may], signatures, past.attributes, enough, points[may])
-    labels, seat = placed(table, seat, _pools(value, seat, own), points, least_size, cut, progress)
+    labels, seat = placed(table, seat, _pools(value, seat, own), value, points, least_size, cut, progress)
     labels = enforce(labels)
     labels, n_short = _hide(past, labels, seat, enough, enforce, progress)
     out = labels < 0

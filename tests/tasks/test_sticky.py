@@ -170,7 +170,7 @@ def test_every_group_holds_positions_alike_and_near_people_are_together() -> Non
         assert each == 2
         return (table.numeric[rows, 0] > 50).astype(np.int64)
 
-    labels, seats = placed(table, seat, value, z_scored(table), 9, young_and_old, no_progress)
+    labels, seats = placed(table, seat, value, value, z_scored(table), 9, young_and_old, no_progress)
     assert balanced(labels[:, None], value, seats).all()
     assert len(set(labels[[0, 2, 4, 6]].tolist())) == len(set(labels[[1, 3, 5, 7]].tolist())) == 1
 
@@ -180,7 +180,14 @@ def test_who_was_left_out_by_the_cut_takes_a_bucket_along() -> None:
     table = table_of([1, 2, 3, 4], value)
     seat = np.column_stack([np.zeros(4, dtype=np.int64), value])
     labels, seats = placed(
-        table, seat, value, z_scored(table), 9, lambda rows, _: np.where(rows == rows[0], -1, 0), no_progress
+        table,
+        seat,
+        value,
+        value,
+        z_scored(table),
+        9,
+        lambda rows, _: np.where(rows == rows[0], -1, 0),
+        no_progress,
     )
     assert sorted((labels >= 0).tolist()) == [False, False, True, True]
     assert balanced(np.where(labels < 0, ABSENT, labels)[:, None], value, seats)[labels >= 0].all()
