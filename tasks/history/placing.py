@@ -34,9 +34,9 @@ def placed(
 ) -> tuple[IntArray, IntArray]:
     """Return labels (m,) and seats (m, 2) in which every group has equally many people in each position.
 
-    Buckets of `least_size` people are groups of their own, `cut` groups the others. Those of one `pool` (m,)
-    may take one another's seats; `value` (m,) are tuples, `points` (m, d) where records lie. -1 where there is
-    no seat, or no place in a group. O(m AT_ONCE) for costs, and pools x (m + groups) for cells.
+    Buckets of `least_size` people are groups of their own, `cut` groups the others. Those of one `pool`
+    (m,) may take one another's seats; `value` (m,) are tuples, `points` (m, d) where records lie. -1 where
+    there is no seat, or no place in a group. O(m AT_ONCE) for costs, and pools x (m + groups) for cells.
     """
     labels = np.full(len(seat), -1, dtype=np.int64)
     firsts, others = _firsts(seat, value)
