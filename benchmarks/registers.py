@@ -206,11 +206,11 @@ class Result:
     def row(self) -> list[str]:
         """The row of the page."""
         first, last, alone = self.sticky[0], self.sticky[-1], self.blind[-1]
-        read = [_people(point, "pinned", "undecided") for point in self.blind[1:-1]]
+        read = [people_of_point(point, "pinned", "undecided") for point in self.blind[1:-1]]
         return [
             f"{self.population}, {100 * self.turnover:g}%, {self.method}",
             f"{sum(not point.failing for point in self.sticky)} of {len(self.sticky)}",
-            _people(last, "pinned", "undecided"),
+            people_of_point(last, "pinned", "undecided"),
             f"{100 * max(point.left_out for point in self.sticky):.2f}%",
             f"{first.ncp:.3f}",
             f"{last.ncp:.3f}",
@@ -243,14 +243,15 @@ def measured(population: str, turnover: float, method: str, people: int, n_perio
     return Result(population, turnover, method, sides["sticky"], sides["blind"])
 
 
-def _people(point: Point, *names: str) -> str:
+def people_of_point(point: Point, *names: str) -> str:
+    """Return counts of people of the witness of `worlds`."""
     witness = point.worlds.witness if point.worlds else {}
     return " + ".join(f"{witness.get(name, 0):,}" for name in names)
 
 
 def _said(point: Point) -> str:
     cost = f"out {100 * point.left_out:.2f}%, NCP {point.ncp:.4f}, {point.seconds:.1f} s"
-    pinned = _people(point, "pinned", "undecided")
+    pinned = people_of_point(point, "pinned", "undecided")
     return f"{point.period}: {', '.join(point.failing) or 'passes'}; pinned + undecided {pinned}, {cost}"
 
 
