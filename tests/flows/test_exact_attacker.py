@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from tests.flows import plain_run
 from tests.flows.front_desk import Desk, people
-from tests.reference.exact import main
+from tests.reference.exact import main, verdicts
 
 pytestmark = pytest.mark.flow
 
@@ -22,3 +25,31 @@ def test_a_first_release_pins_nobody_and_a_second_is_judged_with_it(
     first, *more = capsys.readouterr().out.splitlines()
     assert first.startswith("clinic-2026Q1-r1: 0 of 400 people (0.0%) have a value for certain, 0 undecided")
     assert len(more) == (code == 0)
+
+
+def released(desk: Desk, history: str) -> list[tuple[int, int]]:
+    """Release 200 people three times, 8 of whom leave each time, and return whom the attacker pins or not."""
+    gates = {"ncp": {"max": 1}, "suppression": {"max": 0.1}}
+    gates |= {"person": {"compare": history == "sticky", "cells": "unfollowed"}}
+    method = {"name": "mondrian", "history": history}
+    # What the policy says of a population that is not followed lets blind releases out.
+    population = "overlapping" if history == "sticky" else "independent"
+    policy = desk.policy(method=method, gates=gates, population=population)
+    table, rng = people(1).iloc[:200], np.random.default_rng(0)
+    for number, period in enumerate(("2026Q1", "2026Q2", "2026Q3")):
+        if number:
+            joined = people(10 + number).iloc[:8].assign(person=[f"new{number}x{i}" for i in range(8)])
+            table = pd.concat([table.iloc[rng.permutation(len(table))[:-8]], joined])
+        table.to_csv(desk.folder / f"{period}.csv", index=False)
+        assert plain_run.run(desk.store, policy, desk.folder / f"{period}.csv", period).endswith("r1")
+    return [(one.pinned, one.undecided) for one in verdicts(desk.root, "clinic", 60.0)]
+
+
+def test_with_signatures_the_exact_attacker_pins_nobody(desk: Desk) -> None:
+    assert released(desk, "sticky") == [(0, 0)] * 3
+
+
+def test_without_regard_for_the_history_the_exact_attacker_pins_somebody(desk: Desk) -> None:
+    first, *later = released(desk, "blind")
+    assert first == (0, 0)
+    assert max(pinned for pinned, _ in later) > 0
