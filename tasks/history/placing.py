@@ -62,6 +62,8 @@ def _firsts(seat: IntArray, value: IntArray) -> tuple[IntArray, IntArray]:
     Where the rarest is, many others are near.
     """
     rows = np.flatnonzero(seat[:, 0] >= 0)
+    if not len(rows):
+        return rows, rows
     n_held = np.bincount(value[rows], minlength=int(value.max(initial=0)) + 1)
     seats, at = np.unique(seat[rows], axis=0, return_index=True)
     rarity = n_held[value[rows][at]]

@@ -19,6 +19,7 @@ from tasks.types import BoolArray, FloatArray, IntArray
 CHUNK = 0.02  # of the newcomers: so many buckets are made of one signature before another is chosen
 PLENTY = 0.3  # a counterpart that is nearer is taken if it is at least this share of the most frequent one
 REGION = 1_000  # newcomers who make buckets with one another, at most
+RARE = 0.02  # of a region, at least, who have none of the most frequent values
 NEAREST = 512  # tuples on either side that are looked at where there are very many
 
 Tuples = tuple[int, ...]
@@ -46,22 +47,30 @@ def seated(
     for each, places in _vacant(given, signatures, left).items():
         given[free[value[free] == each][: len(places)]] = np.array(places, dtype=np.int64).reshape(-1, 2)
     number = {tuples: one for one, tuples in signatures.items()}
-    for near in _regions(free[given[free, 0] < 0], points):
+    for near in _regions(free[given[free, 0] < 0], value, attributes, enough, points):
         _make(given, near, value, number, attributes, enough, points)
     return given
 
 
-def _regions(rows: IntArray, points: FloatArray) -> list[IntArray]:
-    """Divide records in halves where they lie apart: values differ from place to place."""
-    parts = [rows]
-    while len(parts[0]) > REGION:
-        halves = []
-        for part in parts:
-            axis = int(points[part].std(axis=0).argmax())
-            ordered = part[np.argsort(points[part, axis], kind="stable")]
-            halves += np.array_split(ordered, 2)
-        parts = halves
-    return [np.sort(part) for part in parts if len(part)]
+def _regions(
+    rows: IntArray, value: IntArray, attributes: tuple[Attribute, ...], enough: int, points: FloatArray
+) -> list[IntArray]:
+    """Divide records in halves where they lie apart: values differ from place to place.
+
+    No half is made in which hardly anybody has another value of some attribute than the most frequent ones.
+    """
+    if len(rows) <= REGION:
+        return [rows] if len(rows) else []
+    axis = int(points[rows].std(axis=0).argmax())
+    halves = np.array_split(rows[np.argsort(points[rows, axis], kind="stable")], 2)
+    if not all(_varied(value[half], attributes, enough) for half in halves):
+        return [rows]
+    return [part for half in halves for part in _regions(np.sort(half), value, attributes, enough, points)]
+
+
+def _varied(value: IntArray, attributes: tuple[Attribute, ...], enough: int) -> bool:
+    counts = (np.sort(np.bincount(each.value[value]))[::-1] for each in attributes)
+    return all(int(count[enough - 1 :].sum()) >= RARE * len(value) for count in counts)
 
 
 def _make(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from small import prepared, small_policy
 from test_persons import AGE, ILLNESS
@@ -141,6 +141,14 @@ def test_three_values_are_asked_for_three() -> None:
     assert sorted(seat[:, 1].tolist()) == [0, 0, 1, 1, 2, 2]
 
 
+def test_a_part_of_the_table_with_one_value_finds_counterparts_elsewhere() -> None:
+    value = np.array([0] * 1_500 + [0, 1] * 750)
+    points = np.arange(3_000.0)[:, None]  # the first half has one value only
+    seat = seated(value, np.full((3_000, 2), -1), {}, (Attribute(np.arange(2)),), 2, points)
+    assert (seat[:, 0] >= 0).all()
+    assert balanced(np.zeros((3_000, 1), dtype=np.int64), value, seat).all()
+
+
 def test_nobody_is_seated_without_a_counterpart() -> None:
     value = np.array([0, 0, 0])
     seat = seated(value, np.full((3, 2), -1), {}, (Attribute(np.arange(2)),), 2, np.zeros((3, 1)))
@@ -247,6 +255,7 @@ def test_who_left_a_series_without_seats_is_hidden_by_who_is_left_out() -> None:
     assert register.n_short() == 0
 
 
+@example(12, 51, 3, [([0], 0)])  # nobody has a seat in the second release
 @given(
     st.integers(12, 40),
     st.integers(0, 1_000),
