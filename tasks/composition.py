@@ -15,13 +15,18 @@ from policy.model import ReleasePolicy
 from policy.period import periods_apart
 from release_store.records import EquivalenceClasses, PersonHashes, Release
 from tasks.aggregation.enforce import enforced
+from tasks.history.subjects import Unfit
+from tasks.history.worlds import Limits
 from tasks.methods.base import BoundMethod
 from tasks.methods.registry import bound_method
 from tasks.partitioning.constraints import constraints_of
 from tasks.preprocessing.prepare import prepare
 from tasks.repair.followers import Followers, followers_of
 from tasks.repair.merge import repair
+from tasks.repair.past import past_of
+from tasks.repair.rounds import in_rounds
 from tasks.repair.staying import staying
+from tasks.repair.worlds import Worlds
 from tasks.representation.features import z_scored
 from tasks.risk.beside import beside
 from tasks.types import (
@@ -112,16 +117,47 @@ def repaired(
         policy,
         periods_apart([release.period for release, _ in history], period, policy.period),
     )
-    return repair(
-        table,
-        groups,
-        policy,
-        found.earlier,
-        max_group_size=method.max_group_size,
-        apart=found.apart,
-        followers=followers and followers.into([name for name, _ in found.earlier], releases),
-        progress=progress,
-    )
+    worlds = _worlds(table, groups, policy, history, followers)
+    followed = followers and followers.into([name for name, _ in found.earlier], releases)
+    constraints, points = constraints_of(table, policy.privacy), _points(table, where)
+
+    def merge(groups: Partition) -> Partition:
+        return repair(
+            table,
+            groups,
+            policy,
+            found.earlier,
+            max_group_size=method.max_group_size,
+            apart=found.apart,
+            followers=followed,
+            worlds=worlds,
+            progress=progress,
+        )
+
+    def enforce(labels: IntArray) -> IntArray:
+        return enforced(points, labels, constraints, method.max_group_size)[0]
+
+    return in_rounds(groups, merge, enforce, worlds)
+
+
+def _worlds(
+    table: PreparedTable,
+    groups: Partition,
+    policy: ReleasePolicy,
+    history: History,
+    followers: Followers | None,
+) -> Worlds | None:
+    """Return what the repair asks exact reasoning by; None where that cannot be, as the gate then says."""
+    if followers is None or not history:
+        return None
+    earlier = [(release.release_id, classes) for release, classes in history]
+    try:
+        past = past_of(table, policy, earlier, followers)
+    except Unfit:
+        return None
+    if past is None:
+        return None
+    return Worlds(past, policy.privacy.l, Limits(calls=policy.gates.worlds.calls), groups.seats)
 
 
 def _stayed(

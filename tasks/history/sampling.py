@@ -32,9 +32,9 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from tasks.history.attribute import Attribute
 from tasks.history.cohorts import ABSENT, cohorts_of
 from tasks.history.exchange import divisions
-from tasks.history.worlds import Attribute
 from tasks.types import BoolArray, FloatArray, IntArray
 
 UNSETTLED = 0.2  # of the sweeps at first: they lie too near the known world, and are not counted

@@ -12,8 +12,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from tasks.history.attribute import Attribute
 from tasks.history.signatures import NONE
-from tasks.history.worlds import Attribute, distinct_values
+from tasks.history.worlds import distinct_values
 from tasks.types import BoolArray, FloatArray, IntArray
 
 CHUNK = 0.02  # of the newcomers: so many buckets are made of one signature before another is chosen

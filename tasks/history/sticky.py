@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from tasks.history.attribute import Attribute
 from tasks.history.cohorts import ABSENT
 from tasks.history.placing import Cut, placed
 from tasks.history.seating import Tuples, seated
 from tasks.history.signatures import NONE, balanced
-from tasks.history.worlds import Attribute, Limits, short_of
+from tasks.history.worlds import Limits, short_of
 from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable, Progress
 
 ROUNDS = 12

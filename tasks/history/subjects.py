@@ -10,9 +10,9 @@ import pandas as pd
 
 from release_store.person_values import NotOpened, PersonValues, opened_values
 from release_store.records import EquivalenceClasses, PersonHashes
+from tasks.history.attribute import Attribute
 from tasks.history.cohorts import ABSENT
 from tasks.history.signatures import NONE
-from tasks.history.worlds import Attribute
 from tasks.types import FloatArray, IntArray
 
 

@@ -5,10 +5,10 @@ come out as often as they were published. A value is possible for a subject if s
 holds all releases and knows who is in which class can tell nothing more.
 
 One world is known: the true one. What is possible is found from below, by members of one cohort, by balanced
-signatures (`signatures`), by exchanges (`exchange`) and by worlds of the solver (`neighbourhood`); from
-above, by the values that all classes of a subject share and by what the solver says has no solution. With two
-values and two releases exchanges are exact; in general the question is NP-hard (De Loera and Onn, 2006), and
-what a limit ends is undecided.
+signatures (`signatures`), by exchanges (`exchange`), by chains of them (`chains`) and by worlds of the solver
+(`neighbourhood`); from above, by the values that all classes of a subject share and by what the solver says
+has no solution. With two values and two releases exchanges are exact; in general the question is NP-hard
+(De Loera and Onn, 2006), and what a limit ends is undecided.
 """
 
 from __future__ import annotations
@@ -18,31 +18,16 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
+from tasks.history.attribute import Attribute
+from tasks.history.chains import Chains
 from tasks.history.cohorts import Cohorts, cohorts_of, values_shared, world_of
 from tasks.history.exchange import divisions, exchanged, ranges
 from tasks.history.neighbourhood import Near, another_world, impossible, near, widen
 from tasks.history.signatures import balanced, interchanged
-from tasks.types import BoolArray, FloatArray, IntArray
+from tasks.types import BoolArray, IntArray
 
-
-@dataclass(frozen=True)
-class Attribute:
-    """One sensitive attribute of m tuples: which of its values each tuple has, (m,).
-
-    `number` (values,), where it is numeric: numbers at most `width` apart count as one.
-    """
-
-    value: IntArray
-    number: FloatArray | None = None
-    width: float = 0.0
-
-    def apart(self, tuples: IntArray, other: int) -> BoolArray:
-        """Tell which of some tuples have a value that does not count as one with that of another."""
-        if self.number is None or not self.width:
-            return np.asarray(self.value[tuples] != self.value[other])
-        return np.asarray(
-            np.abs(self.number[self.value[tuples]] - self.number[self.value[other]]) > self.width
-        )
+LEAST_RELEASES = 3  # in which chains may show what exchanges along cycles do not
+STEPS = (2, 3, 4, 6)  # of a chain, from the person on who lacks values: longer ones for who is left
 
 
 @dataclass(frozen=True)
@@ -61,13 +46,15 @@ class Possible:
 
     `least` (c, s): how many values are possible at least, by worlds that were found; `most` (c, s): how many
     at most; where both agree, or `least` reaches what was asked, the cohort is decided. `by_sets` (c, s): how
-    many values all its classes share. `calls` of the solver, `spent` if a limit ended the search.
+    many values all its classes share. `found` (f,) are the possible tuples, as cohort * m + tuple, in order.
+    `calls` of the solver, `spent` if a limit ended the search.
     """
 
     cohorts: Cohorts
     least: IntArray
     most: IntArray
     by_sets: IntArray
+    found: IntArray
     calls: int = 0
     spent: bool = False
 
@@ -104,21 +91,24 @@ def possible_values(
     enough: int,
     limits: Limits | None = None,
     seat: IntArray | None = None,
+    finer: Possible | None = None,
 ) -> Possible:
     """Return what n subjects may have, by r releases and their true tuples.
 
     `classes` (n, r): the class of each subject in each release, numbered from 0 within it, or `ABSENT`;
     `value` (n,): the tuple of each; `enough`: how many values of each attribute a subject has to keep, past
     which nothing more is looked for; `seat` (n, 2): the signature and position of each, if they have any,
-    which count where they are balanced.
+    which count where they are balanced. `finer` is what is known of the same subjects where some of these
+    classes are divided further: each world of those is one of these.
     """
-    search, shared = _begun(classes, value, attributes, enough, limits or Limits(), seat)
+    search, shared = _begun(classes, value, attributes, enough, limits or Limits(), seat, finer)
     cohorts, n_values = search.cohorts, search.n_values
     by_sets = _counted(_codes(shared.tocoo(), n_values), len(cohorts.size), n_values, attributes)
+    _chain(search, classes, value)
     most = by_sets.copy()
     _solve(search, shared, most)
     least = _counted(search.found, len(cohorts.size), n_values, attributes)
-    return Possible(cohorts, least, most, by_sets, search.calls, search.spent)
+    return Possible(cohorts, least, most, by_sets, search.found, search.calls, search.spent)
 
 
 def short_of(
@@ -152,6 +142,7 @@ def _begun(
     enough: int,
     limits: Limits,
     seat: IntArray | None,
+    finer: Possible | None = None,
 ) -> tuple[_Search, csr_array]:
     """Return the search with what signatures and exchanges found, and what all classes of a cohort have."""
     cohorts = cohorts_of(classes)
@@ -161,6 +152,10 @@ def _begun(
     if seat is not None:
         subject, other = interchanged(value, seat, balanced(classes, value, seat))
         _add(search, cohorts.number[subject], other)
+    if finer is not None:
+        somebody = np.zeros(len(finer.cohorts.size), dtype=np.int64)
+        somebody[finer.cohorts.number] = np.arange(len(value))
+        _add(search, cohorts.number[somebody[finer.found // n_values]], finer.found % n_values)
     shared = values_shared(cohorts, world, np.arange(len(cohorts.size)))
     _exchange(search, shared)
     return search, shared
@@ -253,6 +248,32 @@ def _pairs(search: _Search, shared: csr_array, short: IntArray) -> tuple[IntArra
     cohort, low, high = cohort[apart], np.minimum(one, other)[apart], np.maximum(one, other)[apart]
     people = np.asarray(search.world.sum(axis=0)).reshape(-1)
     return cohort, low * search.n_values + high, people[low] + people[high]
+
+
+def _chain(search: _Search, classes: IntArray, value: IntArray) -> None:
+    """Add what chains of exchanges give to those who lack values; two releases need none."""
+    short = _short(search)
+    if not len(short) or classes.shape[1] < LEAST_RELEASES:
+        return
+    chains = Chains(classes, value, np.zeros(len(value), dtype=bool))
+    member = np.zeros(len(search.cohorts.size), dtype=np.int64)
+    member[search.cohorts.number] = np.arange(len(value))
+    for steps in STEPS:
+        found: list[tuple[int, int]] = []
+        for cohort in short.tolist():
+            subject, own = int(member[cohort]), _tuples(search, cohort)
+            for other in chains.values_beside(subject).tolist():
+                if not any(attribute.apart(own, other).all() for attribute in search.attributes):
+                    continue
+                chain = chains.find(subject, other, steps)
+                if chain is not None:
+                    mine = int(value[subject])
+                    found += [(one, other if int(value[one]) == mine else mine) for one in chain.changed]
+                    break
+        if found:
+            changed, taken = np.array(found, dtype=np.int64).T
+            _add(search, search.cohorts.number[changed], taken)
+            short = _short(search, short)
 
 
 def _solve(search: _Search, shared: csr_array, most: IntArray) -> None:

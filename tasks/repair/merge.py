@@ -22,14 +22,16 @@ from tasks.repair.growing import Growing
 from tasks.repair.judge import Judge
 from tasks.repair.measure import Measure
 from tasks.repair.nesting import Nesting, nesting_of
+from tasks.repair.worlds import Worlds
 from tasks.risk.comparison import compared_attributes, history_of
 from tasks.risk.persons import follow
 from tasks.risk.space import Boxes, points_of, space_of
-from tasks.types import BoolArray, Partition, PreparedTable, Progress, no_progress
+from tasks.types import BoolArray, IntArray, Partition, PreparedTable, Progress, no_progress
 from tasks.utility.ncp import scale_of
 
 TRIES = 384
 BATCH = 48
+WORLD_ROUNDS = 2  # of merges of the groups that somebody is pinned by
 
 
 def repair(
@@ -41,13 +43,15 @@ def repair(
     max_group_size: int,
     apart: Sequence[tuple[int, int]] | None = None,
     followers: Followers | None = None,
+    worlds: Worlds | None = None,
     progress: Progress = no_progress,
 ) -> Partition:
     """Return the partition with failing groups merged or, where no merge helps, suppressed (label -1).
 
     `earlier` are the classes of the earlier releases, oldest first, `apart` as in `history_of`. With
-    `followers`, no person whom their hash joins with earlier classes stays narrowed either. The notes
-    count merged and suppressed groups. Cost: failing groups times (groups + tried neighbours times
+    `followers`, no person whom their hash joins with earlier classes stays narrowed either; with `worlds`,
+    groups by which all releases at once pin somebody are merged too, though somebody may stay pinned. The
+    notes count merged and suppressed groups. Cost: failing groups times (groups + tried neighbours times
     earlier classes).
     """
     classes = generalized(table, partition.labels, policy)
@@ -82,6 +86,9 @@ def repair(
     groups.alive[suppressed] = False
     more, left_out = _undone_together(groups, beside, look, progress)
     merged, suppressed = alike + merged + more, suppressed + left_out
+    if worlds is not None:
+        more, left_out = _pinned_by_all(partition.labels, groups, beside, look, worlds, progress)
+        merged, suppressed = merged + more, suppressed + left_out
     notes = {
         **partition.notes,
         "repair": {
@@ -94,8 +101,8 @@ def repair(
     }
     number = np.full(len(groups.alive), -1, dtype=np.int64)
     number[groups.alive] = np.arange(groups.alive.sum())
-    labels = np.where(partition.labels >= 0, number[groups.parent[np.maximum(partition.labels, 0)]], -1)
-    return Partition(labels, notes, partition.seats)
+    now = _labels(partition.labels, groups)
+    return Partition(np.where(now >= 0, number[np.maximum(now, 0)], -1), notes, partition.seats)
 
 
 @dataclass(frozen=True)
@@ -213,3 +220,31 @@ def _undone_together(
         if not more:
             groups.alive[stuck] = False
             suppressed += stuck
+
+
+def _labels(labels: IntArray, groups: Groups) -> IntArray:
+    """Return the living group of each record, -1 for one that is left out."""
+    now = groups.parent[np.maximum(labels, 0)]
+    return np.where((labels >= 0) & groups.alive[now], now, -1)
+
+
+def _pinned_by_all(
+    labels: IntArray, groups: Groups, beside: _Beside, look: _Search, worlds: Worlds, progress: Progress
+) -> tuple[int, list[int]]:
+    """Merge the groups by which all releases together pin somebody, and return as `_undone_together` does.
+
+    In `WORLD_ROUNDS` rounds: a merge need not help, and somebody may be pinned still.
+    """
+    merged = 0
+    suppressed: list[int] = []
+    for _ in range(WORLD_ROUNDS):
+        failing = worlds.failing(_labels(labels, groups))
+        progress(1.0, f"{worlds.n_short} people pinned by all releases together, or undecided")
+        if not len(failing):
+            break
+        by_size = failing[np.argsort(groups.size[failing], kind="stable")]
+        more, _ = look.merge(by_size.tolist(), no_progress, also_grown=True)
+        merged += more
+        more, left_out = _undone_together(groups, beside, look, no_progress)
+        merged, suppressed = merged + more, suppressed + left_out
+    return merged, suppressed

@@ -9,7 +9,8 @@ from tasks.types import SourceTable
 def lacking(table: SourceTable, policy: ReleasePolicy) -> str:
     """Say what each hierarchy lacks, and in which file; an empty text where nothing is. O(n) a column.
 
-    A value is named where at least k rows have it; one that fewer people have could tell who they are.
+    A value is named where at least k rows have it; one that fewer people have could tell who they are. None is
+    named of a query's rows: it can give all of them what one row says, or a list of everybody's names.
     """
     told = []
     for name, qi in policy.roles.categorical.items():
@@ -20,6 +21,9 @@ def lacking(table: SourceTable, policy: ReleasePolicy) -> str:
         if not len(outside):
             continue
         where = f"the hierarchy {qi.hierarchy.origin or f'of {name!r}'}"
+        if policy.source.query is not None:
+            told.append(f"{where} lacks {len(outside)} of the query's values")
+            continue
         frequent = [repr(str(value)) for value in outside.index[outside >= policy.privacy.k]]
         named = ", ".join(sorted(frequent)[:3]) or f"values with under {policy.privacy.k} rows each"
         rare = len(outside) - min(len(frequent), 3)

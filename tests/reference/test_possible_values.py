@@ -12,10 +12,11 @@ from scipy.sparse import csr_array
 from worlds import Group, group
 from worlds import possible_values as by_brute_force
 
+from tasks.history.attribute import Attribute
 from tasks.history.cohorts import ABSENT, Cohorts, cohorts_of, same_figures, values_shared, world_of
 from tasks.history.exchange import divisions, exchanged
 from tasks.history.signatures import balanced, interchanged
-from tasks.history.worlds import Attribute, Limits, possible_values
+from tasks.history.worlds import Limits, possible_values
 from tasks.types import IntArray
 
 

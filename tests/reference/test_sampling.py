@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from test_possible_values import drawn, seated
 
+from tasks.history.attribute import Attribute
 from tasks.history.cohorts import ABSENT
 from tasks.history.sampling import Chain, likely_values
-from tasks.history.worlds import Attribute
 from tasks.types import FloatArray, IntArray
 from tests.docs import docs_pages
 

@@ -82,6 +82,19 @@ def test_a_value_that_the_hierarchy_lacks_is_named_with_its_file_if_k_rows_have_
     assert "cities.csv" not in str(policy_document(policy))
 
 
+@pytest.mark.enemy("policy author", "learns a value")
+def test_no_value_that_a_query_made_is_named(tmp_path: Path) -> None:
+    policy = with_cities(tmp_path)
+    query = policy.source.model_copy(
+        update={"path": None, "query": "SELECT list(name) OVER () AS city FROM input"}
+    )
+    policy = policy.model_copy(update={"source": query})
+    rows = [(1, "Ann", "a"), (2, "Ann", "b"), (3, "Ann", "a")]
+    assert lacking(source_of(policy, rows), policy) == (
+        "the hierarchy cities.csv lacks 1 of the query's values"
+    )
+
+
 def test_it_stands_in_the_one_line_that_is_told(tmp_path: Path) -> None:
     policy = with_cities(tmp_path)
     source = source_of(policy, [(1, "Leads", "a"), (2, "Leads", "b")])

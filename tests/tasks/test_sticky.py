@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from small import prepared, small_policy
 from test_persons import AGE, ILLNESS
 
+from tasks.history.attribute import Attribute
 from tasks.history.cohorts import ABSENT
 from tasks.history.placing import placed
 from tasks.history.seating import seated
 from tasks.history.signatures import balanced, interchanged
 from tasks.history.sticky import Past, Sticky, sticky
-from tasks.history.worlds import Attribute, possible_values
+from tasks.history.worlds import possible_values
 from tasks.representation.features import z_scored
 from tasks.types import IntArray, PreparedTable, no_progress
 

@@ -1,0 +1,130 @@
+"""Chains of exchanges: a person takes another value, others change theirs, and all classes keep theirs.
+
+An exchange of two values a and b starts with one person. In each class of that person somebody with the other
+value has to take theirs; each of these in turn, in their other classes, needs somebody who takes the first.
+Where people are in three releases or more this is a tree, which no division of the releases in two shows
+(`exchange`). A chain is told only after it was counted that every class keeps its values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tasks.history.cohorts import ABSENT
+from tasks.types import BoolArray, IntArray
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Who exchanges values, `changed`, and who has to leave the last release for it, `out`."""
+
+    changed: tuple[int, ...]
+    out: tuple[int, ...] = ()
+
+    def __add__(self, other: Chain) -> Chain:
+        return Chain(self.changed + other.changed, self.out + other.out)
+
+
+class Chains:
+    """Looks for chains among n subjects of r releases.
+
+    `classes` (n, r): the class of each in each release, or `ABSENT`; `value` (n,); `may` (n,): who may be
+    left out of the last release for a chain. `gone` (n,) are those who were. Memory O(n r).
+    """
+
+    def __init__(self, classes: IntArray, value: IntArray, may: BoolArray) -> None:
+        self.gone = np.zeros(len(value), dtype=bool)
+        self._classes, self._may = classes, may
+        self._value: list[int] = value.tolist()
+        first = np.concatenate([[0], np.cumsum(classes.max(axis=0, initial=ABSENT) + 1)])
+        self._last = int(first[-2])
+        self._place = np.where(classes == ABSENT, ABSENT, classes + first[:-1])
+
+    @cached_property
+    def _members(self) -> list[list[int]]:
+        """Return who is in each class: those in the fewest other classes first."""
+        subject, release = np.nonzero(self._place != ABSENT)
+        place = self._place[subject, release]
+        n_present = (self._place != ABSENT).sum(axis=1)
+        order = np.lexsort((subject, n_present[subject], place))
+        ends = np.cumsum(np.bincount(place, minlength=int(self._place.max(initial=-1)) + 1))
+        return [part.tolist() for part in np.split(subject[order], ends[:-1])]
+
+    def find(self, subject: int, other: int, steps: int) -> Chain | None:
+        """Return a chain by which the subject has the `other` value, of so many steps; None if none is found.
+
+        Of those that are found step by step, one for which as few as possible leave.
+        """
+        found = self._any(subject, other, self._places(subject), steps)
+        return found if found is not None and self._even(found, self._value[subject]) else None
+
+    def values_beside(self, subject: int) -> IntArray:
+        """Return the other values in the subject's classes."""
+        mates = {mate for place in self._places(subject) for mate in self._members[place]}
+        return np.array(
+            sorted({self._value[mate] for mate in mates} - {self._value[subject]}), dtype=np.int64
+        )
+
+    def leave(self, chain: Chain) -> None:
+        """Leave out of the last release whom the chain needs to."""
+        self.gone[list(chain.out)] = True
+
+    def _places(self, subject: int) -> list[int]:
+        places: list[int] = [place for place in self._place[subject].tolist() if place != ABSENT]
+        if self.gone[subject]:
+            places = [place for place in places if place < self._last]
+        return places
+
+    def _any(self, subject: int, other: int, places: list[int], steps: int) -> Chain | None:
+        """Return a chain that starts with the subject, in these of its classes."""
+        found = self._all(subject, other, places, steps)
+        if (found is not None and not found.out) or not self._may[subject]:
+            return found
+        before = [place for place in places if place < self._last]
+        if len(before) == len(places):
+            return found
+        left = self._all(subject, other, before, steps)
+        if left is not None and (found is None or len(left.out) + 1 < len(found.out)):
+            return left + Chain((), (subject,))
+        return found
+
+    def _all(self, subject: int, other: int, places: list[int], steps: int) -> Chain | None:
+        found = Chain((subject,))
+        for place in places:
+            best = self._best(subject, other, place, steps)
+            if best is None:
+                return None
+            found += best
+        return found
+
+    def _best(self, subject: int, other: int, place: int, steps: int) -> Chain | None:
+        """Return the rest of a chain in one class: somebody who has the other value takes the subject's."""
+        best: Chain | None = None
+        for mate in self._members[place]:
+            if self._value[mate] != other or (place >= self._last and self.gone[mate]):
+                continue
+            elsewhere = [one for one in self._places(mate) if one != place]
+            if elsewhere and not steps:
+                continue
+            found = (
+                self._any(mate, self._value[subject], elsewhere, steps - 1) if elsewhere else Chain((mate,))
+            )
+            if found is not None and (best is None or len(found.out) < len(best.out)):
+                best = found
+                if not best.out:
+                    break
+        return best
+
+    def _even(self, chain: Chain, value: int) -> bool:
+        """Tell whether every class keeps its values if those of the chain exchange theirs."""
+        net: dict[int, int] = {}
+        out = set(chain.out)
+        for one in set(chain.changed):
+            step = 1 if self._value[one] == value else -1
+            for place in self._places(one):
+                if place < self._last or one not in out:
+                    net[place] = net.get(place, 0) + step
+        return not any(net.values())

@@ -1,0 +1,43 @@
+"""The repair in rounds: groups are merged, single records left out, until exact reasoning pins nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tasks.repair.worlds import Worlds
+from tasks.types import IntArray, Partition
+
+ROUNDS = 4  # in which records are left out
+SUMMED = ("merged", "suppressed_groups", "suppressed_records")
+
+
+def in_rounds(
+    groups: Partition,
+    merge: Callable[[Partition], Partition],
+    enforce: Callable[[IntArray], IntArray],
+    worlds: Worlds | None,
+) -> Partition:
+    """Return the groups as `merge` leaves them, without the records by whom `worlds` pins somebody.
+
+    `enforce` merges groups that break the model without those records. The notes sum up all rounds.
+    """
+    made = merge(groups)
+    if worlds is None or "repair" not in made.notes:
+        return made
+    total: dict[str, Any] = dict(made.notes["repair"]) | {"left_out_records": 0}
+    for _ in range(ROUNDS):
+        out = worlds.left_out(made.labels) if worlds.n_short else np.empty(0, dtype=np.int64)
+        if not len(out):
+            break
+        labels = made.labels.copy()
+        labels[out] = -1
+        made = merge(replace(made, labels=enforce(labels)))
+        again = made.notes["repair"]
+        total |= {name: total[name] + again[name] for name in SUMMED}
+        total["over_max_group_size"] = again["over_max_group_size"]
+        total["left_out_records"] += len(out)
+    return replace(made, notes={**made.notes, "repair": total})

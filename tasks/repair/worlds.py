@@ -1,0 +1,103 @@
+"""Whom exact reasoning over all releases pins, which groups to merge for them, and whom to leave out.
+
+Two groups that become one are one equation less: whatever was possible for anybody before is possible still,
+so that what was found before a merge holds after it. Where merges do not help, single records are left out:
+somebody who is in one class alone can take another's value there, and nothing else says that they did not.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tasks.history.chains import Chains
+from tasks.history.cohorts import ABSENT
+from tasks.history.sticky import Past
+from tasks.history.worlds import Limits, Possible, possible_values
+from tasks.types import BoolArray, IntArray
+
+STEPS = 4  # of a chain, from the person on who is pinned
+
+
+class Worlds:
+    """What the earlier releases, and the groups of the table as they become, leave possible.
+
+    `seat` (m, 2): the signature and position of each record of the table, if there are any.
+    """
+
+    def __init__(self, past: Past, least: int, limits: Limits, seat: IntArray | None) -> None:
+        self._past, self._least, self._limits = past, least, limits
+        self._seat = past.seat.copy()
+        if seat is not None:
+            given = seat[:, 0] >= 0
+            self._seat[past.subject[given]] = seat[given]
+        self._found: Possible | None = None
+        self.n_short = 0
+
+    def failing(self, labels: IntArray) -> IntArray:
+        """Return the groups of `labels` (m,) with somebody who is pinned or undecided, and further groups.
+
+        Each of these has somebody with another value who was in an earlier class with such a person: in a
+        larger group they can take that person's value. O(n r log n), and calls of the solver for the few that
+        are left.
+        """
+        now = self._now(labels)
+        short = self._short(now)
+        own = now[short]
+        return np.union1d(own[own != ABSENT], self._mates(short, now))
+
+    def left_out(self, labels: IntArray) -> IntArray:
+        """Return the records of `labels` (m,) that are to be left out so that fewer people are pinned.
+
+        Where somebody leaves the table, a chain of exchanges need not keep the values of their class there.
+        As few leave as will do for each who is pinned or undecided. Whoever has a signature stays.
+        """
+        past, now = self._past, self._now(labels)
+        short = self._short(now)
+        may = (now != ABSENT) & (self._seat[:, 0] < 0)
+        chains = Chains(np.column_stack([past.classes, now]), past.value, may)
+        for subject in short.tolist():
+            others = chains.values_beside(subject)
+            apart = [one.apart(others, int(past.value[subject])) for one in past.attributes]
+            found = [chains.find(subject, other, STEPS) for other in others[np.all(apart, axis=0)].tolist()]
+            known = [chain for chain in found if chain is not None]
+            if known:
+                chains.leave(min(known, key=lambda chain: len(chain.out)))
+        self._found = None  # who leaves a class alone may take possible values from those who stay
+        return np.flatnonzero(chains.gone[past.subject])
+
+    def _now(self, labels: IntArray) -> IntArray:
+        now = np.full(len(self._past.value), ABSENT, dtype=np.int64)
+        now[self._past.subject] = labels
+        return now
+
+    def _short(self, now: IntArray) -> IntArray:
+        """Return the subjects who are pinned or undecided."""
+        past = self._past
+        classes = np.column_stack([past.classes, now])
+        found = possible_values(
+            classes, past.value, past.attributes, self._least, self._limits, self._seat, self._found
+        )
+        self._found = found
+        there = (classes != ABSENT).any(axis=1)
+        short = np.flatnonzero(there & (found.pinned(self._least) | found.undecided(self._least)))
+        self.n_short = len(short)
+        return short
+
+    def _mates(self, short: IntArray, now: IntArray) -> IntArray:
+        """Return the smallest group of such a mate for each of `short` in each earlier release."""
+        size = np.bincount(now[now != ABSENT], minlength=int(now.max(initial=-1)) + 1)
+        here = np.flatnonzero(now != ABSENT)
+        chosen: set[int] = set()
+        for earlier in self._past.classes.T:
+            order = here[np.lexsort((size[now[here]], earlier[here]))]
+            first = np.searchsorted(earlier[order], np.arange(int(earlier.max(initial=-1)) + 2))
+            for subject in short[earlier[short] != ABSENT].tolist():
+                mates = order[first[earlier[subject]] : first[earlier[subject] + 1]]
+                mates = mates[self._apart(mates, subject)]
+                chosen.update(now[mates[:1]].tolist())
+        return np.array(sorted(chosen), dtype=np.int64)
+
+    def _apart(self, mates: IntArray, subject: int) -> BoolArray:
+        value = self._past.value
+        apart = [one.apart(value[mates], int(value[subject])) for one in self._past.attributes]
+        return np.asarray(np.any(apart, axis=0))
