@@ -1,9 +1,10 @@
 """Chains of exchanges: a person takes another value, others change theirs, and all classes keep theirs.
 
-An exchange of two values a and b starts with one person. In each class of that person somebody with the other
-value has to take theirs; each of these in turn, in their other classes, needs somebody who takes the first.
-Where people are in three releases or more this is a tree, which no division of the releases in two shows
-(`exchange`). A chain is told only after it was counted that every class keeps its values.
+A chain starts with one person, who takes the value b and gives up a. In each class of that person somebody
+has to give up b for a, or one b for c and another c for a; each of these in turn, in their other classes,
+needs somebody who does the reverse. Where people are in three releases or more this is a tree, which no
+division of the releases in two shows (`exchange`). A chain is told only after it was counted that every
+class keeps its values.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from tasks.types import BoolArray, IntArray
 
 @dataclass(frozen=True)
 class Chain:
-    """Who exchanges values, `changed`, and who has to leave the last release for it, `out`."""
+    """Who takes which value, `changed`, and who has to leave the last release for it, `out`."""
 
-    changed: tuple[int, ...]
+    changed: tuple[tuple[int, int], ...]
     out: tuple[int, ...] = ()
 
     def __add__(self, other: Chain) -> Chain:
@@ -37,7 +38,7 @@ class Chains:
 
     def __init__(self, classes: IntArray, value: IntArray, may: BoolArray) -> None:
         self.gone = np.zeros(len(value), dtype=bool)
-        self._classes, self._may = classes, may
+        self._may, self._third = may, False
         self._value: list[int] = value.tolist()
         first = np.concatenate([[0], np.cumsum(classes.max(axis=0, initial=ABSENT) + 1)])
         self._last = int(first[-2])
@@ -53,13 +54,15 @@ class Chains:
         ends = np.cumsum(np.bincount(place, minlength=int(self._place.max(initial=-1)) + 1))
         return [part.tolist() for part in np.split(subject[order], ends[:-1])]
 
-    def find(self, subject: int, other: int, steps: int) -> Chain | None:
+    def find(self, subject: int, other: int, steps: int, *, third: bool = False) -> Chain | None:
         """Return a chain by which the subject has the `other` value, of so many steps; None if none is found.
 
-        Of those that are found step by step, one for which as few as possible leave.
+        With a `third` value in a class where two do not do. Of those that are found step by step, one for
+        which as few as possible leave.
         """
+        self._third = third
         found = self._any(subject, other, self._places(subject), steps)
-        return found if found is not None and self._even(found, self._value[subject]) else None
+        return found if found is not None and self._even(found) else None
 
     def values_beside(self, subject: int) -> IntArray:
         """Return the other values in the subject's classes."""
@@ -92,39 +95,54 @@ class Chains:
         return found
 
     def _all(self, subject: int, other: int, places: list[int], steps: int) -> Chain | None:
-        found = Chain((subject,))
+        found, own = Chain(((subject, other),)), self._value[subject]
         for place in places:
-            best = self._best(subject, other, place, steps)
+            best = self._taken(place, other, own, subject, steps)
+            if best is None and self._third and steps:
+                best = self._by_third(place, other, own, subject, steps)
             if best is None:
                 return None
             found += best
         return found
 
-    def _best(self, subject: int, other: int, place: int, steps: int) -> Chain | None:
-        """Return the rest of a chain in one class: somebody who has the other value takes the subject's."""
+    def _taken(self, place: int, have: int, take: int, beside: int, steps: int) -> Chain | None:
+        """Return a chain by which somebody in a class who has one value takes another, seen from elsewhere.
+
+        Nobody `beside` whom they are; as few as possible leave.
+        """
         best: Chain | None = None
         for mate in self._members[place]:
-            if self._value[mate] != other or (place >= self._last and self.gone[mate]):
+            if self._value[mate] != have or mate == beside or (place >= self._last and self.gone[mate]):
                 continue
             elsewhere = [one for one in self._places(mate) if one != place]
-            if elsewhere and not steps:
-                continue
-            found = (
-                self._any(mate, self._value[subject], elsewhere, steps - 1) if elsewhere else Chain((mate,))
-            )
+            found: Chain | None = Chain(((mate, take),))
+            if elsewhere:
+                found = self._any(mate, take, elsewhere, steps - 1) if steps else None
             if found is not None and (best is None or len(found.out) < len(best.out)):
                 best = found
                 if not best.out:
                     break
         return best
 
-    def _even(self, chain: Chain, value: int) -> bool:
-        """Tell whether every class keeps its values if those of the chain exchange theirs."""
-        net: dict[int, int] = {}
+    def _by_third(self, place: int, have: int, take: int, beside: int, steps: int) -> Chain | None:
+        """Return two such chains, by a third value: who has one takes it, and who has it takes the other."""
+        for third in sorted({self._value[mate] for mate in self._members[place]} - {have, take}):
+            one = self._taken(place, have, third, beside, steps - 1)
+            other = one and self._taken(place, third, take, beside, steps - 1)
+            if one is not None and other is not None:
+                return one + other
+        return None
+
+    def _even(self, chain: Chain) -> bool:
+        """Tell whether every class keeps its values where those of the chain take theirs, each one value."""
+        net: dict[tuple[int, int], int] = {}
+        changed = dict(chain.changed)
+        if any(changed[one] != taken for one, taken in chain.changed):
+            return False
         out = set(chain.out)
-        for one in set(chain.changed):
-            step = 1 if self._value[one] == value else -1
+        for one, taken in changed.items():
             for place in self._places(one):
                 if place < self._last or one not in out:
-                    net[place] = net.get(place, 0) + step
+                    for value, step in ((taken, 1), (self._value[one], -1)):
+                        net[place, value] = net.get((place, value), 0) + step
         return not any(net.values())

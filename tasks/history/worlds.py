@@ -27,7 +27,8 @@ from tasks.history.signatures import balanced, interchanged
 from tasks.types import BoolArray, IntArray
 
 LEAST_RELEASES = 3  # in which chains may show what exchanges along cycles do not
-STEPS = (2, 3, 4, 6)  # of a chain, from the person on who lacks values: longer ones for who is left
+# Of chains, and whether by three values: longer ones for who is left.
+STEPS = ((2, False), (3, False), (4, False), (2, True), (3, True), (4, True), (5, True))
 
 
 @dataclass(frozen=True)
@@ -258,17 +259,16 @@ def _chain(search: _Search, classes: IntArray, value: IntArray) -> None:
     chains = Chains(classes, value, np.zeros(len(value), dtype=bool))
     member = np.zeros(len(search.cohorts.size), dtype=np.int64)
     member[search.cohorts.number] = np.arange(len(value))
-    for steps in STEPS:
+    for steps, third in STEPS:
         found: list[tuple[int, int]] = []
         for cohort in short.tolist():
             subject, own = int(member[cohort]), _tuples(search, cohort)
             for other in chains.values_beside(subject).tolist():
                 if not any(attribute.apart(own, other).all() for attribute in search.attributes):
                     continue
-                chain = chains.find(subject, other, steps)
+                chain = chains.find(subject, other, steps, third=third)
                 if chain is not None:
-                    mine = int(value[subject])
-                    found += [(one, other if int(value[one]) == mine else mine) for one in chain.changed]
+                    found += chain.changed
                     break
         if found:
             changed, taken = np.array(found, dtype=np.int64).T

@@ -15,7 +15,7 @@ from tasks.history.sticky import Past
 from tasks.history.worlds import Limits, Possible, possible_values
 from tasks.types import BoolArray, IntArray
 
-STEPS = 4  # of a chain, from the person on who is pinned
+STEPS = ((4, False), (2, True))  # of a chain from the person on who is pinned, and if by three values
 
 
 class Worlds:
@@ -58,10 +58,15 @@ class Worlds:
         for subject in short.tolist():
             others = chains.values_beside(subject)
             apart = [one.apart(others, int(past.value[subject])) for one in past.attributes]
-            found = [chains.find(subject, other, STEPS) for other in others[np.all(apart, axis=0)].tolist()]
-            known = [chain for chain in found if chain is not None]
-            if known:
-                chains.leave(min(known, key=lambda chain: len(chain.out)))
+            for steps, third in STEPS:
+                found = [
+                    chains.find(subject, other, steps, third=third)
+                    for other in others[np.all(apart, axis=0)].tolist()
+                ]
+                known = [chain for chain in found if chain is not None]
+                if known:
+                    chains.leave(min(known, key=lambda chain: len(chain.out)))
+                    break
         self._found = None  # who leaves a class alone may take possible values from those who stay
         return np.flatnonzero(chains.gone[past.subject])
 

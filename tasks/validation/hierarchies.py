@@ -9,8 +9,8 @@ from tasks.types import SourceTable
 def lacking(table: SourceTable, policy: ReleasePolicy) -> str:
     """Say what each hierarchy lacks, and in which file; an empty text where nothing is. O(n) a column.
 
-    A value is named where at least k rows have it; one that fewer people have could tell who they are. None is
-    named of a query's rows: it can give all of them what one row says, or a list of everybody's names.
+    A value is named where at least k rows have it; one that fewer people have could tell who they are. No
+    value of a query is named: it can give all rows what one of them says, or a list of all names.
     """
     told = []
     for name, qi in policy.roles.categorical.items():
