@@ -17,6 +17,8 @@ import numpy as np
 from tasks.history.cohorts import ABSENT
 from tasks.types import BoolArray, IntArray
 
+VISITS = 2_000  # of people in one search, after which it ends without a chain
+
 
 @dataclass(frozen=True)
 class Chain:
@@ -33,12 +35,15 @@ class Chains:
     """Looks for chains among n subjects of r releases.
 
     `classes` (n, r): the class of each in each release, or `ABSENT`; `value` (n,); `may` (n,): who may be
-    left out of the last release for a chain. `gone` (n,) are those who were. Memory O(n r).
+    left out of the last release for a chain. `gone` (n,) are those who were, and `visits` counts the people
+    who were looked at. Memory O(n r).
     """
 
     def __init__(self, classes: IntArray, value: IntArray, may: BoolArray) -> None:
         self.gone = np.zeros(len(value), dtype=bool)
         self._may, self._third = may, False
+        self.visits = 0
+        self._end = 0
         self._value: list[int] = value.tolist()
         first = np.concatenate([[0], np.cumsum(classes.max(axis=0, initial=ABSENT) + 1)])
         self._last = int(first[-2])
@@ -60,7 +65,7 @@ class Chains:
         With a `third` value in a class where two do not do. Of those that are found step by step, one for
         which as few as possible leave.
         """
-        self._third = third
+        self._third, self._end = third, self.visits + VISITS
         found = self._any(subject, other, self._places(subject), steps)
         return found if found is not None and self._even(found) else None
 
@@ -114,6 +119,9 @@ class Chains:
         for mate in self._members[place]:
             if self._value[mate] != have or mate == beside or (place >= self._last and self.gone[mate]):
                 continue
+            self.visits += 1
+            if self.visits > self._end:
+                return best
             elsewhere = [one for one in self._places(mate) if one != place]
             found: Chain | None = Chain(((mate, take),))
             if elsewhere:

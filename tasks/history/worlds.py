@@ -33,9 +33,13 @@ STEPS = ((2, False), (3, False), (4, False), (2, True), (3, True), (4, True), (5
 
 @dataclass(frozen=True)
 class Limits:
-    """Where the search ends: pairs of values, calls of the solver, variables and nodes of a call."""
+    """Where the search ends: pairs of values, visits of people for chains, calls of the solver, their size.
+
+    That is in variables and in nodes.
+    """
 
     pairs: int = 5_000
+    visits: int = 5_000_000
     calls: int = 20_000
     variables: int = 20_000
     nodes: int = 1_000
@@ -262,6 +266,8 @@ def _chain(search: _Search, classes: IntArray, value: IntArray) -> None:
     for steps, third in STEPS:
         found: list[tuple[int, int]] = []
         for cohort in short.tolist():
+            if chains.visits > search.limits.visits:
+                break
             subject, own = int(member[cohort]), _tuples(search, cohort)
             for other in chains.values_beside(subject).tolist():
                 if not any(attribute.apart(own, other).all() for attribute in search.attributes):
