@@ -93,6 +93,33 @@ def _rule(channel: str, field: str, word: str) -> Any:
 
 
 @cache
+def possible() -> Spec:
+    """Bars beside one another: the share of people by how many values are left, one bar for each `basis`.
+
+    Rows: `values`, `share`, `people`, `basis`.
+    """
+    known = alt.Legend(orient="top", columns=2)
+    return _spec(
+        _chart()
+        .mark_bar()
+        .encode(
+            x=alt.X(
+                "values:N", sort=None, title="sensitive values that are left", axis=alt.Axis(labelAngle=0)
+            ),
+            xOffset=alt.XOffset("basis:N", sort=None),
+            y=alt.Y("share:Q", title="share of people", axis=alt.Axis(format="%"), scale={"domain": [0, 1]}),
+            color=alt.Color("basis:N", sort=None, title=None, legend=known),
+            tooltip=[
+                alt.Tooltip("basis:N", title="reasoning"),
+                alt.Tooltip("values:N", title="values left"),
+                alt.Tooltip("people:Q", title="people", format=","),
+                alt.Tooltip("share:Q", title="share", format=".2%"),
+            ],
+        )
+    )
+
+
+@cache
 def class_sizes() -> Spec:
     """Bars: how many classes have so many records. Rows: `label`, `records`, `classes`."""
     return _spec(

@@ -8,12 +8,14 @@ from typing import Any
 
 from flows.desk import charts
 from flows.desk.picture import Picture
+from flows.desk.protection import WORLDS
 from flows.desk.signs import BASIS, VERDICTS
 from flows.layout import shown
 from policy.rounding import bound_text, measured_text
 from tasks.reporting.narrowing import MANY
 
 Document = Mapping[str, Any]
+_LEFT = {"1": "1", "2": "2", "more": "3 and more"}
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ def pictures_of(gates: Sequence[Document], figures: Document | None) -> Pictures
     """Return the pictures; without figures, that of the gates alone."""
     found = figures or {}
     return Pictures(
-        risk=_drawable(_narrowing(found.get("narrowing") or ())),
+        risk=_drawable([*_worlds(gates), *_narrowing(found.get("narrowing") or ())]),
         cost=_drawable([*_by_attribute(found), *_class_sizes(found)]),
         values=_drawable(_distribution(i, one) for i, one in enumerate(found.get("attributes") or ())),
         latent=_drawable(_latent(found.get("latent"))),
@@ -78,6 +80,33 @@ def _gates(gates: Sequence[Document]) -> Picture:
     columns = (("gate", "gate"), ("verdict", "verdict"), ("measured", "measured"), ("must be", "must be"))
     words = f"{n_passed} of {len(rows)} gates pass. A bar shows how much of its limit a gate uses."
     return Picture("gates", "The gates", words, charts.with_bars(charts.gates(), len(rows)), rows, columns)
+
+
+def _worlds(gates: Sequence[Document]) -> list[Picture]:
+    """Return how many people have how many values by the gate over possible worlds, if it counted any."""
+    known = next(((gate.get("witness") or {}) for gate in gates if gate["gate"] == WORLDS), {})
+    total = known.get("people") or 0
+    ways = {"class by class": known.get("by_sets"), "all classes at once": known.get("by_worlds")}
+    if not total or not all(ways.values()):
+        return []
+    rows = [
+        {"values": values, "people": n, "share": n / total, "basis": basis}
+        for basis, counts in ways.items()
+        for name, values in _LEFT.items()
+        for n in [int((counts or {}).get(name, 0))]
+    ]
+    pinned, n_releases = int(known["by_worlds"].get("1", 0)), int(known.get("releases") or 0)
+    who = "nobody is" if not pinned else "1 person is" if pinned == 1 else f"{pinned:,} people are"
+    words = (
+        f"Of {total:,} people in {n_releases} releases {who} left with one value, as far as is known, by "
+        "somebody who solves for all classes at once. The search ends where the gate is satisfied, so that "
+        "people may have more values than are counted."
+    )
+    columns = (
+        ("basis", "reasoning"), ("values", "values left"), ("people", "people"), ("share", "share"),
+    )  # fmt: skip
+    title = "How many values all releases together leave"
+    return [Picture("worlds", title, words, charts.possible(), rows, columns)]
 
 
 def _narrowing(curves: Sequence[Document]) -> list[Picture]:

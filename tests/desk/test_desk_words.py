@@ -169,6 +169,25 @@ def test_how_far_people_can_be_narrowed_is_told_to_20_values_and_more() -> None:
     assert [(row["values"], row["people"]) for row in picture.rows] == [("1", 3), ("2", 7)]
 
 
+def test_what_all_releases_together_leave_is_drawn_from_the_gate() -> None:
+    witness = {"people": 10, "releases": 3, "by_sets": {"1": 0, "2": 4, "more": 6}}
+    gate = {"gate": "worlds", "verdict": "fail", "value": 3, "relation": "<=", "threshold": 0}
+    told = gate | {"witness": witness | {"by_worlds": {"1": 3, "2": 2, "more": 5}}}
+    (picture,) = pictures_of([told], None).risk
+    assert "Of 10 people in 3 releases 3 people are left with one value" in picture.words
+    assert [(row["basis"], row["values"], row["people"]) for row in picture.rows] == [
+        ("class by class", "1", 0),
+        ("class by class", "2", 4),
+        ("class by class", "3 and more", 6),
+        ("all classes at once", "1", 3),
+        ("all classes at once", "2", 2),
+        ("all classes at once", "3 and more", 5),
+    ]
+    # A first release asks nothing, and what is not counted is not drawn.
+    assert pictures_of([gate | {"witness": {}}], None).risk == ()
+    assert pictures_of([gate | {"witness": witness}], None).risk == ()
+
+
 def test_what_is_kept_or_may_change_is_named() -> None:
     roles = {
         **POLICY["roles"],
