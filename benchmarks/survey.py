@@ -1,12 +1,12 @@
-"""Eight quarters of a household survey, judged by exact reasoning: with signatures, and what they cost.
+"""Eight quarters of a household survey, judged by exact reasoning, and what passing costs.
 
-    python -m benchmarks.survey [--quarters N] [--write]
+    python -m benchmarks.survey [--quarters N] [--history repair|sticky] [--write]
 
 The survey's panel rotates: about 43% of a quarter's people are in the next one, none two quarters on,
 about 40% four quarters on. *Held*: everybody's health insurance is that of their first answer, so that
 `stable` is true. *As answered*: answers change, and `gates.worlds.changes` is that of the policy. Both
 are judged by all gates of examples/policies/eph.yaml; NCP is laid beside that of the same quarter made
-blind.
+blind. The policy repairs; `--history sticky` measures signatures in its place.
 """
 
 from __future__ import annotations
@@ -58,26 +58,26 @@ def policy(way: str, history: str) -> ReleasePolicy:
     return ReleasePolicy.model_validate(document)
 
 
-def measured(way: str, n: int) -> tuple[list[Point], list[Point]]:
-    """Release the quarters with signatures, and make each of them blind."""
+def measured(way: str, n: int, history: str) -> tuple[list[Point], list[Point]]:
+    """Release the quarters beside their history, and make each of them blind."""
     with tempfile.TemporaryDirectory(prefix="releasegate-survey-") as name:
         sides = []
-        for history in ("sticky", "blind"):
-            folder = Path(name) / history
+        for side in (history, "blind"):
+            folder = Path(name) / side
             folder.mkdir()
-            series = Series(policy(way, history), folder)
+            series = Series(policy(way, side), folder)
             for period, table in quarters(n, way):
-                point = series.release(period, table, None if history == "sticky" else [])
-                print(way, history, period, point.failing, f"{point.ncp:.4f}", file=sys.stderr, flush=True)
+                point = series.release(period, table, [] if side == "blind" else None)
+                print(way, side, period, point.failing, f"{point.ncp:.4f}", file=sys.stderr, flush=True)
             sides.append(series.points)
     return sides[0], sides[1]
 
 
-def page(found: dict[str, tuple[list[Point], list[Point]]]) -> str:
+def page(found: dict[str, tuple[list[Point], list[Point]]], history: str, command: str) -> str:
     """Return the page: a table for each way."""
     header = ["quarter", "gates", "pinned + undecided", "left out", "NCP", "blind", "ratio", "CPU seconds"]
     parts = []
-    for way, (sticky, blind) in found.items():
+    for way, (aware, blind) in found.items():
         rows = [
             [
                 one.period,
@@ -89,23 +89,20 @@ def page(found: dict[str, tuple[list[Point], list[Point]]]) -> str:
                 f"{one.ncp / alone.ncp:.2f}",
                 f"{one.seconds:.0f}",
             ]
-            for one, alone in zip(sticky, blind, strict=True)
+            for one, alone in zip(aware, blind, strict=True)
         ]
         parts.append(f"## {way.capitalize()}\n\n{report.table(header, rows)}\n")
     tables = "\n".join(parts)
     return f"""# Eight quarters of a survey by exact reasoning
 
 Argentina's household survey (INDEC, public use files), policy `examples/policies/eph.yaml`: k = 5, l =
-2, Mondrian, sensitive health insurance. *Held*: the answers that people gave first. *As answered*:
-people change their answers, and attackers must allow for a quarter of them. *Pinned* are people of this
-quarter or an earlier one whom all releases together leave with one value, *undecided* those of whom the
-gate `worlds` cannot tell.
-
-Signatures hold every class to much the same mix of answers as its neighbours, while answers differ
-strongly with age: what that costs beside blind classes is the ratio.
+2, Mondrian, `method.history: {history}`, sensitive health insurance. *Held*: the answers that people gave
+first. *As answered*: people change their answers, and attackers must allow for a quarter of them.
+*Pinned* are people of this quarter or an earlier one whom all releases together leave with one value,
+*undecided* those of whom the gate `worlds` cannot tell. The ratio is that of NCP to a blind quarter's.
 
 {tables}
-{report.measured_with("python -m benchmarks.survey --write")}
+{report.measured_with(command)}
 """
 
 
@@ -114,8 +111,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Publish a panel survey under exact reasoning.")
     parser.add_argument("--quarters", type=int, default=len(QUARTERS))
     parser.add_argument("--write", action="store_true", help="write benchmarks/results/survey.md")
+    parser.add_argument("--history", choices=("repair", "sticky"), default="repair")
+    parser.add_argument("--way", choices=WAYS, action="append", help="one of the two ways only")
     args = parser.parse_args(arguments)
-    text = page({way: measured(way, args.quarters) for way in WAYS})
+    command = " ".join(
+        ["python -m benchmarks.survey", *(arguments if arguments is not None else sys.argv[1:])]
+    )
+    found = {way: measured(way, args.quarters, args.history) for way in args.way or WAYS}
+    text = page(found, args.history, command)
     print(report.write("survey.md", text) if args.write else text)
     return 0
 
