@@ -26,9 +26,11 @@ from tasks.repair.merge import repair
 from tasks.repair.past import past_of
 from tasks.repair.rounds import in_rounds
 from tasks.repair.staying import staying
+from tasks.repair.totals import left_out
 from tasks.repair.worlds import Worlds
 from tasks.representation.features import z_scored
 from tasks.risk.beside import beside
+from tasks.risk.totals_gate import of_unfollowed
 from tasks.types import (
     FloatArray,
     IntArray,
@@ -137,7 +139,13 @@ def repaired(
     def enforce(labels: IntArray) -> IntArray:
         return enforced(points, labels, constraints, method.max_group_size)[0]
 
-    return in_rounds(groups, merge, enforce, worlds)
+    def by_totals(labels: IntArray) -> IntArray:
+        return left_out(table, labels, policy, found.earlier, found.apart, method.seed)
+
+    named = [] if worlds is None else [worlds.left_out]
+    if of_unfollowed(policy):
+        named.append(by_totals)
+    return in_rounds(groups, merge, enforce, named)
 
 
 def _worlds(

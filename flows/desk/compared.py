@@ -9,7 +9,13 @@ from typing import Any
 from tasks.risk.gate import GATES
 
 Document = Mapping[str, Any]
-BY_CELLS = {"pairwise": "pairs", "whole_history": "combinations", "difference": "pairs", "size": "pairs"}
+BY_CELLS = {
+    "pairwise": "pairs",
+    "whole_history": "combinations",
+    "difference": "pairs",
+    "size": "pairs",
+    "totals": "differences",
+}
 BY_PERSON = ("person", "person_difference")
 _COVERAGE = "coverage"
 

@@ -124,6 +124,10 @@ GATES: dict[str, tuple[str, str]] = {
         "Do all releases together, solved at once, leave somebody too few possible values?",
         "Whoever solves for all {people} people of {earlier} and this one finds {l} values each at least.",
     ),
+    "totals": (
+        "Do the totals of two releases differ by the values of the few who left or joined in between?",
+        "Its totals and those of {earlier} differ by no few people with under {l} values of {attributes}.",
+    ),
     "suppression": ("How large is the share of records that are left out?", ""),
     "ncp": ("How large is the share of detail that is lost?", ""),
 }

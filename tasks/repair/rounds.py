@@ -1,14 +1,13 @@
-"""The repair in rounds: groups are merged, single records left out, until exact reasoning pins nobody."""
+"""The repair in rounds: groups are merged and single records left out, until nobody is left to hide."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from tasks.repair.worlds import Worlds
 from tasks.types import IntArray, Partition
 
 ROUNDS = 4  # in which records are left out
@@ -19,18 +18,18 @@ def in_rounds(
     groups: Partition,
     merge: Callable[[Partition], Partition],
     enforce: Callable[[IntArray], IntArray],
-    worlds: Worlds | None,
+    left_out: Sequence[Callable[[IntArray], IntArray]],
 ) -> Partition:
-    """Return the groups as `merge` leaves them, without the records by whom `worlds` pins somebody.
+    """Return the groups as `merge` leaves them, without the records that any of `left_out` names.
 
     `enforce` merges groups that break the model without those records. The notes sum up all rounds.
     """
     made = merge(groups)
-    if worlds is None or "repair" not in made.notes:
+    if "repair" not in made.notes:
         return made
     total: dict[str, Any] = dict(made.notes["repair"]) | {"left_out_records": 0}
     for _ in range(ROUNDS):
-        out = worlds.left_out(made.labels) if worlds.n_short else np.empty(0, dtype=np.int64)
+        out = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *(f(made.labels) for f in left_out)]))
         if not len(out):
             break
         labels = made.labels.copy()
@@ -40,4 +39,4 @@ def in_rounds(
         total |= {name: total[name] + again[name] for name in SUMMED}
         total["over_max_group_size"] = again["over_max_group_size"]
         total["left_out_records"] += len(out)
-    return replace(made, notes={**made.notes, "repair": total})
+    return replace(made, notes={**made.notes, "repair": total} if left_out else made.notes)

@@ -49,8 +49,11 @@ class Worlds:
         """Return the records of `labels` (m,) that are to be left out so that fewer people are pinned.
 
         Where somebody leaves the table, a chain of exchanges need not keep the values of their class there.
-        As few leave as will do for each who is pinned or undecided. Whoever has a signature stays.
+        As few leave as will do for each who is pinned or undecided. Whoever has a signature stays. Asks about
+        the groups that `failing` was last asked about, and names nobody where it found nobody.
         """
+        if not self.n_short:
+            return np.empty(0, dtype=np.int64)
         past, now = self._past, self._now(labels)
         short = self._short(now)
         may = (now != ABSENT) & (self._seat[:, 0] < 0)

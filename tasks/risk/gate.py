@@ -21,6 +21,7 @@ from tasks.risk import (
     leak_gates,
     measured,
     person_gates,
+    totals_gate,
     world_gates,
 )
 from tasks.risk.evidence import CannotTell, Evidence, NotAtHand
@@ -92,6 +93,7 @@ GATES: dict[str, Gate] = {
     "person": Gate(person_gates.person_gate, asked_by=history_gates.followed),
     "person_difference": Gate(person_gates.person_difference_gate, asked_by=history_gates.followed),
     "worlds": Gate(world_gates.worlds_gate, asked_by=history_gates.followed),
+    "totals": Gate(totals_gate.totals_gate, asked_by=totals_gate.of_unfollowed),
     "suppression": Gate(measured.suppression_gate),
     "ncp": Gate(measured.ncp_gate, needs_source=True),
 }

@@ -244,6 +244,7 @@ def test_every_gate_can_say_every_value(name: str, value: float) -> None:
         "releases": 1,
         "combinations": {"disease": 1},
         "pairs": {"disease": 1},
+        "differences": {"disease": 1},
         "followed": 1,
         "not_run": [],
     }

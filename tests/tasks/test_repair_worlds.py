@@ -104,7 +104,7 @@ def test_the_rounds_end_and_say_how_many_were_left_out(drawn: tuple[IntArray, In
         worlds.failing(groups.labels)
         return Partition(groups.labels, {"repair": dict.fromkeys((*SUMMED, "over_max_group_size"), 0)})
 
-    made = in_rounds(Partition(labels), merge, lambda labels: labels, worlds)
+    made = in_rounds(Partition(labels), merge, lambda labels: labels, [worlds.left_out])
     out = np.flatnonzero(made.labels < 0)
     assert made.notes["repair"]["left_out_records"] == len(out)
     assert worlds.n_short == n_short(past, made.labels)

@@ -1,0 +1,131 @@
+"""Who is left out of a table so that totals do not expose who left a series, or joined it, almost alone.
+
+Where nobody is followed, two totals differ by the values of who left and who joined. Records that are left
+out are among those who seem to have left: nobody outside knows which they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from policy.model import ReleasePolicy
+from release_store.records import EquivalenceClasses
+from tasks.history.totals import exposed, surpluses
+from tasks.recoding.generalize import generalized
+from tasks.risk.comparison import compared_attributes, history_of
+from tasks.risk.components import components
+from tasks.risk.space import boxes_of, counts_of, space_of
+from tasks.risk.totals_gate import unfollowed
+from tasks.types import BoolArray, IntArray, PreparedTable
+
+
+@dataclass
+class _Difference:
+    """The `surplus` of one attribute beside one earlier release (n, values), as in `surpluses`.
+
+    `part` (records,) is the row of the component that each record is in, -1 where that is not subtracted by
+    itself; `value` (records,) its value, -1 for who is left out.
+    """
+
+    surplus: IntArray
+    part: IntArray
+    value: IntArray
+
+    def wanted(self, l_least: int, k: int) -> tuple[BoolArray, bool]:
+        """Return the records of which one is to be left out for the first side that fails; if any does."""
+        failing = exposed(self.surplus, l_least, k)
+        if not failing.any():
+            return np.zeros(len(self.value), dtype=bool), False
+        row = int(np.flatnonzero(failing.any(axis=1))[0])
+        inside = self.value >= 0
+        if row < len(self.surplus) - 1:
+            inside &= self.part == row
+        here = self.surplus[row]
+        few_joined = failing[row, 1] and int(-here[here < 0].sum()) < k
+        # Few who joined are left out themselves; otherwise values are added to those who left.
+        good = here < 0 if few_joined else here == 0
+        chosen = inside & good[self.value]
+        if not chosen.any() and not few_joined:
+            chosen = inside & (here > 0)[self.value]
+        return chosen, True
+
+    def leave(self, record: int) -> None:
+        """Count one record as left out."""
+        value, part = self.value[record], self.part[record]
+        self.surplus[-1, value] += 1
+        if part >= 0:
+            self.surplus[part, value] += 1
+        self.value[record] = -1
+
+
+def left_out(
+    table: PreparedTable,
+    labels: IntArray,
+    policy: ReleasePolicy,
+    earlier: Sequence[tuple[str, EquivalenceClasses]],
+    apart: Sequence[tuple[int, int]] | None,
+    seed: int,
+) -> IntArray:
+    """Return the records of `labels` (m,) that are to be left out beside the releases `earlier`.
+
+    One after the other, at random within the largest groups, until no total exposes anybody, or as many as
+    the policy lets be left out. O(records) each.
+    """
+    differences = _differences(table, labels, policy, earlier, apart)
+    rank = np.random.default_rng(seed).permutation(len(labels))
+    size = np.bincount(labels[labels >= 0])
+    k, found = policy.privacy.k, []
+    for _ in range(int(policy.gates.suppression.max * len(labels))):
+        asked = [one.wanted(policy.privacy.l, k) for one in differences]
+        chosen = next((records for records, fails in asked if fails), None)
+        if chosen is None or not chosen.any():
+            break
+        several = [records for records, fails in asked if fails and (records & chosen).any()]
+        for records in several:
+            chosen = chosen & records if (records & chosen).any() else chosen
+        records = np.flatnonzero(chosen)
+        spare = np.minimum(size[labels[records]], k + 1)  # a group of over k people stays as it is
+        record = int(records[np.lexsort((rank[records], -spare))[0]])
+        found.append(record)
+        size[labels[record]] -= 1
+        for one in differences:
+            if one.value[record] >= 0:
+                one.leave(record)
+    return np.array(found, dtype=np.int64)
+
+
+def _differences(
+    table: PreparedTable,
+    labels: IntArray,
+    policy: ReleasePolicy,
+    earlier: Sequence[tuple[str, EquivalenceClasses]],
+    apart: Sequence[tuple[int, int]] | None,
+) -> list[_Difference]:
+    """Return how the groups of `labels` differ from each release by each attribute."""
+    inside = np.flatnonzero(labels >= 0)
+    groups = np.full(len(labels), -1, dtype=np.int64)
+    groups[inside] = np.unique(labels[inside], return_inverse=True)[1]
+    classes = generalized(table, groups, policy)
+    space = space_of([classes, *(each for _, each in earlier)], table)
+    history = history_of(earlier, space, policy, apart)
+    if history is None or not len(inside):
+        return []
+    boxes, own = boxes_of(classes, space), counts_of(classes, space)
+    found = []
+    for number, (release, each) in enumerate(earlier):
+        if not unfollowed(policy, release):
+            continue
+        here, there, n = components(boxes, history.boxes.take(history.release == number))
+        theirs = counts_of(each, space)
+        for name in compared_attributes(policy):
+            if name in each.counts:
+                value = np.full(len(labels), -1, dtype=np.int64)
+                column = table.sensitive[inside, table.sensitive_names.index(name)]
+                place = {text: i for i, text in enumerate(space.sensitive[name])}
+                value[inside] = np.array([place[text] for text in table.sensitive_values[name]])[column]
+                surplus, row = surpluses(own[name], here, theirs[name], there, n)
+                found.append(_Difference(surplus, np.where(groups >= 0, row[here[groups]], -1), value))
+    return found

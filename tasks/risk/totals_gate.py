@@ -1,0 +1,84 @@
+"""The gate over totals: who leaves or joins a series in which nobody is followed must not do so alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from policy.model import ReleasePolicy
+from release_store.records import GateResult, Verdict
+from tasks.history.totals import exposed, surpluses
+from tasks.risk.components import components
+from tasks.risk.evidence import Evidence
+from tasks.risk.history_gates import COVERAGE, followed
+from tasks.risk.space import counts_of
+from tasks.types import BoolArray, IntArray
+
+SUBTRACTS = "holds every earlier release of the series, and knows who is in one of two releases only"
+SIDES = ("left", "joined")
+
+
+def unfollowed(policy: ReleasePolicy, release: str) -> bool:
+    """Tell whether the policy follows nobody into an earlier release."""
+    return not followed(policy) or release in policy.gates.person.without
+
+
+def of_unfollowed(policy: ReleasePolicy) -> bool:
+    """Tell whether there may be releases into which the policy follows nobody."""
+    return not followed(policy) or bool(policy.gates.person.without)
+
+
+def totals_gate(evidence: Evidence) -> GateResult:
+    """Nobody who left since an earlier release, or joined, is exposed by the difference of two totals."""
+    policy, history = evidence.policy, evidence.history
+    chosen = [
+        (number, name, classes)
+        for number, (name, classes) in enumerate(evidence.beside.earlier)
+        if unfollowed(policy, name)
+    ]
+    coverage: dict[str, Any] = {"releases": len(chosen), "differences": {}, "not_run": []}
+    if history is None or not chosen:
+        return _result(0, "no earlier release into which nobody is followed", {COVERAGE: coverage})
+    own = counts_of(evidence.classes, evidence.space)
+    n_failing, witness = 0, {}
+    for number, name, classes in chosen:
+        here, there, n = components(evidence.boxes, history.boxes.take(history.release == number))
+        theirs = counts_of(classes, evidence.space)
+        for attribute in evidence.compared:
+            if attribute not in classes.counts:
+                what = f"{attribute} beside {name}"
+                coverage["not_run"].append({"what": what, "why": "not published in it"})
+                continue
+            surplus, _ = surpluses(own[attribute], here, theirs[attribute], there, n)
+            failing = exposed(surplus, policy.privacy.l, policy.privacy.k)
+            n_failing += int(failing.any(axis=1).sum())
+            counted = coverage["differences"]
+            counted[attribute] = counted.get(attribute, 0) + int(surplus.any(axis=1).sum())
+            if failing.any() and attribute not in witness:
+                witness[attribute] = _witness(surplus, failing, name)
+    detail = (
+        f"differences of totals that expose who left or joined, beside {len(chosen)} earlier releases "
+        f"into which nobody is followed; l = {policy.privacy.l}, k = {policy.privacy.k}"
+    )
+    key = COVERAGE
+    while key in witness:
+        key += "_"
+    return _result(n_failing, detail, {**witness, key: coverage})
+
+
+def _witness(surplus: IntArray, failing: BoolArray, release: str) -> dict[str, int | str]:
+    row, side = (int(found[0]) for found in np.nonzero(failing))
+    only = surplus[row] if side == 0 else -surplus[row]
+    return {
+        "earlier_release": release,
+        "side": SIDES[side],
+        "records": int(only[only > 0].sum()),
+        "values": int((only > 0).sum()),
+        "of": "all classes" if row == len(surplus) - 1 else "classes that overlap no others",
+    }
+
+
+def _result(n_failing: int, detail: str, witness: dict[str, Any]) -> GateResult:
+    verdict = Verdict.FAIL if n_failing else Verdict.PASS
+    return GateResult("totals", verdict, float(n_failing), 0.0, "<=", SUBTRACTS, 0.0, detail, witness)
