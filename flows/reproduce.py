@@ -28,6 +28,7 @@ from tasks.composition import People, composed
 from tasks.intake.read import read_table
 from tasks.intake.source import input_file
 from tasks.methods.registry import bound_method
+from tasks.risk.totals_gate import of_unfollowed
 from tasks.staging.stage import stage
 from tasks.types import Progress, SourceTable
 
@@ -101,8 +102,8 @@ def _source(
         _check_digest(root, file.name, file_digest(file), record, release_id)
     source = read_table(policy, input_path=input_path, period=record.period, base=Path(), trusted=trusted)
     _check_digest(root, source.origin, source.digest, record, release_id)
-    draws = {policy.form(name) for name in policy.roles.quasi_identifiers} & {Form.REPLACED, Form.NOISED}
-    return replace(source, draw_key=draw_key(root)) if draws else source
+    drawn = {policy.form(name) for name in policy.roles.quasi_identifiers} & {Form.REPLACED, Form.NOISED}
+    return replace(source, draw_key=draw_key(root)) if drawn or of_unfollowed(policy) else source
 
 
 def _check_digest(root: Path, origin: str, digest: str, record: CandidateRecord, release_id: str) -> None:

@@ -21,6 +21,7 @@ from tasks.methods.base import BoundMethod
 from tasks.methods.registry import bound_method
 from tasks.partitioning.constraints import constraints_of
 from tasks.preprocessing.prepare import prepare
+from tasks.recoding.draws import seed_of
 from tasks.repair.followers import Followers, followers_of
 from tasks.repair.merge import repair
 from tasks.repair.past import past_of
@@ -140,7 +141,7 @@ def repaired(
         return enforced(points, labels, constraints, method.max_group_size)[0]
 
     def by_totals(labels: IntArray) -> IntArray:
-        return left_out(table, labels, policy, found.earlier, found.apart, method.seed)
+        return left_out(table, labels, policy, found.earlier, found.apart, seed_of(table, method.seed))
 
     named = [] if worlds is None else [worlds.left_out]
     if of_unfollowed(policy):

@@ -1,4 +1,4 @@
-"""The seed of what a recoding draws: nobody without the store's key can draw it again."""
+"""The seed of what a recoding or the repair draws: nobody without the store's key can draw it again."""
 
 from __future__ import annotations
 
