@@ -35,12 +35,14 @@ def diseases(folder: Path) -> Counter[str]:
         return Counter(row["disease"] for row in csv.DictReader(file))
 
 
+@pytest.mark.enemy("reader", "learns a value")
 def test_without_a_repair_it_is_held_back(published: Desk, capsys: Capture) -> None:
     code, _ = revised(published, "blind")
     assert code == 4
     assert "totals" in capsys.readouterr().out
 
 
+@pytest.mark.enemy("reader", "learns a value")
 def test_the_repair_hides_who_left_among_others_and_comes_out_again(published: Desk, capsys: Capture) -> None:
     code, series = revised(published, "repair")
     assert code == 0, capsys.readouterr()

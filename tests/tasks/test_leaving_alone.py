@@ -83,6 +83,7 @@ def read(one: Counter[str], other: Counter[str]) -> bool:
 
 
 @pytest.mark.flow
+@pytest.mark.enemy("reader", "learns a value")
 @pytest.mark.parametrize("same_period", [True, False], ids=["revised", "followed"])
 @pytest.mark.parametrize(
     ("method", "recoding"),
@@ -99,6 +100,7 @@ def test_nobody_has_her_value_read_by_subtraction(
         assert not any(read(earlier, store.values[-1]) for earlier in store.values[:-1])
 
 
+@pytest.mark.enemy("reader", "learns a value")
 def test_a_blind_release_without_one_person_is_held_back(tmp_path: Path) -> None:
     everybody = people(PEOPLE)
     store = Store(series_policy("mondrian", "blind"), tmp_path)
