@@ -80,21 +80,25 @@ def left_out(
     k, found = policy.privacy.k, []
     for _ in range(int(policy.gates.suppression.max * len(labels))):
         asked = [one.wanted(policy.privacy.l, k) for one in differences]
-        chosen = next((records for records, fails in asked if fails), None)
-        if chosen is None or not chosen.any():
+        chosen = np.flatnonzero(_in_common([records for records, fails in asked if fails], len(labels)))
+        if not len(chosen):
             break
-        several = [records for records, fails in asked if fails and (records & chosen).any()]
-        for records in several:
-            chosen = chosen & records if (records & chosen).any() else chosen
-        records = np.flatnonzero(chosen)
-        spare = np.minimum(size[labels[records]], k + 1)  # a group of over k people stays as it is
-        record = int(records[np.lexsort((rank[records], -spare))[0]])
+        spare = np.minimum(size[labels[chosen]], k + 1)  # a group of over k people stays as it is
+        record = int(chosen[np.lexsort((rank[chosen], -spare))[0]])
         found.append(record)
         size[labels[record]] -= 1
         for one in differences:
             if one.value[record] >= 0:
                 one.leave(record)
     return np.array(found, dtype=np.int64)
+
+
+def _in_common(asked: Sequence[BoolArray], n: int) -> BoolArray:
+    """Return the records that the first of `asked` names, and as many of the others as share any with it."""
+    chosen = asked[0] if asked else np.zeros(n, dtype=bool)
+    for records in asked[1:]:
+        chosen = chosen & records if (chosen & records).any() else chosen
+    return chosen
 
 
 def _differences(
