@@ -15,7 +15,7 @@ from release_store.verification import verify
 from tests.faults.site import ROOT
 from tests.flows import front_desk
 from tests.flows.front_desk import Desk
-from tests.timeouts import HANG_TIMEOUT
+from tests.timeouts import HANG_TIMEOUT, LONG_TIMEOUT
 
 OPERATOR, STOPS = "operator", "stops the work"
 
@@ -29,7 +29,7 @@ def run_under(desk: Desk, kind: int, limit: int) -> subprocess.CompletedProcess[
         preexec_fn=lambda: resource.setrlimit(kind, (limit, limit)),
         capture_output=True,
         text=True,
-        timeout=HANG_TIMEOUT,
+        timeout=LONG_TIMEOUT,
         check=False,
     )
 

@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 from tests.hostile.watch import Watch
-from tests.timeouts import HANG_TIMEOUT
+from tests.timeouts import HANG_TIMEOUT, LONG_TIMEOUT
 
 ROOT = Path(__file__).resolve().parents[2]
 EACH = 500  # cases of one process
@@ -28,7 +28,7 @@ def carried_out(first: int, count: int, home: Path) -> dict[str, dict[str, objec
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=HANG_TIMEOUT + 2 * count,
+        timeout=LONG_TIMEOUT + 10 * count,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
