@@ -20,7 +20,9 @@ from tests.timeouts import HANG_TIMEOUT, LONG_TIMEOUT
 OPERATOR, STOPS = "operator", "stops the work"
 
 
-def run_under(desk: Desk, kind: int, limit: int) -> subprocess.CompletedProcess[str]:
+def run_under(
+    desk: Desk, kind: int, limit: int, timeout: float = HANG_TIMEOUT
+) -> subprocess.CompletedProcess[str]:
     words = ["run", str(desk.policy()), "--input", str(desk.table()), "--period", "2026Q1"]
     return subprocess.run(
         [sys.executable, "-m", "flows", "--store", str(desk.root), *words],
@@ -29,7 +31,7 @@ def run_under(desk: Desk, kind: int, limit: int) -> subprocess.CompletedProcess[
         preexec_fn=lambda: resource.setrlimit(kind, (limit, limit)),
         capture_output=True,
         text=True,
-        timeout=LONG_TIMEOUT,
+        timeout=timeout,
         check=False,
     )
 
@@ -77,7 +79,7 @@ def test_a_soft_limit_of_open_files_is_raised(desk: Desk) -> None:
 @pytest.mark.enemy("data supplier", STOPS)
 def test_a_table_that_memory_does_not_hold_is_refused(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(front_desk, "N_ROWS", 1_500_000)
-    done = run_under(desk, resource.RLIMIT_AS, machine_limits.LEAST_MEMORY + 2**27)
+    done = run_under(desk, resource.RLIMIT_AS, machine_limits.LEAST_MEMORY + 2**27, LONG_TIMEOUT)
     said = done.stderr.partition("releasegate: ")[2].splitlines()
     assert done.returncode == 1, done.stderr
     assert "refused by the system (MemoryError" in said[0] or "OutOfMemory" in said[0]
