@@ -24,11 +24,11 @@ from tasks.preprocessing.prepare import prepare
 from tasks.recoding.draws import seed_of
 from tasks.repair.followers import Followers, followers_of
 from tasks.repair.merge import repair
-from tasks.repair.past import past_of
+from tasks.repair.past import pasts_of
 from tasks.repair.rounds import in_rounds
 from tasks.repair.staying import staying
 from tasks.repair.totals import left_out
-from tasks.repair.worlds import Worlds
+from tasks.repair.worlds import Questions, Worlds
 from tasks.representation.features import z_scored
 from tasks.risk.beside import beside
 from tasks.risk.totals_gate import of_unfollowed
@@ -155,18 +155,19 @@ def _worlds(
     policy: ReleasePolicy,
     history: History,
     followers: Followers | None,
-) -> Worlds | None:
+) -> Questions | None:
     """Return what the repair asks exact reasoning by; None where that cannot be, as the gate then says."""
     if followers is None or not history:
         return None
     earlier = [(release.release_id, classes) for release, classes in history]
     try:
-        past = past_of(table, policy, earlier, followers)
+        pasts = pasts_of(table, policy, earlier, followers)
     except Unfit:
         return None
-    if past is None:
-        return None
-    return Worlds(past, policy.privacy.l, Limits(calls=policy.gates.worlds.calls), groups.seats)
+    limits = Limits(calls=policy.gates.worlds.calls)
+    return (
+        Questions([Worlds(past, policy.privacy.l, limits, groups.seats) for past in pasts]) if pasts else None
+    )
 
 
 def _stayed(

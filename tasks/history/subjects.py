@@ -33,6 +33,10 @@ class Rows:
     codes: IntArray
     seat: IntArray
 
+    def of(self, attribute: str) -> IntArray:
+        """Return the codes of one attribute, (m,)."""
+        return self.codes[:, list(self.texts).index(attribute)]
+
 
 @dataclass(frozen=True)
 class Subjects:
@@ -53,10 +57,17 @@ class Subjects:
     seat: IntArray
 
 
-def rows_of(key: bytes, people: PersonHashes, classes: EquivalenceClasses, attributes: Sequence[str]) -> Rows:
+def rows_of(
+    key: bytes,
+    people: PersonHashes,
+    classes: EquivalenceClasses,
+    attributes: Sequence[str],
+    further: Sequence[str] = (),
+) -> Rows:
     """Return the rows of a kept release, by its sealed values. Raises Unfit.
 
-    The values of each class must be those that were published, as often. O(rows).
+    `attributes` must have been published; `further` ones are there if they were. The values of each class
+    must be those that were published, as often. O(rows).
     """
     if people.classes is None:
         raise Unfit("its people were kept without their classes")
@@ -76,8 +87,9 @@ def rows_of(key: bytes, people: PersonHashes, classes: EquivalenceClasses, attri
     person = [*people.hashes, *[None] * len(values.strangers)]
     _check(place, codes, values, classes)
     names = list(values.texts)
-    chosen = [names.index(name) for name in attributes]
-    return Rows(person, place, {name: values.texts[name] for name in attributes}, codes[:, chosen], seat)
+    wanted = [*attributes, *(name for name in further if name in values.texts)]
+    chosen = [names.index(name) for name in wanted]
+    return Rows(person, place, {name: values.texts[name] for name in wanted}, codes[:, chosen], seat)
 
 
 def _check(place: IntArray, codes: IntArray, values: PersonValues, classes: EquivalenceClasses) -> None:
@@ -151,16 +163,14 @@ def _tuples(
 ) -> tuple[IntArray, tuple[Attribute, ...]]:
     """Return the tuple of every row, numbered by what it says, and which value each has of each attribute."""
     columns, numbers = [], []
-    for place, name in enumerate(attributes):
+    for name in attributes:
         texts = sorted({text for each in releases for text in each.texts[name]})
         number = {text: code for code, text in enumerate(texts)}
         numbers.append(_numbers(texts, widths[name]) if widths.get(name) else None)
         columns.append(
             np.concatenate(
                 [
-                    np.array([number[text] for text in each.texts[name]], dtype=np.int64)[
-                        each.codes[:, place]
-                    ]
+                    np.array([number[text] for text in each.texts[name]], dtype=np.int64)[each.of(name)]
                     for each in releases
                 ]
             )

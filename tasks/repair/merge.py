@@ -22,7 +22,7 @@ from tasks.repair.growing import Growing
 from tasks.repair.judge import Judge
 from tasks.repair.measure import Measure
 from tasks.repair.nesting import Nesting, nesting_of
-from tasks.repair.worlds import Worlds
+from tasks.repair.worlds import Questions, Worlds
 from tasks.risk.comparison import compared_attributes, history_of
 from tasks.risk.persons import follow
 from tasks.risk.space import Boxes, points_of, space_of
@@ -43,7 +43,7 @@ def repair(
     max_group_size: int,
     apart: Sequence[tuple[int, int]] | None = None,
     followers: Followers | None = None,
-    worlds: Worlds | None = None,
+    worlds: Worlds | Questions | None = None,
     progress: Progress = no_progress,
 ) -> Partition:
     """Return the partition with failing groups merged or, where no merge helps, suppressed (label -1).
@@ -229,7 +229,12 @@ def _labels(labels: IntArray, groups: Groups) -> IntArray:
 
 
 def _pinned_by_all(
-    labels: IntArray, groups: Groups, beside: _Beside, look: _Search, worlds: Worlds, progress: Progress
+    labels: IntArray,
+    groups: Groups,
+    beside: _Beside,
+    look: _Search,
+    worlds: Worlds | Questions,
+    progress: Progress,
 ) -> tuple[int, list[int]]:
     """Merge the groups by which all releases together pin somebody, and return as `_undone_together` does.
 

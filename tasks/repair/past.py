@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from policy.model import ReleasePolicy
-from release_store.records import EquivalenceClasses, PersonHashes
+from release_store.records import EquivalenceClasses
+from tasks.history.changes import followed_attributes, undone
 from tasks.history.signatures import NONE
 from tasks.history.sticky import Past
 from tasks.history.subjects import Rows, Unfit, rows_of, subjects_of
@@ -25,38 +26,60 @@ def past_of(
     None without a stable attribute, and where a person may have several rows. Raises Unfit where people
     cannot be followed into a release, or its values are not at hand.
     """
-    stable = [name for name, each in policy.roles.sensitive.items() if each.stability == "stable"]
+    stable, _ = followed_attributes(policy)
     if not stable or policy.rows != "one_per_person":
         return None
-    chosen = [
-        (classes, people)
-        for (name, classes), people in zip(earlier, followers.earlier, strict=True)
-        if name not in policy.gates.person.without
-    ]
-    return _past(table, chosen, followers, {name: policy.roles.sensitive[name].width for name in stable})
+    return _past(table, _releases(table, policy, earlier, followers), stable, policy)
 
 
-def _past(
-    table: PreparedTable,
-    earlier: Sequence[tuple[EquivalenceClasses, PersonHashes | None]],
-    followers: Followers,
-    widths: Mapping[str, float],
-) -> Past:
-    stable = list(widths)
+def pasts_of(
+    table: PreparedTable, policy: ReleasePolicy, earlier: Earlier, followers: Followers
+) -> list[Past]:
+    """Return the same for each question that the gate `worlds` asks: of what is stable, and of what changed.
+
+    That is once more for each attribute whose numbers changed by one rule. Raises Unfit as `past_of` does.
+    """
+    stable, may_change = followed_attributes(policy)
+    if not (stable or may_change) or policy.rows != "one_per_person":
+        return []
+    releases = _releases(table, policy, earlier, followers)
+    found = [_past(table, releases, stable, policy)] if stable else []
+    for name in may_change:
+        told = undone(releases, name)
+        if told is not None:
+            found.append(_past(table, told[0], [*stable, name], policy))
+    return found
+
+
+def _releases(
+    table: PreparedTable, policy: ReleasePolicy, earlier: Earlier, followers: Followers
+) -> list[Rows]:
+    """Return the rows of the earlier releases, and of the table, whose records are in no class yet."""
+    stable, may_change = followed_attributes(policy)
     found = []
-    for classes, people in earlier:
+    for (name, classes), people in zip(earlier, followers.earlier, strict=True):
+        if name in policy.gates.person.without:
+            continue
         if people is None:
             raise Unfit("people cannot be followed into every earlier release")
-        found.append(rows_of(followers.key, people, classes, stable))
-    columns = [list(table.sensitive_names).index(name) for name in stable]
+        found.append(rows_of(followers.key, people, classes, stable, may_change))
+    names = [*stable, *may_change]
+    columns = [list(table.sensitive_names).index(name) for name in names]
     own = Rows(
         followers.hashes,
         np.zeros(table.n_records, dtype=np.int64),
-        {name: table.sensitive_values[name] for name in stable},
+        {name: table.sensitive_values[name] for name in names},
         table.sensitive[:, columns].astype(np.int64),
         np.full((table.n_records, 2), NONE, dtype=np.int64),
     )
-    subjects = subjects_of([*found, own], stable, widths)
+    return [*found, own]
+
+
+def _past(
+    table: PreparedTable, releases: Sequence[Rows], names: Sequence[str], policy: ReleasePolicy
+) -> Past:
+    widths = {name: policy.roles.sensitive[name].width for name in names}
+    subjects = subjects_of(releases, names, widths)
     # In an order that does not follow from the key, so that another key gives the same classes.
     record = np.full(len(subjects.value), table.n_records, dtype=np.int64)
     record[subjects.rows[-1]] = np.arange(table.n_records)

@@ -7,6 +7,8 @@ somebody who is in one class alone can take another's value there, and nothing e
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tasks.history.chains import Chains
@@ -109,3 +111,23 @@ class Worlds:
         value = self._past.value
         apart = [one.apart(value[mates], int(value[subject])) for one in self._past.attributes]
         return np.asarray(np.any(apart, axis=0))
+
+
+class Questions:
+    """Several questions about the same groups: what any of them names fails, or is left out."""
+
+    def __init__(self, worlds: Sequence[Worlds]) -> None:
+        self._worlds = worlds
+
+    @property
+    def n_short(self) -> int:
+        """How many people are pinned or undecided, each as often as by different questions."""
+        return sum(each.n_short for each in self._worlds)
+
+    def failing(self, labels: IntArray) -> IntArray:
+        """Return the groups of `labels` (m,) that `Worlds.failing` names for any question."""
+        return np.unique(np.concatenate([each.failing(labels) for each in self._worlds]))
+
+    def left_out(self, labels: IntArray) -> IntArray:
+        """Return the records of `labels` (m,) that `Worlds.left_out` names for any question."""
+        return np.unique(np.concatenate([each.left_out(labels) for each in self._worlds]))

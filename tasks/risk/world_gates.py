@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses, GateResult, PersonHashes, Verdict
+from tasks.history.changes import Change, followed_attributes, undone
 from tasks.history.sampling import Likely, likely_values
 from tasks.history.subjects import Rows, Subjects, Unfit, rows_of, subjects_of
 from tasks.history.worlds import Limits, Possible, possible_values
@@ -33,24 +36,19 @@ def worlds_gate(evidence: Evidence) -> GateResult:
         raise CannotTell(NO_KEY)
     if not evidence.earlier:
         return _result(Verdict.PASS, 0.0, "first release of the series: each class is all that is known")
-    stable = stable_attributes(policy)
-    if not stable:
+    stable, may_change = followed_attributes(policy)
+    if not (stable or may_change):
         return _result(Verdict.PASS, 0.0, "no attribute is stable: what one release tells ends with it")
     if evidence.key is None:
         raise NotAtHand(KEY_NOT_AT_HAND)
     if policy.rows == "several":
         return _of_several_rows(evidence, own)
-    releases = _releases(evidence, own, stable)
-    try:
-        widths = {name: policy.roles.sensitive[name].width for name in stable}
-        subjects = subjects_of(releases, stable, widths)
-    except Unfit as reason:
-        raise CannotTell(str(reason)) from None
-    least = policy.privacy.l
-    limits = Limits(calls=policy.gates.worlds.calls)
-    found = possible_values(
-        subjects.classes, subjects.value, subjects.attributes, least, limits, subjects.seat
-    )
+    releases = _releases(evidence, own)
+    asked = [_moved(policy, releases, stable, name) for name in may_change]
+    moved = [each for each in asked if each is not None]
+    if not stable:
+        return _of_numbers_alone(evidence, moved, len(releases))
+    subjects, found = _asked(policy, releases, stable)
     likely = None
     if policy.gates.worlds.sweeps:
         likely = likely_values(
@@ -61,7 +59,83 @@ def worlds_gate(evidence: Evidence) -> GateResult:
             policy.seed,
             subjects.seat,
         )
-    return _judged(evidence, subjects, found, likely, len(releases))
+    return _judged(evidence, subjects, found, likely, moved, len(releases))
+
+
+@dataclass(frozen=True)
+class _Moved:
+    """What all releases leave possible of numbers that changed by one rule, once it is taken back."""
+
+    name: str
+    change: Change
+    people: int
+    pinned: int
+    undecided: int
+
+    @property
+    def words(self) -> str:
+        rule = "factor" if self.change.factor != 1 else "sum"
+        return (
+            f"{self.name} changed by one {rule} for {self.change.followed} of {self.change.people} people, "
+            f"which leaves {self.pinned} with too few values, {self.undecided} undecided"
+        )
+
+
+def _asked(
+    policy: ReleasePolicy, releases: Sequence[Rows], attributes: Sequence[str]
+) -> tuple[Subjects, Possible]:
+    """Return the subjects by some attributes, and what is possible of them."""
+    try:
+        widths = {name: policy.roles.sensitive[name].width for name in attributes}
+        subjects = subjects_of(releases, attributes, widths)
+    except Unfit as reason:
+        raise CannotTell(str(reason)) from None
+    limits = Limits(calls=policy.gates.worlds.calls)
+    return subjects, possible_values(
+        subjects.classes, subjects.value, subjects.attributes, policy.privacy.l, limits, subjects.seat
+    )
+
+
+def _moved(
+    policy: ReleasePolicy, releases: Sequence[Rows], stable: Sequence[str], name: str
+) -> _Moved | None:
+    told = undone(releases, name)
+    if told is None:
+        return None
+    _, found = _asked(policy, told[0], [*stable, name])
+    pinned, undecided = found.pinned(policy.privacy.l), found.undecided(policy.privacy.l)
+    return _Moved(name, told[1], len(pinned), int(pinned.sum()), int(undecided.sum()))
+
+
+def _of_numbers_alone(evidence: Evidence, moved: Sequence[_Moved], n_releases: int) -> GateResult:
+    """Judge a series in which no attribute is stable."""
+    if not moved:
+        without = (
+            "no attribute is stable, and no numbers changed by one rule: what one release tells ends with it"
+        )
+        return _result(Verdict.PASS, 0.0, without)
+    pinned, undecided = (max(getattr(each, field) for each in moved) for field in ("pinned", "undecided"))
+    detail = f"of the people in {n_releases} releases, " + "; ".join(each.words for each in moved)
+    verdict = Verdict.FAIL if pinned else Verdict.UNKNOWN if undecided else Verdict.PASS
+    witness = {"people": moved[0].people, "releases": n_releases, "moved": _witness(moved)}
+    return _result(verdict, float(pinned), detail + _without(evidence), witness)
+
+
+def _witness(moved: Sequence[_Moved]) -> dict[str, dict[str, int]]:
+    return {
+        each.name: {
+            "people": each.change.people,
+            "followed": each.change.followed,
+            "pinned": each.pinned,
+            "undecided": each.undecided,
+        }
+        for each in moved
+    }
+
+
+def _without(evidence: Evidence) -> str:
+    without = [name for name, _ in evidence.earlier if name in evidence.policy.gates.person.without]
+    return f"; left out, as the policy says: {', '.join(without)}" if without else ""
 
 
 def _of_several_rows(evidence: Evidence, own: PersonHashes) -> GateResult:
@@ -79,12 +153,7 @@ def _of_several_rows(evidence: Evidence, own: PersonHashes) -> GateResult:
     return _result(Verdict.PASS, 0.0, "nobody is in an earlier release: each class is all that is known")
 
 
-def stable_attributes(policy: ReleasePolicy) -> list[str]:
-    """Return the sensitive attributes that do not change, whose values stand in every release of a person."""
-    return [name for name, each in policy.roles.sensitive.items() if each.stability == "stable"]
-
-
-def _releases(evidence: Evidence, own: PersonHashes, stable: list[str]) -> list[Rows]:
+def _releases(evidence: Evidence, own: PersonHashes) -> list[Rows]:
     """Return the rows of the earlier releases, oldest first, and of the candidate."""
     without = evidence.policy.gates.person.without
     known = evidence.earlier_people or [None] * len(evidence.earlier)
@@ -95,23 +164,26 @@ def _releases(evidence: Evidence, own: PersonHashes, stable: list[str]) -> list[
         why = why_not_joined(own.fingerprint, people)
         if why is not None or people is None:
             raise CannotTell(f"cannot follow people into {name}: {why}")
-        found.append(_rows(evidence, name, people, classes, stable))
-    return [*found, _rows(evidence, "the candidate", own, evidence.classes, stable)]
+        found.append(_rows(evidence, name, people, classes))
+    return [*found, _rows(evidence, "the candidate", own, evidence.classes)]
 
 
-def _rows(
-    evidence: Evidence, name: str, people: PersonHashes, classes: EquivalenceClasses, stable: list[str]
-) -> Rows:
+def _rows(evidence: Evidence, name: str, people: PersonHashes, classes: EquivalenceClasses) -> Rows:
     if people.values is None:
         raise NotAtHand(f"{name}: {NO_VALUES}")
     try:
-        return rows_of(evidence.key or b"", people, classes, stable)
+        return rows_of(evidence.key or b"", people, classes, *followed_attributes(evidence.policy))
     except Unfit as reason:
         raise CannotTell(f"{name}: {reason}") from None
 
 
 def _judged(
-    evidence: Evidence, subjects: Subjects, found: Possible, likely: Likely | None, n_releases: int
+    evidence: Evidence,
+    subjects: Subjects,
+    found: Possible,
+    likely: Likely | None,
+    moved: Sequence[_Moved],
+    n_releases: int,
 ) -> GateResult:
     least, p_max = evidence.policy.privacy.l, evidence.policy.gates.worlds.p_max
     pinned, undecided = found.pinned(least), found.undecided(least)
@@ -134,14 +206,12 @@ def _judged(
     if subjects.changed:
         detail += f"; {subjects.changed} of {subjects.followed} {CHANGED}"
         detail += ", and nobody else has in any world" if allowed else ": no world is known that fits"
-    left_out = [
-        name for name in evidence.policy.roles.sensitive if name not in stable_attributes(evidence.policy)
-    ]
+    stable, _ = followed_attributes(evidence.policy)
+    looked_at = [*stable, *(each.name for each in moved)]
+    left_out = [name for name in evidence.policy.roles.sensitive if name not in looked_at]
     if left_out:
         detail += f"; {', '.join(left_out)} may change, and is not looked at"
-    without = [name for name, _ in evidence.earlier if name in evidence.policy.gates.person.without]
-    if without:
-        detail += f"; left out, as the policy says: {', '.join(without)}"
+    detail += "".join(f"; {each.words}" for each in moved) + _without(evidence)
     witness: dict[str, Any] = {
         "people": n,
         "releases": n_releases,
@@ -156,8 +226,11 @@ def _judged(
     }
     if likely is not None:
         witness["sure"] = _sure(likely, SURE if p_max is None else p_max)
-    n_failing = int(failing.sum())
-    verdict = Verdict.FAIL if n_failing else Verdict.UNKNOWN if n_undecided or not allowed else Verdict.PASS
+    if moved:
+        witness["moved"] = _witness(moved)
+    n_failing = max(int(failing.sum()), *(each.pinned for each in moved), 0)
+    open_ = n_undecided or any(each.undecided for each in moved) or not allowed
+    verdict = Verdict.FAIL if n_failing else Verdict.UNKNOWN if open_ else Verdict.PASS
     return _result(verdict, float(n_failing), detail, witness)
 
 

@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from tests.timeouts import LONG_TIMEOUT
+
 ROOT = Path(__file__).resolve().parents[2]
 DATASETS = Path(os.environ.get("RELEASEGATE_DATASETS", ROOT.parent / "shared" / "datasets"))
 POLICIES = ROOT / "examples" / "policies"
@@ -42,7 +44,7 @@ def releasegate(folder: Path, *arguments: str) -> subprocess.CompletedProcess[st
         env={**os.environ, "PREFECT_HOME": str(folder / "prefect")},
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=LONG_TIMEOUT,
         check=False,
     )
 
@@ -66,7 +68,7 @@ def judged(policy: Path, source: Path, published: Path, *more: str) -> dict[str,
         [sys.executable, str(judge), str(policy), str(source), str(published), "--json", *more],
         capture_output=True,
         text=True,
-        timeout=900,
+        timeout=LONG_TIMEOUT,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]

@@ -26,6 +26,7 @@ from tests.desk.random_edits import KINDS, flipped_bits, random_edits
 from tests.desk.verify_page import element, result
 from tests.docs.docs_pages import ROOT
 from tests.release_store.bundles import Members
+from tests.timeouts import LONG_TIMEOUT
 
 pytestmark = pytest.mark.nightly
 OPENS_WITHIN = 8.0  # seconds, whatever else the machine does; benchmarks.site measures the 2 s of a quiet one
@@ -87,7 +88,9 @@ def whole_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     report = ["--store", str(folder / "store"), "report", "--out", str(folder / "site")]
     for words in (["examples.register.demo", str(folder)], ["flows", *report]):
         made = [sys.executable, "-m", *words]
-        done = subprocess.run(made, cwd=ROOT, capture_output=True, text=True, check=False, timeout=1200)
+        done = subprocess.run(
+            made, cwd=ROOT, capture_output=True, text=True, check=False, timeout=LONG_TIMEOUT
+        )
         assert done.returncode == 0, done.stdout + done.stderr
     return folder
 

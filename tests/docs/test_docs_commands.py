@@ -18,6 +18,7 @@ import pytest
 from examples.register import generate
 from flows.__main__ import main
 from tests.plain_prefect import plain_prefect
+from tests.timeouts import LONG_TIMEOUT
 
 RUN = ("console", "sh", "python")
 ELSEWHERE = re.compile(r"elsewhere: (\S+) because .+")
@@ -146,7 +147,7 @@ def test_the_commands_of_the_readme_can_be_run_as_processes(
         for command, wanted in _commands(block):
             shell = f"{shlex.quote(sys.executable)} -m flows {command.removeprefix('releasegate ')}"
             done = subprocess.run(
-                ["bash", "-c", shell], capture_output=True, text=True, check=False, timeout=600
+                ["bash", "-c", shell], capture_output=True, text=True, check=False, timeout=LONG_TIMEOUT
             )
             assert done.returncode == wanted, f"{block.where}: {command}\n{done.stdout}{done.stderr}"
             n_run += 1

@@ -16,7 +16,7 @@ from release_store.leftovers import REASON
 from release_store.public_files import release_folder
 from release_store.store import ReleaseStore
 from tests.faults import kill
-from tests.timeouts import HANG_TIMEOUT
+from tests.timeouts import LONG_TIMEOUT
 
 ROOT = Path(__file__).parents[2]
 
@@ -43,7 +43,7 @@ def killed(*words: str) -> list[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=HANG_TIMEOUT,
+        timeout=LONG_TIMEOUT,
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
     *lines, last = ended.stdout.splitlines()

@@ -448,7 +448,10 @@ def test_a_canary_is_found_in_a_picture_and_in_a_zip(tmp_path: Path, compressed:
     words = PngInfo()
     words.add_text("Comment", "a picture of cnryname1", zip=compressed)
     Image.new("L", (9, 9)).save(tmp_path / "some.png", pnginfo=words)
-    duckdb.sql("SELECT 'cnryname' || range AS x FROM range(99)").write_parquet(str(tmp_path / "some.parquet"))
+    with duckdb.connect() as con:
+        con.sql("SELECT 'cnryname' || range AS x FROM range(99)").write_parquet(
+            str(tmp_path / "some.parquet")
+        )
     (tmp_path / "list.txt").write_text("cnryname1\n" * 99)
     method = zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED
     with zipfile.ZipFile(tmp_path / "inner.zip", "w", method) as inner:

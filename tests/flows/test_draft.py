@@ -237,11 +237,12 @@ def test_latin_1_and_gzip_are_read(tmp_path: Path) -> None:
 
 def test_parquet_is_read(tmp_path: Path) -> None:
     path = tmp_path / "survey.parquet"
-    duckdb.execute(
-        "copy (select i as person_id, (i % 70)::smallint as age, i / 3.0 as height, "
-        "i % 2 = 0 as married, 'd' || (i % 4) as disease from range(200) t(i)) "
-        f"to '{path}' (format parquet)"
-    )
+    with duckdb.connect() as con:
+        con.execute(
+            "copy (select i as person_id, (i % 70)::smallint as age, i / 3.0 as height, "
+            "i % 2 = 0 as married, 'd' || (i % 4) as disease from range(200) t(i)) "
+            f"to '{path}' (format parquet)"
+        )
     roles = _policy(path).roles
     assert roles.key == "person_id"
     assert {name: qi.type for name, qi in roles.quasi_identifiers.items()} == {

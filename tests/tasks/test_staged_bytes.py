@@ -75,10 +75,11 @@ def test_a_formula_is_a_text_where_the_policy_asks_for_it(tmp_path: Path, begin:
     assert not any(cell[:1] in set("=+-@\t") for cell in cells)
     (result,) = assess(made.evidence(), {"files": GATES["files"]}).results
     assert result.verdict is Verdict.PASS
-    (parquet,) = duckdb.execute(
-        "SELECT count(*) FROM read_parquet(?) WHERE note = ?",
-        [str(made.candidate.folder / "data.parquet"), formula],
-    ).fetchone() or (0,)
+    with duckdb.connect() as con:
+        (parquet,) = con.execute(
+            "SELECT count(*) FROM read_parquet(?) WHERE note = ?",
+            [str(made.candidate.folder / "data.parquet"), formula],
+        ).fetchone() or (0,)
     assert parquet == 1
 
 
