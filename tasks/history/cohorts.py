@@ -63,14 +63,18 @@ def world_of(cohorts: Cohorts, value: IntArray, n_values: int) -> csr_array:
     return world
 
 
-def values_shared(cohorts: Cohorts, world: csr_array, chosen: IntArray) -> csr_array:
-    """Return for each cohort in `chosen` the values that all its classes have, (chosen, n_values), entries 1.
+def published_of(cohorts: Cohorts, world: csr_array) -> csr_array:
+    """Return how often each class has each value, (classes, n_values)."""
+    return (cohorts.incidence @ world).tocsr()
+
+
+def values_shared(cohorts: Cohorts, published: csr_array) -> csr_array:
+    """Return for each cohort the values that all its classes have, (c, n_values), entries 1.
 
     No other value is possible for it. Cohorts in no release have none.
     """
-    published = (cohorts.incidence @ world).astype(bool).astype(np.int64)
-    found = (cohorts.incidence.T.tocsr()[chosen] @ published).tocoo()
-    everywhere = found.data == cohorts.n_present[chosen][found.row]
+    found = (cohorts.incidence.T.tocsr() @ published.astype(bool).astype(np.int64)).tocoo()
+    everywhere = found.data == cohorts.n_present[found.row]
     entries = np.ones(int(everywhere.sum()), dtype=np.int64)
     return csr_array((entries, (found.row[everywhere], found.col[everywhere])), found.shape)
 

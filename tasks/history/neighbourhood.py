@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import coo_array, csr_array, vstack
+from scipy.sparse import csr_array, vstack
 
-from tasks.history.cohorts import ABSENT, Cohorts, values_shared
+from tasks.history.cohorts import ABSENT, Cohorts
 from tasks.types import FloatArray, IntArray
 
 SOLVED, NO_SOLUTION = 0, 2
@@ -54,12 +54,18 @@ def widen(cohorts: Cohorts, chosen: IntArray) -> IntArray:
     return np.unique(cohorts.incidence[classes[classes != ABSENT]].indices).astype(np.int64)
 
 
-def near(cohorts: Cohorts, world: csr_array, chosen: IntArray) -> Near:
-    """Return the problem in which the `chosen` cohorts vary; O(their cohorts x values in common)."""
-    shared = values_shared(cohorts, world, chosen).tocoo()
-    cohort, value = chosen[shared.row], shared.col.astype(np.int64)
+def near(
+    cohorts: Cohorts, world: csr_array, published: csr_array, shared: csr_array, chosen: IntArray
+) -> Near:
+    """Return the problem in which the `chosen` cohorts vary, which are in order.
+
+    `world` and `shared` (c, values) are as `world_of` and `values_shared` tell them, `published` (classes,
+    values) as `published_of` does. O(members of the classes of the chosen x values in common).
+    """
+    may = shared[chosen].tocoo()
+    cohort, value = chosen[may.row], may.col.astype(np.int64)
     n = len(value)
-    members = csr_array((np.ones(n), (shared.row, np.arange(n))), (len(chosen), n))
+    members = csr_array((np.ones(n), (may.row, np.arange(n))), (len(chosen), n))
     # One row for each class and value that a variable counts in.
     place = cohorts.place[cohort]
     variable, release = np.nonzero(place != ABSENT)
@@ -68,12 +74,15 @@ def near(cohorts: Cohorts, world: csr_array, chosen: IntArray) -> Near:
     counts = csr_array((np.ones(len(row)), (row.reshape(-1), variable)), (len(keys), n))
     number, each = keys // world.shape[1], keys % world.shape[1]
     classes, at = np.unique(number, return_inverse=True)
-    published = (cohorts.incidence[classes] @ world).tocsr()
-    varying = np.zeros(len(cohorts.size), dtype=np.int64)
-    varying[chosen] = 1
-    own = (cohorts.incidence[classes] @ _only(world, varying)).tocsr()
-    outsiders = (cohorts.incidence[classes] @ (cohorts.size * (1 - varying)))[at]
-    total = np.asarray(published[at, each]).reshape(-1).astype(float)
+    inside = cohorts.incidence[classes].tocoo()
+    spot = np.minimum(np.searchsorted(chosen, inside.col), len(chosen) - 1)
+    varies = chosen[spot] == inside.col
+    ones = np.ones(int(varies.sum()), dtype=np.int64)
+    mine = csr_array((ones, (inside.row[varies], spot[varies])), (len(classes), len(chosen)))
+    own = (mine @ world[chosen]).tocsr()
+    others = np.where(varies, 0, cohorts.size[inside.col])
+    outsiders = np.bincount(inside.row, others, len(classes)).astype(np.int64)[at]
+    total = np.asarray(published[classes][at, each]).reshape(-1).astype(float)
     kept = np.asarray(own[at, each]).reshape(-1).astype(float)
     rows = vstack([members, counts]).tocsr()
     size = cohorts.size[chosen].astype(float)
@@ -81,13 +90,6 @@ def near(cohorts: Cohorts, world: csr_array, chosen: IntArray) -> Near:
     least = np.maximum(total - outsiders, 0)
     outer = LinearConstraint(rows, np.concatenate([size, least]), np.concatenate([size, total]))
     return Near(chosen, cohort, value, inner, outer, not outsiders.any())
-
-
-def _only(world: csr_array, rows: IntArray) -> csr_array:
-    """Return the world with all other rows empty."""
-    coo = world.tocoo()
-    keep = rows[coo.row] == 1
-    return coo_array((coo.data[keep], (coo.row[keep], coo.col[keep])), world.shape).tocsr()
 
 
 def another_world(problem: Near, wished: FloatArray, *, nodes: int) -> Answer:

@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 
 from tasks.history.attribute import Attribute
 from tasks.history.chains import Chains
-from tasks.history.cohorts import Cohorts, cohorts_of, values_shared, world_of
+from tasks.history.cohorts import Cohorts, cohorts_of, published_of, values_shared, world_of
 from tasks.history.exchange import divisions, exchanged, ranges
 from tasks.history.neighbourhood import Near, another_world, impossible, near, widen
 from tasks.history.signatures import balanced, interchanged
@@ -77,6 +77,7 @@ class Possible:
 class _Search:
     cohorts: Cohorts
     world: csr_array
+    published: csr_array  # (classes, m): how often each class has each tuple
     attributes: tuple[Attribute, ...]
     enough: int
     limits: Limits
@@ -153,7 +154,8 @@ def _begun(
     cohorts = cohorts_of(classes)
     n_values = int(value.max(initial=-1)) + 1
     world = world_of(cohorts, value, n_values)
-    search = _Search(cohorts, world, attributes, enough, limits, _codes(world.tocoo(), n_values))
+    published, own = published_of(cohorts, world), _codes(world.tocoo(), n_values)
+    search = _Search(cohorts, world, published, attributes, enough, limits, own)
     if seat is not None:
         subject, other = interchanged(value, seat, balanced(classes, value, seat))
         _add(search, cohorts.number[subject], other)
@@ -161,7 +163,7 @@ def _begun(
         somebody = np.zeros(len(finer.cohorts.size), dtype=np.int64)
         somebody[finer.cohorts.number] = np.arange(len(value))
         _add(search, cohorts.number[somebody[finer.found // n_values]], finer.found % n_values)
-    shared = values_shared(cohorts, world, np.arange(len(cohorts.size)))
+    shared = values_shared(cohorts, published)
     _exchange(search, shared)
     return search, shared
 
@@ -291,6 +293,9 @@ def _solve(search: _Search, shared: csr_array, most: IntArray) -> None:
         for place in range(len(search.attributes)):
             if (most[cohort] < search.enough).any():
                 break
+            if search.calls >= search.limits.calls:
+                search.spent = True
+                return
             most[cohort, place] = _decided(search, shared, int(cohort), place)
 
 
@@ -305,7 +310,7 @@ def _decided(search: _Search, shared: csr_array, cohort: int, place: int) -> int
         if int(shared[chosen].nnz) > search.limits.variables:
             search.spent = True
             break
-        problem = near(search.cohorts, search.world, chosen)
+        problem = near(search.cohorts, search.world, search.published, shared, chosen)
         candidates = _asked(search, problem, cohort, place, candidates)
         if whole or search.calls >= search.limits.calls:
             break

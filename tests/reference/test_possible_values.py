@@ -13,7 +13,15 @@ from worlds import Group, group
 from worlds import possible_values as by_brute_force
 
 from tasks.history.attribute import Attribute
-from tasks.history.cohorts import ABSENT, Cohorts, cohorts_of, same_figures, values_shared, world_of
+from tasks.history.cohorts import (
+    ABSENT,
+    Cohorts,
+    cohorts_of,
+    published_of,
+    same_figures,
+    values_shared,
+    world_of,
+)
 from tasks.history.exchange import divisions, exchanged
 from tasks.history.signatures import balanced, interchanged
 from tasks.history.worlds import Limits, possible_values
@@ -243,4 +251,4 @@ def test_figures_that_no_world_has_are_found() -> None:
     assert same_figures(cohorts, world, published).all()
     other = world_of(cohorts, np.array([0, 0, 1]), 2)
     assert same_figures(cohorts, other, published).tolist() == [False, True]
-    assert values_shared(cohorts, world, np.array([0, 1])).toarray().tolist() == [[1, 1], [0, 1]]
+    assert values_shared(cohorts, published_of(cohorts, world)).toarray()[:2].tolist() == [[1, 1], [0, 1]]
