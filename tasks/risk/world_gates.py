@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses, GateResult, PersonHashes, Verdict
-from tasks.history.changes import Change, followed_attributes, undone
+from tasks.history.changes import followed_attributes
 from tasks.history.sampling import Likely, likely_values
-from tasks.history.subjects import Rows, Subjects, Unfit, rows_of, subjects_of
-from tasks.history.worlds import Limits, Possible, possible_values
+from tasks.history.subjects import Rows, Subjects, Unfit, rows_of
+from tasks.history.worlds import Possible
 from tasks.risk.evidence import CannotTell, Evidence, NotAtHand
 from tasks.risk.person_gates import NO_KEY
 from tasks.risk.persons import why_not_joined
+from tasks.risk.possible import ChangedNumbers, changed_numbers, possible_of
 from tasks.types import IntArray
 
 SOLVER = "holds every release, knows the class of everybody in each, and solves for all of them at once"
@@ -44,11 +43,11 @@ def worlds_gate(evidence: Evidence) -> GateResult:
     if policy.rows == "several":
         return _of_several_rows(evidence, own)
     releases = _releases(evidence, own)
-    asked = [_moved(policy, releases, stable, name) for name in may_change]
+    asked = [changed_numbers(policy, releases, stable, name) for name in may_change]
     moved = [each for each in asked if each is not None]
     if not stable:
         return _of_numbers_alone(evidence, moved, len(releases))
-    subjects, found = _asked(policy, releases, stable)
+    subjects, found = possible_of(policy, releases, stable)
     likely = None
     if policy.gates.worlds.sweeps:
         likely = likely_values(
@@ -62,52 +61,7 @@ def worlds_gate(evidence: Evidence) -> GateResult:
     return _judged(evidence, subjects, found, likely, moved, len(releases))
 
 
-@dataclass(frozen=True)
-class _Moved:
-    """What all releases leave possible of numbers that changed by one rule, once it is taken back."""
-
-    name: str
-    change: Change
-    people: int
-    pinned: int
-    undecided: int
-
-    @property
-    def words(self) -> str:
-        rule = "factor" if self.change.factor != 1 else "sum"
-        return (
-            f"{self.name} changed by one {rule} for {self.change.followed} of {self.change.people} people, "
-            f"which leaves {self.pinned} with too few values, {self.undecided} undecided"
-        )
-
-
-def _asked(
-    policy: ReleasePolicy, releases: Sequence[Rows], attributes: Sequence[str]
-) -> tuple[Subjects, Possible]:
-    """Return the subjects by some attributes, and what is possible of them."""
-    try:
-        widths = {name: policy.roles.sensitive[name].width for name in attributes}
-        subjects = subjects_of(releases, attributes, widths)
-    except Unfit as reason:
-        raise CannotTell(str(reason)) from None
-    limits = Limits(calls=policy.gates.worlds.calls)
-    return subjects, possible_values(
-        subjects.classes, subjects.value, subjects.attributes, policy.privacy.l, limits, subjects.seat
-    )
-
-
-def _moved(
-    policy: ReleasePolicy, releases: Sequence[Rows], stable: Sequence[str], name: str
-) -> _Moved | None:
-    told = undone(releases, name)
-    if told is None:
-        return None
-    _, found = _asked(policy, told[0], [*stable, name])
-    pinned, undecided = found.pinned(policy.privacy.l), found.undecided(policy.privacy.l)
-    return _Moved(name, told[1], len(pinned), int(pinned.sum()), int(undecided.sum()))
-
-
-def _of_numbers_alone(evidence: Evidence, moved: Sequence[_Moved], n_releases: int) -> GateResult:
+def _of_numbers_alone(evidence: Evidence, moved: Sequence[ChangedNumbers], n_releases: int) -> GateResult:
     """Judge a series in which no attribute is stable."""
     if not moved:
         without = (
@@ -117,20 +71,12 @@ def _of_numbers_alone(evidence: Evidence, moved: Sequence[_Moved], n_releases: i
     pinned, undecided = (max(getattr(each, field) for each in moved) for field in ("pinned", "undecided"))
     detail = f"of the people in {n_releases} releases, " + "; ".join(each.words for each in moved)
     verdict = Verdict.FAIL if pinned else Verdict.UNKNOWN if undecided else Verdict.PASS
-    witness = {"people": moved[0].people, "releases": n_releases, "moved": _witness(moved)}
-    return _result(verdict, float(pinned), detail + _without(evidence), witness)
-
-
-def _witness(moved: Sequence[_Moved]) -> dict[str, dict[str, int]]:
-    return {
-        each.name: {
-            "people": each.change.people,
-            "followed": each.change.followed,
-            "pinned": each.pinned,
-            "undecided": each.undecided,
-        }
-        for each in moved
+    witness = {
+        "people": moved[0].people,
+        "releases": n_releases,
+        "moved": {each.name: each.witness for each in moved},
     }
+    return _result(verdict, float(pinned), detail + _without(evidence), witness)
 
 
 def _without(evidence: Evidence) -> str:
@@ -182,7 +128,7 @@ def _judged(
     subjects: Subjects,
     found: Possible,
     likely: Likely | None,
-    moved: Sequence[_Moved],
+    moved: Sequence[ChangedNumbers],
     n_releases: int,
 ) -> GateResult:
     least, p_max = evidence.policy.privacy.l, evidence.policy.gates.worlds.p_max
@@ -227,7 +173,7 @@ def _judged(
     if likely is not None:
         witness["sure"] = _sure(likely, SURE if p_max is None else p_max)
     if moved:
-        witness["moved"] = _witness(moved)
+        witness["moved"] = {each.name: each.witness for each in moved}
     n_failing = max(int(failing.sum()), *(each.pinned for each in moved), 0)
     open_ = n_undecided or any(each.undecided for each in moved) or not allowed
     verdict = Verdict.FAIL if n_failing else Verdict.UNKNOWN if open_ else Verdict.PASS
