@@ -1,4 +1,4 @@
-"""Numbers that change by one rule for everybody: releases are told in the numbers of the first.
+"""Numbers that change by one rule for everybody: who follows it has one number, told in several ways.
 
 Whoever knows that every salary was raised by 2% takes the raise back, and has an attribute that never
 changed. The rule need not be known from elsewhere: among the people of two releases it is the factor, or the
@@ -9,34 +9,68 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
 
 import numpy as np
 import pandas as pd
 
 from policy.model import ReleasePolicy
-from tasks.history.subjects import Rows
+from tasks.history.subjects import Rows, Subjects, Unfit, subjects_of
 from tasks.types import BoolArray, FloatArray, IntArray
 
 LEAST_FOLLOWED = 3  # people who follow a rule; two numbers follow some rule always
 RELATIVE = 1e-9  # of a number: what arithmetic with floating point loses
+FIRST, PATH = " at first", " as it changed"  # after the name of an attribute whose change is undone
 
 
 @dataclass(frozen=True)
 class Change:
     """The rule that most of `people` follow from one release to a later one: after = factor * before + sum.
 
-    `followed` is how many of them do, within half of the last decimal place that the later release shows.
+    `followed` is how many of them do; of people who are put together at random a share of `by_chance` does.
+    `exact`, `half_before` and `half_after`: how far off they may be, in units of either release's numbers.
     """
 
-    factor: float
-    sum: float
-    people: int
-    followed: int
+    factor: float = 1.0
+    sum: float = 0.0
+    people: int = 0
+    followed: int = 0
+    by_chance: float = 0.0
+    half_before: float = 0.0
+    half_after: float = 0.0
 
     @property
     def common(self) -> bool:
         """Whether more than half of the people, and three at least, follow it."""
         return self.followed >= LEAST_FOLLOWED and 2 * self.followed > self.people
+
+    @property
+    def weight(self) -> tuple[float, int]:
+        """How rules compare: the share who follow one beyond those who would by chance, and how many do."""
+        return round(self.followed / max(self.people, 1) - self.by_chance, 9), self.followed
+
+    def expected(self, before: FloatArray) -> FloatArray:
+        """Return the numbers after the change."""
+        return self.factor * before + self.sum
+
+    def follows(self, before: FloatArray, after: FloatArray) -> BoolArray:
+        """Tell whose numbers, (n,) before and after, follow the rule; none that are missing."""
+        off = self.half_after + abs(self.factor) * self.half_before + 2 * RELATIVE * np.abs(after)
+        return np.asarray(np.abs(self.expected(before) - after) <= off)
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """The numbers of one release: each row's person and number (m,), NaN for what is none, and its text.
+
+    `half` is half of the unit that half of the numbers at least are multiples of.
+    """
+
+    person: IntArray
+    number: FloatArray
+    code: IntArray
+    texts: Sequence[str]
+    half: float
 
 
 def followed_attributes(policy: ReleasePolicy) -> tuple[list[str], list[str]]:
@@ -51,145 +85,278 @@ def followed_attributes(policy: ReleasePolicy) -> tuple[list[str], list[str]]:
     return stable, [] if ignored else may_change
 
 
-def undone(releases: Sequence[Rows], name: str) -> tuple[Sequence[Rows], Change] | None:
-    """Return the releases, oldest first, with the numbers of an attribute as they were before they changed.
+def undone(releases: Sequence[Rows], name: str) -> tuple[list[Rows], Change] | None:
+    """Return the releases, oldest first, with the numbers of an attribute as if they had not changed.
 
-    Each release is laid beside the earlier one with which it has most people in common. A number that no
-    number there becomes by the rule is one of its own, as are all numbers where no rule is common. The rule
-    is that of the last release; None if it has none, or where a release was published without the attribute.
-    O(releases x rows log rows).
+    Somebody who follows the rule between two releases has one text in both: the number that it is, or would
+    have become, in the last release. `name + FIRST` is the same of what it was at first, which may be equal
+    where that is not, and `name + PATH` tells how it went: rows with different paths are not alike, though
+    their numbers may be. Everybody is laid beside the earlier release from which they follow the rule that
+    most follow, the latest of several. Releases without the attribute are left out. The rule is the last
+    release's, with most who follow it; None if it has none. Raises Unfit where somebody is in a release
+    twice. O(releases^2 x rows log rows).
     """
-    if any(name not in each.texts for each in releases):
+    with_it = [each for each in releases if name in each.texts]
+    if not with_it or with_it[-1] is not releases[-1]:
         return None
-    told: list[Rows] = []
-    scales: list[tuple[float, float]] = []  # of each release: the number told is factor * number + sum
-    used: set[str] = set()
-    last: Change | None = None
-    for release in releases:
-        near, change, texts, scale = -1, None, list(release.texts[name]), (1.0, 0.0)
-        if told:
-            near, ours, theirs = _nearest(release, releases[: len(told)])
-            change = _common_change(releases[near], theirs, release, ours, name)
-            texts, scale = _told(release, releases[near], told[near], scales[near], change, name, used)
-        last = change if change is not None and change.common else None
-        used.update(texts)
-        told.append(replace(release, texts={**release.texts, name: texts}))
-        scales.append(scale)
-    return None if last is None else (told, last)
+    numbers = _numbers_of(with_it, name)
+    last = len(numbers) - 1
+    rules: dict[tuple[int, int], Change] = {}
+    for after in range(1, last + 1):
+        for before in range(after):
+            change = _between(numbers[before], numbers[after])
+            if change.common:
+                rules[before, after] = change
+    own = [change for (_, after), change in rules.items() if after == last]
+    if not own:
+        return None
+    paths = _paths(numbers, rules)
+    at_first, at_last = _told(numbers, paths, rules)
+    told = []
+    for each, path in zip(with_it, paths, strict=True):
+        there, codes = np.unique(path, return_inverse=True)
+        texts: dict[str, Sequence[str]] = dict(each.texts)
+        columns = [each.of(one) for one in each.texts if one != name]
+        del texts[name]
+        for key, said in ((name, at_last), (name + FIRST, at_first), (name + PATH, None)):
+            words = [str(one) if said is None else said[one] for one in there.tolist()]
+            distinct, place = np.unique(words, return_inverse=True)
+            texts[key] = distinct.tolist()
+            columns.append(place.reshape(-1)[codes.reshape(-1)])
+        told.append(replace(each, texts=texts, codes=np.column_stack(columns)))
+    return told, max(own, key=lambda change: change.followed)
 
 
-def change_of(before: FloatArray, after: FloatArray, tolerance: FloatArray) -> Change:
-    """Return the factor, or the sum, that most of n people follow, whose numbers are given. O(n log n).
+@dataclass(frozen=True)
+class Question:
+    """The `releases` in which the change of the attributes `names` is undone, and the rule of the first."""
 
-    All arrays are (n,), and without missing numbers; `tolerance` is how far off `after` may be.
+    names: tuple[str, ...]
+    releases: list[Rows]
+    change: Change
+
+
+def questions(releases: Sequence[Rows], may_change: Sequence[str]) -> list[Question]:
+    """Return what is to be asked of numbers that may have changed: of each attribute, and of all at once.
+
+    Raises Unfit as `undone` does.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ends = np.stack([(after - tolerance) / before, (after + tolerance) / before])
-    ends = np.sort(ends, axis=0)
-    still = before == 0
-    always = int((still & (np.abs(after) <= tolerance)).sum())
-    factor, by_factor = _most_covered(ends[0, ~still], ends[1, ~still])
-    added, by_sum = _most_covered(after - before - tolerance, after - before + tolerance)
-    if by_sum >= by_factor + always:
-        return Change(1.0, added, len(before), by_sum)
-    return Change(factor, 0.0, len(before), by_factor + always)
+    alone = [
+        Question((name,), *found) for name in may_change if (found := undone(releases, name)) is not None
+    ]
+    if len(alone) < 2:
+        return alone
+    names, together = tuple(name for one in alone for name in one.names), list(releases)
+    for name in names:
+        found = undone(together, name)
+        if found is None:
+            return alone
+        together = found[0]
+    return [*alone, Question(names, together, alone[0].change)]
 
 
-def _most_covered(low: FloatArray, high: FloatArray) -> tuple[float, int]:
-    """Return a point that most of the closed intervals hold, and how many do."""
+def subjects_by(
+    policy: ReleasePolicy, releases: Sequence[Rows], stable: Sequence[str], changed: Sequence[str] = ()
+) -> Subjects:
+    """Return the subjects by stable attributes and `changed` ones, whose change is undone. Raises Unfit."""
+    widths = {name: policy.roles.sensitive[name].width for name in [*stable, *changed]}
+    widths |= {name + FIRST: widths[name] for name in changed}
+    counted = [*stable, *changed, *(name + FIRST for name in changed)]
+    return subjects_of(releases, counted, widths, [name + PATH for name in changed])
+
+
+def change_of(
+    before: FloatArray, after: FloatArray, half_before: float = 0.0, half_after: float = 0.5
+) -> Change:
+    """Return the factor, or the sum, that most of n people follow; their numbers (n,), none missing.
+
+    Numbers were rounded to twice `half_after`, or those before to twice `half_before` as well, or both are as
+    they are. Of these the one is taken that most people follow beyond as many as would by chance, of several
+    the closest. O(n log n).
+    """
+    best = Change(people=len(before))
+    for tolerance in ((0.0, 0.0), (0.0, half_after), (half_before, half_after)):
+        for found in (_best_sum(before, after, *tolerance), _best_factor(before, after, *tolerance)):
+            if found is not None and found.weight > best.weight:
+                best = found
+    return best
+
+
+def _best_sum(before: FloatArray, after: FloatArray, half_before: float, half_after: float) -> Change | None:
+    off = half_before + half_after + RELATIVE * np.abs(after)
+    added = _most_covered(after - before - off, after - before + off)
+    return None if added is None else _counted(1.0, added, before, after, half_before, half_after)
+
+
+def _best_factor(
+    before: FloatArray, after: FloatArray, half_before: float, half_after: float
+) -> Change | None:
+    """Return the best factor: how far the numbers before are off grows with it."""
+    some = before != 0
+    off, size = half_after + RELATIVE * np.abs(after[some]), np.abs(before[some])
+    sign = np.sign(before[some]) * after[some]
+    with np.errstate(all="ignore"):
+        ends = [(sign - off) / size, (sign + off) / size]
+        if half_before:
+            over, under = size + half_before, np.maximum(size - half_before, RELATIVE)
+            ends = [
+                np.minimum((sign - off) / over, (sign - off) / under),
+                np.maximum((sign + off) / over, (sign + off) / under),
+            ]
+    known = np.isfinite(ends[0]) & np.isfinite(ends[1])
+    factor = _most_covered(ends[0][known], ends[1][known])
+    return None if factor is None else _counted(factor, 0.0, before, after, half_before, half_after)
+
+
+def _counted(
+    factor: float,
+    added: float,
+    before: FloatArray,
+    after: FloatArray,
+    half_before: float,
+    half_after: float,
+) -> Change:
+    change = Change(factor, added, len(before), 0, 0.0, half_before, half_after)
+    expected, ordered = change.expected(before), np.sort(after)
+    off = half_after + abs(factor) * half_before + 2 * RELATIVE * np.abs(expected)
+    near = np.searchsorted(ordered, expected + off, side="right") - np.searchsorted(ordered, expected - off)
+    return replace(
+        change,
+        followed=int(change.follows(before, after).sum()),
+        by_chance=float(near.mean() / max(len(after), 1)) if len(after) else 0.0,
+    )
+
+
+def _most_covered(low: FloatArray, high: FloatArray) -> float | None:
+    """Return a point that most of the closed intervals hold, in their middle; None without any."""
     if not len(low):
-        return 1.0, 0
+        return None
     ends = np.concatenate([low, high])
     order = np.lexsort((np.repeat([0, 1], len(low)), ends))
     open_ = np.cumsum(np.where(order < len(low), 1, -1))
     best = int(open_.argmax())
-    # Up to the next end, which closes one, the same intervals are open: the middle is off from neither.
-    return float((ends[order[best]] + ends[order[best + 1]]) / 2), int(open_[best])
+    # Up to the next end, which closes one, the same intervals are open.
+    return float((ends[order[best]] + ends[order[best + 1]]) / 2)
 
 
-def _nearest(release: Rows, earlier: Sequence[Rows]) -> tuple[int, IntArray, IntArray]:
-    """Return the earlier release with most of the people, the later of two, and their rows in both."""
-    known = pd.Series(list[object](release.person), dtype=object)
-    rows = np.flatnonzero(known.notna().to_numpy())
-    best = (-1, rows[:0], rows[:0])
-    for place, each in enumerate(earlier):
-        theirs = pd.Series(list[object](each.person), dtype=object)
-        there = np.flatnonzero(theirs.notna().to_numpy())
-        found = pd.Index(theirs.iloc[there]).get_indexer(pd.Index(known.iloc[rows]))
-        if best[0] < 0 or (found >= 0).sum() >= len(best[1]):
-            best = (place, rows[found >= 0], there[found[found >= 0]])
-    return best
+def _numbers_of(releases: Sequence[Rows], name: str) -> list[_Numbers]:
+    """Return the numbers of each release, its people numbered over all; nobody known is somebody else."""
+    hashes = pd.Series([one for each in releases for one in each.person], dtype=object)
+    person = pd.factorize(hashes)[0].astype(np.int64)
+    strange = person < 0
+    person[strange] = person.max(initial=-1) + 1 + np.arange(int(strange.sum()))
+    found = []
+    for each, own in zip(
+        releases, np.split(person, np.cumsum([len(each.place) for each in releases])[:-1]), strict=True
+    ):
+        if len(np.unique(own)) < len(own):
+            raise Unfit("somebody has several rows in one release")
+        numbers, exponents = _read(each.texts[name])
+        code = each.of(name)
+        number = numbers[code]
+        shown = np.sort(exponents[code][~np.isnan(number) & (number != 0)])
+        half = 0.5 * 10.0 ** int(shown[len(shown) // 2]) if len(shown) else 0.5
+        found.append(_Numbers(own, number, code, each.texts[name], half))
+    return found
 
 
-def _numbers(texts: Sequence[str]) -> tuple[FloatArray, float]:
-    """Return the numbers of texts, NaN for what is none, and half of the last decimal place shown."""
-    series = pd.Series(texts, dtype=object)
-    numbers = pd.to_numeric(series, errors="coerce").to_numpy(dtype=np.float64)
-    numbers = np.where(np.isfinite(numbers), numbers, np.nan)
-    shown = series[~np.isnan(numbers)].astype(str)
-    places = shown.str.extract(r"\.(\d*?)0*$", expand=False).str.len().max() if len(shown) else 0
-    return numbers, 0.5 * 10.0 ** -(0 if pd.isna(places) else int(places))
+def _read(texts: Sequence[str]) -> tuple[FloatArray, IntArray]:
+    """Return the numbers of texts, NaN for what is none, and the power of ten that each is a multiple of."""
+    numbers, exponents = np.full(len(texts), np.nan), np.zeros(len(texts), dtype=np.int64)
+    for i, text in enumerate(texts):
+        try:
+            value = Decimal(text).normalize()
+        except InvalidOperation:
+            continue
+        exponent = value.as_tuple().exponent
+        if isinstance(exponent, int) and np.isfinite(float(value)):
+            numbers[i], exponents[i] = float(value), exponent
+    return numbers, exponents
 
 
-def _common_change(before: Rows, theirs: IntArray, after: Rows, ours: IntArray, name: str) -> Change:
-    old, new = (
-        _numbers(rows.texts[name])[0][rows.of(name)[chosen]]
-        for rows, chosen in ((before, theirs), (after, ours))
-    )
+def _between(before: _Numbers, after: _Numbers) -> Change:
+    """Return the rule among those with a number in both releases."""
+    _, ours, theirs = np.intersect1d(after.person, before.person, assume_unique=True, return_indices=True)
+    old, new = before.number[theirs], after.number[ours]
     both = ~(np.isnan(old) | np.isnan(new))
-    half = _numbers(after.texts[name])[1]
-    return change_of(old[both], new[both], half + RELATIVE * np.abs(new[both]))
+    # In the order of the numbers, so that nothing follows from the key under which people are hashed.
+    order = np.lexsort((new[both], old[both]))
+    return change_of(old[both][order], new[both][order], before.half, after.half)
+
+
+def _paths(numbers: Sequence[_Numbers], rules: dict[tuple[int, int], Change]) -> list[IntArray]:
+    """Return how the number of each row went, (m,) for each release, numbered over all.
+
+    Rows with one path have one number in each release. Everybody with an equal number in a release has one
+    path, unless some of them had other numbers before, or will have.
+    """
+    n_people = 1 + max(int(each.person.max(initial=-1)) for each in numbers)
+    rows = np.full((len(numbers), n_people), -1, dtype=np.int64)
+    words: dict[str, int] = {}
+    paths: list[IntArray] = []
+    n_paths = 0
+    for after, each in enumerate(numbers):
+        rows[after, each.person] = np.arange(len(each.person))
+        before = np.full(len(each.person), -1, dtype=np.int64)  # the path that the row's person comes along
+        known = [earlier for earlier in range(after) if (earlier, after) in rules]
+        for earlier in sorted(known, key=lambda earlier: (rules[earlier, after].weight[0], earlier)):
+            row = rows[earlier, each.person]
+            old = np.where(row >= 0, numbers[earlier].number[row], np.nan)
+            follows = rules[earlier, after].follows(old, each.number)
+            before[follows] = paths[earlier][row[follows]]
+        come = np.flatnonzero(before >= 0)
+        pairs, where = np.unique(
+            np.column_stack([before[come], each.code[come]]), axis=0, return_inverse=True
+        )
+        once = np.ones(len(pairs), dtype=bool)
+        for column in pairs.T:
+            _, place, count = np.unique(column, return_inverse=True, return_counts=True)
+            once &= count[place.reshape(-1)] == 1
+        of_code = np.arange(len(each.texts)) + n_paths  # numbers that nobody brings are new
+        n_paths += len(each.texts)
+        of_code[pairs[once, 1]] = pairs[once, 0]
+        for code in np.flatnonzero(_none(each)).tolist():
+            of_code[code] = words.setdefault(each.texts[code], of_code[code])
+        path = of_code[each.code].astype(np.int64)
+        # Where several became one, or one several, each way is a path of its own, from its beginning on.
+        split = come[~once[where.reshape(-1)]]
+        own = n_paths + where.reshape(-1)[~once[where.reshape(-1)]]
+        n_paths += len(pairs)
+        for earlier in range(after):
+            row = rows[earlier, each.person[split]]
+            same = (row >= 0) & (paths[earlier][row] == before[split])
+            paths[earlier][row[same]] = own[same]
+        path[split] = own
+        paths.append(path)
+    return paths
+
+
+def _none(each: _Numbers) -> BoolArray:
+    """Tell which texts of a release are no numbers."""
+    found = np.zeros(len(each.texts), dtype=bool)
+    found[each.code[np.isnan(each.number)]] = True
+    return found
 
 
 def _told(
-    release: Rows,
-    near: Rows,
-    told: Rows,
-    scale: tuple[float, float],
-    change: Change,
-    name: str,
-    used: set[str],
-) -> tuple[list[str], tuple[float, float]]:
-    """Return the texts of a release's numbers as they are told, and its scale.
-
-    `near` is the release beside which it lies, `told` the same as it is told, on `scale`.
-    """
-    numbers, half = _numbers(release.texts[name])
-    texts = list(release.texts[name])
-    if not change.common:
-        scale, matched = (1.0, 0.0), np.full(len(texts), -1, dtype=np.int64)
-    else:
-        matched = _matched(numbers, half, change.factor * _numbers(near.texts[name])[0] + change.sum)
-        factor = scale[0] / change.factor if change.factor else scale[0]
-        scale = (factor, scale[1] - factor * change.sum)
-    for i, number in enumerate(numbers):
-        if matched[i] >= 0:
-            texts[i] = told.texts[name][matched[i]]
-        elif not np.isnan(number):
-            own = scale[0] * number + scale[1]
-            while repr(float(own)) in used:
-                own = np.nextafter(own, np.inf)
-            texts[i] = repr(float(own))
-            used.add(texts[i])
-    return texts, scale
-
-
-def _matched(numbers: FloatArray, half: float, expected: FloatArray) -> IntArray:
-    """Return for each number (m,) which of the expected it is, the nearest within `half`, or -1."""
-    matched = np.full(len(numbers), -1, dtype=np.int64)
-    order = np.argsort(expected)[: int((~np.isnan(expected)).sum())]
-    asked = np.flatnonzero(~np.isnan(numbers))
-    if not len(order) or not len(asked):
-        return matched
-    at = np.searchsorted(expected[order], numbers[asked])
-    sides = np.stack([order[np.clip(at - 1, 0, len(order) - 1)], order[np.clip(at, 0, len(order) - 1)]])
-    off = np.abs(expected[sides] - numbers[asked])
-    side = off.argmin(axis=0)
-    chosen, off = sides[side, np.arange(len(asked))], off.min(axis=0)
-    near: BoolArray = off <= half + RELATIVE * np.abs(numbers[asked])
-    first = np.lexsort((numbers[asked], off, chosen))
-    once = np.zeros(len(asked), dtype=bool)
-    once[first[np.unique(chosen[first], return_index=True)[1]]] = True
-    good = near & once
-    matched[asked[good]] = chosen[good]
-    return matched
+    numbers: Sequence[_Numbers], paths: Sequence[IntArray], rules: dict[tuple[int, int], Change]
+) -> tuple[dict[int, str], dict[int, str]]:
+    """Return the texts of each path, at first and at last: what its number would have become since."""
+    last = len(numbers) - 1
+    worth: dict[int, tuple[float, float]] = {}
+    for before in range(last, -1, -1):
+        steps = [after for after in range(last, before, -1) if (before, after) in rules]
+        worth[before] = 1.0, 0.0
+        if steps:
+            (factor, added), change = worth[steps[0]], rules[before, steps[0]]
+            worth[before] = factor * change.factor, factor * change.sum + added
+    at_first: dict[int, str] = {}
+    at_last: dict[int, str] = {}
+    for place, (each, path) in enumerate(zip(numbers, paths, strict=True)):
+        factor, added = worth[place]
+        for one, row in zip(*(found.tolist() for found in np.unique(path, return_index=True)), strict=True):
+            number = each.number[row]
+            text = each.texts[each.code[row]] if np.isnan(number) else repr(float(factor * number + added))
+            at_first.setdefault(one, text)
+            at_last[one] = text
+    return at_first, at_last

@@ -112,26 +112,35 @@ def _check(place: IntArray, codes: IntArray, values: PersonValues, classes: Equi
 
 
 def subjects_of(
-    releases: Sequence[Rows], attributes: Sequence[str], widths: Mapping[str, float] | None = None
+    releases: Sequence[Rows],
+    attributes: Sequence[str],
+    widths: Mapping[str, float] | None = None,
+    beside: Sequence[str] = (),
 ) -> Subjects:
     """Return the subjects of releases, oldest first. Raises Unfit where one is in two classes of a release.
 
-    Numbers of an attribute at most its width apart, if it has one, count as one value. O(rows log rows).
+    Numbers of an attribute at most its width apart, if it has one, count as one value. Tuples differ by what
+    is `beside` the attributes, too, and no values of that are counted. O(rows log rows).
     """
     sizes = [len(each.place) for each in releases]
     release = np.repeat(np.arange(len(releases)), sizes)
     person = _persons(releases)
     place = np.concatenate([each.place for each in releases])
-    value, described = _tuples(releases, attributes, widths or {})
+    value, described = _tuples(releases, attributes, widths or {}, beside)
     order = np.lexsort((release, person))
     twice = (np.diff(person[order]) == 0) & (np.diff(release[order]) == 0)
     if twice.any():
         raise Unfit("somebody has several rows in one release")
-    # A subject is a run of releases in which a person has the same values.
-    first = np.ones(len(order), dtype=bool)
     new = np.diff(person[order]) != 0
     other = np.diff(value[order]) != 0
-    first[1:] = new | other
+    ordered = person[order][1:]
+    changed, followed = len(np.unique(ordered[~new & other])), len(np.unique(ordered[~new]))
+    # A subject is a run of releases in which a person has the same values; where a change is undone, all such
+    # releases: a mistake in between parts nobody from what they were.
+    if beside:
+        order = np.lexsort((release, value, person))
+    first = np.ones(len(order), dtype=bool)
+    first[1:] = (np.diff(person[order]) != 0) | (np.diff(value[order]) != 0)
     subject = np.empty(len(order), dtype=np.int64)
     subject[order] = np.cumsum(first) - 1
     n = int(first.sum())
@@ -144,8 +153,6 @@ def subjects_of(
     known = np.flatnonzero(given[:, 0] >= 0)
     seat[subject[known]] = given[known]  # of several the last
     rows = tuple(np.split(subject, np.cumsum(sizes)[:-1]))
-    ordered = person[order][1:]
-    changed, followed = len(np.unique(ordered[~new & other])), len(np.unique(ordered[~new]))
     return Subjects(classes, values, described, changed, followed, rows, seat)
 
 
@@ -159,11 +166,11 @@ def _persons(releases: Sequence[Rows]) -> IntArray:
 
 
 def _tuples(
-    releases: Sequence[Rows], attributes: Sequence[str], widths: Mapping[str, float]
+    releases: Sequence[Rows], attributes: Sequence[str], widths: Mapping[str, float], beside: Sequence[str]
 ) -> tuple[IntArray, tuple[Attribute, ...]]:
     """Return the tuple of every row, numbered by what it says, and which value each has of each attribute."""
     columns, numbers = [], []
-    for name in attributes:
+    for name in [*attributes, *beside]:
         texts = sorted({text for each in releases for text in each.texts[name]})
         number = {text: code for code, text in enumerate(texts)}
         numbers.append(_numbers(texts, widths[name]) if widths.get(name) else None)
@@ -178,7 +185,7 @@ def _tuples(
     distinct, value = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
     described = tuple(
         Attribute(column, known, widths.get(name, 0.0))
-        for column, known, name in zip(distinct.T, numbers, attributes, strict=True)
+        for column, known, name in zip(distinct.T, numbers, attributes, strict=False)
     )
     return value.reshape(-1).astype(np.int64), described
 

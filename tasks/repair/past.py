@@ -8,10 +8,10 @@ import numpy as np
 
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
-from tasks.history.changes import followed_attributes, undone
+from tasks.history.changes import followed_attributes, questions, subjects_by
 from tasks.history.signatures import NONE
 from tasks.history.sticky import Past
-from tasks.history.subjects import Rows, Unfit, rows_of, subjects_of
+from tasks.history.subjects import Rows, Unfit, rows_of
 from tasks.repair.followers import Followers
 from tasks.types import PreparedTable
 
@@ -44,11 +44,8 @@ def pasts_of(
         return []
     releases = _releases(table, policy, earlier, followers)
     found = [_past(table, releases, stable, policy)] if stable else []
-    for name in may_change:
-        told = undone(releases, name)
-        if told is not None:
-            found.append(_past(table, told[0], [*stable, name], policy))
-    return found
+    asked = questions(releases, may_change)
+    return [*found, *(_past(table, one.releases, stable, policy, one.names) for one in asked)]
 
 
 def _releases(
@@ -76,10 +73,13 @@ def _releases(
 
 
 def _past(
-    table: PreparedTable, releases: Sequence[Rows], names: Sequence[str], policy: ReleasePolicy
+    table: PreparedTable,
+    releases: Sequence[Rows],
+    stable: Sequence[str],
+    policy: ReleasePolicy,
+    changed: Sequence[str] = (),
 ) -> Past:
-    widths = {name: policy.roles.sensitive[name].width for name in names}
-    subjects = subjects_of(releases, names, widths)
+    subjects = subjects_by(policy, releases, stable, changed)
     # In an order that does not follow from the key, so that another key gives the same classes.
     record = np.full(len(subjects.value), table.n_records, dtype=np.int64)
     record[subjects.rows[-1]] = np.arange(table.n_records)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from policy.model import ReleasePolicy
-from tasks.history.changes import Change, undone
-from tasks.history.subjects import Rows, Subjects, Unfit, subjects_of
+from tasks.history.changes import Change, questions, subjects_by
+from tasks.history.subjects import Rows, Subjects, Unfit
 from tasks.history.worlds import Limits, Possible, possible_values
 from tasks.risk.evidence import CannotTell
 
@@ -16,15 +16,22 @@ from tasks.risk.evidence import CannotTell
 class ChangedNumbers:
     """Of how many people too little is possible once the rule of an attribute is taken back."""
 
-    name: str
+    names: tuple[str, ...]
     change: Change
     people: int
     pinned: int
     undecided: int
 
     @property
+    def name(self) -> str:
+        """Return what names the question in the witness."""
+        return " with ".join(self.names)
+
+    @property
     def words(self) -> str:
         """Say in a few words what was found."""
+        if len(self.names) > 1:
+            return f"{self.name} leave {self.pinned} with too few values, {self.undecided} undecided"
         rule = "factor" if self.change.factor != 1 else "sum"
         return (
             f"{self.name} changed by one {rule} for {self.change.followed} of {self.change.people} people, "
@@ -43,12 +50,14 @@ class ChangedNumbers:
 
 
 def possible_of(
-    policy: ReleasePolicy, releases: Sequence[Rows], attributes: Sequence[str]
+    policy: ReleasePolicy, releases: Sequence[Rows], stable: Sequence[str], changed: Sequence[str] = ()
 ) -> tuple[Subjects, Possible]:
-    """Return the subjects of releases by some attributes, and what is possible of them. Raises CannotTell."""
+    """Return the subjects of releases by stable attributes and `changed` ones, and what is possible of them.
+
+    The change of these must be undone. Raises CannotTell.
+    """
     try:
-        widths = {name: policy.roles.sensitive[name].width for name in attributes}
-        subjects = subjects_of(releases, attributes, widths)
+        subjects = subjects_by(policy, releases, stable, changed)
     except Unfit as reason:
         raise CannotTell(str(reason)) from None
     limits = Limits(calls=policy.gates.worlds.calls)
@@ -58,15 +67,21 @@ def possible_of(
 
 
 def changed_numbers(
-    policy: ReleasePolicy, releases: Sequence[Rows], stable: Sequence[str], name: str
-) -> ChangedNumbers | None:
-    """Ask about the stable attributes together with one whose numbers changed by one rule; None if none did.
+    policy: ReleasePolicy, releases: Sequence[Rows], stable: Sequence[str], may_change: Sequence[str]
+) -> list[ChangedNumbers]:
+    """Ask about the stable attributes together with each whose numbers changed by one rule, and with all.
 
     Raises CannotTell.
     """
-    told = undone(releases, name)
-    if told is None:
-        return None
-    _, found = possible_of(policy, told[0], [*stable, name])
-    pinned, undecided = found.pinned(policy.privacy.l), found.undecided(policy.privacy.l)
-    return ChangedNumbers(name, told[1], len(pinned), int(pinned.sum()), int(undecided.sum()))
+    try:
+        asked = questions(releases, may_change)
+    except Unfit as reason:
+        raise CannotTell(str(reason)) from None
+    found = []
+    for one in asked:
+        _, possible = possible_of(policy, one.releases, stable, one.names)
+        pinned, undecided = possible.pinned(policy.privacy.l), possible.undecided(policy.privacy.l)
+        found.append(
+            ChangedNumbers(one.names, one.change, len(pinned), int(pinned.sum()), int(undecided.sum()))
+        )
+    return found

@@ -43,8 +43,7 @@ def worlds_gate(evidence: Evidence) -> GateResult:
     if policy.rows == "several":
         return _of_several_rows(evidence, own)
     releases = _releases(evidence, own)
-    asked = [changed_numbers(policy, releases, stable, name) for name in may_change]
-    moved = [each for each in asked if each is not None]
+    moved = changed_numbers(policy, releases, stable, may_change)
     if not stable:
         return _of_numbers_alone(evidence, moved, len(releases))
     subjects, found = possible_of(policy, releases, stable)
@@ -153,7 +152,7 @@ def _judged(
         detail += f"; {subjects.changed} of {subjects.followed} {CHANGED}"
         detail += ", and nobody else has in any world" if allowed else ": no world is known that fits"
     stable, _ = followed_attributes(evidence.policy)
-    looked_at = [*stable, *(each.name for each in moved)]
+    looked_at = [*stable, *(name for each in moved for name in each.names)]
     left_out = [name for name in evidence.policy.roles.sensitive if name not in looked_at]
     if left_out:
         detail += f"; {', '.join(left_out)} may change, and is not looked at"
