@@ -12,6 +12,7 @@ blind. The policy repairs; `--history sticky` measures signatures in its place.
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -114,9 +115,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--history", choices=("repair", "sticky"), default="repair")
     parser.add_argument("--way", choices=WAYS, action="append", help="one of the two ways only")
     args = parser.parse_args(arguments)
-    command = " ".join(
-        ["python -m benchmarks.survey", *(arguments if arguments is not None else sys.argv[1:])]
-    )
+    words = arguments if arguments is not None else sys.argv[1:]
+    command = shlex.join(["python", "-m", "benchmarks.survey", *words])
     found = {way: measured(way, args.quarters, args.history) for way in args.way or WAYS}
     text = page(found, args.history, command)
     print(report.write("survey.md", text) if args.write else text)
