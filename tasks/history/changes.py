@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -28,7 +28,7 @@ class Change:
     """The rule that most of `people` follow from one release to a later one: after = factor * before + sum.
 
     `followed` is how many of them do; of people who are put together at random a share of `by_chance` does.
-    `exact`, `half_before` and `half_after`: how far off they may be, in units of either release's numbers.
+    `half_before` and `half_after`: how far off the numbers of either release may be; 0 if they are exact.
     """
 
     factor: float = 1.0
@@ -94,8 +94,10 @@ def undone(releases: Sequence[Rows], name: str) -> tuple[list[Rows], Change] | N
     their numbers may be. Everybody is laid beside the earlier release from which they follow the rule that
     most follow, the latest of several. Releases without the attribute are left out. The rule is the last
     release's, with most who follow it; None if it has none. Raises Unfit where somebody is in a release
-    twice. O(releases^2 x rows log rows).
+    twice, or where an attribute has a name that this one makes. O(releases^2 x rows log rows).
     """
+    if any(name + made in each.texts for each in releases for made in (FIRST, PATH)):
+        raise Unfit(f"an attribute has the name of {name} and some words more: name it otherwise")
     with_it = [each for each in releases if name in each.texts]
     if not with_it or with_it[-1] is not releases[-1]:
         return None
@@ -266,7 +268,7 @@ def _read(texts: Sequence[str]) -> tuple[FloatArray, IntArray]:
     for i, text in enumerate(texts):
         try:
             value = Decimal(text).normalize()
-        except InvalidOperation:
+        except ArithmeticError:  # no number, or one that nothing can hold
             continue
         exponent = value.as_tuple().exponent
         if isinstance(exponent, int) and np.isfinite(float(value)):

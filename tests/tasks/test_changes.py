@@ -119,6 +119,21 @@ def test_a_missing_number_is_told_as_it_is() -> None:
     assert told(found[0][1])["d"] == "missing"
 
 
+@pytest.mark.parametrize("made", [FIRST, PATH])
+def test_an_attribute_that_has_the_name_of_a_made_one_is_refused(made: str) -> None:
+    one = rows_of("abcd", ["1000", "2000", "3000", "4000"])
+    other = replace(one, texts={"wage" + made: one.texts["wage"], **one.texts}, codes=one.codes[:, [0, 0]])
+    with pytest.raises(Unfit, match="name it otherwise"):
+        undone([other, other], "wage")
+
+
+def test_a_number_that_nothing_can_hold_is_none() -> None:
+    first = rows_of("abcd", ["1000", "2000", "3000", "1e999999999"])
+    found = undone([first, rows_of("abcd", ["1020", "2040", "3060", "1e999999999"])], "wage")
+    assert found is not None
+    assert told(found[0][0])["d"] == told(found[0][1])["d"] == "1e999999999"
+
+
 def test_numbers_that_become_equal_are_one_value_and_stay_apart() -> None:
     first = rows_of("abcdefg", ["1000.4", "1000.1", "2000.4", "3000.3", "4000.2", "5000.1", "6000.4"])
     second = rows_of("abcdefg", ["1000", "1000", "2000", "3000", "4000", "5000", "6000"])
