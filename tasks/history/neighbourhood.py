@@ -92,12 +92,13 @@ def near(
     return Near(chosen, cohort, value, inner, outer, not outsiders.any())
 
 
-def another_world(problem: Near, wished: FloatArray, *, nodes: int) -> Answer:
+def another_world(problem: Near, wished: FloatArray, *, nodes: int, cost: FloatArray | None = None) -> Answer:
     """Look for a world in which the `wished` variables (v,), 1 or 0, sum to 1 at least, all else as it is.
 
-    A world is taken for one only if its whole numbers fulfil every equation.
+    Where the variables have a `cost` (v,), the one of least cost that the nodes allow. A world is taken for
+    one only if its whole numbers fulfil every equation.
     """
-    found = _solved(problem.inner, wished, nodes)
+    found = _solved(problem.inner, wished, nodes, cost)
     if isinstance(found, bool):
         return Answer(None, impossible=found and problem.whole)
     return Answer(found, impossible=False)
@@ -108,12 +109,14 @@ def impossible(problem: Near, wished: FloatArray, *, nodes: int) -> bool:
     return _solved(problem.outer, wished, nodes) is True
 
 
-def _solved(rule: LinearConstraint, wished: FloatArray, nodes: int) -> IntArray | bool:
+def _solved(
+    rule: LinearConstraint, wished: FloatArray, nodes: int, cost: FloatArray | None = None
+) -> IntArray | bool:
     """Return a solution, True if there is none, or False where the search ended before."""
     asked = LinearConstraint(csr_array(wished[None, :]), 1, np.inf)
     n = len(wished)
     result = milp(
-        np.zeros(n),
+        np.zeros(n) if cost is None else cost,
         integrality=np.ones(n),
         bounds=Bounds(0, np.inf),
         constraints=[rule, asked],

@@ -10,7 +10,7 @@ import numpy as np
 
 from tasks.types import IntArray, Partition
 
-ROUNDS = 4  # in which records are left out
+ROUNDS = 12  # in which records are left out
 SUMMED = ("merged", "suppressed_groups", "suppressed_records")
 
 

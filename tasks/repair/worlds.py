@@ -15,6 +15,7 @@ from tasks.history.chains import Chains
 from tasks.history.cohorts import ABSENT
 from tasks.history.sticky import Past
 from tasks.history.worlds import Limits, Possible, possible_values
+from tasks.repair.leaving import Leaving
 from tasks.types import BoolArray, IntArray
 
 STEPS = ((4, False), (2, True))  # of a chain from the person on who is pinned, and if by three values
@@ -51,29 +52,48 @@ class Worlds:
         """Return the records of `labels` (m,) that are to be left out so that fewer people are pinned.
 
         Where somebody leaves the table, a chain of exchanges need not keep the values of their class there.
-        As few leave as will do for each who is pinned or undecided. Whoever has a signature stays. Asks about
-        the groups that `failing` was last asked about, and names nobody where it found nobody.
+        As few leave as will do for each who is pinned or undecided: by chains of exchanges, and for whom none
+        is found by the solver. Whoever has a signature stays. Asks about the groups that `failing` was last
+        asked about, and names nobody where it found nobody.
         """
         if not self.n_short:
             return np.empty(0, dtype=np.int64)
         past, now = self._past, self._now(labels)
         short = self._short(now)
         may = (now != ABSENT) & (self._seat[:, 0] < 0)
-        chains = Chains(np.column_stack([past.classes, now]), past.value, may)
+        classes = np.column_stack([past.classes, now])
+        chains = Chains(classes, past.value, may)
+        leaving = Leaving(classes, past.value, may, self._limits)
         for subject in short.tolist():
+            wanted = self._wanted(subject)
             others = chains.values_beside(subject)
-            apart = [one.apart(others, int(past.value[subject])) for one in past.attributes]
             for steps, third in STEPS:
                 found = [
                     chains.find(subject, other, steps, third=third)
-                    for other in others[np.all(apart, axis=0)].tolist()
+                    for other in others[wanted[others]].tolist()
                 ]
                 known = [chain for chain in found if chain is not None]
                 if known:
                     chains.leave(min(known, key=lambda chain: len(chain.out)))
                     break
+            else:
+                chains.gone[leaving.find(subject, wanted, chains.gone)] = True
         self._found = None  # who leaves a class alone may take possible values from those who stay
         return np.flatnonzero(chains.gone[past.subject])
+
+    def _wanted(self, subject: int) -> BoolArray:
+        """Return the tuples (m,) with a value not known to be possible, wherever the subject lacks one."""
+        found, attributes = self._found, self._past.attributes
+        wanted = np.ones(len(attributes[0].value), dtype=bool)
+        if found is None:
+            return wanted
+        cohort = int(found.cohorts.number[subject])
+        first, end = np.searchsorted(found.found, [cohort * len(wanted), (cohort + 1) * len(wanted)])
+        for own in (found.found[first:end] - cohort * len(wanted)).tolist():
+            for attribute, least in zip(attributes, found.least[cohort].tolist(), strict=True):
+                if least < self._least:
+                    wanted &= attribute.apart(np.arange(len(wanted)), own)
+        return wanted
 
     def _now(self, labels: IntArray) -> IntArray:
         now = np.full(len(self._past.value), ABSENT, dtype=np.int64)

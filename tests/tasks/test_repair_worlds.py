@@ -111,12 +111,30 @@ def test_the_rounds_end_and_say_how_many_were_left_out(drawn: tuple[IntArray, In
     assert (made.labels == np.where(made.labels < 0, -1, labels)).all()
 
 
-def n_short(past: Past, labels: IntArray) -> int:
+@given(st.integers(0, 2**32 - 1), st.integers(2, 3))
+def test_who_leaves_frees_everybody_whom_the_earlier_releases_left_free(seed: int, least: int) -> None:
+    rng = np.random.default_rng(seed)
+    past, labels = past_of(np.zeros((1, 1), dtype=np.int64), np.zeros(1, dtype=np.int64)), np.array([-1])
+    while n_short(past, np.full(len(labels), -1), least):  # what earlier releases tell cannot be taken back
+        n, r = int(rng.integers(6, 14)), int(rng.integers(1, 4))
+        past, labels = past_of(rng.integers(-1, 2, (n, r)), rng.integers(0, 3, n)), rng.integers(-1, 4, n)
+    worlds = Worlds(past, least, Limits(), None)
+    for _ in range(len(labels) + 1):
+        worlds.failing(labels)
+        if not worlds.n_short:
+            break
+        out = worlds.left_out(labels)
+        assert (labels[out] >= 0).any()
+        labels[out] = -1
+    assert n_short(past, labels, least) == 0
+
+
+def n_short(past: Past, labels: IntArray, least: int = 2) -> int:
     """Count afresh who is pinned or undecided."""
     now = np.column_stack([past.classes, labels])
-    found = possible_values(now, past.value, past.attributes, 2)
+    found = possible_values(now, past.value, past.attributes, least)
     there = (now != ABSENT).any(axis=1)
-    return int((there & (found.pinned(2) | found.undecided(2))).sum())
+    return int((there & (found.pinned(least) | found.undecided(least))).sum())
 
 
 def test_records_are_left_out_where_no_merge_helps() -> None:
