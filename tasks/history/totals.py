@@ -3,13 +3,20 @@
 Of two tables about much the same people, the records of those who are in both cancel out. What the earlier
 one has more of is the values of who left, what the later one has more of those of who joined. Where nobody is
 followed by a key, it is not known how many they are: no fewer than what does not cancel.
+
+Of three tables and more, somebody who is in one and missing from several others has a value that the one has
+more of than each of these.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from tasks.types import BoolArray, IntArray
+
+ROWS = 1024
 
 
 def exposed(surplus: IntArray, l_least: int, k: int) -> BoolArray:
@@ -24,6 +31,55 @@ def exposed(surplus: IntArray, l_least: int, k: int) -> BoolArray:
     values, records = (sides > 0).sum(axis=2), sides.sum(axis=2)
     hidden = (records >= k) & (records[:, ::-1] > 0)
     return np.asarray((values > 0) & (values < l_least) & ~hidden)
+
+
+@dataclass(frozen=True)
+class Several:
+    """What r tables together tell of those who are in one and not in several others, or the reverse.
+
+    `read[side, one, other, value]`, side 0: the one table has more of the value than the other, and what the
+    two differ by is not hidden; side 1: it has fewer. `failing[side, one, value]`: who is in the one and in
+    none of the others by which `value` is read, or the reverse, has one of under l values.
+    """
+
+    read: BoolArray
+    failing: BoolArray
+
+    def others(self, side: int, one: int, value: int) -> IntArray:
+        """Return the tables by which a value of the one is read."""
+        return np.flatnonzero(self.read[side, one, :, value])
+
+
+def several(totals: IntArray, l_least: int, k: int) -> Several:
+    """Compare r tables, whose `totals` (r, values) count the records of each value, the candidate last.
+
+    A set of others leaves those values of which the one table has more than each of them; fewer others leave
+    no fewer values, so that each value is asked about with all others by which it is read. Differences that
+    `exposed` calls hidden tell nothing. What fails has two others or more, and the candidate among them or as
+    the one. O(r^2 (values + s^2)) for s different sets of others.
+    """
+    more = totals[:, None] - totals[None]  # (one, other, values)
+    records = np.maximum(more, 0).sum(axis=2)
+    hidden = (records >= k) & (records.T > 0)
+    readable = (more > 0) & ~hidden[:, :, None]
+    read = np.stack([readable, readable.transpose(1, 0, 2)])
+    failing = np.zeros((2, *totals.shape), dtype=bool)
+    last = len(totals) - 1
+    for side, one in np.ndindex(2, len(totals)):
+        sets = read[side, one]  # (other, values)
+        asked = (sets.sum(axis=0) > 1) & (sets[last] | (one == last))
+        failing[side, one] = asked & (_values_left(sets) < l_least)
+    return Several(read, failing)
+
+
+def _values_left(sets: BoolArray) -> IntArray:
+    """Return for each of `sets` (others, values) how many hold all of it, itself among them, (values,)."""
+    distinct, number, count = np.unique(sets.T, axis=0, return_inverse=True, return_counts=True)
+    found = np.zeros(len(distinct), dtype=np.int64)
+    for first in range(0, len(distinct), ROWS):
+        lacks = distinct[first : first + ROWS].astype(np.int64) @ (~distinct.T).astype(np.int64)
+        found[first : first + ROWS] = (lacks == 0) @ count
+    return found[number.reshape(-1)]
 
 
 def surpluses(

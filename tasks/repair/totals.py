@@ -13,7 +13,7 @@ import numpy as np
 
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
-from tasks.history.totals import exposed, surpluses
+from tasks.history.totals import exposed, several, surpluses
 from tasks.recoding.generalize import generalized
 from tasks.risk.comparison import compared_attributes, history_of
 from tasks.risk.components import components
@@ -58,6 +58,44 @@ class _Difference:
         self.surplus[-1, value] += 1
         if part >= 0:
             self.surplus[part, value] += 1
+        self.value[record] = -1
+
+
+@dataclass
+class _Several:
+    """The `totals` (releases, values) of one attribute, the table's last, as in `several`.
+
+    `value` (records,) is that of each record, -1 for who is left out.
+    """
+
+    totals: IntArray
+    value: IntArray
+
+    def wanted(self, l_least: int, k: int) -> tuple[BoolArray, bool]:
+        """Return the records of which one is to be left out for the first value that fails; if any does."""
+        found = several(self.totals, l_least, k)
+        if not found.failing.any():
+            return np.zeros(len(self.value), dtype=bool), False
+        side, one, value = (int(place[0]) for place in np.nonzero(found.failing))
+        others = found.others(side, one, value)
+        last = len(self.totals) - 1
+        own = self.totals[last]
+        if (one == last) == (side == 0):
+            # The table has more of the value: as many of it are left out as it has more.
+            return self.value == value, True
+        # It has too few: who is left out gives the set one value more, of those that ask for the fewest.
+        read = found.read[side, one]
+        level = self.totals[one] if one != last else self.totals[others].min(axis=0)
+        good = read[others[others != last]].all(axis=0) if one != last else level > 0
+        good &= ~read[others].all(axis=0) & (own > 0)
+        if not good.any():
+            return np.zeros(len(self.value), dtype=bool), True
+        excess = np.where(good, own - level, np.iinfo(np.int64).max)
+        return (self.value >= 0) & (good & (excess == excess.min()))[self.value], True
+
+    def leave(self, record: int) -> None:
+        """Count one record as left out."""
+        self.totals[-1, self.value[record]] -= 1
         self.value[record] = -1
 
 
@@ -107,8 +145,8 @@ def _differences(
     policy: ReleasePolicy,
     earlier: Sequence[tuple[str, EquivalenceClasses]],
     apart: Sequence[tuple[int, int]] | None,
-) -> list[_Difference]:
-    """Return how the groups of `labels` differ from each release by each attribute."""
+) -> list[_Difference | _Several]:
+    """Return how the groups of `labels` differ from each release by each attribute, and from all of them."""
     inside = np.flatnonzero(labels >= 0)
     groups = np.full(len(labels), -1, dtype=np.int64)
     groups[inside] = np.unique(labels[inside], return_inverse=True)[1]
@@ -118,18 +156,31 @@ def _differences(
     if history is None or not len(inside):
         return []
     boxes, own = boxes_of(classes, space), counts_of(classes, space)
-    found = []
+    attributes = compared_attributes(policy)
+    values = {name: _values(table, inside, space.sensitive[name], name) for name in attributes}
+    totals: dict[str, list[IntArray]] = {name: [] for name in attributes}
+    found: list[_Difference | _Several] = []
     for number, (release, each) in enumerate(earlier):
         if not unfollowed(policy, release):
             continue
         here, there, n = components(boxes, history.boxes.take(history.release == number))
         theirs = counts_of(each, space)
-        for name in compared_attributes(policy):
+        for name in attributes:
             if name in each.counts:
-                value = np.full(len(labels), -1, dtype=np.int64)
-                column = table.sensitive[inside, table.sensitive_names.index(name)]
-                place = {text: i for i, text in enumerate(space.sensitive[name])}
-                value[inside] = np.array([place[text] for text in table.sensitive_values[name]])[column]
                 surplus, row = surpluses(own[name], here, theirs[name], there, n)
-                found.append(_Difference(surplus, np.where(groups >= 0, row[here[groups]], -1), value))
+                part = np.where(groups >= 0, row[here[groups]], -1)
+                found.append(_Difference(surplus, part, values[name].copy()))
+                totals[name].append(theirs[name].sum(axis=0))
+    for name in attributes:
+        every = np.array([*totals[name], own[name].sum(axis=0)])
+        found.append(_Several(every, values[name]))
     return found
+
+
+def _values(table: PreparedTable, inside: IntArray, names: Sequence[str], attribute: str) -> IntArray:
+    """Return the place of each record's value among `names`, -1 for who is not `inside`."""
+    value = np.full(table.n_records, -1, dtype=np.int64)
+    column = table.sensitive[inside, table.sensitive_names.index(attribute)]
+    place = {text: i for i, text in enumerate(names)}
+    value[inside] = np.array([place[text] for text in table.sensitive_values[attribute]])[column]
+    return value

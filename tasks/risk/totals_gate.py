@@ -8,7 +8,7 @@ import numpy as np
 
 from policy.model import ReleasePolicy
 from release_store.records import GateResult, Verdict
-from tasks.history.totals import exposed, surpluses
+from tasks.history.totals import Several, exposed, several, surpluses
 from tasks.risk.components import components
 from tasks.risk.evidence import Evidence
 from tasks.risk.history_gates import COVERAGE, followed
@@ -57,6 +57,14 @@ def totals_gate(evidence: Evidence) -> GateResult:
             counted[attribute] = counted.get(attribute, 0) + int(surplus.any(axis=1).sum())
             if failing.any() and attribute not in witness:
                 witness[attribute] = _witness(surplus, failing, name)
+    for attribute in evidence.compared:
+        published = [(name, classes) for _, name, classes in chosen if attribute in classes.counts]
+        totals = [counts_of(classes, evidence.space)[attribute].sum(axis=0) for _, classes in published]
+        totals.append(own[attribute].sum(axis=0))
+        found = several(np.array(totals), policy.privacy.l, policy.privacy.k)
+        n_failing += int(found.failing.any(axis=2).sum())
+        if found.failing.any() and attribute not in witness:
+            witness[attribute] = _of_several(found, [*(name for name, _ in published), "the candidate"])
     detail = (
         f"differences of totals that expose who left or joined, beside {len(chosen)} earlier releases "
         f"into which nobody is followed; l = {policy.privacy.l}, k = {policy.privacy.k}"
@@ -76,6 +84,17 @@ def _witness(surplus: IntArray, failing: BoolArray, release: str) -> dict[str, i
         "records": int(only[only > 0].sum()),
         "values": int((only > 0).sum()),
         "of": "all classes" if row == len(surplus) - 1 else "classes that overlap no others",
+    }
+
+
+def _of_several(found: Several, names: list[str]) -> dict[str, int | str]:
+    side, one, value = (int(place[0]) for place in np.nonzero(found.failing))
+    others = [names[other] for other in found.others(side, one, value).tolist()]
+    return {
+        "release": names[one],
+        "side": ("only there", "missing there alone")[side],
+        "beside": ", ".join(others),
+        "of": "all classes",
     }
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import combinations
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from small import Published, prepared, published, small_policy
 
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses, GateResult, Verdict
-from tasks.history.totals import exposed, surpluses
+from tasks.history.totals import exposed, several, surpluses
 from tasks.repair.totals import left_out
 from tasks.risk.components import components
 from tasks.risk.gate import GATES, asked_gates, assess
@@ -171,3 +173,95 @@ def test_the_repair_leaves_out_no_more_than_the_policy_lets_it(tmp_path: Path) -
     first = release(tmp_path / "1", [ANNA, BEN, *OTHERS])
     policy = small_policy(AGE, gates={"suppression": {"max": 0.1}})
     assert by_repair(policy, [BEN, *OTHERS], first) == []
+
+
+# Who is missing from both later tables has a value of which the first has more than each of these.
+MORE, LESS, LAST = 0, 1, 2
+SEVERAL = {
+    "flu is missing from both": ([[3] * 5, [2, 2, 2, 3, 3], [2, 3, 3, 2, 2]], [(MORE, 0, 0)]),
+    "three are, then two more": ([[3] * 5, [2, 2, 2, 3, 3], [2] * 5], []),
+    "the same left twice": ([[3, 3], [2, 2], [2, 2]], []),
+    "flu is in the candidate alone": ([[2, 2, 2, 3, 3], [2, 3, 3, 2, 2], [3] * 5], [(MORE, LAST, 0)]),
+    "who came is there since": ([[2, 2, 2], [3, 3, 2], [3, 3, 2]], []),
+    "flu is in all but the candidate": ([[3, 3, 3, 2, 2], [3, 2, 2, 3, 3], [2] * 5], [(LESS, LAST, 0)]),
+    "flu is missing from the first alone": ([[2] * 5, [3, 3, 3, 2, 2], [3, 2, 2, 3, 3]], [(LESS, 0, 0)]),
+}
+
+
+@pytest.mark.parametrize(("totals", "failing"), SEVERAL.values(), ids=SEVERAL)
+def test_what_three_tables_tell(totals: list[list[int]], failing: list[tuple[int, int, int]]) -> None:
+    assert [tuple(one) for one in np.argwhere(several(np.array(totals), 2, 9).failing)] == failing
+
+
+tables = st.integers(1, 4).flatmap(
+    lambda n: st.lists(st.lists(st.integers(0, 4), min_size=n, max_size=n), min_size=2, max_size=5)
+)
+
+
+@given(tables, st.integers(1, 3), st.integers(1, 6))
+def test_several_tables_are_every_choice_of_them(totals: list[list[int]], l_least: int, k: int) -> None:
+    found = several(np.array(totals), l_least, k).failing.any(axis=2)
+    last = len(totals) - 1
+    for side in (MORE, LESS):
+        for one in range(len(totals)):
+            others = [other for other in range(len(totals)) if other != one]
+            chosen = [
+                each
+                for n in range(2, len(totals))
+                for each in combinations(others, n)
+                if last in (one, *each)
+            ]
+            left = [
+                set.intersection(*(told(totals, one, other, side, k) for other in each)) for each in chosen
+            ]
+            assert found[side, one] == any(0 < len(values) < l_least for values in left)
+
+
+def told(totals: list[list[int]], one: int, other: int, side: int, k: int) -> set[int]:
+    """Return the values that a difference of two tables tells of who is in one of them."""
+    more, less = (totals[one], totals[other]) if side == MORE else (totals[other], totals[one])
+    only, back = Counter(dict(enumerate(more))), Counter(dict(enumerate(less)))
+    there, gone = only - back, back - only
+    return set() if there.total() >= k and gone else set(there)
+
+
+def of_illnesses(counts: list[int], first: int) -> list[tuple[int, str]]:
+    names = [f"illness {letter}" for letter in "abcde"]
+    return [
+        (first + i, name)
+        for i, name in enumerate(n for n, each in zip(names, counts, strict=True) for _ in range(each))
+    ]
+
+
+THREE = [[3] * 5, [2, 2, 2, 3, 3], [2, 3, 3, 2, 2]]
+
+
+def test_who_is_missing_from_two_releases_is_found(tmp_path: Path) -> None:
+    made = [release(tmp_path / str(i), of_illnesses(counts, 20)) for i, counts in enumerate(THREE)]
+    result = asked(made[2], *made[:2])
+    assert (result.verdict, result.value) == (Verdict.FAIL, 1.0)
+    assert result.witness["illness"] == {
+        "release": "release-1",
+        "side": "only there",
+        "beside": "release-2, the candidate",
+        "of": "all classes",
+    }
+    assert "illness a" not in repr(result)
+
+
+rows_of_three = st.lists(st.lists(st.integers(1, 4), min_size=5, max_size=5), min_size=3, max_size=3)
+
+
+@given(rows_of_three.filter(lambda found: not exposed(np.diff(found[:2], axis=0), 2, 9).any()))
+def test_the_repair_hides_who_is_missing_from_several(totals: list[list[int]]) -> None:
+    policy = small_policy(AGE, privacy={"k": 9, "l": 2}, gates={"suppression": {"max": 1.0}})
+    with TemporaryDirectory() as folder:
+        *earlier, last = [
+            release(Path(folder) / str(i), of_illnesses(counts, 20)) for i, counts in enumerate(totals)
+        ]
+        named = [(f"release-{i}", each.classes) for i, each in enumerate(earlier)]
+        out = left_out(last.table, np.zeros(sum(totals[2]), dtype=np.int64), policy, named, [(0, 0)] * 2, 7)
+    kept = np.bincount(np.delete(np.repeat(np.arange(5), totals[2]), out), minlength=5)
+    every = np.array([*totals[:2], kept])
+    assert not several(every, 2, 9).failing.any()
+    assert not exposed(every[:2] - every[2], 2, 9).any()
