@@ -4,11 +4,12 @@ A world gives every subject one tuple of sensitive values, so that in every clas
 come out as often as they were published. A value is possible for a subject if some world has it. Whoever
 holds all releases and knows who is in which class can tell nothing more.
 
-One world is known: the true one. What is possible is found from below, by members of one cohort, by balanced
-signatures (`signatures`), by exchanges (`exchange`), by chains of them (`chains`) and by worlds of the solver
-(`neighbourhood`); from above, by the values that all classes of a subject share and by what the solver says
-has no solution. With two values and two releases exchanges are exact; in general the question is NP-hard
-(De Loera and Onn, 2006), and what a limit ends is undecided.
+One world is known: the true one. What is possible is found from below, by members of one cohort, by
+balanced signatures (`signatures`), by exchanges (`exchange`), by chains of them (`chains`) and by worlds
+of the solver (`neighbourhood`); from above, by the values that all classes of a subject share, by what
+two releases and one value tell (`outer`), and by what the solver says has no solution. With two values
+and two releases exchanges are exact; in general the question is NP-hard (De Loera and Onn, 2006), and
+what a limit ends is undecided.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ from tasks.history.chains import Chains
 from tasks.history.cohorts import Cohorts, cohorts_of, published_of, values_shared, world_of
 from tasks.history.exchange import divisions, exchanged, ranges
 from tasks.history.neighbourhood import Near, another_world, impossible, near, widen
+from tasks.history.outer import possible_by_two
 from tasks.history.signatures import balanced, interchanged
 from tasks.types import BoolArray, IntArray
 
+VARIABLES_OF_A_CALL = 2_000  # of the solver; a larger one counts as several, by the square
 LEAST_RELEASES = 3  # in which chains may show what exchanges along cycles do not
 # Of chains, and whether by three values: longer ones for who is left.
 STEPS = ((2, False), (3, False), (4, False), (2, True), (3, True), (4, True), (5, True))
@@ -35,13 +38,13 @@ STEPS = ((2, False), (3, False), (4, False), (2, True), (3, True), (4, True), (5
 class Limits:
     """Where the search ends: pairs of values, visits of people for chains, calls of the solver, their size.
 
-    That is in variables and in nodes.
+    That is in variables and in nodes. A large call counts as several.
     """
 
     pairs: int = 5_000
     visits: int = 5_000_000
     calls: int = 20_000
-    variables: int = 20_000
+    variables: int = 100_000
     nodes: int = 1_000
 
 
@@ -111,7 +114,13 @@ def possible_values(
     cohorts, n_values = search.cohorts, search.n_values
     by_sets = _counted(_codes(shared.tocoo(), n_values), len(cohorts.size), n_values, attributes)
     _chain(search, classes, value)
-    most = by_sets.copy()
+    most = by_sets
+    short = _short(search)
+    if len(short):
+        asked = np.unique(shared[short].indices).astype(np.int64)
+        shared = possible_by_two(cohorts, search.world, shared, asked)
+        most = _counted(_codes(shared.tocoo(), n_values), len(cohorts.size), n_values, attributes)
+    most = most.copy()
     _solve(search, shared, most)
     least = _counted(search.found, len(cohorts.size), n_values, attributes)
     return Possible(cohorts, least, most, by_sets, search.found, search.calls, search.spent)
@@ -284,47 +293,68 @@ def _chain(search: _Search, classes: IntArray, value: IntArray) -> None:
             short = _short(search, short)
 
 
-def _solve(search: _Search, shared: csr_array, most: IntArray) -> None:
-    """Ask the solver about everybody who still lacks values, over growing neighbourhoods; lowers `most`.
+@dataclass
+class _Question:
+    """Which further values of an attribute a cohort can have: `candidates` are not ruled out.
 
-    Nothing more is asked of those who are pinned by one attribute.
+    `chosen` are the cohorts that vary, in order; `done` if a larger neighbourhood tells nothing more.
     """
-    for cohort in _short(search):
-        for place in range(len(search.attributes)):
-            if (most[cohort] < search.enough).any():
-                break
+
+    cohort: int
+    place: int
+    candidates: IntArray
+    chosen: IntArray
+    done: bool = False
+
+
+def _solve(search: _Search, shared: csr_array, most: IntArray) -> None:
+    """Ask the solver about everybody who still lacks values; lowers `most`.
+
+    First about all in their smallest neighbourhoods, which are cheap, then in growing ones. Nothing more is
+    asked of those who are pinned by one attribute.
+    """
+    open_ = [
+        _Question(cohort, place, shared[[cohort]].indices.astype(np.int64), np.array([cohort]))
+        for cohort in _short(search).tolist()
+        for place in range(len(search.attributes))
+    ]
+    while open_:
+        for question in open_:
+            cohort, place = question.cohort, question.place
+            if (most[cohort] < search.enough).any() or not _open(
+                search, cohort, place, question.candidates
+            ).size:
+                question.done = True
+                continue
             if search.calls >= search.limits.calls:
                 search.spent = True
                 return
-            most[cohort, place] = _decided(search, shared, int(cohort), place)
+            _widen(search, shared, question)
+            most[cohort, place] = _most(search, search.attributes[place], cohort, question.candidates)
+        open_ = [question for question in open_ if not question.done]
 
 
-def _decided(search: _Search, shared: csr_array, cohort: int, place: int) -> int:
-    """Return how many values of the attribute the cohort has at most; add what worlds show to `found`."""
-    candidates = shared[[cohort]].indices.astype(np.int64)
-    chosen = np.array([cohort], dtype=np.int64)
-    while _open(search, cohort, place, candidates).size:
-        wider = widen(search.cohorts, chosen)
-        whole = len(wider) == len(chosen)
-        chosen = wider
-        if int(shared[chosen].nnz) > search.limits.variables:
-            search.spent = True
-            break
-        problem = near(search.cohorts, search.world, search.published, shared, chosen)
-        candidates = _asked(search, problem, cohort, place, candidates)
-        if whole or search.calls >= search.limits.calls:
-            break
-    return _most(search, search.attributes[place], cohort, candidates)
+def _widen(search: _Search, shared: csr_array, question: _Question) -> None:
+    """Ask the solver in a neighbourhood that is larger by the classes of its cohorts."""
+    wider = widen(search.cohorts, question.chosen)
+    variables = int(shared[wider].nnz)
+    if variables > search.limits.variables:
+        search.spent = question.done = True
+        return
+    question.done, question.chosen = len(wider) == len(question.chosen), wider
+    problem = near(search.cohorts, search.world, search.published, shared, wider)
+    weight = max(1, (variables // VARIABLES_OF_A_CALL) ** 2)
+    question.candidates = _asked(search, problem, question, weight)
 
 
-def _asked(search: _Search, problem: Near, cohort: int, place: int, candidates: IntArray) -> IntArray:
+def _asked(search: _Search, problem: Near, question: _Question, weight: int) -> IntArray:
     """Look near a cohort for worlds with further values; return the candidates that are not ruled out."""
-    here = problem.cohort == cohort
-    while (open_ := _open(search, cohort, place, candidates)).size:
+    here, candidates = problem.cohort == question.cohort, question.candidates
+    while (open_ := _open(search, question.cohort, question.place, candidates)).size:
         if search.calls >= search.limits.calls:
             search.spent = True
             break
-        search.calls += 1
+        search.calls += weight
         wished = (here & np.isin(problem.value, open_)).astype(float)
         answer = another_world(problem, wished, nodes=search.limits.nodes)
         if answer.world is not None:
@@ -332,7 +362,7 @@ def _asked(search: _Search, problem: Near, cohort: int, place: int, candidates: 
             continue
         ruled_out = answer.impossible
         if not ruled_out and not problem.whole:
-            search.calls += 1
+            search.calls += weight
             ruled_out = impossible(problem, wished, nodes=search.limits.nodes)
         return candidates[~np.isin(candidates, open_)] if ruled_out else candidates
     return candidates

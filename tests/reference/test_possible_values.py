@@ -23,6 +23,7 @@ from tasks.history.cohorts import (
     world_of,
 )
 from tasks.history.exchange import divisions, exchanged
+from tasks.history.outer import possible_by_two
 from tasks.history.signatures import balanced, interchanged
 from tasks.history.worlds import Limits, possible_values
 from tasks.types import IntArray
@@ -80,6 +81,25 @@ def held_against_brute_force(seeds: Iterator[int] | range) -> tuple[int, int]:
         assert not found.undecided(series.enough).any(), seed
         n_people, n_pinned = n_people + len(pinned), n_pinned + int(pinned.sum())
     return n_people, n_pinned
+
+
+def test_two_releases_and_one_value_rule_out_what_no_world_has_and_nothing_else() -> None:
+    n_ruled_out = 0
+    for seed in range(400):
+        series = drawn(seed)
+        truth, cohorts = series.truth(), cohorts_of(series.classes)
+        world = world_of(cohorts, series.value, int(series.value.max()) + 1)
+        shared = values_shared(cohorts, published_of(cohorts, world))
+        left = possible_by_two(cohorts, world, shared, np.arange(world.shape[1]))
+        assert (left > shared).nnz == 0
+        n_ruled_out += shared.nnz - left.nnz
+        for subject, values in enumerate(truth):
+            kept = set(left[[cohorts.number[subject]]].indices.tolist())
+            assert values <= kept, seed
+            # Of two values and two releases nothing is left open.
+            if world.shape[1] == 2 and series.classes.shape[1] == 2:
+                assert values == kept, seed
+    assert n_ruled_out > 50
 
 
 def seated(seed: int) -> tuple[Series, IntArray]:
