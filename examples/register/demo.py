@@ -21,7 +21,7 @@ from flows.outcome import Outcome
 from flows.running import run_release
 from policy.errors import ReleaseGateError, UsageError
 from policy.trusted import TRUSTED_FILE
-from release_store.records import Verdict
+from release_store.records import GateResult, Verdict
 from release_store.store import ReleaseStore
 from release_store.verification import verify
 
@@ -49,7 +49,7 @@ def main(folder: Path, rows: int = ROWS) -> int:
     for path in keys:
         path.unlink()
     console.print(
-        f"[bold]1.[/] making up a health register: three quarters of {rows:,} people, 45% in the next one"
+        f"[bold]1.[/] making up a health register: three quarters of {rows:,} people, 99% in the next one"
     )
     tables = write(folder / "data", generate(n=rows))
     console.print("[bold]2.[/] making a store, and a signing key beside it")
@@ -122,10 +122,16 @@ def _explain(console: Console, blind: Outcome, aware: Outcome) -> None:
     console.print(
         f"\nThe blind candidate satisfies every model alone. Beside 2026Q1, {person.value:.0f} of its "
         f"{blind.n_classes} classes leave somebody in both releases a single sensitive value, and whoever "
-        f"solves for all classes of both at once knows the diagnosis of {worlds.value:.0f} people. In the "
-        "next candidate everybody keeps the signature of 2026Q1, classes are cut anew around it, and "
-        "nobody's diagnosis follows."
+        f"solves for all classes of both at once knows the diagnosis of {worlds.value:,.0f} people"
+        f"{_undecided(worlds)}. In the next candidate everybody keeps the signature of 2026Q1, classes are "
+        "cut anew around it, and nobody's diagnosis follows."
     )
+
+
+def _undecided(worlds: GateResult) -> str:
+    """Say of how many more people the gate's search could not tell before it ended."""
+    undecided = worlds.witness.get("undecided", 0)
+    return f", and perhaps that of {undecided:,} more, where the search ended" if undecided else ""
 
 
 def _next(console: Console, store: Path, outcomes: list[Outcome]) -> None:

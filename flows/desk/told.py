@@ -85,6 +85,7 @@ def _reason(gate: Document) -> str:
     if gate["value"] is not None and gate["threshold"] is not None:
         text = measured_text(gate["value"], gate["relation"], gate["threshold"])
         what = " classes that fail" if gate["gate"] in (*BY_CELLS, *BY_PERSON) else ""
+        what = " people" if gate["gate"] == "worlds" else what
         found = f" Measured {text}{what}, may be {bound(gate)}."
     return f"{gate['gate']} {str(gate['verdict']).replace('_', ' ')}: {asks(gate['gate'])}{found}"
 

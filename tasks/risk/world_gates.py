@@ -43,9 +43,9 @@ def worlds_gate(evidence: Evidence) -> GateResult:
     if policy.rows == "several":
         return _of_several_rows(evidence, own)
     releases = _releases(evidence, own)
-    moved = changed_numbers(policy, releases, stable, may_change)
+    numbers = changed_numbers(policy, releases, stable, may_change)
     if not stable:
-        return _of_numbers_alone(evidence, moved, len(releases))
+        return _of_numbers_alone(evidence, numbers, len(releases))
     subjects, found = possible_of(policy, releases, stable)
     likely = None
     if policy.gates.worlds.sweeps:
@@ -57,23 +57,23 @@ def worlds_gate(evidence: Evidence) -> GateResult:
             policy.seed,
             subjects.seat,
         )
-    return _judged(evidence, subjects, found, likely, moved, len(releases))
+    return _judged(evidence, subjects, found, likely, numbers, len(releases))
 
 
-def _of_numbers_alone(evidence: Evidence, moved: Sequence[ChangedNumbers], n_releases: int) -> GateResult:
+def _of_numbers_alone(evidence: Evidence, numbers: Sequence[ChangedNumbers], n_releases: int) -> GateResult:
     """Judge a series in which no attribute is stable."""
-    if not moved:
+    if not numbers:
         without = (
             "no attribute is stable, and no numbers changed by one rule: what one release tells ends with it"
         )
         return _result(Verdict.PASS, 0.0, without)
-    pinned, undecided = (max(getattr(each, field) for each in moved) for field in ("pinned", "undecided"))
-    detail = f"of the people in {n_releases} releases, " + "; ".join(each.words for each in moved)
+    pinned, undecided = (max(getattr(each, field) for each in numbers) for field in ("pinned", "undecided"))
+    detail = f"of the people in {n_releases} releases, " + "; ".join(each.words for each in numbers)
     verdict = Verdict.FAIL if pinned else Verdict.UNKNOWN if undecided else Verdict.PASS
     witness = {
-        "people": moved[0].people,
+        "people": numbers[0].people,
         "releases": n_releases,
-        "moved": {each.name: each.witness for each in moved},
+        "changed_numbers": {each.name: each.witness for each in numbers},
     }
     return _result(verdict, float(pinned), detail + _without(evidence), witness)
 
@@ -127,7 +127,7 @@ def _judged(
     subjects: Subjects,
     found: Possible,
     likely: Likely | None,
-    moved: Sequence[ChangedNumbers],
+    numbers: Sequence[ChangedNumbers],
     n_releases: int,
 ) -> GateResult:
     least, p_max = evidence.policy.privacy.l, evidence.policy.gates.worlds.p_max
@@ -152,11 +152,11 @@ def _judged(
         detail += f"; {subjects.changed} of {subjects.followed} {CHANGED}"
         detail += ", and nobody else has in any world" if allowed else ": no world is known that fits"
     stable, _ = followed_attributes(evidence.policy)
-    looked_at = [*stable, *(name for each in moved for name in each.names)]
+    looked_at = [*stable, *(name for each in numbers for name in each.names)]
     left_out = [name for name in evidence.policy.roles.sensitive if name not in looked_at]
     if left_out:
         detail += f"; {', '.join(left_out)} may change, and is not looked at"
-    detail += "".join(f"; {each.words}" for each in moved) + _without(evidence)
+    detail += "".join(f"; {each.words}" for each in numbers) + _without(evidence)
     witness: dict[str, Any] = {
         "people": n,
         "releases": n_releases,
@@ -171,10 +171,10 @@ def _judged(
     }
     if likely is not None:
         witness["sure"] = _sure(likely, SURE if p_max is None else p_max)
-    if moved:
-        witness["moved"] = {each.name: each.witness for each in moved}
-    n_failing = max(int(failing.sum()), *(each.pinned for each in moved), 0)
-    open_ = n_undecided or any(each.undecided for each in moved) or not allowed
+    if numbers:
+        witness["changed_numbers"] = {each.name: each.witness for each in numbers}
+    n_failing = max(int(failing.sum()), *(each.pinned for each in numbers), 0)
+    open_ = n_undecided or any(each.undecided for each in numbers) or not allowed
     verdict = Verdict.FAIL if n_failing else Verdict.UNKNOWN if open_ else Verdict.PASS
     return _result(verdict, float(n_failing), detail, witness)
 

@@ -48,9 +48,9 @@ def test_each_quarter_has_20_000_different_people(tables: list[pd.DataFrame]) ->
         assert table["insurance_number"].is_unique
 
 
-def test_45_percent_of_a_quarter_are_in_the_next(tables: list[pd.DataFrame]) -> None:
+def test_99_percent_of_a_quarter_are_in_the_next(tables: list[pd.DataFrame]) -> None:
     for earlier, later in pairwise(tables):
-        assert earlier["person_key"].isin(later["person_key"]).mean() == pytest.approx(0.45, abs=0.01)
+        assert earlier["person_key"].isin(later["person_key"]).mean() == pytest.approx(0.99, abs=0.001)
 
 
 @pytest.mark.parametrize("column", ["diagnosis", "sex", "birth_region", "name", "insurance_number"])

@@ -252,7 +252,11 @@ def test_a_raise_that_everybody_had_pins_nobody_unseen(tmp_path: Path) -> None:
     found = second.asked("worlds", first)
     assert found.verdict is Verdict.FAIL
     assert found.value == 222
-    assert found.witness["moved"]["wage"]["people"] == found.witness["moved"]["wage"]["followed"] == 600
+    assert (
+        found.witness["changed_numbers"]["wage"]["people"]
+        == found.witness["changed_numbers"]["wage"]["followed"]
+        == 600
+    )
     assert "wage changed by one factor for 600 of 600 people" in found.detail
 
 
@@ -286,7 +290,7 @@ def test_beside_a_stable_attribute_both_questions_are_asked(tmp_path: Path) -> N
     anew = Told(tmp_path / "anew", table(1.02), [(i % 4 + i // 4) % 3 for i in range(12)], policy)
     found = anew.asked("worlds", first)
     assert found.verdict is Verdict.FAIL
-    assert found.witness["moved"]["wage"]["pinned"] > found.witness["pinned"]
+    assert found.witness["changed_numbers"]["wage"]["pinned"] > found.witness["pinned"]
 
 
 NAMES = "abcdefghijkl"
@@ -346,6 +350,6 @@ def test_two_attributes_that_changed_are_taken_together(tmp_path: Path) -> None:
     first, second = made("abc/def/ghi/jkl", 1.0, 0), made("aei/bfg/cdh/jkl", 1.02, 5)
     found = second.asked("worlds", first)
     assert found.verdict is Verdict.FAIL
-    moved = found.witness["moved"]
+    moved = found.witness["changed_numbers"]
     assert moved["wage"]["pinned"] == moved["bonus"]["pinned"] == 0
     assert moved["wage with bonus"]["pinned"] == found.value > 0
