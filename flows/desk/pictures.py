@@ -95,12 +95,14 @@ def _worlds(gates: Sequence[Document]) -> list[Picture]:
         for name, values in _LEFT.items()
         for n in [int((counts or {}).get(name, 0))]
     ]
-    pinned, n_releases = int(known["by_worlds"].get("1", 0)), int(known.get("releases") or 0)
+    pinned, undecided = (int(known.get(name) or 0) for name in ("pinned", "undecided"))
+    n_releases = int(known.get("releases") or 0)
     who = "nobody is" if not pinned else "1 person is" if pinned == 1 else f"{pinned:,} people are"
+    more = f", and of {undecided:,} more the search could not tell before it ended" if undecided else ""
     words = (
-        f"Of {total:,} people in {n_releases} releases {who} left with one value, as far as is known, by "
-        "somebody who solves for all classes at once. The search ends where the gate is satisfied, so that "
-        "people may have more values than are counted."
+        f"Of {total:,} people in {n_releases} releases {who} left with fewer than l values by somebody who "
+        f"solves for all classes at once{more}. Values are counted as far as they were found; the search ends "
+        "where the gate is satisfied."
     )
     columns = (
         ("basis", "reasoning"), ("values", "values left"), ("people", "people"), ("share", "share"),

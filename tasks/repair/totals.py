@@ -45,12 +45,13 @@ class _Difference:
             inside &= self.part == row
         here = self.surplus[row]
         few_joined = failing[row, 1] and int(-here[here < 0].sum()) < k
-        # Few who joined are left out themselves; otherwise values are added to those who left.
-        good = here < 0 if few_joined else here == 0
-        chosen = inside & good[self.value]
-        if not chosen.any() and not few_joined:
-            chosen = inside & (here > 0)[self.value]
-        return chosen, True
+        # Few who joined are left out themselves; otherwise a value is added to those who left: the one that
+        # asks for the fewest, of those that the earlier release has too.
+        good = here < 0
+        if not few_joined:
+            good = (here <= 0) & (np.bincount(self.value[inside], minlength=len(here)) > -here)
+            good = good & (here == here[good].max()) if good.any() else here > 0
+        return inside & good[self.value], True
 
     def leave(self, record: int) -> None:
         """Count one record as left out."""

@@ -172,9 +172,11 @@ def test_how_far_people_can_be_narrowed_is_told_to_20_values_and_more() -> None:
 def test_what_all_releases_together_leave_is_drawn_from_the_gate() -> None:
     witness = {"people": 10, "releases": 3, "by_sets": {"1": 0, "2": 4, "more": 6}}
     gate = {"gate": "worlds", "verdict": "fail", "value": 3, "relation": "<=", "threshold": 0}
-    told = gate | {"witness": witness | {"by_worlds": {"1": 3, "2": 2, "more": 5}}}
+    known = {"pinned": 2, "undecided": 1, "by_worlds": {"1": 3, "2": 2, "more": 5}}
+    told = gate | {"witness": witness | known}
     (picture,) = pictures_of([told], None).risk
-    assert "Of 10 people in 3 releases 3 people are left with one value" in picture.words
+    assert "Of 10 people in 3 releases 2 people are left with fewer than l values" in picture.words
+    assert "and of 1 more the search could not tell before it ended." in picture.words
     assert [(row["basis"], row["values"], row["people"]) for row in picture.rows] == [
         ("class by class", "1", 0),
         ("class by class", "2", 4),
