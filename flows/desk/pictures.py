@@ -101,8 +101,8 @@ def _worlds(gates: Sequence[Document]) -> list[Picture]:
     more = f", and of {undecided:,} more the search could not tell before it ended" if undecided else ""
     words = (
         f"Of {total:,} people in {n_releases} releases {who} left with fewer than l values by somebody who "
-        f"solves for all classes at once{more}. Values are counted as far as they were found; the search ends "
-        "where the gate is satisfied."
+        f"solves for all classes at once{more}. Values are counted as far as they were found; the search "
+        "ends where the gate is satisfied."
     )
     columns = (
         ("basis", "reasoning"), ("values", "values left"), ("people", "people"), ("share", "share"),
