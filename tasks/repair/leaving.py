@@ -41,6 +41,8 @@ class Leaving:
         """
         if (self.classes[subject, :-1] == ABSENT).all():
             return np.array([subject] if self.may[subject] else [], dtype=np.int64)
+        if self.calls >= self.limits.calls:
+            return np.empty(0, dtype=np.int64)
         classes = self.classes.copy()
         classes[gone, -1] = ABSENT
         cohorts = cohorts_of(classes)

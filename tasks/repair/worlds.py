@@ -8,6 +8,7 @@ somebody who is in one class alone can take another's value there, and nothing e
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from tasks.history.worlds import Limits, Possible, possible_values
 from tasks.repair.leaving import Leaving
 from tasks.types import BoolArray, IntArray
 
+LEAVING_CALLS = 500  # of the solver in a round, for whom no chain is found
 STEPS = ((4, False), (2, True))  # of a chain from the person on who is pinned, and if by three values
 
 
@@ -63,7 +65,8 @@ class Worlds:
         may = (now != ABSENT) & (self._seat[:, 0] < 0)
         classes = np.column_stack([past.classes, now])
         chains = Chains(classes, past.value, may)
-        leaving = Leaving(classes, past.value, may, self._limits)
+        few = replace(self._limits, calls=min(self._limits.calls, LEAVING_CALLS))
+        leaving = Leaving(classes, past.value, may, few)
         for subject in short.tolist():
             wanted = self._wanted(subject)
             others = chains.values_beside(subject)
