@@ -114,10 +114,14 @@ def test_the_rounds_end_and_say_how_many_were_left_out(drawn: tuple[IntArray, In
 @given(st.integers(0, 2**32 - 1), st.sampled_from([2, 2, 2, 3]))
 def test_who_leaves_frees_everybody_whom_the_earlier_releases_left_free(seed: int, least: int) -> None:
     rng = np.random.default_rng(seed)
-    past, labels = past_of(np.zeros((1, 1), dtype=np.int64), np.zeros(1, dtype=np.int64)), np.array([-1])
-    while n_short(past, np.full(len(labels), -1), least):  # what earlier releases tell cannot be taken back
+    while True:  # what earlier releases tell cannot be taken back
         n, r = int(rng.integers(6, 9)), int(rng.integers(1, 3))
-        past, labels = past_of(rng.integers(-1, 2, (n, r)), rng.integers(0, 3, n)), rng.integers(-1, 4, n)
+        classes, value, labels = rng.integers(-1, 2, (n, r)), rng.integers(0, 3, n), rng.integers(-1, 4, n)
+        columns = [(column, one) for column in classes.T for one in set(column.tolist()) - {ABSENT}]
+        varied = all(len(set(value[column == one].tolist())) >= least for column, one in columns)
+        past = past_of(classes, value)
+        if varied and not n_short(past, np.full(n, ABSENT), least):
+            break
     worlds = Worlds(past, least, Limits(), None)
     for _ in range(len(labels) + 1):
         worlds.failing(labels)
