@@ -16,6 +16,7 @@ from release_store.permission import Act
 from release_store.records import CandidateState, ReleaseState, Verdict
 
 Document = Mapping[str, Any]
+_COUNTED = {**dict.fromkeys((*BY_CELLS, *BY_PERSON), " classes that fail"), "worlds": " people"}
 _GONE = {
     ReleaseState.WITHDRAWN: ("Withdrawn", "bad"),
     ReleaseState.SUPERSEDED: ("Superseded by a later release", "open"),
@@ -84,9 +85,7 @@ def _reason(gate: Document) -> str:
     found = ""
     if gate["value"] is not None and gate["threshold"] is not None:
         text = measured_text(gate["value"], gate["relation"], gate["threshold"])
-        what = " classes that fail" if gate["gate"] in (*BY_CELLS, *BY_PERSON) else ""
-        what = " people" if gate["gate"] == "worlds" else what
-        found = f" Measured {text}{what}, may be {bound(gate)}."
+        found = f" Measured {text}{_COUNTED.get(gate['gate'], '')}, may be {bound(gate)}."
     return f"{gate['gate']} {str(gate['verdict']).replace('_', ' ')}: {asks(gate['gate'])}{found}"
 
 

@@ -42,6 +42,7 @@ def totals_gate(evidence: Evidence) -> GateResult:
         return _result(0, "no earlier release into which nobody is followed", {COVERAGE: coverage})
     own = counts_of(evidence.classes, evidence.space)
     n_failing, witness = 0, {}
+    totals: dict[str, list[tuple[str, IntArray]]] = {attribute: [] for attribute in evidence.compared}
     for number, name, classes in chosen:
         here, there, n = components(evidence.boxes, history.boxes.take(history.release == number))
         theirs = counts_of(classes, evidence.space)
@@ -50,6 +51,7 @@ def totals_gate(evidence: Evidence) -> GateResult:
                 what = f"{attribute} beside {name}"
                 coverage["not_run"].append({"what": what, "why": "not published in it"})
                 continue
+            totals[attribute].append((name, theirs[attribute].sum(axis=0)))
             surplus, _ = surpluses(own[attribute], here, theirs[attribute], there, n)
             failing = exposed(surplus, policy.privacy.l, policy.privacy.k)
             n_failing += int(failing.any(axis=1).sum())
@@ -57,14 +59,12 @@ def totals_gate(evidence: Evidence) -> GateResult:
             counted[attribute] = counted.get(attribute, 0) + int(surplus.any(axis=1).sum())
             if failing.any() and attribute not in witness:
                 witness[attribute] = _witness(surplus, failing, name)
-    for attribute in evidence.compared:
-        published = [(name, classes) for _, name, classes in chosen if attribute in classes.counts]
-        totals = [counts_of(classes, evidence.space)[attribute].sum(axis=0) for _, classes in published]
-        totals.append(own[attribute].sum(axis=0))
-        found = several(np.array(totals), policy.privacy.l, policy.privacy.k)
+    for attribute, earlier in totals.items():
+        every = [*earlier, ("the candidate", own[attribute].sum(axis=0))]
+        found = several(np.array([each for _, each in every]), policy.privacy.l, policy.privacy.k)
         n_failing += int(found.failing.any(axis=2).sum())
         if found.failing.any() and attribute not in witness:
-            witness[attribute] = _of_several(found, [*(name for name, _ in published), "the candidate"])
+            witness[attribute] = _of_several(found, [name for name, _ in every])
     detail = (
         f"differences of totals that expose who left or joined, beside {len(chosen)} earlier releases "
         f"into which nobody is followed; l = {policy.privacy.l}, k = {policy.privacy.k}"

@@ -288,6 +288,12 @@ def test_reasons_name_gate_value_limit_and_who_decided() -> None:
     assert reasons[2] == "override by Ada: law"
 
 
+@pytest.mark.parametrize(("name", "counted"), [("worlds", "667 people"), ("person", "667 classes that fail")])
+def test_a_reason_says_what_was_counted(name: str, counted: str) -> None:
+    reasons = verdict(facts(gate(name, "fail", 667, threshold=0)), "r", "")[2]
+    assert f"Measured {counted}, may be at most 0." in reasons[1]
+
+
 def test_a_limit_in_words() -> None:
     assert bound(gate("k", threshold=8.0, relation=">=")) == "at least 8"
     assert bound(gate("recursive_cl", threshold=0.5, relation=">")) == "over 0.5"
