@@ -79,6 +79,12 @@ class Series:
     classes: list[tuple[str, EquivalenceClasses]] = field(default_factory=list)
     people: list[PersonHashes | None] = field(default_factory=list)
 
+    def file(self, period: str) -> Path:
+        """Return the published file of a period."""
+        return (
+            self.folder / f"{self.policy.method.name}-{self.policy.method.history}-{period}" / "data.parquet"
+        )
+
     def release(self, period: str, table: pd.DataFrame, gates: Sequence[str] | None = None) -> Point:
         """Make, judge and keep the release of a period; None asks every gate of the policy."""
         begun, policy = process_time(), self.policy
@@ -89,11 +95,11 @@ class Series:
         method = bound_method(policy)
         people = People(KEY, self.people)
         rows, prepared, groups = composed(source, policy, method, history, period, no_progress, people)
-        folder = self.folder / f"{policy.method.name}-{policy.method.history}-{period}"
+        data = self.file(period)
+        folder = data.parent
         made = stage(
             rows.frame, policy, candidate_id=period, period=period, folder=folder, n_source=len(table)
         )
-        data = folder / "data.parquet"
         classes = read_classes(data, policy)
         place = class_numbers(data, rows, policy, len(table))
         own = people_of(source, place, policy, KEY)

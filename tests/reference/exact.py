@@ -3,9 +3,11 @@
     python -m tests.reference.exact STORE [--series NAME] [--seconds 10]
 
 reads the releases of each series that follows people by a key, oldest first, and says after each of them of
-how many people an attribute has under `privacy.l` possible values for certain, and of how many the solver
-(HiGHS, through scipy) did not decide in time. It shares no code with the gates: classes are read from the
-published Parquet files, people from the kept hashes, and every component is one integer program.
+how many people a stable attribute has under `privacy.l` possible values for certain, and of how many the
+solver (HiGHS, through scipy) did not decide in time. It shares no code with the gates: classes are read from
+the published Parquet files, people from the kept hashes, and every component is one integer program. Where
+the key of people is at hand, the values that the store keeps sealed are one world that fits, and the solver
+looks near each person only (`near_worlds`): series of any size.
 """
 
 from __future__ import annotations
@@ -16,84 +18,51 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import duckdb
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array, lil_array
 from scipy.sparse.csgraph import connected_components
 
-from policy.load import policy_from_document
-from policy.model import ReleasePolicy
-from release_store.public_files import release_folder
-from release_store.records import Release
 from release_store.store import ReleaseStore
-
-Rows = tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Published:
-    """One release: the rows' sensitive values by class, and the class of each person."""
-
-    name: str
-    rows: dict[int, list[Rows]]
-    people: dict[str, int]
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """After a release: how many people the series has had, are pinned, and are undecided."""
-
-    release: str
-    people: int
-    pinned: int
-    undecided: int
-
-    def __str__(self) -> str:
-        share = 100 * self.pinned / max(self.people, 1)
-        return (
-            f"{self.release}: {self.pinned} of {self.people} people ({share:.1f}%) have a value for certain, "
-            f"{self.undecided} undecided"
-        )
-
-
-def published(store: ReleaseStore, release: Release, policy: ReleasePolicy) -> Published:
-    """Read a release from its Parquet file and from the hashes of its people."""
-    file = release_folder(store.root, release.series, release.release_id) / "data.parquet"
-    sensitive = list(policy.roles.sensitive)
-    beside = {*sensitive, *policy.roles.kept}
-    with duckdb.connect() as con:
-        columns = [
-            row[0] for row in con.execute("DESCRIBE SELECT * FROM read_parquet(?)", [str(file)]).fetchall()
-        ]
-        cells = ", ".join(f'"{name}"' for name in columns if name not in beside)
-        values = ", ".join(f'"{name}"::VARCHAR' for name in sensitive)
-        found = con.execute(
-            f"SELECT dense_rank() OVER (ORDER BY {cells}) - 1, {values} FROM read_parquet(?)", [str(file)]
-        ).fetchall()
-    rows: dict[int, list[Rows]] = defaultdict(list)
-    for number, *row in found:
-        rows[number].append(tuple(map(str, row)))
-    people = store.people(release.candidate_id)
-    if people is None or people.classes is None:
-        raise ValueError(f"{release.release_id} keeps no people")
-    return Published(release.release_id, rows, dict(zip(people.hashes, people.classes, strict=True)))
+from tests.reference.near_worlds import values_left
+from tests.reference.published_series import (
+    History,
+    Published,
+    Rows,
+    Verdict,
+    history_of,
+    series_of,
+)
 
 
 def judged(releases: Sequence[Published], l_least: int, seconds: float) -> Verdict:
     """Say who is pinned by all of these releases together."""
-    people = sorted(set().union(*(release.people for release in releases)))
-    where = [tuple(release.people.get(person, -1) for release in releases) for person in people]
-    cohorts = sorted(set(where))
-    size = Counter(where)
-    label = _components(cohorts)
-    pinned = undecided = 0
+    history = history_of(releases)
+    states = (
+        _values_left(history, releases, l_least, seconds)
+        if history.world is None
+        else values_left(history, l_least, seconds)
+    )
+    counted = {
+        state: sum(history.size[place] for place, each in states.items() if each == state)
+        for state in ("pinned", "undecided")
+    }
+    return Verdict(releases[-1].name, sum(history.size), counted["pinned"], counted["undecided"])
+
+
+def _values_left(
+    history: History, releases: Sequence[Published], l_least: int, seconds: float
+) -> dict[int, str]:
+    """Return of which cohorts, by place, some attribute is pinned or undecided, by whole components."""
+    label = _components(history.cohorts)
+    size = Counter(dict(zip(history.cohorts, history.size, strict=True)))
+    place = {cohort: i for i, cohort in enumerate(history.cohorts)}
+    found = {}
     for component in range(int(label.max()) + 1):
-        own = [cohorts[i] for i in np.flatnonzero(label == component)]
+        own = [history.cohorts[i] for i in np.flatnonzero(label == component)]
         for cohort, state in _component(own, size, releases, l_least, seconds).items():
-            pinned += size[cohort] * (state == "pinned")
-            undecided += size[cohort] * (state == "undecided")
-    return Verdict(releases[-1].name, len(people), pinned, undecided)
+            found[place[cohort]] = state
+    return found
 
 
 def _components(cohorts: Sequence[tuple[int, ...]]) -> np.ndarray:
@@ -194,14 +163,8 @@ def _world(rule: LinearConstraint, wished: np.ndarray, seconds: float) -> np.nda
 
 def verdicts(root: Path, series: str, seconds: float = 10.0) -> list[Verdict]:
     """Judge a series after each of its releases, oldest first."""
-    store = ReleaseStore.open(root)
-    releases = []
-    said = []
-    for release in store.releases(series):
-        policy = policy_from_document(store.policy(store.candidate(release.candidate_id).policy_digest))
-        releases.append(published(store, release, policy))
-        said.append(judged(releases, policy.privacy.l, seconds))
-    return said
+    releases, least = series_of(root, series)
+    return [judged(releases[: n + 1], least[n], seconds) for n in range(len(releases))]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

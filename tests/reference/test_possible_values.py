@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-import exact
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -26,7 +25,9 @@ from tasks.history.exchange import divisions, exchanged
 from tasks.history.outer import possible_by_two
 from tasks.history.signatures import balanced, interchanged
 from tasks.history.worlds import Limits, possible_values
-from tasks.types import IntArray
+from tasks.types import BoolArray, IntArray
+from tests.reference.exact import judged
+from tests.reference.published_series import Published, Verdict
 
 
 @dataclass(frozen=True)
@@ -158,28 +159,59 @@ def test_bounds_and_verdicts_are_true_of_ten_thousand_small_series(part: int) ->
     held_against_brute_force(range(1000 * (part + 1), 1000 * (part + 2)))
 
 
-def test_the_exact_attacker_finds_just_who_is_pinned() -> None:
+@pytest.mark.parametrize("known", [False, True])
+def test_the_exact_attacker_finds_just_who_is_pinned(known: bool) -> None:
     """The judge of whole stores, which shares no code with the bounds, held against every assignment too."""
     for seed in range(40):
         series = drawn(seed)
         truth = series.truth()
-        releases = [
-            exact.Published(
-                f"r{number}",
-                {
-                    one: [_tuple(series, v) for v in series.value[column == one].tolist()]
-                    for one in set(column.tolist()) - {ABSENT}
-                },
-                {str(person): one for person, one in enumerate(column.tolist()) if one != ABSENT},
-            )
-            for number, column in enumerate(series.classes.T)
-        ]
         n_pinned = sum(
             any(len(set(one.value[list(values)].tolist())) < series.enough for one in series.attributes)
             for values in truth
         )
-        found = exact.judged(releases, series.enough, 60.0)
+        found = judged(_published(series, known=known), series.enough, 60.0)
         assert (found.people, found.pinned, found.undecided) == (len(series.value), n_pinned, 0), seed
+
+
+def test_the_exact_attacker_says_the_same_from_a_world_and_beside_rows_of_nobody_known() -> None:
+    n_pinned = 0
+    for seed in range(30):
+        series = drawn(seed)
+        unknown = np.random.default_rng(seed).random(len(series.value)) < 0.3
+        if unknown.all():
+            continue
+        whole, near = (
+            judged(_published(series, unknown, known=known), series.enough, 60.0) for known in (False, True)
+        )
+        assert whole == near, seed
+        assert not near.undecided, seed
+        n_pinned += near.pinned
+    assert n_pinned > 0
+
+
+def test_who_is_known_to_have_changed_is_somebody_else_to_the_exact_attacker() -> None:
+    first = Published("r1", {0: [("a",), ("b",)]}, {"x": 0, "y": 0}, {"x": ("a",), "y": ("b",)})
+    second = Published("r2", {0: [("a",), ("b",)]}, {"x": 0, "z": 0}, {"x": ("b",), "z": ("a",)})
+    assert judged([first, second], 2, 60.0) == Verdict("r2", 4, 0, 0)
+    assert judged([first, replace(second, values={"x": ("a",), "z": ("b",)})], 2, 60.0).pinned == 0
+    alone = Published("r2", {0: [("a",)]}, {"x": 0}, {"x": ("a",)})
+    assert judged([first, alone], 2, 60.0) == Verdict("r2", 2, 2, 0)
+
+
+def _published(series: Series, unknown: BoolArray | None = None, *, known: bool) -> list[Published]:
+    """Return the releases of a series as they are read from a store, with the values of people or without."""
+    row = [_tuple(series, value) for value in series.value.tolist()]
+    releases = []
+    for number, column in enumerate(series.classes.T):
+        here = column != ABSENT
+        rows = {
+            one: [row[i] for i in np.flatnonzero(column == one)] for one in np.unique(column[here]).tolist()
+        }
+        followed = np.flatnonzero(here if unknown is None else here & ~unknown)
+        people = {str(person): int(column[person]) for person in followed}
+        values = {str(person): row[person] for person in followed} if known else None
+        releases.append(Published(f"r{number}", rows, people, values))
+    return releases
 
 
 def _tuple(series: Series, value: int) -> tuple[str, ...]:

@@ -1,0 +1,178 @@
+"""What an exact attacker reads of a series: published files, who is in which class, and one world that fits.
+
+Classes and rows are read from the published Parquet files, people from the kept hashes. The world is the
+true one, from the values that the store keeps sealed; whoever has no key has none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from policy.load import policy_from_document
+from policy.model import ReleasePolicy
+from release_store.person_key import person_key
+from release_store.person_values import opened_values
+from release_store.public_files import release_folder
+from release_store.records import PersonHashes
+from release_store.store import ReleaseStore
+
+Rows = tuple[str, ...]
+Cohort = tuple[int, ...]  # the class in each release, or -1
+Class = tuple[int, int]  # the release and the number in it
+
+
+@dataclass(frozen=True)
+class Published:
+    """One release: the rows' sensitive values by class, and the class of each person.
+
+    `values` are what each person has, where that is known.
+    """
+
+    name: str
+    rows: dict[int, list[Rows]]
+    people: dict[str, int]
+    values: dict[str, Rows] | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """After a release: how many people the series has had, are pinned, and are undecided."""
+
+    release: str
+    people: int
+    pinned: int
+    undecided: int
+
+    def __str__(self) -> str:
+        share = 100 * self.pinned / max(self.people, 1)
+        return (
+            f"{self.release}: {self.pinned} of {self.people} people ({share:.1f}%) have a value for certain, "
+            f"{self.undecided} undecided"
+        )
+
+
+def stable_attributes(policy: ReleasePolicy) -> list[str]:
+    """Return the sensitive attributes whose values an attacker may follow."""
+    return [name for name, each in policy.roles.sensitive.items() if each.stability == "stable"]
+
+
+def published(
+    file: Path, name: str, policy: ReleasePolicy, people: PersonHashes | None, key: bytes | None = None
+) -> Published:
+    """Read a release from its Parquet file and the hashes of its people; with the key, what they have too."""
+    stable = stable_attributes(policy)
+    beside = {*policy.roles.sensitive, *policy.roles.kept}
+    with duckdb.connect() as con:
+        columns = [
+            row[0] for row in con.execute("DESCRIBE SELECT * FROM read_parquet(?)", [str(file)]).fetchall()
+        ]
+        cells = ", ".join(f'"{column}"' for column in columns if column not in beside)
+        asked = [f"dense_rank() OVER (ORDER BY {cells}) - 1", *(f'"{column}"::VARCHAR' for column in stable)]
+        found = con.execute(f"SELECT {', '.join(asked)} FROM read_parquet(?)", [str(file)]).fetchall()
+    rows: dict[int, list[Rows]] = defaultdict(list)
+    for number, *row in found:
+        rows[number].append(tuple(map(str, row)))
+    if people is None or people.classes is None:
+        raise ValueError(f"{name} keeps no people")
+    classes = dict(zip(people.hashes, people.classes, strict=True))
+    known = None if key is None or people.values is None else _values(key, people, stable)
+    if known is not None:
+        _fit(rows, classes, known, name)
+    return Published(name, rows, classes, known)
+
+
+def _values(key: bytes, people: PersonHashes, attributes: Sequence[str]) -> dict[str, Rows]:
+    opened = opened_values(key, people)
+    places = [list(opened.texts).index(name) for name in attributes]
+    texts = [opened.texts[name] for name in attributes]
+    return {
+        person: tuple(text[row[place]] for text, place in zip(texts, places, strict=True))
+        for person, row in zip(people.hashes, opened.codes.tolist(), strict=True)
+    }
+
+
+def _fit(rows: dict[int, list[Rows]], people: dict[str, int], values: dict[str, Rows], name: str) -> None:
+    """Raise ValueError unless each class was published with the values of its people."""
+    own: dict[int, Counter[Rows]] = defaultdict(Counter)
+    for person, number in people.items():
+        own[number][values[person]] += 1
+    if any(counted - Counter(rows[number]) for number, counted in own.items()):
+        raise ValueError(f"{name}: the kept values are not the published ones")
+
+
+def series_of(root: Path, series: str) -> tuple[list[Published], list[int]]:
+    """Return the releases of a series of a store, oldest first, and how many values each has to leave."""
+    store = ReleaseStore.open(root)
+    key = person_key(root)
+    releases, least = [], []
+    for release in store.releases(series):
+        candidate = store.candidate(release.candidate_id)
+        policy = policy_from_document(store.policy(candidate.policy_digest))
+        file = release_folder(store.root, release.series, release.release_id) / "data.parquet"
+        people = store.people(release.candidate_id)
+        releases.append(published(file, release.release_id, policy, people, key))
+        least.append(policy.privacy.l)
+    return releases, least
+
+
+@dataclass(frozen=True)
+class History:
+    """Releases by cohorts: people who are in the same class of every release.
+
+    `size` counts the members of each; `counts` the rows of each class, and `inside` its cohorts, as places.
+    `world` is what the members have, as far as it is known.
+    """
+
+    cohorts: list[Cohort]
+    size: list[int]
+    counts: dict[Class, Counter[Rows]]
+    inside: dict[Class, list[int]]
+    world: list[Counter[Rows]] | None
+
+    def classes(self, place: int) -> list[Class]:
+        """Return the classes that a cohort is in."""
+        return [(release, number) for release, number in enumerate(self.cohorts[place]) if number >= 0]
+
+    def rows_of_all(self, place: int) -> set[Rows]:
+        """Return the rows that all classes of a cohort have."""
+        return set.intersection(*(set(self.counts[one]) for one in self.classes(place)))
+
+
+def history_of(releases: Sequence[Published]) -> History:
+    """Return the cohorts of some releases; who is known to have changed is somebody else from then on."""
+    classes: dict[tuple[str, int], list[int]] = defaultdict(lambda: [-1] * len(releases))
+    rows: dict[tuple[str, int], Rows] = {}
+    last: dict[str, tuple[str, int]] = {}
+    for number, release in enumerate(releases):
+        for person, place in release.people.items():
+            subject = last.get(person, (person, 0))
+            if (
+                release.values is not None
+                and rows.get(subject, release.values[person]) != release.values[person]
+            ):
+                subject = (person, subject[1] + 1)
+            last[person] = subject
+            classes[subject][number] = place
+            if release.values is not None:
+                rows[subject] = release.values[person]
+    where = {subject: tuple(own) for subject, own in classes.items()}
+    size = Counter(where.values())
+    cohorts = sorted(size)
+    place_of = {cohort: i for i, cohort in enumerate(cohorts)}
+    inside: dict[Class, list[int]] = defaultdict(list)
+    for i, cohort in enumerate(cohorts):
+        for number, place in enumerate(cohort):
+            if place >= 0:
+                inside[number, place].append(i)
+    counts = {one: Counter(releases[one[0]].rows[one[1]]) for one in inside}
+    world: list[Counter[Rows]] | None = None
+    if all(release.values is not None for release in releases):
+        world = [Counter() for _ in cohorts]
+        for subject, row in rows.items():
+            world[place_of[where[subject]]][row] += 1
+    return History(cohorts, [size[cohort] for cohort in cohorts], counts, dict(inside), world)
