@@ -37,7 +37,12 @@ def pictures_of(gates: Sequence[Document], figures: Document | None) -> Pictures
     """Return the pictures; without figures, that of the gates alone."""
     found = figures or {}
     return Pictures(
-        risk=_drawable([*_worlds(gates), *_narrowing(found.get("narrowing") or ())]),
+        risk=_drawable(
+            [
+                *_worlds(gates),
+                *_narrowing([one for one in found.get("narrowing") or () if one["basis"] != "worlds"]),
+            ]
+        ),
         cost=_drawable([*_by_attribute(found), *_class_sizes(found)]),
         values=_drawable(_distribution(i, one) for i, one in enumerate(found.get("attributes") or ())),
         latent=_drawable(_latent(found.get("latent"))),

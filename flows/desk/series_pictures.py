@@ -195,6 +195,8 @@ def _headroom_words(label: str, curve: Document, above: Mapping[int, int]) -> st
     if under:
         words = words if at else f"{who} nobody of {total:,} has just l = {curve['least']} values left."
         words += f" {under:,} have fewer."
+    if curve["basis"] == "worlds":
+        words += " Counted are the values that exchanges and other certificates show to be possible."
     return words
 
 

@@ -144,6 +144,25 @@ def short_of(
     return short[search.cohorts.number]
 
 
+def values_shown(
+    classes: IntArray,
+    value: IntArray,
+    attributes: tuple[Attribute, ...],
+    enough: int,
+    limits: Limits,
+    seat: IntArray,
+    found: Possible,
+) -> IntArray:
+    """Return how many values of each attribute certificates show to be possible for each subject, (n, s).
+
+    They are signatures, exchanges and the worlds that were `found`. More than `enough` are not looked for,
+    though more may be known. Shapes as those of `possible_values`.
+    """
+    search, _ = _begun(classes, value, attributes, enough, limits, seat, found)
+    shown = _counted(search.found, len(search.cohorts.size), search.n_values, attributes)
+    return np.asarray(shown[search.cohorts.number])
+
+
 def distinct_values(tuples: IntArray, attributes: tuple[Attribute, ...]) -> IntArray:
     """Return how many values of each attribute are among some tuples, (s,)."""
     n_values = len(attributes[0].value)

@@ -1,8 +1,9 @@
 """To how many sensitive values people can be narrowed: by their class alone, and over the releases.
 
 What the gates measured is counted here, not measured again: how many values are left of whom stands in
-`Evidence.together` (the gate `whole_history`) and `Evidence.left_by_person` (the gate `person`). The counts
-are of a measurement; small ones are told, as people narrowed to few values are what no report must hide.
+`Evidence.together` (the gate `whole_history`), `Evidence.left_by_person` (the gate `person`) and
+`Evidence.left_by_worlds` (the gate `worlds`). The counts are of a measurement; small ones are told, as people
+narrowed to few values are what no report must hide.
 """
 
 from __future__ import annotations
@@ -29,9 +30,11 @@ def narrowing_figures(evidence: Evidence, measured: frozenset[str]) -> list[dict
       or none of them, leaves of any candidate class whose cells hold the person. Who is in no compared
       release has what the class says, who is in no candidate class is not counted.
     - `people`: the same of those who are followed by key, in the classes that they were in.
+    - `worlds`: a person of the release has at least these values by everything that was published, as far as
+      certificates show, and more than a few above l are not looked for.
 
-    The last two are there only where there are compared releases and the gates `whole_history` and `person`
-    are among those that could measure, `measured`.
+    The last three are there only where there are compared releases and the gates `whole_history`, `person`
+    and `worlds` are among those that could measure, `measured`; the last only where its gate passes.
     """
     found = []
     for name in evidence.compared:
@@ -49,6 +52,10 @@ def narrowing_figures(evidence: Evidence, measured: frozenset[str]) -> list[dict
         for name, by_person in evidence.left_by_person.items():
             counts = _counts(by_person.left, np.ones(len(by_person.left), dtype=np.int64))
             found.append(_one(evidence, name, "people", by_person.releases, "people", counts))
+    if "worlds" in measured:
+        for name, by_worlds in evidence.left_by_worlds.items():
+            counts = _counts(by_worlds.left, np.ones(len(by_worlds.left), dtype=np.int64))
+            found.append(_one(evidence, name, "worlds", by_worlds.releases, "people", counts))
     order = {name: place for place, name in enumerate(evidence.compared)}
     return sorted(found, key=lambda one: order[one["attribute"]])
 

@@ -49,7 +49,7 @@ class NotAtHand(CannotTell):
 
 @dataclass(frozen=True)
 class LeftByPerson:
-    """How many values each of n followed people is left with, (n,), by so many joined earlier `releases`."""
+    """How many values each of n people is left with, (n,), by so many earlier `releases`."""
 
     left: IntArray
     releases: int
@@ -274,4 +274,12 @@ class Evidence:
     @cached_property
     def left_by_person(self) -> dict[str, LeftByPerson]:
         """What the gate `person` measured, by attribute: empty where it was not asked, or could not tell."""
+        return {}
+
+    @cached_property
+    def left_by_worlds(self) -> dict[str, LeftByPerson]:
+        """What the gate `worlds` showed to be possible for this release's people, by stable attribute.
+
+        Empty where the gate was not asked, or did not pass.
+        """
         return {}

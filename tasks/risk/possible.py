@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from policy.model import ReleasePolicy
 from tasks.history.changes import Change, questions, subjects_by
 from tasks.history.subjects import Rows, Subjects, Unfit
-from tasks.history.worlds import Limits, Possible, possible_values
+from tasks.history.worlds import Limits, Possible, possible_values, values_shown
 from tasks.risk.evidence import CannotTell
+from tasks.types import IntArray
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,22 @@ def possible_of(
     limits = Limits(calls=policy.gates.worlds.calls)
     return subjects, possible_values(
         subjects.classes, subjects.value, subjects.attributes, policy.privacy.l, limits, subjects.seat
+    )
+
+
+def values_left(policy: ReleasePolicy, subjects: Subjects, found: Possible, more: int) -> IntArray:
+    """Return how many values of each attribute certificates leave to each subject, (n, s).
+
+    Up to `more` than l are looked for.
+    """
+    return values_shown(
+        subjects.classes,
+        subjects.value,
+        subjects.attributes,
+        policy.privacy.l + more,
+        Limits(),
+        subjects.seat,
+        found,
     )
 
 

@@ -12,10 +12,10 @@ from tasks.history.changes import followed_attributes
 from tasks.history.sampling import Likely, likely_values
 from tasks.history.subjects import Rows, Subjects, Unfit, rows_of
 from tasks.history.worlds import Possible
-from tasks.risk.evidence import CannotTell, Evidence, NotAtHand
+from tasks.risk.evidence import CannotTell, Evidence, LeftByPerson, NotAtHand
 from tasks.risk.person_gates import NO_KEY
 from tasks.risk.persons import why_not_joined
-from tasks.risk.possible import ChangedNumbers, changed_numbers, possible_of
+from tasks.risk.possible import ChangedNumbers, changed_numbers, possible_of, values_left
 from tasks.types import IntArray
 
 SOLVER = "holds every release, knows the class of everybody in each, and solves for all of them at once"
@@ -24,6 +24,7 @@ NO_VALUES = (
     "no values of its people are kept, as it is from before releasegate kept any: name it in "
     "`gates.person.without`, and it is left out of this gate"
 )
+HEADROOM = 3  # values above l that are looked for, once everybody has l
 SURE = 0.95  # is reported where the policy asks for no limit
 CHANGED = "people who are in several releases have another value than before of what is called stable"
 
@@ -57,7 +58,12 @@ def worlds_gate(evidence: Evidence) -> GateResult:
             policy.seed,
             subjects.seat,
         )
-    return _judged(evidence, subjects, found, likely, numbers, len(releases))
+    result = _judged(evidence, subjects, found, likely, numbers, len(releases))
+    if result.verdict is Verdict.PASS:
+        left = values_left(policy, subjects, found, HEADROOM)[subjects.rows[-1]]
+        for name, values in zip(stable, left.T, strict=True):
+            evidence.left_by_worlds[name] = LeftByPerson(values, len(releases) - 1)
+    return result
 
 
 def _of_numbers_alone(evidence: Evidence, numbers: Sequence[ChangedNumbers], n_releases: int) -> GateResult:

@@ -77,6 +77,19 @@ def test_headroom_is_of_who_knows_most_and_counts_people_above_l() -> None:
     assert made.words.endswith(" 1 have fewer.")
 
 
+def test_headroom_by_worlds_goes_before_all_others_and_says_what_it_counts() -> None:
+    curves = [*SECOND.figures["narrowing"], curve("worlds", [[1, 0], [2, 30], [5, 70]])]
+    (made,) = headroom([FIRST, Judged("2025-r1", [], {"narrowing": curves})])
+    assert {row["above"]: row["people"] for row in made.rows if row["release"] == "2025-r1"} == {
+        "fewer than l": 0, "0": 30, "1": 0, "3 or more": 70,
+    }  # fmt: skip
+    assert made.words.startswith(
+        "Seen by who solves for all classes of all releases at once, after 2025-r1 30 of 100"
+    )
+    assert made.words.endswith("certificates show to be possible.")
+    assert "certificates" not in headroom([FIRST, SECOND])[0].words
+
+
 def test_headroom_says_where_there_is_room_and_of_whom_nothing_is_kept() -> None:
     (made,) = headroom([NO_FIGURES, FIRST])
     assert "all of 100 people have more than l = 2 values left" in made.words

@@ -23,8 +23,8 @@ from tasks.history.cohorts import (
 )
 from tasks.history.exchange import divisions, exchanged
 from tasks.history.outer import possible_by_two
-from tasks.history.signatures import balanced, interchanged
-from tasks.history.worlds import Limits, possible_values
+from tasks.history.signatures import NONE, balanced, interchanged
+from tasks.history.worlds import Limits, possible_values, values_shown
 from tasks.types import BoolArray, IntArray
 from tests.reference.exact import judged
 from tests.reference.published_series import Published, Verdict
@@ -78,10 +78,31 @@ def held_against_brute_force(seeds: Iterator[int] | range) -> tuple[int, int]:
             assert (n_true <= found.most[number, place]).all(), seed
             assert (n_true <= found.by_sets[number, place]).all(), seed
             pinned |= n_true < series.enough
+            seat = np.full((len(series.value), 2), NONE)
+            more = values_shown(
+                series.classes, series.value, series.attributes, series.enough + 2, Limits(), seat, found
+            )[:, place]
+            assert (more <= n_true).all(), seed
+            assert (more >= found.least[number, place]).all(), seed
         assert found.pinned(series.enough).tolist() == pinned.tolist(), seed
         assert not found.undecided(series.enough).any(), seed
         n_people, n_pinned = n_people + len(pinned), n_pinned + int(pinned.sum())
     return n_people, n_pinned
+
+
+def test_more_values_are_shown_where_more_are_looked_for() -> None:
+    rng = np.random.default_rng(3)
+    classes = np.stack([rng.permutation(400) // 20 for _ in range(2)], axis=1)
+    value, attributes = rng.integers(0, 8, 400), (Attribute(np.arange(8)),)
+    found = possible_values(classes, value, attributes, 2)
+    number, seat = found.cohorts.number, np.full((400, 2), NONE)
+    two, five = (
+        values_shown(classes, value, attributes, enough, Limits(), seat, found)[:, 0] for enough in (2, 5)
+    )
+    assert two.tolist() == found.least[number, 0].tolist()
+    assert (two <= five).all()
+    assert (five <= found.most[number, 0]).all()
+    assert (five > two).mean() > 0.5
 
 
 def test_two_releases_and_one_value_rule_out_what_no_world_has_and_nothing_else() -> None:

@@ -13,6 +13,7 @@ from test_persons import AGE, ILLNESS, KEY, Told, asked, told
 from policy.model import ReleasePolicy
 from release_store.person_values import opened_values, sealed_values
 from release_store.records import GateResult, Verdict
+from tasks.reporting.narrowing import narrowing_figures
 from tasks.risk.evidence import Evidence
 
 OTHER_KEY = b"o" * 32
@@ -74,6 +75,25 @@ def test_two_who_leave_together_hide_each_other(tmp_path: Path) -> None:
     first = told(tmp_path, "ann 1 flu, bob 2 hiv, cyd 3 cough, dan 4 flu")
     found = judged(told(tmp_path, "ann 1 flu, bob 2 hiv"), first)
     assert found.verdict is Verdict.PASS, found.detail
+
+
+def test_a_release_that_passes_tells_how_many_values_certificates_leave(tmp_path: Path) -> None:
+    # Ann and bob can exchange with nobody else; cyd, dan, eve and fay have four values among them.
+    text = "ann 1 flu, bob 2 hiv / cyd 3 a, dan 4 b, eve 5 c, fay 6 d"
+    first, second = told(tmp_path, text), told(tmp_path, text + ", gil 7 a, hal 8 b")
+    evidence = second.evidence(first)
+    assert asked("worlds", evidence).verdict is Verdict.PASS
+    left = evidence.left_by_worlds["illness"]
+    assert (sorted(left.left.tolist()), left.releases) == ([2, 2, 2, 2, 4, 4, 4, 4], 1)
+    (curve,) = [one for one in narrowing_figures(evidence, frozenset({"worlds"})) if one["basis"] == "worlds"]
+    assert (curve["unit"], curve["counts"]) == ("people", [[1, 0], [2, 4], [3, 0], [4, 4]])
+
+
+def test_a_release_that_fails_tells_nothing_of_headroom(tmp_path: Path) -> None:
+    first = told(tmp_path, "ann 1 flu, bob 2 hiv, cyd 3 cough")
+    evidence = told(tmp_path, "ann 1 flu, bob 2 hiv").evidence(first)
+    assert asked("worlds", evidence).verdict is Verdict.FAIL
+    assert [one["basis"] for one in narrowing_figures(evidence, frozenset({"worlds"}))] == ["alone"]
 
 
 def test_classes_that_are_cut_anew_leave_one_world(tmp_path: Path) -> None:
