@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import platform
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
+DAY = "measured on"
 LIBRARIES = ("numpy", "pandas", "duckdb", "torch", "great-expectations")
 
 
@@ -31,6 +33,23 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
     rule = ["-" * widths[0], *("-" * (w - 1) + ":" for w in widths[1:])]
     return "\n".join([line(header), line(rule), *(line(row) for row in rows)])
+
+
+def kept_rows(name: str, header: Sequence[str], rows: Sequence[Sequence[str]], keys: int) -> list[list[str]]:
+    """Add rows to a CSV file beside the results, and return all its rows, each with the day it was measured.
+
+    A row takes the place of one that is equal in the first `keys` cells.
+    """
+    path = RESULTS / name
+    known = list(csv.reader(path.open(encoding="utf-8", newline=""))) if path.exists() else [[*header]]
+    if known[0] != [*header, DAY]:
+        known = [[*header, DAY]]
+    found = {tuple(row[:keys]): row for row in known[1:]}
+    found |= {tuple(row[:keys]): [*row, f"{datetime.now(UTC):%Y-%m-%d}"] for row in rows}
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([known[0], *found.values()])
+    return list(found.values())
 
 
 def measured_with(command: str) -> str:

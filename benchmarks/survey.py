@@ -12,7 +12,6 @@ blind. The policy repairs; `--history sticky` measures signatures in its place.
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -23,11 +22,12 @@ import pandas as pd
 
 from benchmarks import report
 from benchmarks.panel import POLICY, QUARTERS
-from benchmarks.registers import Point, Series, people_of_point
+from benchmarks.registers import Series, people_of_point
 from policy.load import load_policy
 from policy.model import ReleasePolicy
 
 WAYS = ("held", "as answered")
+HISTORIES = ("repair", "sticky")
 
 
 def quarters(n: int, way: str) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -59,51 +59,60 @@ def policy(way: str, history: str) -> ReleasePolicy:
     return ReleasePolicy.model_validate(document)
 
 
-def measured(way: str, n: int, history: str) -> tuple[list[Point], list[Point]]:
-    """Release the quarters beside their history, and make each of them blind."""
+HEADER = (
+    "answers", "history", "quarter", "gates", "pinned + undecided", "left out", "NCP", "blind", "ratio",
+    "CPU seconds", "seconds of `worlds`",
+)  # fmt: skip
+
+
+def measured(way: str, n: int, history: str) -> Iterator[list[str]]:
+    """Release the quarters beside their history, and make each of them blind; yield the row of each."""
     with tempfile.TemporaryDirectory(prefix="releasegate-survey-") as name:
-        sides = []
-        for side in (history, "blind"):
-            folder = Path(name) / side
-            folder.mkdir()
-            series = Series(policy(way, side), folder)
-            for period, table in quarters(n, way):
-                point = series.release(period, table, [] if side == "blind" else None)
-                print(way, side, period, point.failing, f"{point.ncp:.4f}", file=sys.stderr, flush=True)
-            sides.append(series.points)
-    return sides[0], sides[1]
-
-
-def page(found: dict[str, tuple[list[Point], list[Point]]], history: str, command: str) -> str:
-    """Return the page: a table for each way."""
-    header = ["quarter", "gates", "pinned + undecided", "left out", "NCP", "blind", "ratio", "CPU seconds"]
-    parts = []
-    for way, (aware, blind) in found.items():
-        rows = [
-            [
-                one.period,
-                "pass" if not one.failing else ", ".join(one.failing),
-                people_of_point(one, "pinned", "undecided"),
-                f"{100 * one.left_out:.2f}%",
-                f"{one.ncp:.4f}",
+        aware, blind = (_series(Path(name) / side, way, side) for side in (history, "blind"))
+        for period, table in quarters(n, way):
+            point, alone = aware.release(period, table), blind.release(period, table, [])
+            print(way, history, period, point.failing, f"{point.ncp:.4f}", file=sys.stderr, flush=True)
+            yield [
+                way,
+                history,
+                point.period,
+                "pass" if not point.failing else ", ".join(point.failing),
+                people_of_point(point, "pinned", "undecided"),
+                f"{100 * point.left_out:.2f}%",
+                f"{point.ncp:.4f}",
                 f"{alone.ncp:.4f}",
-                f"{one.ncp / alone.ncp:.2f}",
-                f"{one.seconds:.0f}",
+                f"{point.ncp / alone.ncp:.2f}",
+                f"{point.seconds:.0f}",
+                f"{point.worlds.seconds:.0f}" if point.worlds else "",
             ]
-            for one, alone in zip(aware, blind, strict=True)
-        ]
-        parts.append(f"## {way.capitalize()}\n\n{report.table(header, rows)}\n")
+
+
+def _series(folder: Path, way: str, history: str) -> Series:
+    folder.mkdir()
+    return Series(policy(way, history), folder)
+
+
+def page(rows: Sequence[Sequence[str]], command: str) -> str:
+    """Return the page: a table for each way and history."""
+    parts = []
+    for way in WAYS:
+        for history in HISTORIES:
+            own = sorted([*row[2:]] for row in rows if (row[0], row[1]) == (way, history))
+            if own:
+                title = f"## {way.capitalize()}, `method.history: {history}`"
+                parts.append(f"{title}\n\n{report.table([*HEADER[2:], report.DAY], own)}\n")
     tables = "\n".join(parts)
     return f"""# Eight quarters of a survey by exact reasoning
 
 Argentina's household survey (INDEC, public use files), policy `examples/policies/eph.yaml`: k = 5, l =
-2, Mondrian, `method.history: {history}`, sensitive health insurance. *Held*: the answers that people gave
-first. *As answered*: people change their answers, and attackers must allow for a quarter of them.
-*Pinned* are people of this quarter or an earlier one whom all releases together leave with one value,
-*undecided* those of whom the gate `worlds` cannot tell. The ratio is that of NCP to a blind quarter's.
+2, Mondrian, sensitive health insurance. *Held*: the answers that people gave first. *As answered*: people
+change their answers, and attackers must allow for a quarter of them. *Pinned* are people of this quarter or
+an earlier one whom all releases together leave with one value, *undecided* those of whom the gate `worlds`
+cannot tell. The ratio is that of NCP to a blind quarter's.
 
 {tables}
 {report.measured_with(command)}
+Each row was measured on its own day.
 """
 
 
@@ -112,14 +121,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Publish a panel survey under exact reasoning.")
     parser.add_argument("--quarters", type=int, default=len(QUARTERS))
     parser.add_argument("--write", action="store_true", help="write benchmarks/results/survey.md")
-    parser.add_argument("--history", choices=("repair", "sticky"), default="repair")
+    parser.add_argument("--history", choices=HISTORIES, default="repair")
     parser.add_argument("--way", choices=WAYS, action="append", help="one of the two ways only")
     args = parser.parse_args(arguments)
-    words = arguments if arguments is not None else sys.argv[1:]
-    command = shlex.join(["python", "-m", "benchmarks.survey", *words])
-    found = {way: measured(way, args.quarters, args.history) for way in args.way or WAYS}
-    text = page(found, args.history, command)
-    print(report.write("survey.md", text) if args.write else text)
+    command, rows = "python -m benchmarks.survey --write", []
+    for way in args.way or WAYS:
+        for row in measured(way, args.quarters, args.history):
+            rows.append([*row, "now"])
+            if args.write:  # what is measured is not lost if the next is not
+                known = report.kept_rows("survey.csv", HEADER, [row], keys=3)
+                report.write("survey.md", page(known, command))
+    print(page(rows, command))
     return 0
 
 

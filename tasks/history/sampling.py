@@ -155,38 +155,44 @@ class Chain:
         label = connected_components(graph.tocsr(), directed=True, connection="strong")[1]
         inside = label[tail] == label[head]
         rows, tail, head = rows[inside], tail[inside], head[inside]
-        turned = self._walks(tail.tolist(), head.tolist(), len(ends))
-        subject = rows[turned]
+        subject = rows[self._walks(tail, head, len(ends))]
         self.value[subject] = partner[self.value[subject]]
         self.moved += len(subject)
 
-    def _walks(self, tail: list[int], head: list[int], n_ends: int) -> list[int]:
+    def _walks(self, tail: IntArray, head: IntArray, n_ends: int) -> IntArray:
         """Walk until an end comes again and turn the cycle's arrows, often; return those that are turned.
 
-        How many walks there are follows from what no exchange changes: about one in which every arrow is met.
+        `tail` and `head` (arrows,) are ends, of which there are `n_ends`. How many walks there are follows
+        from what no exchange changes: about one in which every arrow is met.
         """
-        if not tail:
-            return []
+        if not len(tail):
+            return tail
         draw = self._random.random
-        first = list(tail)
-        leads: list[list[int]] = [[] for _ in range(n_ends)]
-        for arrow, end in enumerate(tail):
-            leads[end].append(arrow)
-        most = 2 + 2 * len(tail) // (1 + math.isqrt(len(set(tail))))
+        # Arrows by the end that they lead from, whose number no cycle changes.
+        degree = np.bincount(tail, minlength=n_ends)
+        first, many = (np.cumsum(degree) - degree).tolist(), degree.tolist()
+        order = np.argsort(tail, kind="stable")
+        place_of = np.empty_like(order)
+        place_of[order] = np.arange(len(order))
+        spot, arrows, begin, heads = (each.tolist() for each in (place_of, order, tail, head))
+        tails = list(begin)
+        most = 2 + 2 * len(tail) // (1 + math.isqrt(int((degree > 0).sum())))
         for _ in range(self._random.randrange(most)):
-            end = first[int(draw() * len(first))]
+            end = begin[int(draw() * len(begin))]
             met: dict[int, int] = {}
             path: list[int] = []
             while end not in met:
                 met[end] = len(path)
-                arrow = leads[end][int(draw() * len(leads[end]))]
+                arrow = arrows[first[end] + int(draw() * many[end])]
                 path.append(arrow)
-                end = head[arrow]
-            for arrow in path[met[end] :]:
-                leads[tail[arrow]].remove(arrow)
-                leads[head[arrow]].append(arrow)
-                tail[arrow], head[arrow] = head[arrow], tail[arrow]
-        return [arrow for arrow, end in enumerate(tail) if end != first[arrow]]
+                end = heads[arrow]
+            cycle = path[met[end] :]
+            places = [spot[arrow] for arrow in cycle]
+            # At each end the arrow that came takes the place of the one that left.
+            for arrow, place in zip(cycle, [*places[1:], places[0]], strict=True):
+                arrows[place], spot[arrow] = arrow, place
+                tails[arrow], heads[arrow] = heads[arrow], tails[arrow]
+        return np.flatnonzero(np.array(tails) != tail)
 
     def interchange(self) -> tuple[IntArray, IntArray]:
         """Exchange pairs of tuples in components of subjects who are matched in every class."""

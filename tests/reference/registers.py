@@ -15,7 +15,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from time import process_time
 
-from benchmarks.registers import KEY, METHODS, PEOPLE, PERIODS, POPULATIONS, TURNOVERS, Series, periods_of
+from benchmarks.registers import (
+    KEY,
+    PEOPLE,
+    PERIODS,
+    POPULATIONS,
+    Series,
+    every_register,
+    named,
+    periods_of,
+)
 from tests.reference.exact import judged
 from tests.reference.published_series import Published, Verdict, published
 
@@ -52,17 +61,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--only", default="", help="registers and methods whose names hold this word")
     parser.add_argument("--seconds", type=float, default=10.0, help="of the solver, for one question")
     args = parser.parse_args(arguments)
-    for turnover in TURNOVERS:
-        for population in POPULATIONS:
-            for method in METHODS:
-                name = f"{population}, {100 * turnover:g}%, {method}"
-                if args.only not in name:
-                    continue
-                begun = process_time()
-                found = attacked(
-                    population, turnover, method, args.people, args.periods, seconds=args.seconds
-                )
-                print(f"{name}: {found} ({process_time() - begun:.0f} CPU s)", flush=True)
+    for each in every_register():
+        if args.only in named(*each):
+            begun = process_time()
+            found = attacked(*each, args.people, args.periods, seconds=args.seconds)
+            print(f"{named(*each)}: {found} ({process_time() - begun:.0f} CPU s)", flush=True)
 
 
 if __name__ == "__main__":
