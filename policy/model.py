@@ -335,6 +335,7 @@ class Gates(Section):
     err: Limit | None = None
     umr: Limit | None = None
     forced: Limit | None = None
+    membership: Limit | None = None
     sadr: AttackLimit | None = None
     sadr_excess: AttackLimit | None = None
     pr_dr: AttackLimit | None = None
@@ -426,6 +427,15 @@ class ReleasePolicy(Section):
         for name in self.expectations.missing_in:
             if name not in known:
                 raise ValueError(f"expectations.missing_in names '{name}', which is no column of roles")
+        return self
+
+    @model_validator(mode="after")
+    def _membership_is_among_others(self) -> Self:
+        if self.gates.membership is not None and self.linkage.control is None:
+            raise ValueError(
+                "gates.membership asks who is in the table among people who might be: linkage.control must "
+                "name a file about people who are not"
+            )
         return self
 
     @model_validator(mode="after")

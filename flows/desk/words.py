@@ -76,6 +76,10 @@ GATES: dict[str, tuple[str, str]] = {
         "For how many people can an attacker who assigns everybody to classes at once identify the class?",
         "An attacker who {who} is certain of the class, or of a value, of at most {value:share} of them.",
     ),
+    "membership": (
+        "Of how many people is it certain that they are in the table?",
+        "An attacker who {who} is certain that {value:share} of the people published are in the table.",
+    ),
     "sadr": (
         "How sure can one be of a sensitive value, at most, by what one knows of a person?",
         "An attacker who {who} is sure of a sensitive value by {value:share} at most, of the people drawn.",

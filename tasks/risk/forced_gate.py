@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from policy.model import ReleasePolicy
 from policy.recoding import Form
 from release_store.records import GateResult, Verdict
 from tasks.risk.evidence import CannotTell, Evidence, NotAtHand
 from tasks.risk.forced import NoAssignment, Possible, an_assignment, possible_classes
 from tasks.risk.measured import EMPTY
 from tasks.risk.record_classes import record_classes
+from tasks.types import IntArray
 
 PLACES_EVERYBODY = "knows all quasi-identifiers of everybody in the release, and who is in it"
 NOT_PLACED = "which records were left out is known to the run that made the rows: run the period anew"
@@ -58,22 +60,38 @@ def possible_of(evidence: Evidence) -> Possible:
     Raises CannotTell where cells need not contain their people or somebody is in none that contains them, and
     NotAtHand where it is not known which records were left out.
     """
-    policy = evidence.policy
+    check_cells(evidence.policy)
+    own, target = own_classes(evidence), evidence.target
+    people, placed = target.source.take(np.flatnonzero(own >= 0)), own[own >= 0]
+    try:
+        return possible_classes(people.numbers, people.codes, placed, target.cells, target.classes.counts)
+    except NoAssignment as reason:
+        raise CannotTell(str(reason)) from None
+
+
+def check_cells(policy: ReleasePolicy) -> None:
+    """Raise CannotTell where cells need not contain their people, or people may have several rows."""
     if policy.rows == "several":
         raise CannotTell(SEVERAL_ROWS)
     untrue = [name for name in policy.roles.quasi_identifiers if policy.form(name) is not Form.CONTAINS]
     if untrue:
         raise CannotTell(f"{', '.join(untrue)}: values were replaced or noised, so that cells exclude nobody")
+
+
+def own_classes(evidence: Evidence) -> IntArray:
+    """Return the class of each record of the source, (n,), -1 for those that were left out.
+
+    Where it is not known and nobody was left out, that of some assignment. Raises CannotTell where there is
+    none, and NotAtHand where it is not known which records were left out.
+    """
     own = record_classes(evidence)
-    if own is None and evidence.n_published < evidence.source.n_records:
+    if own is not None:
+        return own
+    if evidence.n_published < evidence.source.n_records:
         raise NotAtHand(NOT_PLACED)
-    target, size = evidence.target, evidence.classes.size
-    people, cells = target.source, target.cells
+    target = evidence.target
+    people = target.source
     try:
-        if own is None:
-            placed = an_assignment(people.numbers, people.codes, size, cells)
-        else:
-            people, placed = people.take(np.flatnonzero(own >= 0)), own[own >= 0]
-        return possible_classes(people.numbers, people.codes, placed, cells, target.classes.counts)
+        return an_assignment(people.numbers, people.codes, evidence.classes.size, target.cells)
     except NoAssignment as reason:
         raise CannotTell(str(reason)) from None

@@ -20,6 +20,7 @@ from tasks.risk import (
     inversion_gate,
     leak_gates,
     measured,
+    membership_gate,
     person_gates,
     totals_gate,
     world_gates,
@@ -74,6 +75,11 @@ GATES: dict[str, Gate] = {
     "umr": Gate(measured.umr_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.umr)),
     "forced": Gate(
         forced_gate.forced_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.forced)
+    ),
+    "membership": Gate(
+        membership_gate.membership_gate,
+        needs_source=True,
+        asked_by=lambda policy: bool(policy.gates.membership),
     ),
     "sadr": Gate(attacks.sadr_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.sadr)),
     "sadr_excess": Gate(

@@ -190,8 +190,8 @@ LOW = "should be a valid number, unable to parse string as a number, found 'low'
             "gates.sadrr",
             "sadr",
             (
-                "err, umr, forced, sadr, sadr_excess, pr_dr, pr_dr_excess, inversion, ncp, suppression, "
-                "leak, unique, models, transient, person, worlds"
+                "err, umr, forced, membership, sadr, sadr_excess, pr_dr, pr_dr_excess, inversion, ncp, "
+                "suppression, leak, unique, models, transient, person, worlds"
             ),
         ),
         ("linkage.seed", "seeds", "ext_frac, seeds, errors, control"),

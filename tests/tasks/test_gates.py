@@ -32,7 +32,7 @@ AGE = {"age": {"type": "integer", "bounds": [0, 100]}}
 # Two classes: ages 10 to 12 with flu, flu, hiv; ages 20 to 23 with flu, flu, hiv, cough.
 ROWS = [(10, "flu"), (11, "flu"), (12, "hiv"), (20, "flu"), (21, "flu"), (22, "hiv"), (23, "cough")]
 LABELS = [0, 0, 0, 1, 1, 1, 1]
-LIMITED = ("err", "umr", "forced", "sadr", "sadr_excess", "pr_dr", "pr_dr_excess", "inversion")
+LIMITED = ("err", "umr", "forced", "membership", "sadr", "sadr_excess", "pr_dr", "pr_dr_excess", "inversion")
 MODELS: dict[str, Any] = {
     "distinct_l": {"min": 2},
     "entropy_l": {"min": 1.5},
@@ -54,10 +54,11 @@ NOT_ASKED = (
     OF_NUMBERS,
 )  # unless the policy asks for them
 EVERYBODY = {"ext_frac": [1.0], "seeds": 2}
+AND_OTHERS = {**EVERYBODY, "control": "others.csv"}
 
 
 def made(tmp_path: Path, rows: Any = ROWS, labels: Any = LABELS, **sections: Any) -> Published:
-    policy = small_policy(AGE, linkage=EVERYBODY, **sections)
+    policy = small_policy(AGE, **{"linkage": EVERYBODY, **sections})
     return published(policy, prepared(policy, rows), labels, tmp_path / "c")
 
 
@@ -149,8 +150,10 @@ def test_a_good_candidate_passes_every_gate(tmp_path: Path) -> None:
     limits = {
         "gates": {"models": MODELS} | {name: {"max": 1} for name in LIMITED},
         "population": "cumulative",
+        "linkage": AND_OTHERS,
     }
-    report = assess(made(tmp_path, **limits).evidence())
+    evidence = made(tmp_path, **limits).evidence()
+    report = assess(replace(evidence, control=prepared(evidence.policy, ROWS * 5)))
     assert report.passed
     assert report.failing == ()
     assert [result.gate for result in report.results] == [
@@ -161,7 +164,7 @@ def test_a_good_candidate_passes_every_gate(tmp_path: Path) -> None:
 
 def test_an_empty_release_fails(tmp_path: Path) -> None:
     limits = {"gates": {"models": MODELS} | {name: {"max": 1} for name in (*LIMITED, "suppression", "ncp")}}
-    report = assess(made(tmp_path, labels=[-1] * 7, **limits).evidence())
+    report = assess(made(tmp_path, labels=[-1] * 7, linkage=AND_OTHERS, **limits).evidence())
     assert not report.passed
     assert {result.gate for result in report.failing} >= {"k", "p_max", "h_min", "e", *MODELS}
     unknown = [result.gate for result in report.failing if result.verdict is not Verdict.FAIL]
@@ -415,7 +418,10 @@ def test_err_and_umr_are_those_of_the_worst_share_of_the_source(tmp_path: Path) 
 # Without the source
 
 
-ALL_LIMITS = {"gates": {"models": MODELS} | {name: {"max": 1} for name in (*LIMITED, "ncp", "suppression")}}
+ALL_LIMITS = {
+    "gates": {"models": MODELS} | {name: {"max": 1} for name in (*LIMITED, "ncp", "suppression")},
+    "linkage": AND_OTHERS,
+}
 
 
 def test_without_the_source_every_gate_that_needs_it_is_not_run_and_blocks(tmp_path: Path) -> None:
@@ -433,6 +439,7 @@ def test_the_registry_names_just_the_gates_that_cannot_do_without_the_source(tmp
     """A gate that looked at the source without saying so would break, and one that says so must look."""
     earlier = made(tmp_path / "earlier", **ALL_LIMITS)
     evidence = made(tmp_path / "c", **ALL_LIMITS).evidence(earlier)
+    evidence = replace(evidence, control=prepared(evidence.policy, ROWS * 5))
     without = replace(evidence, table=None, recorded_rows=len(ROWS))
     for name, gate in GATES.items():
         undeclared = {name: Gate(gate.ask)}
