@@ -41,14 +41,13 @@ def kept_rows(name: str, header: Sequence[str], rows: Sequence[Sequence[str]], k
     A row takes the place of one that is equal in the first `keys` cells.
     """
     path = RESULTS / name
-    known = list(csv.reader(path.open(encoding="utf-8", newline=""))) if path.exists() else [[*header]]
-    if known[0] != [*header, DAY]:
-        known = [[*header, DAY]]
-    found = {tuple(row[:keys]): row for row in known[1:]}
+    before = list(csv.reader(path.read_text(encoding="utf-8").splitlines())) if path.exists() else []
+    first = [*header, DAY]
+    found = {tuple(row[:keys]): row for row in (before[1:] if before[:1] == [first] else [])}
     found |= {tuple(row[:keys]): [*row, f"{datetime.now(UTC):%Y-%m-%d}"] for row in rows}
     RESULTS.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([known[0], *found.values()])
+        csv.writer(file, lineterminator="\n").writerows([first, *found.values()])
     return list(found.values())
 
 

@@ -48,6 +48,7 @@ def membership_gate(evidence: Evidence) -> GateResult:
     witness = {
         "people": len(here),
         "others": n_outside,
+        "classes": evidence.classes.n_classes,
         "certain": share,
         "by_place": by_place,
         "by_value": by_value,

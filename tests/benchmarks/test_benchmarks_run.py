@@ -9,7 +9,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from benchmarks import curve, curve_points, gate, inversion, report, scale
+from benchmarks import curve, curve_points, gate, inversion, membership, report, scale
 from benchmarks.meter import Meter, peak_memory
 
 
@@ -183,3 +183,23 @@ def test_a_register_is_inverted_with_and_without_its_defence(capsys: pytest.Capt
         ["mondrian", f"{recoding}, {ends}"] for recoding, ends in inversion.CELLS
     ]
     assert "rounding adds" in text
+
+
+def test_rows_of_a_page_are_kept_and_measured_anew_by_their_first_cells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "RESULTS", tmp_path / "results")
+    header = ["register", "method", "seconds"]
+    report.kept_rows("some.csv", header, [["a", "x", "1"], ["a", "y", "2"]], keys=2)
+    kept = report.kept_rows("some.csv", header, [["a", "x", "3"]], keys=2)
+    assert [row[:3] for row in kept] == [["a", "x", "3"], ["a", "y", "2"]]
+    assert report.kept_rows("some.csv", [*header, "more"], [["b", "x", "1", "2"]], keys=2)[0][0] == "b"
+
+
+def test_fewer_members_are_certain_where_cells_are_closed_up_to_hierarchies() -> None:
+    text = membership.main(["--tables", "register", "--rows", "400", "--methods", "mondrian"])
+    (table,) = tables_in(text)
+    assert table[0] == list(membership.HEADER)
+    certain = {row[1]: float(row[3].rstrip("%")) for row in table[1:]}
+    assert [*certain] == [f"{recoding}, {ends}" for recoding, ends in membership.CELLS]
+    assert certain["sets, attained"] > certain["hierarchy, rounded"]

@@ -135,7 +135,8 @@ def test_the_gate_limits_the_share_of_people_who_are_in_the_table_for_certain(tm
     assert (at.verdict, beyond.verdict) == (Verdict.PASS, Verdict.FAIL)
     assert at.value == beyond.value == pytest.approx(2 / 6)
     assert at.witness == {
-        "people": 6, "others": 5, "certain": 2 / 6, "by_place": 0.0, "by_value": 2 / 6, "outside": 0,
+        "people": 6, "others": 5, "classes": 2, "certain": 2 / 6, "by_place": 0.0, "by_value": 2 / 6,
+        "outside": 0,
     }  # fmt: skip
 
 
