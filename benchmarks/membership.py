@@ -30,7 +30,7 @@ from tasks.risk.gate import GATES, assess
 from tasks.types import PreparedTable, SourceTable
 from tasks.utility.loss import loss
 
-ROWS = 10_000
+ROWS = 6_000
 HEADER = (
     "method", "cells, ends", "classes", "certain", "by places", "by values", "others outside for certain",
     "NCP", "CPU s",
