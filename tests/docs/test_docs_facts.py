@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import tomllib
 from pathlib import Path
@@ -167,9 +166,8 @@ def test_every_test_that_a_page_names_exists() -> None:
     assert len(named) > 5
     for name in sorted(named):
         file, _, function = name.partition("::")
-        tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
-        functions = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-        assert not function or function in functions, name
+        text = (ROOT / file).read_text(encoding="utf-8")
+        assert not function or re.search(rf"^def {function}\(", text, re.MULTILINE), name
 
 
 def test_every_make_target_is_documented_and_no_other() -> None:
