@@ -14,6 +14,7 @@ import numpy as np
 
 from tasks.history.attribute import Attribute
 from tasks.history.signatures import NONE
+from tasks.history.vacancies import Tuples, bucket_counts
 from tasks.history.worlds import distinct_values
 from tasks.types import BoolArray, FloatArray, IntArray
 
@@ -22,9 +23,6 @@ PLENTY = 0.3  # a counterpart that is nearer is taken if it is at least this sha
 REGION = 1_000  # newcomers who make buckets with one another, at most
 RARE = 0.02  # of a region, at least, who have none of the most frequent values
 NEAREST = 512  # tuples on either side that are looked at where there are very many
-
-Tuples = tuple[int, ...]
-"""The tuples of a signature's positions, by their numbers in order; one may stand there more than once."""
 
 
 def seated(
@@ -111,30 +109,17 @@ def _vacant(
     place = place.reshape(-1)
     order = np.argsort(place, kind="stable")
     parts = np.split(kept[order], np.searchsorted(place[order], np.arange(1, len(seats))))
-    held: dict[int, dict[int, IntArray]] = defaultdict(dict)
+    held: dict[int, list[IntArray]] = {}
     for (number, position), rows in zip(seats.tolist(), parts, strict=False):
-        held[number][position] = rows
-    # The largest first: newcomers are spread over fewer signatures so.
-    for number in sorted(held, key=lambda one: (-max(map(len, held[one].values())), one)):
-        there = [held[number].get(position, kept[:0]) for position in range(len(signatures[number]))]
-        lacks, n_buckets = _lacks(signatures[number], [len(rows) for rows in there], left)
+        held.setdefault(number, [kept[:0]] * len(signatures[number]))[position] = rows
+    people = {number: np.array([len(rows) for rows in there]) for number, there in held.items()}
+    for number, n_buckets in bucket_counts(signatures, people, left).items():
         for position, each in enumerate(signatures[number]):
-            places[each] += [(number, position)] * lacks[position]
-            left[each] -= lacks[position]
-            given[there[position][n_buckets:]] = NONE
+            lack = max(0, n_buckets - int(people[number][position]))
+            places[each] += [(number, position)] * lack
+            left[each] -= lack
+            given[held[number][position][n_buckets:]] = NONE
     return places
-
-
-def _lacks(tuples: Tuples, held: list[int], left: IntArray) -> tuple[list[int], int]:
-    """Return how many newcomers each position takes, and how many buckets that makes: as many as can be."""
-    for n_buckets in range(max(held), -1, -1):
-        lacks = [max(0, n_buckets - n) for n in held]
-        wanted: dict[int, int] = defaultdict(int)
-        for each, n in zip(tuples, lacks, strict=True):
-            wanted[each] += n
-        if all(left[each] >= n for each, n in wanted.items()):
-            return lacks, n_buckets
-    raise AssertionError("no bucket takes nobody")
 
 
 def _middles(points: FloatArray, value: IntArray, n_tuples: int) -> FloatArray:
@@ -223,9 +208,10 @@ class _Buckets:
         """Let those who are left of a tuple join buckets, near ones first."""
         while self._left[one] > 0 and self.amount:
 
-            def rank(tuples: Tuples) -> tuple[int, float, Tuples]:
+            def rank(tuples: Tuples) -> tuple[bool, int, float, Tuples]:
                 distance = ((self._middle[list(tuples)] - self._middle[one]) ** 2).sum(axis=1)
-                return tuples.count(one), float(distance.min()), tuples
+                unused = tuple(sorted((*tuples, one))) not in self._known
+                return unused, tuples.count(one), float(distance.min()), tuples
 
             near = min(self.amount, key=rank)
             amount = min(self.amount[near], int(self._left[one]))

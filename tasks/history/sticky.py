@@ -18,8 +18,9 @@ import numpy as np
 from tasks.history.attribute import Attribute
 from tasks.history.cohorts import ABSENT
 from tasks.history.placing import Cut, placed
-from tasks.history.seating import Tuples, seated
+from tasks.history.seating import seated
 from tasks.history.signatures import NONE, balanced
+from tasks.history.vacancies import Tuples
 from tasks.history.worlds import Limits, short_of
 from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable, Progress
 
