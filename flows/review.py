@@ -193,6 +193,8 @@ def _release_document(
         "had_source": one.had_source,
         "passes": one.passes,
         "override": None if said is None else mark_of(said),
+        "not_passed": [result.gate for result in one.not_passed],
+        "not_run": [result.gate for result in one.not_run],
         "overridden": [result.gate for result in one.overridden],
         "gates": [gate_document(result) for result in one.results],
     }

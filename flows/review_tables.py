@@ -8,8 +8,6 @@ from flows.documents import Document
 from flows.layout import console, escaped, gate_result, gate_table, override_line, verdict_mark
 from release_store.records import GateResult, Verdict
 
-_ASKED = (Verdict.PASS, Verdict.NOT_RUN)
-
 
 def show_review(document: Document) -> None:
     """Show what `audit_series` returned."""
@@ -25,13 +23,12 @@ def show_review(document: Document) -> None:
             release["state"],
             release["published_at"][:10],
             f"{verdicts.count(Verdict.PASS)} of {len(verdicts)}",
-            str(verdicts.count(Verdict.NOT_RUN) or ""),
+            str(len(release["not_run"]) or ""),
             _now(release),
         )
     out.print(table)
     for release in document["releases"]:
-        rest = [gate for gate in release["gates"] if gate["gate"] not in release["overridden"]]
-        results = [gate_result(gate) for gate in rest if gate["verdict"] not in _ASKED]
+        results = [gate_result(gate) for gate in release["gates"] if gate["gate"] in release["not_passed"]]
         if results:
             out.print(f"\n[bold]{release['release']}[/] would not pass now:")
             out.print(_one_for_all(results) or gate_table(results))

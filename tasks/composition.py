@@ -114,7 +114,8 @@ def repaired(
     releases = [release.release_id for release, _ in history]
     if policy.method.history == "sticky" and followers is not None:
         earlier = [(release.release_id, classes) for release, classes in history]
-        groups = _stayed(table, where, groups, method, policy, earlier, followers, progress)
+        revised = next((one.release_id for one, _ in reversed(history) if one.period == period), None)
+        groups = _stayed(table, where, groups, method, policy, earlier, followers, revised, progress)
     found = beside(
         [(release.release_id, classes) for release, classes in history],
         policy,
@@ -178,6 +179,7 @@ def _stayed(
     policy: ReleasePolicy,
     earlier: Sequence[tuple[str, EquivalenceClasses]],
     followers: Followers,
+    revised: str | None,
     progress: Progress,
 ) -> Partition:
     """Return groups that keep the last release's people together; newcomers are cut as the method does."""
@@ -196,7 +198,7 @@ def _stayed(
     def enforce(labels: IntArray) -> IntArray:
         return enforced(points, labels, constraints, method.max_group_size)[0]
 
-    return staying(table, groups, points, policy, earlier, followers, cut, enforce, progress)
+    return staying(table, groups, points, policy, earlier, followers, cut, enforce, progress, revised)
 
 
 def _for_some(policy: ReleasePolicy, each: float) -> ReleasePolicy:

@@ -15,7 +15,8 @@ import numpy as np
 import pandas as pd
 
 from policy.model import ReleasePolicy
-from tasks.history.subjects import Rows, Subjects, Unfit, subjects_of
+from tasks.history.dropped import with_dropped
+from tasks.history.subjects import Rows, Subjects, Unfit, subjects_of, texts_by_person
 from tasks.types import BoolArray, FloatArray, IntArray
 
 LEAST_FOLLOWED = 3  # people who follow a rule; two numbers follow some rule always
@@ -74,15 +75,14 @@ class _Numbers:
 
 
 def followed_attributes(policy: ReleasePolicy) -> tuple[list[str], list[str]]:
-    """Return the stable attributes, and those that may change and are numbers.
+    """Return the stable attributes, and those that may change.
 
     Nothing is asked of what may change where the policy ignores it (`gates.transient`).
     """
     sensitive = policy.roles.sensitive
     ignored = policy.gates.transient == "ignore"
     stable = [name for name, each in sensitive.items() if each.stability == "stable"]
-    may_change = [name for name, each in sensitive.items() if name not in stable and each.type == "numeric"]
-    return stable, [] if ignored else may_change
+    return stable, [] if ignored else [name for name in sensitive if name not in stable]
 
 
 def undone(releases: Sequence[Rows], name: str) -> tuple[list[Rows], Change] | None:
@@ -129,42 +129,103 @@ def undone(releases: Sequence[Rows], name: str) -> tuple[list[Rows], Change] | N
     return told, max(own, key=lambda change: change.followed)
 
 
+def unchanged(releases: Sequence[Rows], name: str) -> tuple[list[Rows], Change] | None:
+    """Return the releases, oldest first, that have an attribute which hardly ever changes, and how often.
+
+    None where the last has it not, where under three people of it, or no more than half, have the text that
+    they had in the latest earlier release, or where these are not more than half of those who would not have
+    it by chance (Cohen's kappa). O(rows log rows).
+    """
+    with_it = [each for each in releases if name in each.texts]
+    if len(with_it) < 2 or with_it[-1] is not releases[-1]:
+        return None
+    before = pd.concat([texts_by_person(each, name) for each in reversed(with_it[:-1])])
+    before, after = before[~before.index.duplicated()], texts_by_person(with_it[-1], name)
+    both = after.index[after.index.isin(before.index)]
+    old, new = before.loc[both], after.loc[both]
+    shares = [each.value_counts(normalize=True) for each in (old, new)]
+    by_chance = float((shares[0] * shares[1]).sum())
+    change = Change(people=len(both), followed=int((old == new).sum()), by_chance=by_chance)
+    if not change.common or 2 * (change.followed / change.people - by_chance) <= 1 - by_chance:
+        return None
+    return with_it, change
+
+
 @dataclass(frozen=True)
 class Question:
-    """The `releases` in which the change of the attributes `names` is undone, and the rule of the first."""
+    """The `releases` in which the change of the attributes `names` is undone, and the rule of the first.
+
+    `same` are attributes that are taken as they are, though they may change: they hardly ever do.
+    """
 
     names: tuple[str, ...]
     releases: list[Rows]
     change: Change
+    same: tuple[str, ...] = ()
 
 
-def questions(releases: Sequence[Rows], may_change: Sequence[str]) -> list[Question]:
-    """Return what is to be asked of numbers that may have changed: of each attribute, and of all at once.
+def questions(
+    releases: Sequence[Rows], numbers: Sequence[str], categories: Sequence[str] = ()
+) -> list[Question]:
+    """Return what is to be asked of what may have changed: of each attribute, and of all at once.
 
     Raises Unfit as `undone` does.
     """
-    alone = [
-        Question((name,), *found) for name in may_change if (found := undone(releases, name)) is not None
+    alone = [Question((name,), *found) for name in numbers if (found := undone(releases, name)) is not None]
+    alone += [
+        Question((), *found, (name,))
+        for name in categories
+        if (found := unchanged(releases, name)) is not None
     ]
     if len(alone) < 2:
         return alone
-    names, together = tuple(name for one in alone for name in one.names), list(releases)
+    names = tuple(name for one in alone for name in one.names)
+    same = tuple(name for one in alone for name in one.same)
+    together = [each for each in releases if all(name in each.texts for name in same)]
     for name in names:
         found = undone(together, name)
         if found is None:
             return alone
         together = found[0]
-    return [*alone, Question(names, together, alone[0].change)]
+    return [*alone, Question(names, together, alone[0].change, same)]
+
+
+def asked_of(policy: ReleasePolicy, releases: Sequence[Rows]) -> tuple[list[Rows], list[str], list[str]]:
+    """Return the releases as they are asked about, and the attributes that never change and that may.
+
+    Among them are those that an earlier release published and the policy no longer knows.
+    """
+    stable, may_change = followed_attributes(policy)
+    found, never_changed, changed = with_dropped(releases, policy.roles.sensitive)
+    return found, [*stable, *never_changed], [*may_change, *changed]
+
+
+def questions_of(
+    policy: ReleasePolicy, releases: Sequence[Rows], may_change: Sequence[str]
+) -> list[Question]:
+    """Return what is to be asked of the attributes that may change, by their types. Raises Unfit."""
+    sensitive = policy.roles.sensitive
+    known = [name for name in may_change if name in sensitive]
+    numbers = [name for name in known if sensitive[name].type == "numeric"]
+    return questions(releases, numbers, [name for name in known if name not in numbers])
 
 
 def subjects_by(
-    policy: ReleasePolicy, releases: Sequence[Rows], stable: Sequence[str], changed: Sequence[str] = ()
+    policy: ReleasePolicy,
+    releases: Sequence[Rows],
+    stable: Sequence[str],
+    changed: Sequence[str] = (),
+    transient: Sequence[str] = (),
 ) -> Subjects:
-    """Return the subjects by stable attributes and `changed` ones, whose change is undone. Raises Unfit."""
-    widths = {name: policy.roles.sensitive[name].width for name in [*stable, *changed]}
+    """Return the subjects by stable attributes and `changed` ones, whose change is undone. Raises Unfit.
+
+    `transient` attributes are those of each release.
+    """
+    sensitive = policy.roles.sensitive
+    widths = {name: sensitive[name].width for name in [*stable, *changed, *transient] if name in sensitive}
     widths |= {name + FIRST: widths[name] for name in changed}
     counted = [*stable, *changed, *(name + FIRST for name in changed)]
-    return subjects_of(releases, counted, widths, [name + PATH for name in changed])
+    return subjects_of(releases, counted, widths, [name + PATH for name in changed], transient)
 
 
 def change_of(

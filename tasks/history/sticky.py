@@ -9,6 +9,7 @@ counterpart waits.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -18,10 +19,13 @@ import numpy as np
 from tasks.history.attribute import Attribute
 from tasks.history.cohorts import ABSENT
 from tasks.history.placing import Cut, placed
+from tasks.history.revision import join_nearest, revision
 from tasks.history.seating import seated
 from tasks.history.signatures import NONE, balanced
+from tasks.history.transient import Transient
 from tasks.history.vacancies import Tuples
-from tasks.history.worlds import Limits, short_of
+from tasks.history.variety import merged, varied
+from tasks.history.worlds import Limits, distinct_values, short_of
 from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable, Progress
 
 ROUNDS = 12
@@ -34,7 +38,7 @@ class Past:
 
     `classes` (n, r): the class of each of n subjects in each of r earlier releases, or `ABSENT`; `value`
     (n,): the tuple of stable values of each, described by `attributes`; `seat` (n, 2): the signature and
-    position of each, or -1; `subject` (m,) of each record.
+    position of each, or -1; `subject` (m,) of each record; `transient` attributes by release, the table last.
     """
 
     classes: IntArray
@@ -42,6 +46,7 @@ class Past:
     seat: IntArray
     subject: IntArray
     attributes: tuple[Attribute, ...]
+    transient: tuple[Transient, ...] = ()
 
     @property
     def known(self) -> BoolArray:
@@ -67,16 +72,19 @@ def sticky(
     cut: Cut,
     enforce: Callable[[IntArray], IntArray],
     progress: Progress,
+    revised: int | None = None,
 ) -> Sticky:
     """Return groups in which exact reasoning leaves everybody `enough` values, where that can be had.
 
     `points` (m, d) are where records lie, `cut` groups one person of each bucket of under `least_size`
     people, `enforce` merges groups that break the model. Nothing that merges whole groups, or leaves whole
-    groups out, takes possible values from anybody.
+    groups out, takes possible values from anybody. `revised` is the earlier release, by number, that is
+    released again: people stay in its classes.
     """
     value, known = past.value[past.subject], past.known
     before = past.seat.copy()
     before[~balanced(past.classes, past.value, past.seat)] = NONE
+    before[~_whole(past, before, enough)] = NONE
     signatures = _signatures(past.value, before)
     own = before[past.subject]
     progress(0.0, "signatures")
@@ -84,9 +92,23 @@ def sticky(
     # Who was in an earlier release without a signature is given none that others in it did not have.
     may = ~known | (own[:, 0] >= 0)
     seat = np.full_like(own, NONE)
-    seat[may] = seated(value[may], own[may], signatures, past.attributes, enough, points[may])
-    labels, seat = placed(table, seat, _pools(value, seat, own), value, points, least_size, cut, progress)
-    labels = enforce(labels)
+    if revised is None:
+        seat[may] = seated(value[may], own[may], signatures, past.attributes, enough, points[may])
+        labels, seat = placed(table, seat, _pools(value, seat, own), value, points, least_size, cut, progress)
+    else:
+        n_positions = np.zeros(max(signatures, default=NONE) + 1, dtype=np.int64)
+        for number, tuples in signatures.items():
+            n_positions[number] = len(tuples)
+        labels = revision(past.classes[past.subject, revised], own, n_positions)
+        seat[labels >= 0] = own[labels >= 0]
+        seat[~known] = seated(value[~known], own[~known], signatures, past.attributes, enough, points[~known])
+        join_nearest(labels, seat, points)
+        seat[labels < 0] = NONE
+    for change in (varied, merged):
+        for each in past.transient:
+            told = each.value[past.subject, -1]
+            labels = change(labels, seat, value, told, each.attribute, enough, points)
+        labels = enforce(labels)
     labels, n_short = _hide(past, labels, seat, enough, enforce, progress)
     out = labels < 0
     notes = {
@@ -99,6 +121,21 @@ def sticky(
     numbered = np.full(len(labels), -1, dtype=np.int64)
     numbered[~out] = np.unique(labels[~out], return_inverse=True)[1]
     return Sticky(numbered, np.where(out[:, None], NONE, seat), notes)
+
+
+def _whole(past: Past, seat: IntArray, enough: int) -> BoolArray:
+    """Tell whose signature has somebody of each position, and enough values."""
+    held = seat[:, 0] >= 0
+    seats, first = np.unique(seat[held], axis=0, return_index=True)
+    tuples = past.value[held][first]
+    starts = np.flatnonzero(np.diff(seats[:, 0], prepend=NONE))
+    whole = [
+        int(seats[start, 0])
+        for start, end in itertools.pairwise([*starts.tolist(), len(seats)])
+        if np.array_equal(seats[start:end, 1], np.arange(end - start))
+        and (distinct_values(tuples[start:end], past.attributes) >= enough).all()
+    ]
+    return held & np.isin(seat[:, 0], whole)
 
 
 def _signatures(value: IntArray, seat: IntArray) -> dict[int, Tuples]:

@@ -13,7 +13,8 @@ from release_store.records import EquivalenceClasses, PersonHashes
 from tasks.history.attribute import Attribute
 from tasks.history.cohorts import ABSENT
 from tasks.history.signatures import NONE
-from tasks.types import FloatArray, IntArray
+from tasks.history.transient import Transient
+from tasks.types import BoolArray, FloatArray, IntArray
 
 
 class Unfit(ValueError):
@@ -25,6 +26,7 @@ class Rows:
     """The rows of one release: `person` (m,) a hash or None, `place` (m,) the class, and texts of values.
 
     `codes` (m, s) index into `texts[attribute]`, in their order; `seat` (m, 2): signature and position.
+    `filled` are attributes that the release did not publish: other releases tell them of its people.
     """
 
     person: Sequence[str | None]
@@ -32,10 +34,18 @@ class Rows:
     texts: Mapping[str, Sequence[str]]
     codes: IntArray
     seat: IntArray
+    filled: frozenset[str] = frozenset()
 
     def of(self, attribute: str) -> IntArray:
         """Return the codes of one attribute, (m,)."""
         return self.codes[:, list(self.texts).index(attribute)]
+
+
+def texts_by_person(rows: Rows, attribute: str) -> pd.Series[str]:
+    """Return the text that each person has of an attribute, by their hashes; nobody known is left out."""
+    texts = np.array(rows.texts[attribute], dtype=object)[rows.of(attribute)]
+    found = pd.Series(texts, index=pd.Index(list(rows.person), dtype=object))
+    return found[found.index.notna()]
 
 
 @dataclass(frozen=True)
@@ -45,7 +55,7 @@ class Subjects:
     `attributes` describe the tuples. A row of nobody known is a subject of its own. Somebody whose values are
     not what they were is another subject from then on. Of the `followed` people, who are in several releases,
     `changed` did so. `rows[r]` are the subjects of the rows of each release. `seat` (n, 2): the signature and
-    position that each was given last.
+    position that each was given last. `transient` are attributes besides, which may change.
     """
 
     classes: IntArray
@@ -55,6 +65,7 @@ class Subjects:
     followed: int
     rows: tuple[IntArray, ...]
     seat: IntArray
+    transient: tuple[Transient, ...] = ()
 
 
 def rows_of(
@@ -62,12 +73,11 @@ def rows_of(
     people: PersonHashes,
     classes: EquivalenceClasses,
     attributes: Sequence[str],
-    further: Sequence[str] = (),
 ) -> Rows:
-    """Return the rows of a kept release, by its sealed values. Raises Unfit.
+    """Return the rows of a kept release with all that it published, by its sealed values. Raises Unfit.
 
-    `attributes` must have been published; `further` ones are there if they were. The values of each class
-    must be those that were published, as often. O(rows).
+    `attributes` must be among it. The values of each class must be those that were published, as often.
+    O(rows).
     """
     if people.classes is None:
         raise Unfit("its people were kept without their classes")
@@ -86,10 +96,7 @@ def rows_of(
     seat = np.concatenate([values.seats, values.strangers[:, 1:3]]).astype(np.int64)
     person = [*people.hashes, *[None] * len(values.strangers)]
     _check(place, codes, values, classes)
-    names = list(values.texts)
-    wanted = [*attributes, *(name for name in further if name in values.texts)]
-    chosen = [names.index(name) for name in wanted]
-    return Rows(person, place, {name: values.texts[name] for name in wanted}, codes[:, chosen], seat)
+    return Rows(person, place, dict(values.texts), codes, seat)
 
 
 def _check(place: IntArray, codes: IntArray, values: PersonValues, classes: EquivalenceClasses) -> None:
@@ -116,11 +123,13 @@ def subjects_of(
     attributes: Sequence[str],
     widths: Mapping[str, float] | None = None,
     beside: Sequence[str] = (),
+    transient: Sequence[str] = (),
 ) -> Subjects:
     """Return the subjects of releases, oldest first. Raises Unfit where one is in two classes of a release.
 
     Numbers of an attribute at most its width apart, if it has one, count as one value. Tuples differ by what
-    is `beside` the attributes, too, and no values of that are counted. O(rows log rows).
+    is `beside` the attributes, too, and no values of that are counted. `transient` attributes are those of
+    the releases that have them. O(rows log rows).
     """
     sizes = [len(each.place) for each in releases]
     release = np.repeat(np.arange(len(releases)), sizes)
@@ -153,7 +162,26 @@ def subjects_of(
     known = np.flatnonzero(given[:, 0] >= 0)
     seat[subject[known]] = given[known]  # of several the last
     rows = tuple(np.split(subject, np.cumsum(sizes)[:-1]))
-    return Subjects(classes, values, described, changed, followed, rows, seat)
+    may_change = tuple(
+        _transient(releases, rows, n, name, (widths or {}).get(name, 0.0)) for name in transient
+    )
+    return Subjects(classes, values, described, changed, followed, rows, seat, may_change)
+
+
+def _transient(
+    releases: Sequence[Rows], rows: Sequence[IntArray], n: int, name: str, width: float
+) -> Transient:
+    """Return what each of n subjects has of an attribute in each release."""
+    texts = sorted({text for each in releases for text in each.texts.get(name, ())})
+    number = {text: code for code, text in enumerate(texts)}
+    value = np.full((n, len(releases)), -1, dtype=np.int64)
+    for release, (each, subject) in enumerate(zip(releases, rows, strict=True)):
+        if name in each.texts:
+            codes = np.array([number[text] for text in each.texts[name]], dtype=np.int64)
+            value[subject, release] = codes[each.of(name)]
+    return Transient(
+        value, Attribute(np.arange(len(texts)), _numbers(texts, width) if width else None, width)
+    )
 
 
 def _persons(releases: Sequence[Rows]) -> IntArray:
@@ -184,10 +212,16 @@ def _tuples(
         )
     distinct, value = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
     described = tuple(
-        Attribute(column, known, widths.get(name, 0.0))
+        Attribute(column, known, widths.get(name, 0.0), _published(releases, name))
         for column, known, name in zip(distinct.T, numbers, attributes, strict=False)
     )
     return value.reshape(-1).astype(np.int64), described
+
+
+def _published(releases: Sequence[Rows], name: str) -> BoolArray | None:
+    """Tell which releases have an attribute, (r,); None where all do."""
+    found = np.array([name not in each.filled for each in releases])
+    return None if found.all() else found
 
 
 def _numbers(texts: Sequence[str], width: float) -> FloatArray:
@@ -195,3 +229,17 @@ def _numbers(texts: Sequence[str], width: float) -> FloatArray:
     found = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").to_numpy(dtype=np.float64)
     known = np.isfinite(found)
     return np.where(known, found, found[known].max(initial=0.0) + 2 * width + 1)
+
+
+def values_of_classes(counts: IntArray, texts: Sequence[str], width: float) -> IntArray:
+    """Return how many values each class has, (c,), by `counts` (c, values); near numbers count as one."""
+    present = counts > 0
+    if not width:
+        return np.asarray(present.sum(axis=1))
+    number = _numbers(texts, width)
+    counted, reach = np.zeros(len(present), dtype=np.int64), np.full(len(present), -np.inf)
+    for column in np.argsort(number, kind="stable"):
+        over = present[:, column] & (number[column] > reach)
+        counted[over] += 1
+        reach[over] = number[column] + width
+    return counted

@@ -21,11 +21,12 @@ from scipy.sparse import csr_array
 
 from tasks.history.attribute import Attribute
 from tasks.history.chains import Chains
-from tasks.history.cohorts import Cohorts, cohorts_of, published_of, values_shared, world_of
+from tasks.history.cohorts import ABSENT, Cohorts, cohorts_of, published_of, values_shared, world_of
 from tasks.history.exchange import divisions, exchanged, ranges
 from tasks.history.neighbourhood import Near, another_world, impossible, near, widen
 from tasks.history.outer import possible_by_two
 from tasks.history.signatures import balanced, interchanged
+from tasks.history.transient import NOT_ASKED, Told, Transient, told_by
 from tasks.types import BoolArray, IntArray
 
 VARIABLES_OF_A_CALL = 2_000  # of the solver; a larger one counts as several, by the square
@@ -50,12 +51,13 @@ class Limits:
 
 @dataclass
 class Possible:
-    """What is known of c cohorts and s attributes.
+    """What is known of c cohorts and s attributes: the stable ones, then the others, each by release.
 
     `least` (c, s): how many values are possible at least, by worlds that were found; `most` (c, s): how many
     at most; where both agree, or `least` reaches what was asked, the cohort is decided. `by_sets` (c, s): how
-    many values all its classes share. `found` (f,) are the possible tuples, as cohort * m + tuple, in order.
-    `calls` of the solver, `spent` if a limit ended the search.
+    many values all its classes share. All are `NOT_ASKED` where no release tells of the cohort. `found` (f,)
+    are the possible tuples, as cohort * m + tuple, in order. `calls` of the solver, `spent` if a limit ended
+    the search.
     """
 
     cohorts: Cohorts
@@ -84,6 +86,7 @@ class _Search:
     attributes: tuple[Attribute, ...]
     enough: int
     limits: Limits
+    told: list[Told]
     found: IntArray  # cohort * m + tuple, in order, each once
     calls: int = 0
     spent: bool = False
@@ -91,6 +94,10 @@ class _Search:
     @property
     def n_values(self) -> int:
         return int(self.world.shape[1])
+
+    @property
+    def n_places(self) -> int:
+        return len(self.attributes) + len(self.told)
 
 
 def possible_values(
@@ -101,28 +108,31 @@ def possible_values(
     limits: Limits | None = None,
     seat: IntArray | None = None,
     finer: Possible | None = None,
+    transient: tuple[Transient, ...] = (),
 ) -> Possible:
     """Return what n subjects may have, by r releases and their true tuples.
 
     `classes` (n, r): the class of each subject in each release, numbered from 0 within it, or `ABSENT`;
     `value` (n,): the tuple of each; `enough`: how many values of each attribute a subject has to keep, past
     which nothing more is looked for; `seat` (n, 2): the signature and position of each, if they have any,
-    which count where they are balanced. `finer` is what is known of the same subjects where some of these
+    which count where they are balanced; `transient` further attributes, of which as many values have to be
+    possible in each release. `finer` is what is known of the same subjects where some of these
     classes are divided further: each world of those is one of these.
     """
-    search, shared = _begun(classes, value, attributes, enough, limits or Limits(), seat, finer)
+    search, shared = _begun(classes, value, attributes, enough, limits or Limits(), seat, finer, transient)
     cohorts, n_values = search.cohorts, search.n_values
-    by_sets = _counted(_codes(shared.tocoo(), n_values), len(cohorts.size), n_values, attributes)
+    everybody = np.arange(len(cohorts.size))
+    by_sets = _left(search, _codes(shared.tocoo(), n_values), everybody)
     _chain(search, classes, value)
     most = by_sets
     short = _short(search)
     if len(short):
         asked = np.unique(shared[short].indices).astype(np.int64)
         shared = possible_by_two(cohorts, search.world, shared, asked)
-        most = _counted(_codes(shared.tocoo(), n_values), len(cohorts.size), n_values, attributes)
+        most = _left(search, _codes(shared.tocoo(), n_values), everybody)
     most = most.copy()
     _solve(search, shared, most)
-    least = _counted(search.found, len(cohorts.size), n_values, attributes)
+    least = _left(search, search.found, everybody)
     return Possible(cohorts, least, most, by_sets, search.found, search.calls, search.spent)
 
 
@@ -133,12 +143,13 @@ def short_of(
     enough: int,
     limits: Limits,
     seat: IntArray,
+    transient: tuple[Transient, ...] = (),
 ) -> BoolArray:
     """Tell for each subject (n,) whether signatures and exchanges leave an attribute under `enough` values.
 
     The solver is not asked: some of them may have more. Shapes as those of `possible_values`.
     """
-    search, _ = _begun(classes, value, attributes, enough, limits, seat)
+    search, _ = _begun(classes, value, attributes, enough, limits, seat, transient=transient)
     short = np.zeros(len(search.cohorts.size), dtype=bool)
     short[_short(search)] = True
     return short[search.cohorts.number]
@@ -177,13 +188,15 @@ def _begun(
     limits: Limits,
     seat: IntArray | None,
     finer: Possible | None = None,
+    transient: tuple[Transient, ...] = (),
 ) -> tuple[_Search, csr_array]:
     """Return the search with what signatures and exchanges found, and what all classes of a cohort have."""
     cohorts = cohorts_of(classes)
     n_values = int(value.max(initial=-1)) + 1
     world = world_of(cohorts, value, n_values)
     published, own = published_of(cohorts, world), _codes(world.tocoo(), n_values)
-    search = _Search(cohorts, world, published, attributes, enough, limits, own)
+    told = told_by(cohorts, value, transient, n_values)
+    search = _Search(cohorts, world, published, attributes, enough, limits, told, own)
     if seat is not None:
         subject, other = interchanged(value, seat, balanced(classes, value, seat))
         _add(search, cohorts.number[subject], other)
@@ -225,17 +238,36 @@ def _of_one(codes: IntArray, n_cohorts: int, n_values: int, attribute: Attribute
     return counted
 
 
+def _left(search: _Search, codes: IntArray, among: IntArray) -> IntArray:
+    """Return how many values the tuples `codes` of the cohorts `among`, in order, leave them, (a, s)."""
+    n_values = search.n_values
+    place = np.full(len(search.cohorts.size), -1, dtype=np.int64)
+    place[among] = np.arange(len(among))
+    own = codes[place[codes // n_values] >= 0]
+    cohort, tuples = place[own // n_values], own % n_values
+    found = [_counted(cohort * n_values + tuples, len(among), n_values, search.attributes)]
+    for column, attribute in zip(found[0].T, search.attributes, strict=True):
+        column[~_asked_of(search.cohorts, attribute, among)] = NOT_ASKED
+    for told in search.told:
+        of_row, values = told.values(search.cohorts, among[cohort], tuples, n_values)
+        span = len(told.attribute.value)
+        counted = _of_one(np.unique(cohort[of_row] * span + values), len(among), span, told.attribute)
+        found.append(np.where(told.asked[among], counted, NOT_ASKED)[:, None])
+    return np.concatenate(found, axis=1)
+
+
+def _asked_of(cohorts: Cohorts, attribute: Attribute, among: IntArray) -> BoolArray:
+    """Tell which of some cohorts are in a release that has the attribute."""
+    if attribute.published is None:
+        return np.ones(len(among), dtype=bool)
+    return np.asarray((cohorts.place[among][:, attribute.published] != ABSENT).any(axis=1))
+
+
 def _short(search: _Search, among: IntArray | None = None) -> IntArray:
     """Return the cohorts, or those of them in order, that lack possible values."""
     if among is None:
         among = np.arange(len(search.cohorts.size))
-    place = np.full(len(search.cohorts.size), -1, dtype=np.int64)
-    place[among] = np.arange(len(among))
-    cohort = place[search.found // search.n_values]
-    mine = cohort >= 0
-    codes = cohort[mine] * search.n_values + search.found[mine] % search.n_values
-    least = _counted(codes, len(among), search.n_values, search.attributes)
-    return among[(least < search.enough).any(axis=1)]
+    return among[(_left(search, search.found, among) < search.enough).any(axis=1)]
 
 
 def _exchange(search: _Search, shared: csr_array) -> None:
@@ -300,7 +332,10 @@ def _chain(search: _Search, classes: IntArray, value: IntArray) -> None:
                 break
             subject, own = int(member[cohort]), _tuples(search, cohort)
             for other in chains.values_beside(subject).tolist():
-                if not any(attribute.apart(own, other).all() for attribute in search.attributes):
+                if not any(attribute.apart(own, other).all() for attribute in search.attributes) and not any(
+                    _open(search, cohort, place, np.array([other])).size
+                    for place in range(len(search.attributes), search.n_places)
+                ):
                     continue
                 chain = chains.find(subject, other, steps, third=third)
                 if chain is not None:
@@ -335,7 +370,7 @@ def _solve(search: _Search, shared: csr_array, most: IntArray) -> None:
     open_ = [
         _Question(cohort, place, shared[[cohort]].indices.astype(np.int64), np.array([cohort]))
         for cohort in _short(search).tolist()
-        for place in range(len(search.attributes))
+        for place in range(search.n_places)
     ]
     while open_:
         for question in open_:
@@ -349,7 +384,7 @@ def _solve(search: _Search, shared: csr_array, most: IntArray) -> None:
                 search.spent = True
                 return
             _widen(search, shared, question)
-            most[cohort, place] = _most(search, search.attributes[place], cohort, question.candidates)
+            most[cohort, place] = _most(search, cohort, place, question.candidates)
         open_ = [question for question in open_ if not question.done]
 
 
@@ -389,15 +424,36 @@ def _asked(search: _Search, problem: Near, question: _Question, weight: int) -> 
 
 def _open(search: _Search, cohort: int, place: int, candidates: IntArray) -> IntArray:
     """Return the candidates whose value is not known to be possible; none where the cohort has enough."""
-    attribute, own = search.attributes[place], _tuples(search, cohort)
-    if int(_of_one(own, 1, search.n_values, attribute)[0]) >= search.enough:
+    own = _tuples(search, cohort)
+    if _most(search, cohort, place, candidates[:0]) >= search.enough:
         return candidates[:0]
-    return candidates[~np.isin(attribute.value[candidates], attribute.value[own])]
+    if place < len(search.attributes):
+        attribute = search.attributes[place]
+        return candidates[~np.isin(attribute.value[candidates], attribute.value[own])]
+    of_candidate, values = _values_told(search, cohort, place, candidates)
+    known = _values_told(search, cohort, place, own)[1]
+    return candidates[np.unique(of_candidate[~np.isin(values, known)])]
 
 
-def _most(search: _Search, attribute: Attribute, cohort: int, candidates: IntArray) -> int:
+def _most(search: _Search, cohort: int, place: int, candidates: IntArray) -> int:
+    """Return how many values a cohort has by what it may have, and these candidates."""
     left = np.union1d(candidates, _tuples(search, cohort))
-    return int(_of_one(left, 1, search.n_values, attribute)[0])
+    if place < len(search.attributes):
+        attribute = search.attributes[place]
+        if not _asked_of(search.cohorts, attribute, np.array([cohort]))[0]:
+            return NOT_ASKED
+        return int(_of_one(left, 1, search.n_values, attribute)[0])
+    told = search.told[place - len(search.attributes)]
+    if not told.asked[cohort]:
+        return NOT_ASKED
+    values = np.unique(_values_told(search, cohort, place, left)[1])
+    return int(_of_one(values, 1, len(told.attribute.value), told.attribute)[0])
+
+
+def _values_told(search: _Search, cohort: int, place: int, tuples: IntArray) -> tuple[IntArray, IntArray]:
+    """Return what the rows of the cohort's class with these tuples have: which tuple of them, and value."""
+    told = search.told[place - len(search.attributes)]
+    return told.values(search.cohorts, np.full(len(tuples), cohort), tuples, search.n_values)
 
 
 def _tuples(search: _Search, cohort: int) -> IntArray:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
-from tasks.history.changes import followed_attributes, questions, subjects_by
+from tasks.history.changes import asked_of, followed_attributes, questions_of, subjects_by
 from tasks.history.signatures import NONE
 from tasks.history.sticky import Past
 from tasks.history.subjects import Rows, Unfit, rows_of
@@ -26,10 +27,10 @@ def past_of(
     None without a stable attribute, and where a person may have several rows. Raises Unfit where people
     cannot be followed into a release, or its values are not at hand.
     """
-    stable, _ = followed_attributes(policy)
-    if not stable or policy.rows != "one_per_person":
+    if policy.rows != "one_per_person":
         return None
-    return _past(table, _releases(table, policy, earlier, followers), stable, policy)
+    releases, stable, may_change = asked_of(policy, _releases(table, policy, earlier, followers))
+    return _past(table, releases, stable, policy, (), may_change) if stable else None
 
 
 def pasts_of(
@@ -37,36 +38,37 @@ def pasts_of(
 ) -> list[Past]:
     """Return the same for each question that the gate `worlds` asks: of what is stable, and of what changed.
 
-    That is once more for each attribute whose numbers changed by one rule. Raises Unfit as `past_of` does.
+    That is once more for each attribute that hardly ever changed, or whose numbers changed by one rule.
+    Raises Unfit as `past_of` does.
     """
-    stable, may_change = followed_attributes(policy)
-    if not (stable or may_change) or policy.rows != "one_per_person":
+    if policy.rows != "one_per_person":
         return []
-    releases = _releases(table, policy, earlier, followers)
-    found = [_past(table, releases, stable, policy)] if stable else []
-    asked = questions(releases, may_change)
-    return [*found, *(_past(table, one.releases, stable, policy, one.names) for one in asked)]
+    releases, stable, may_change = asked_of(policy, _releases(table, policy, earlier, followers))
+    found = [_past(table, releases, stable, policy, (), may_change)] if stable else []
+    asked = questions_of(policy, releases, may_change)
+    return [
+        *found,
+        *(_past(table, one.releases, [*stable, *one.same], policy, one.names) for one in asked),
+    ]
 
 
 def _releases(
     table: PreparedTable, policy: ReleasePolicy, earlier: Earlier, followers: Followers
 ) -> list[Rows]:
     """Return the rows of the earlier releases, and of the table, whose records are in no class yet."""
-    stable, may_change = followed_attributes(policy)
+    stable, _ = followed_attributes(policy)
     found = []
     for (name, classes), people in zip(earlier, followers.earlier, strict=True):
         if name in policy.gates.person.without:
             continue
         if people is None:
             raise Unfit("people cannot be followed into every earlier release")
-        found.append(rows_of(followers.key, people, classes, stable, may_change))
-    names = [*stable, *may_change]
-    columns = [list(table.sensitive_names).index(name) for name in names]
+        found.append(rows_of(followers.key, people, classes, stable))
     own = Rows(
         followers.hashes,
         np.zeros(table.n_records, dtype=np.int64),
-        {name: table.sensitive_values[name] for name in names},
-        table.sensitive[:, columns].astype(np.int64),
+        {name: table.sensitive_values[name] for name in table.sensitive_names},
+        table.sensitive.astype(np.int64),
         np.full((table.n_records, 2), NONE, dtype=np.int64),
     )
     return [*found, own]
@@ -78,8 +80,9 @@ def _past(
     stable: Sequence[str],
     policy: ReleasePolicy,
     changed: Sequence[str] = (),
+    transient: Sequence[str] = (),
 ) -> Past:
-    subjects = subjects_by(policy, releases, stable, changed)
+    subjects = subjects_by(policy, releases, stable, changed, transient)
     # In an order that does not follow from the key, so that another key gives the same classes.
     record = np.full(len(subjects.value), table.n_records, dtype=np.int64)
     record[subjects.rows[-1]] = np.arange(table.n_records)
@@ -93,4 +96,5 @@ def _past(
         subjects.seat[order],
         place[subjects.rows[-1]],
         subjects.attributes,
+        tuple(replace(each, value=each.value[order]) for each in subjects.transient),
     )

@@ -24,10 +24,12 @@ def staying(
     cut: Cut,
     enforce: Callable[[IntArray], IntArray],
     progress: Progress,
+    revised: str | None = None,
 ) -> Partition:
     """Return groups in which people keep their signatures, or `partition` where none can be had.
 
-    The notes say which, and why not. `points`, `cut` and `enforce` as for `sticky`.
+    The notes say which, and why not. `points`, `cut` and `enforce` as for `sticky`; `revised` names the
+    earlier release of the same period, if there is one.
     """
     try:
         past = past_of(table, policy, earlier, followers)
@@ -35,7 +37,9 @@ def staying(
         return replace(partition, notes={**partition.notes, "sticky": {"not_possible": str(reason)}})
     if past is None:
         return partition
-    found = sticky(past, table, points, policy.privacy.l, policy.privacy.k, cut, enforce, progress)
+    followed = [name for name, _ in earlier if name not in policy.gates.person.without]
+    number = followed.index(revised) if revised in followed else None
+    found = sticky(past, table, points, policy.privacy.l, policy.privacy.k, cut, enforce, progress, number)
     if (found.labels < 0).all():
         nobody = {"not_possible": "nobody could be hidden"}
         return replace(partition, notes={**partition.notes, "sticky": nobody})

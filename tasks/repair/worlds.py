@@ -93,7 +93,8 @@ class Worlds:
         cohort = int(found.cohorts.number[subject])
         first, end = np.searchsorted(found.found, [cohort * len(wanted), (cohort + 1) * len(wanted)])
         for own in (found.found[first:end] - cohort * len(wanted)).tolist():
-            for attribute, least in zip(attributes, found.least[cohort].tolist(), strict=True):
+            wanted[own] = False
+            for attribute, least in zip(attributes, found.least[cohort].tolist(), strict=False):
                 if least < self._least:
                     wanted &= attribute.apart(np.arange(len(wanted)), own)
         return wanted
@@ -108,7 +109,14 @@ class Worlds:
         past = self._past
         classes = np.column_stack([past.classes, now])
         found = possible_values(
-            classes, past.value, past.attributes, self._least, self._limits, self._seat, self._found
+            classes,
+            past.value,
+            past.attributes,
+            self._least,
+            self._limits,
+            self._seat,
+            self._found,
+            past.transient,
         )
         self._found = found
         there = (classes != ABSENT).any(axis=1)

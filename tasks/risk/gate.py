@@ -98,7 +98,7 @@ GATES: dict[str, Gate] = {
     "size": Gate(history_gates.size_gate, asked_by=history_gates.of_cumulative),
     "person": Gate(person_gates.person_gate, asked_by=history_gates.followed),
     "person_difference": Gate(person_gates.person_difference_gate, asked_by=history_gates.followed),
-    "worlds": Gate(world_gates.worlds_gate, asked_by=history_gates.followed),
+    "worlds": Gate(world_gates.worlds_gate, asked_by=world_gates.asks_for_worlds),
     "totals": Gate(totals_gate.totals_gate, asked_by=totals_gate.of_unfollowed),
     "suppression": Gate(measured.suppression_gate),
     "ncp": Gate(measured.ncp_gate, needs_source=True),

@@ -3,7 +3,7 @@
 Both ends of an interval, and all values of a set, are attained where cells are tight: see
 `ReleasePolicy.attained`. A cell that was closed up to a hierarchy or rounded promises less: a node has
 somebody in two of its children at least, a rounded interval somebody in its first step and in its last.
-Where that is one value, it is attained.
+Where that is one value, it is attained. Where numbers may be missing, the policy's bounds may be nobody's.
 """
 
 from __future__ import annotations
@@ -51,6 +51,11 @@ def _of_intervals(
         shown = np.arange(shown[0], shown[-1] + 1)
     first, last = (np.searchsorted(shown, end) for end in cells.T)
     at_low, at_high = _attained_ends(qi, cells, policy, attained=policy.attained(name))
+    expected = policy.expectations
+    if expected.missing_in.get(name, expected.missing) > 0:
+        # A class in which no number is known is published with the policy's bounds.
+        known = (cells != np.array(qi.bounds)).any(axis=1)
+        at_low, at_high = at_low & known, at_high & known
     classes = np.concatenate([np.flatnonzero(at_low), np.flatnonzero(at_high)])
     values = np.concatenate([first[at_low], last[at_high]])
     codes = np.minimum(np.searchsorted(shown, numbers), max(len(shown) - 1, 0))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from policy.model import ReleasePolicy
-from tasks.history.changes import Change, questions, subjects_by
+from tasks.history.changes import Change, questions_of, subjects_by
 from tasks.history.subjects import Rows, Subjects, Unfit
 from tasks.history.worlds import Limits, Possible, possible_values, values_shown
 from tasks.risk.evidence import CannotTell
@@ -22,6 +22,7 @@ class ChangedNumbers:
     people: int
     pinned: int
     undecided: int
+    same: bool = False  # an attribute that hardly ever changed, and no numbers
 
     @property
     def name(self) -> str:
@@ -33,6 +34,11 @@ class ChangedNumbers:
         """Say in a few words what was found."""
         if len(self.names) > 1:
             return f"{self.name} leave {self.pinned} with too few values, {self.undecided} undecided"
+        if self.same:
+            return (
+                f"{self.name} stayed the same for {self.change.followed} of {self.change.people} people, "
+                f"which leaves {self.pinned} with too few values, {self.undecided} undecided"
+            )
         rule = "factor" if self.change.factor != 1 else "sum"
         return (
             f"{self.name} changed by one {rule} for {self.change.followed} of {self.change.people} people, "
@@ -51,19 +57,29 @@ class ChangedNumbers:
 
 
 def possible_of(
-    policy: ReleasePolicy, releases: Sequence[Rows], stable: Sequence[str], changed: Sequence[str] = ()
+    policy: ReleasePolicy,
+    releases: Sequence[Rows],
+    stable: Sequence[str],
+    changed: Sequence[str] = (),
+    transient: Sequence[str] = (),
 ) -> tuple[Subjects, Possible]:
     """Return the subjects of releases by stable attributes and `changed` ones, and what is possible of them.
 
-    The change of these must be undone. Raises CannotTell.
+    The change of these must be undone; `transient` ones are looked at in each release. Raises CannotTell.
     """
     try:
-        subjects = subjects_by(policy, releases, stable, changed)
+        subjects = subjects_by(policy, releases, stable, changed, transient)
     except Unfit as reason:
         raise CannotTell(str(reason)) from None
     limits = Limits(calls=policy.gates.worlds.calls)
     return subjects, possible_values(
-        subjects.classes, subjects.value, subjects.attributes, policy.privacy.l, limits, subjects.seat
+        subjects.classes,
+        subjects.value,
+        subjects.attributes,
+        policy.privacy.l,
+        limits,
+        subjects.seat,
+        transient=subjects.transient,
     )
 
 
@@ -86,19 +102,26 @@ def values_left(policy: ReleasePolicy, subjects: Subjects, found: Possible, more
 def changed_numbers(
     policy: ReleasePolicy, releases: Sequence[Rows], stable: Sequence[str], may_change: Sequence[str]
 ) -> list[ChangedNumbers]:
-    """Ask about the stable attributes together with each whose numbers changed by one rule, and with all.
+    """Ask about the stable attributes with each that hardly ever changed or whose numbers did by one rule.
 
-    Raises CannotTell.
+    And about all of these together. Raises CannotTell.
     """
     try:
-        asked = questions(releases, may_change)
+        asked = questions_of(policy, releases, may_change)
     except Unfit as reason:
         raise CannotTell(str(reason)) from None
     found = []
     for one in asked:
-        _, possible = possible_of(policy, one.releases, stable, one.names)
+        _, possible = possible_of(policy, one.releases, [*stable, *one.same], one.names)
         pinned, undecided = possible.pinned(policy.privacy.l), possible.undecided(policy.privacy.l)
         found.append(
-            ChangedNumbers(one.names, one.change, len(pinned), int(pinned.sum()), int(undecided.sum()))
+            ChangedNumbers(
+                (*one.names, *one.same),
+                one.change,
+                len(pinned),
+                int(pinned.sum()),
+                int(undecided.sum()),
+                not one.names,
+            )
         )
     return found

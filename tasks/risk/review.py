@@ -50,9 +50,9 @@ class Review:
 
     @property
     def not_passed(self) -> tuple[GateResult, ...]:
-        """The gates that were asked and did not pass, but for those that were overridden."""
-        asked = (one for one in self.results if one.verdict not in (Verdict.PASS, Verdict.NOT_RUN))
-        return tuple(one for one in asked if not self._is_overridden(one))
+        """The gates that did not pass, but for those that were overridden and those that need the source."""
+        failing = (one for one in self.results if one.verdict is not Verdict.PASS and not _excused(one))
+        return tuple(one for one in failing if not self._is_overridden(one))
 
     @property
     def overridden(self) -> tuple[GateResult, ...]:
@@ -67,12 +67,17 @@ class Review:
     @property
     def not_run(self) -> tuple[GateResult, ...]:
         """The gates that could not be asked without the source."""
-        return tuple(one for one in self.results if one.verdict is Verdict.NOT_RUN)
+        return tuple(one for one in self.results if _excused(one))
 
     @property
     def passes(self) -> bool:
         """Whether some gate could be asked, and each that could passed or was overridden."""
         return not self.not_passed and len(self.results) > len(self.not_run)
+
+
+def _excused(one: GateResult) -> bool:
+    """Tell whether a gate was not run because the source is not at hand; `worlds` needs none."""
+    return one.verdict is Verdict.NOT_RUN and one.gate != "worlds"
 
 
 TableOf = Callable[[Publication, ReleasePolicy], PreparedTable | None]

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses, GateResult, PersonHashes, Verdict
-from tasks.history.changes import followed_attributes
+from tasks.history.changes import asked_of, followed_attributes
 from tasks.history.sampling import Likely, likely_values
-from tasks.history.subjects import Rows, Subjects, Unfit, rows_of
+from tasks.history.subjects import Rows, Subjects, Unfit, rows_of, values_of_classes
 from tasks.history.worlds import Possible
 from tasks.risk.evidence import CannotTell, Evidence, LeftByPerson, NotAtHand
+from tasks.risk.history_gates import followed
 from tasks.risk.person_gates import NO_KEY
 from tasks.risk.persons import why_not_joined
 from tasks.risk.possible import ChangedNumbers, changed_numbers, possible_of, values_left
@@ -20,34 +23,43 @@ from tasks.types import IntArray
 
 SOLVER = "holds every release, knows the class of everybody in each, and solves for all of them at once"
 KEY_NOT_AT_HAND = "the key of people is not at hand, under which their values are sealed"
+NOT_FOLLOWED = (
+    "nobody is followed, so that it cannot be told what all releases together leave possible: name a `key` "
+    "in `roles`, or accept it by `gates.worlds.unfollowed: accept`"
+)
 NO_VALUES = (
     "no values of its people are kept, as it is from before releasegate kept any: name it in "
     "`gates.person.without`, and it is left out of this gate"
 )
+NO_EARLIER = "there is no earlier release to compare with"
 HEADROOM = 3  # values above l that are looked for, once everybody has l
 SURE = 0.95  # is reported where the policy asks for no limit
 CHANGED = "people who are in several releases have another value than before of what is called stable"
 
 
+def asks_for_worlds(policy: ReleasePolicy) -> bool:
+    """Tell whether the gate is asked: always, but where the policy accepts that nobody is followed."""
+    return followed(policy) or policy.gates.worlds.unfollowed == "block"
+
+
 def worlds_gate(evidence: Evidence) -> GateResult:
     """Everybody in any release keeps l possible values by all releases together, and none is too likely."""
     own, policy = evidence.people, evidence.policy
+    if not (evidence.earlier if followed(policy) else evidence.beside.earlier):
+        return _of_first(evidence)
+    if not followed(policy):
+        raise CannotTell(NOT_FOLLOWED)
     if own is None or own.classes is None:
         raise CannotTell(NO_KEY)
-    if not evidence.earlier:
-        return _result(Verdict.PASS, 0.0, "first release of the series: each class is all that is known")
-    stable, may_change = followed_attributes(policy)
-    if not (stable or may_change):
-        return _result(Verdict.PASS, 0.0, "no attribute is stable: what one release tells ends with it")
     if evidence.key is None:
         raise NotAtHand(KEY_NOT_AT_HAND)
     if policy.rows == "several":
         return _of_several_rows(evidence, own)
-    releases = _releases(evidence, own)
+    releases, stable, may_change = asked_of(policy, _releases(evidence, own))
     numbers = changed_numbers(policy, releases, stable, may_change)
     if not stable:
         return _of_numbers_alone(evidence, numbers, len(releases))
-    subjects, found = possible_of(policy, releases, stable)
+    subjects, found = possible_of(policy, releases, stable, (), may_change)
     likely = None
     if policy.gates.worlds.sweeps:
         likely = likely_values(
@@ -58,12 +70,34 @@ def worlds_gate(evidence: Evidence) -> GateResult:
             policy.seed,
             subjects.seat,
         )
+    dropped = [name for name in [*stable, *may_change] if name not in policy.roles.sensitive]
     result = _judged(evidence, subjects, found, likely, numbers, len(releases))
+    if dropped:
+        told = f"; {', '.join(dropped)} of earlier releases, which the policy no longer has, with the others"
+        result = replace(result, detail=result.detail + told)
     if result.verdict is Verdict.PASS:
         left = values_left(policy, subjects, found, HEADROOM)[subjects.rows[-1]]
         for name, values in zip(stable, left.T, strict=True):
             evidence.left_by_worlds[name] = LeftByPerson(values, len(releases) - 1)
     return result
+
+
+def _of_first(evidence: Evidence) -> GateResult:
+    """Judge a release with no other beside it: what somebody may have is what their class has."""
+    policy = evidence.policy
+    least = policy.privacy.l
+    if policy.rows == "several":
+        return _result(Verdict.PASS, 0.0, f"{NO_EARLIER}: each class is all that is known")
+    stable, may_change = followed_attributes(policy)
+    fewest = np.full(evidence.classes.n_classes, least)
+    for name in [*stable, *may_change]:
+        counts, texts = evidence.classes.counts[name], evidence.classes.sensitive_values[name]
+        fewest = np.minimum(fewest, values_of_classes(counts, texts, policy.roles.sensitive[name].width))
+    n = int(evidence.classes.size[fewest < least].sum())
+    detail = (
+        f"{NO_EARLIER}; of {evidence.n_published} people, {n} with under l = {least} values in their class"
+    )
+    return _result(Verdict.FAIL if n else Verdict.PASS, float(n), detail)
 
 
 def _of_numbers_alone(evidence: Evidence, numbers: Sequence[ChangedNumbers], n_releases: int) -> GateResult:
@@ -123,7 +157,7 @@ def _rows(evidence: Evidence, name: str, people: PersonHashes, classes: Equivale
     if people.values is None:
         raise NotAtHand(f"{name}: {NO_VALUES}")
     try:
-        return rows_of(evidence.key or b"", people, classes, *followed_attributes(evidence.policy))
+        return rows_of(evidence.key or b"", people, classes, followed_attributes(evidence.policy)[0])
     except Unfit as reason:
         raise CannotTell(f"{name}: {reason}") from None
 
@@ -157,11 +191,17 @@ def _judged(
     if subjects.changed:
         detail += f"; {subjects.changed} of {subjects.followed} {CHANGED}"
         detail += ", and nobody else has in any world" if allowed else ": no world is known that fits"
-    stable, _ = followed_attributes(evidence.policy)
+    stable, may_change = followed_attributes(evidence.policy)
     looked_at = [*stable, *(name for each in numbers for name in each.names)]
-    left_out = [name for name in evidence.policy.roles.sensitive if name not in looked_at]
-    if left_out:
-        detail += f"; {', '.join(left_out)} may change, and is not looked at"
+    for names, how in (
+        ([name for name in may_change if name not in looked_at], "looked at in each release by itself"),
+        (
+            [name for name in evidence.policy.roles.sensitive if name not in [*stable, *may_change]],
+            "not looked at",
+        ),
+    ):
+        if names:
+            detail += f"; {', '.join(names)} may change, and is {how}"
     detail += "".join(f"; {each.words}" for each in numbers) + _without(evidence)
     witness: dict[str, Any] = {
         "people": n,

@@ -70,7 +70,7 @@ def people_in_classes(desk: Desk, period: str) -> list[int]:
 
 def test_every_class_has_so_many_people(desk: Desk) -> None:
     for period, n_visits in (("2026Q1", 4), ("2026Q2", 3)):
-        gates = {"person": {"compare": False}}
+        gates = {"person": {"compare": False}, "worlds": {"unfollowed": "accept"}}
         assert run(desk, {**ROLES, "key": "person"}, period, n_visits, rows="several", gates=gates) == 0
         found = people_in_classes(desk, period)
         assert min(found) >= K

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.flow
 
 Capture = pytest.CaptureFixture[str]
 WHY = "a consent was withdrawn"
-UNFOLLOWED = {"person": {"compare": False}}
+UNFOLLOWED = {"person": {"compare": False}, "worlds": {"unfollowed": "accept"}}
 
 
 def revised(desk: Desk, history: str) -> tuple[int, str]:

@@ -16,7 +16,7 @@ from release_store.canonical import file_digest
 from release_store.records import GateResult, Verdict
 from tasks.risk import review as module
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import GATES, NO_SOURCE, Gate, asked_gates, assess
+from tasks.risk.gate import GATES, NO_SOURCE, Gate, asked_gates, assess, unmeasured
 from tasks.risk.review import Publication, Review, review
 
 AGE = {"age": {"type": "integer", "bounds": [0, 100]}}
@@ -217,3 +217,12 @@ def test_progress_goes_from_release_to_release(tmp_path: Path) -> None:
     assert 0 <= shares[0] <= shares[-1] < 1
     names = [words.partition(":")[0] for _, words in told]
     assert list(dict.fromkeys(names)) == ["release-1", "release-2"]
+
+
+def test_worlds_that_cannot_be_asked_is_no_pass(tmp_path: Path) -> None:
+    (one,) = reviewed(releases(tmp_path, "abc"))
+    no_key = unmeasured("worlds", Verdict.NOT_RUN, "the key of people is not at hand")
+    found = replace(one, results=(*one.results, no_key))
+    assert (one.passes, found.passes) == (True, False)
+    assert found.not_passed == (no_key,)
+    assert no_key not in found.not_run

@@ -12,6 +12,7 @@ from test_persons import AGE, ILLNESS
 from tasks.history.attribute import Attribute
 from tasks.history.cohorts import ABSENT
 from tasks.history.placing import placed
+from tasks.history.revision import join_nearest, revision
 from tasks.history.seating import seated
 from tasks.history.signatures import balanced, interchanged
 from tasks.history.sticky import Past, Sticky, sticky
@@ -57,12 +58,13 @@ class Register:
         self.seat = np.concatenate([self.seat, np.full((len(value), 2), -1, dtype=np.int64)])
         return list(range(first, len(self.value)))
 
-    def release(self, here: list[int], *, seats: bool = True) -> Sticky:
+    def release(self, here: list[int], *, seats: bool = True, revised: int | None = None) -> Sticky:
         """Publish the people who are there; without `seats` they are forgotten."""
         rows = np.array(here, dtype=np.int64)
         past = Past(self.classes, self.value, self.seat, rows, self.attributes)
         table = table_of([float(7 * one % 90) for one in here], self.value[rows])
-        made = sticky(past, table, z_scored(table), self.enough, 10, in_tens, as_they_are, no_progress)
+        points = z_scored(table)
+        made = sticky(past, table, points, self.enough, 10, in_tens, as_they_are, no_progress, revised)
         now = np.full(len(self.value), ABSENT, dtype=np.int64)
         now[rows] = made.labels
         self.classes = np.column_stack([self.classes, now])
@@ -292,4 +294,46 @@ def test_a_register_of_two_percent_a_month_keeps_nearly_everybody(seed: int) -> 
         assert (made.labels < 0).mean() <= 0.01
         here = sorted(rng.permutation(here)[24:].tolist())
         here += register.join(rng.choice(6, 24, p=shares).tolist())
+    assert register.n_short() == 0
+
+
+def test_who_is_gone_from_a_revision_takes_a_counterpart_along() -> None:
+    # Two classes of two buckets, of positions 0 and 1; of the first class one of position 0 is gone.
+    classes = np.array([0, 0, 0, 1, 1, 1, 1, -1])
+    seat = np.array([[0, 0], [0, 1], [0, 1], [0, 0], [0, 0], [0, 1], [0, 1], [0, 0]])
+    assert revision(classes, seat, np.array([2])).tolist() == [0, 0, -1, 1, 1, 1, 1, -1]
+    # A signature of which one position is gone leaves nobody, and neither does who has no seat.
+    assert revision(np.zeros(2, dtype=np.int64), np.array([[0, 1], NOBODY]), np.array([2])).tolist() == [
+        -1,
+        -1,
+    ]
+
+
+def test_newcomers_of_a_revision_join_the_nearest_class_as_whole_buckets() -> None:
+    labels = np.array([0, 0, 7, 7, -1, -1, -1, -1])
+    seat = np.array([[0, 0], [0, 1], [0, 0], [0, 1], [1, 0], [1, 1], [1, 0], NOBODY])
+    points = np.array([0.0, 0.0, 9.0, 9.0, 8.0, 7.0, 0.0, 0.0])[:, None]
+    join_nearest(labels, seat, points)
+    assert labels.tolist() == [0, 0, 7, 7, 7, 7, -1, -1]
+
+
+@given(st.lists(st.integers(0, 39), max_size=6), st.integers(0, 6), st.integers(2, 3))
+def test_a_revision_keeps_classes_and_pins_nobody(gone: list[int], n_new: int, enough: int) -> None:
+    register = Register(np.random.default_rng(1).integers(0, 5, 40).tolist(), enough)
+    here = [one for one in range(40) if one not in gone]
+    register.release(list(range(40)))
+    new = register.join(np.random.default_rng(2).integers(0, 5, n_new).tolist())
+    before, made = register.classes[:, 0], register.release([*here, *new], revised=0)
+    for group in set(made.labels[: len(here)].tolist()) - {-1}:
+        assert len(set(before[np.array(here)[made.labels[: len(here)] == group]].tolist())) == 1
+    assert register.n_short() == 0
+    assert made.notes["left_out"] <= enough * 2 * len(set(gone))
+
+
+def test_signatures_that_lost_a_position_or_have_too_few_values_are_none() -> None:
+    register = Register([0, 1] * 20)
+    register.release(list(range(40)))
+    register.seat[1::2] = -1  # nobody is known of the second position
+    made = register.release(list(range(40)))
+    assert made.notes["short"] == 0
     assert register.n_short() == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small import small_policy
+from small import prepared, published, small_policy
 from test_persons import AGE, ILLNESS, KEY, Told, asked, told
 
 from policy.model import ReleasePolicy
@@ -15,6 +15,7 @@ from release_store.person_values import opened_values, sealed_values
 from release_store.records import GateResult, Verdict
 from tasks.reporting.narrowing import narrowing_figures
 from tasks.risk.evidence import Evidence
+from tasks.risk.gate import asked_gates
 
 OTHER_KEY = b"o" * 32
 
@@ -51,7 +52,7 @@ def test_the_five_people_whom_no_other_gate_sees_are_found(tmp_path: Path) -> No
 def test_a_first_release_passes_without_a_question(tmp_path: Path) -> None:
     found = judged(told(tmp_path, "ann 1 flu, bob 2 hiv"))
     assert found.verdict is Verdict.PASS
-    assert "first release" in found.detail
+    assert "no earlier release" in found.detail
 
 
 def test_who_leaves_a_class_alone_is_pinned_by_the_difference(tmp_path: Path) -> None:
@@ -252,3 +253,96 @@ def test_near_numbers_count_as_one_where_the_policy_gives_a_width(
     found = judged(second, first)
     assert (found.verdict is Verdict.FAIL) == (n_pinned > 0)
     assert (found.value, found.witness["undecided"]) == (n_pinned, 0)
+
+
+WARD = {"illness": {"stability": "stable"}, "ward": {"stability": "transient"}}
+BOTH = small_policy(AGE, WARD, roles={"key": "person"})
+
+
+def release_of(folder: Path, *rows: tuple[str, float, str, str], policy: ReleasePolicy = BOTH) -> Told:
+    folder.mkdir(exist_ok=True)
+    columns = 2 + len(policy.roles.sensitive)
+    return Told(
+        folder / str(len(list(folder.iterdir()))), [row[:columns] for row in rows], [0] * len(rows), policy
+    )
+
+
+# Ann and Ben are in both releases: their illness is flu or hiv.
+ANN, BEN = ("ann", 1.0, "flu", "east"), ("ben", 2.0, "hiv", "east")
+FIRST = (ANN, BEN, ("cyd", 3.0, "cough", "west"), ("dan", 4.0, "gout", "east"))
+SECOND = (
+    ("ann", 1.0, "flu", "north"), ("ben", 2.0, "hiv", "south"),
+    ("eve", 5.0, "ulcer", "east"), ("fay", 6.0, "asthma", "west"),
+)  # fmt: skip
+
+
+def test_a_row_tells_what_may_change_of_who_can_have_no_other(tmp_path: Path) -> None:
+    found = judged(release_of(tmp_path, *SECOND), release_of(tmp_path, *FIRST))
+    assert (found.verdict, found.value) == (Verdict.FAIL, 2)
+    assert "ward may change, and is looked at in each release by itself" in found.detail
+    others = [(*row[:3], ward) for row, ward in zip(FIRST, ("east", "west", "west", "east"), strict=True)]
+    assert judged(release_of(tmp_path, *SECOND), release_of(tmp_path, *others)).verdict is Verdict.PASS
+
+
+def test_what_may_change_is_not_asked_about_where_the_policy_ignores_it(tmp_path: Path) -> None:
+    policy = small_policy(AGE, WARD, roles={"key": "person"}, gates={"transient": "ignore"})
+    first, second = (release_of(tmp_path, *rows, policy=policy) for rows in (FIRST, SECOND))
+    found = judged(second, first)
+    assert found.verdict is Verdict.PASS
+    assert "ward may change, and is not looked at" in found.detail
+
+
+def test_what_an_earlier_release_told_is_known_though_the_policy_drops_it(tmp_path: Path) -> None:
+    stable = small_policy(AGE, {name: {"stability": "stable"} for name in WARD}, roles={"key": "person"})
+    dropped = with_gates()
+    first = release_of(tmp_path, *FIRST, policy=stable)
+    found = judged(release_of(tmp_path, *SECOND, policy=dropped), first)
+    assert (found.verdict, found.value) == (Verdict.FAIL, 2)
+    assert "ward of earlier releases, which the policy no longer has" in found.detail
+    # Who is in the second alone has no ward that anybody was told.
+    apart = [(*row[:3], ward) for row, ward in zip(FIRST, ("east", "west", "west", "east"), strict=True)]
+    assert (
+        judged(
+            release_of(tmp_path, *SECOND, policy=dropped), release_of(tmp_path, *apart, policy=stable)
+        ).verdict
+        is Verdict.PASS
+    )
+
+
+def test_categories_that_hardly_ever_change_are_asked_about_as_if_they_did_not(tmp_path: Path) -> None:
+    policy = small_policy(AGE, {"illness": {"stability": "transient"}}, roles={"key": "person"})
+    found = judged(*reversed([told(tmp_path, text, policy) for text in FIVE_PEOPLE]))
+    assert (found.verdict, found.value) == (Verdict.FAIL, 5)
+    assert "illness stayed the same for 5 of 5 people" in found.detail
+
+
+def test_categories_that_change_say_nothing_of_other_releases(tmp_path: Path) -> None:
+    policy = small_policy(AGE, {"illness": {"stability": "transient"}}, roles={"key": "person"})
+    first = told(tmp_path, "ann 1 flu, ben 2 hiv, cyd 3 cough / dan 11 flu, eve 12 gout", policy)
+    second = told(tmp_path, "ann 1 hiv, ben 2 flu / cyd 3 gout, dan 11 flu, eve 12 cough", policy)
+    assert judged(second, first).verdict is Verdict.PASS
+
+
+def test_a_first_release_with_too_few_values_in_a_class_fails(tmp_path: Path) -> None:
+    assert judged(told(tmp_path, "ann 1 flu, bob 2 flu / cyd 3 flu, dan 4 hiv")).value == 2
+    wage = {"illness": {"type": "numeric", "stability": "stable", "width": 50}}
+    near = small_policy(AGE, wage, roles={"key": "person"})
+    assert judged(told(tmp_path, "ann 1 1000, bob 2 1040, cyd 3 1049", near)).verdict is Verdict.FAIL
+    assert judged(told(tmp_path, "ann 1 1000, bob 2 1040, cyd 3 1051", near)).verdict is Verdict.PASS
+
+
+def test_beside_earlier_releases_into_which_nobody_is_followed_it_cannot_be_told(tmp_path: Path) -> None:
+    without = small_policy(AGE, gates={"worlds": {"unfollowed": "block"}})
+    first, second = (
+        published(without, prepared(without, [(1.0, "flu"), (2.0, "hiv")]), [0, 0], tmp_path / name)
+        for name in ("1", "2")
+    )
+    assert asked("worlds", first.evidence()).verdict is Verdict.PASS
+    found = asked("worlds", second.evidence(first))
+    assert found.verdict is Verdict.UNKNOWN
+    assert "`gates.worlds.unfollowed: accept`" in found.detail
+    unfollowed = small_policy(
+        AGE, roles={"key": "person"}, gates={"person": {"compare": False}, "worlds": {"unfollowed": "block"}}
+    )
+    assert "worlds" in asked_gates(unfollowed)
+    assert "worlds" not in asked_gates(small_policy(AGE))

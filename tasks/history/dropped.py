@@ -1,0 +1,45 @@
+"""Attributes that earlier releases published and the policy no longer has: what they told is still known."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from tasks.history.subjects import Rows, texts_by_person
+
+NEVER = "\x00"  # stands for the value of who was in no release that tells one; no text of a table has it
+
+
+def with_dropped(releases: Sequence[Rows], known: Collection[str]) -> tuple[list[Rows], list[str], list[str]]:
+    """Return the releases, and the attributes besides those `known`: that never changed, and that did.
+
+    An attribute changed if somebody who is followed has two values of it. One that never did is filled in:
+    whoever is in a release without it has the value there that another release tells of them, or `NEVER`.
+    Two worlds of the rows that are filled in are two worlds of those that were published. O(rows).
+    """
+    names = list(dict.fromkeys(name for each in releases for name in each.texts if name not in known))
+    found, never_changed, changed = list(releases), [], []
+    for name in names:
+        told = pd.concat([texts_by_person(each, name) for each in releases if name in each.texts])
+        first = told[~told.index.duplicated()]
+        if (first.reindex(told.index).to_numpy() != told.to_numpy()).any():
+            changed.append(name)
+            continue
+        never_changed.append(name)
+        found = [each if name in each.texts else _filled(each, name, first) for each in found]
+    return found, never_changed, changed
+
+
+def _filled(rows: Rows, name: str, known: pd.Series[str]) -> Rows:
+    """Return the rows with the value that is known of each person."""
+    values = known.reindex(pd.Index(list(rows.person), dtype=object)).fillna(NEVER)
+    codes, texts = pd.factorize(values.to_numpy(dtype=object), sort=True)
+    return replace(
+        rows,
+        texts={**rows.texts, name: [str(text) for text in texts]},
+        codes=np.column_stack([rows.codes, codes.astype(np.int64)]),
+        filled=rows.filled | {name},
+    )
