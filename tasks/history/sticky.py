@@ -29,6 +29,7 @@ from tasks.history.worlds import Limits, distinct_values, short_of
 from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable, Progress
 
 ROUNDS = 12
+FEW = 0.02  # of the records; a revision that would leave out more has its classes cut anew
 LIMITS = Limits(pairs=100_000)
 
 
@@ -92,16 +93,14 @@ def sticky(
     # Who was in an earlier release without a signature is given none that others in it did not have.
     may = ~known | (own[:, 0] >= 0)
     seat = np.full_like(own, NONE)
-    if revised is None:
+    labels = None if revised is None else _revised(past, own, signatures, revised)
+    if labels is None:
         seat[may] = seated(value[may], own[may], signatures, past.attributes, enough, points[may])
         labels, seat = placed(table, seat, _pools(value, seat, own), value, points, least_size, cut, progress)
     else:
-        n_positions = np.zeros(max(signatures, default=NONE) + 1, dtype=np.int64)
-        for number, tuples in signatures.items():
-            n_positions[number] = len(tuples)
-        labels = revision(past.classes[past.subject, revised], own, n_positions)
         seat[labels >= 0] = own[labels >= 0]
-        seat[~known] = seated(value[~known], own[~known], signatures, past.attributes, enough, points[~known])
+        new = ~known
+        seat[new] = seated(value[new], own[new], signatures, past.attributes, enough, points[new])
         join_nearest(labels, seat, points)
         seat[labels < 0] = NONE
     for change in (varied, merged):
@@ -121,6 +120,17 @@ def sticky(
     numbered = np.full(len(labels), -1, dtype=np.int64)
     numbered[~out] = np.unique(labels[~out], return_inverse=True)[1]
     return Sticky(numbered, np.where(out[:, None], NONE, seat), notes)
+
+
+def _revised(past: Past, own: IntArray, signatures: dict[int, Tuples], release: int) -> IntArray | None:
+    """Return the classes of an earlier release, as `revision` does; None where too few would stay."""
+    n_positions = np.zeros(max(signatures, default=NONE) + 1, dtype=np.int64)
+    for number, tuples in signatures.items():
+        n_positions[number] = len(tuples)
+    before = past.classes[past.subject, release]
+    labels = revision(before, own, n_positions)
+    gone = (before != ABSENT) & (labels < 0)
+    return None if gone.sum() > FEW * len(labels) else labels
 
 
 def _whole(past: Past, seat: IntArray, enough: int) -> BoolArray:

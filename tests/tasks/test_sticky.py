@@ -317,17 +317,29 @@ def test_newcomers_of_a_revision_join_the_nearest_class_as_whole_buckets() -> No
     assert labels.tolist() == [0, 0, 7, 7, 7, 7, -1, -1]
 
 
-@given(st.lists(st.integers(0, 39), max_size=6), st.integers(0, 6), st.integers(2, 3))
-def test_a_revision_keeps_classes_and_pins_nobody(gone: list[int], n_new: int, enough: int) -> None:
-    register = Register(np.random.default_rng(1).integers(0, 5, 40).tolist(), enough)
-    here = [one for one in range(40) if one not in gone]
-    register.release(list(range(40)))
+@given(st.none() | st.integers(0, 199), st.integers(0, 6), st.integers(2, 3))
+def test_a_revision_keeps_classes_and_pins_nobody(gone: int | None, n_new: int, enough: int) -> None:
+    register = Register(np.random.default_rng(1).integers(0, 5, 200).tolist(), enough)
+    here = [one for one in range(200) if one != gone]
+    register.release(list(range(200)))
     new = register.join(np.random.default_rng(2).integers(0, 5, n_new).tolist())
     before, made = register.classes[:, 0], register.release([*here, *new], revised=0)
     for group in set(made.labels[: len(here)].tolist()) - {-1}:
         assert len(set(before[np.array(here)[made.labels[: len(here)] == group]].tolist())) == 1
     assert register.n_short() == 0
-    assert made.notes["left_out"] <= enough * 2 * len(set(gone))
+    assert made.notes["left_out"] <= 4
+
+
+def test_a_revision_without_many_is_cut_anew() -> None:
+    register = Register([0, 1] * 100)
+    register.release(list(range(200)))
+    made = register.release(list(range(0, 200, 2)) + list(range(1, 150, 2)), revised=0)
+    assert register.n_short() == 0
+    before = register.classes[:, 0]
+    assert any(
+        len(set(before[np.flatnonzero(register.classes[:, 1] == group)].tolist())) > 1
+        for group in set(made.labels.tolist()) - {-1}
+    )
 
 
 def test_signatures_that_lost_a_position_or_have_too_few_values_are_none() -> None:
