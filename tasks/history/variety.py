@@ -7,9 +7,8 @@ places; groups that still tell too few values are merged with near ones.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -17,44 +16,12 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from tasks.history.attribute import Attribute
+from tasks.history.exchange import ranges
+from tasks.history.transient import values_at
+from tasks.history.worlds import counted_values
 from tasks.types import FloatArray, IntArray
 
 NEAREST = 64  # people of the same position who are tried, the nearest first
-
-
-@dataclass
-class _Rows:
-    """The rows of groups: for each group and stable tuple, how many tell each value of one attribute."""
-
-    attribute: Attribute
-    enough: int
-    tuples: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))  # of each signature
-    told: dict[int, dict[int, Counter[int]]] = field(default_factory=lambda: defaultdict(dict))
-    signatures: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))  # of each group
-
-    def short(self, group: int) -> list[int]:
-        """Return the signatures of a group whose people could have too few values."""
-        found = []
-        for signature in sorted(self.signatures[group]):
-            told = [self.told[group].get(one, Counter()) for one in self.tuples[signature]]
-            values = {value for counter in told for value, n in counter.items() if n > 0}
-            if values and self._count(values) < self.enough:
-                found.append(signature)
-        return found
-
-    def put(self, group: int, value: int, told: int, n: int) -> None:
-        """Count n more rows of a stable tuple that tell a value."""
-        self.told[group].setdefault(value, Counter())[told] += n
-
-    def _count(self, values: set[int]) -> int:
-        attribute = self.attribute
-        if attribute.number is None or not attribute.width:
-            return len(values)
-        counted, reach = 0, -np.inf
-        for number in sorted(attribute.number[list(values)].tolist()):
-            if number > reach:
-                counted, reach = counted + 1, number + attribute.width
-        return counted
 
 
 def varied(
@@ -69,21 +36,23 @@ def varied(
     """Return `labels` (m,) after people of the same `seat` (m, 2) changed places where that helps.
 
     `value` (m,) are stable tuples, `told` (m,) the values of an attribute that may change, -1 for none,
-    `points` (m, d) where records lie. O(m), and for each group that tells too little its people's pools.
+    `points` (m, d) where records lie. O(m log m), and the pools of the people of each group that tells too
+    little.
     """
     labels = labels.copy()
-    rows, members, pools = _rows_of(labels, seat, value, told, attribute, enough)
-    for group in sorted(members):
-        for signature in rows.short(group):
-            mine = [row for row in sorted(members[group]) if seat[row, 0] == signature]
-            for row, other in _candidates(mine, pools, seat, told, labels, points):
+    failing = alike(labels, seat, value, told, attribute, enough)
+    if not len(failing):
+        return labels
+    groups = _Groups(labels, seat, value, told, attribute, enough)
+    for group in failing.tolist():
+        for signature in groups.short(group):
+            mine = [row for row in sorted(groups.rows(group)) if seat[row, 0] == signature]
+            for row, other in groups.candidates(mine, points):
                 there = int(labels[other])
-                _swap(rows, labels, value, told, row, other)
-                if signature not in rows.short(group) and not rows.short(there):
-                    members[group].symmetric_difference_update((row, other))
-                    members[there].symmetric_difference_update((row, other))
+                groups.swap(row, other)
+                if signature not in groups.short(group) and not groups.short(there):
                     break
-                _swap(rows, labels, value, told, row, other)
+                groups.swap(row, other)
     return labels
 
 
@@ -99,8 +68,7 @@ def merged(
     """Return `labels` after groups that tell too few values were merged with near ones; as `varied`."""
     labels = labels.copy()
     while True:
-        rows, members, _ = _rows_of(labels, seat, value, told, attribute, enough)
-        failing = np.array([group for group in sorted(members) if rows.short(group)], dtype=np.int64)
+        failing = alike(labels, seat, value, told, attribute, enough)
         groups, place, size = np.unique(labels[labels >= 0], return_inverse=True, return_counts=True)
         if not len(failing) or len(groups) < 2:
             return labels
@@ -113,46 +81,98 @@ def merged(
         labels[labels >= 0] = connected_components(arcs, directed=False)[1][place]
 
 
-def _rows_of(
+def alike(
     labels: IntArray, seat: IntArray, value: IntArray, told: IntArray, attribute: Attribute, enough: int
-) -> tuple[_Rows, dict[int, set[int]], dict[tuple[int, int], list[int]]]:
-    """Return what groups tell, the rows of each group, and those of each seat."""
-    rows = _Rows(attribute, enough)
-    members: dict[int, set[int]] = defaultdict(set)
-    pools: dict[tuple[int, int], list[int]] = defaultdict(list)
+) -> IntArray:
+    """Return the groups in which the tuples of some signature have rows with under `enough` values."""
     inside = np.flatnonzero((labels >= 0) & (told >= 0))
-    columns = (each[inside].tolist() for each in (labels, value, told, seat[:, 0], seat[:, 1]))
-    for row, group, one, tells, signature, position in zip(inside.tolist(), *columns, strict=True):
-        rows.put(group, one, tells, 1)
-        if signature >= 0:
-            rows.tuples[signature].add(one)
-            rows.signatures[group].add(signature)
-            members[group].add(row)
-            pools[signature, position].append(row)
-    return rows, members, pools
+    rows = inside[seat[inside, 0] >= 0]
+    if not len(rows):
+        return rows
+    m = int(value.max()) + 1
+    tuples = np.unique(np.column_stack([seat[rows, 0], value[rows]]), axis=0)
+    buckets = np.unique(np.column_stack([labels[rows], seat[rows, 0]]), axis=0)
+    first, end = (np.searchsorted(tuples[:, 0], buckets[:, 1], side) for side in ("left", "right"))
+    bucket = np.repeat(np.arange(len(buckets)), end - first)
+    wanted = buckets[bucket, 0] * m + tuples[ranges(first, end - first), 1]
+    key, of_key = np.unique(np.column_stack([labels[inside] * m + value[inside], told[inside]]), axis=0).T
+    place, values = values_at(key, of_key, wanted)
+    span = len(attribute.value)
+    counted = counted_values(np.unique(bucket[place] * span + values), len(buckets), span, attribute)
+    return np.asarray(np.unique(buckets[counted < enough, 0]))
 
 
-def _candidates(
-    mine: list[int],
-    pools: dict[tuple[int, int], list[int]],
-    seat: IntArray,
-    told: IntArray,
-    labels: IntArray,
-    points: FloatArray,
-) -> Iterable[tuple[int, int]]:
-    """Yield pairs of a row and another of the same seat that tells another value, the nearest first."""
-    found: list[tuple[float, int, int]] = []
-    for row in mine:
-        pool = np.array(pools[int(seat[row, 0]), int(seat[row, 1])], dtype=np.int64)
-        pool = pool[(labels[pool] != labels[row]) & (told[pool] != told[row])]
-        distance = ((points[pool] - points[row]) ** 2).sum(axis=1)
-        found += zip(distance.tolist(), [row] * len(pool), pool.tolist(), strict=True)
-    return [(row, other) for _, row, other in sorted(found)[:NEAREST]]
+class _Groups:
+    """Groups whose people may change places: what the rows of each tell, counted when it is first asked."""
 
+    def __init__(
+        self,
+        labels: IntArray,
+        seat: IntArray,
+        value: IntArray,
+        told: IntArray,
+        attribute: Attribute,
+        enough: int,
+    ) -> None:
+        self._labels, self._seat, self._value, self._told = labels, seat, value, told
+        self._attribute, self._enough = attribute, enough
+        inside = np.flatnonzero((labels >= 0) & (told >= 0))
+        self._order = inside[np.argsort(labels[inside], kind="stable")]
+        self._start = np.searchsorted(labels[self._order], np.arange(int(labels.max()) + 2))
+        seated = inside[seat[inside, 0] >= 0]
+        pairs = np.unique(np.column_stack([seat[seated, 0], value[seated]]), axis=0)
+        starts = np.flatnonzero(np.diff(pairs[:, 0], prepend=-1))
+        self._tuples = {
+            int(part[0, 0]): part[:, 1].tolist() for part in np.split(pairs, starts[1:]) if len(part)
+        }
+        seats, place = np.unique(seat[seated], axis=0, return_inverse=True)
+        by_seat = seated[np.argsort(place.reshape(-1), kind="stable")]
+        ends = np.cumsum(np.bincount(place.reshape(-1), minlength=len(seats)))[:-1]
+        self._pools = dict(zip(map(tuple, seats.tolist()), np.split(by_seat, ends), strict=True))
+        self._rows: dict[int, set[int]] = {}
+        self._counts: dict[int, dict[int, Counter[int]]] = {}
 
-def _swap(rows: _Rows, labels: IntArray, value: IntArray, told: IntArray, row: int, other: int) -> None:
-    """Let two rows of one seat change their groups."""
-    for one, new in ((row, int(labels[other])), (other, int(labels[row]))):
-        rows.put(int(labels[one]), int(value[one]), int(told[one]), -1)
-        rows.put(new, int(value[one]), int(told[one]), 1)
-    labels[[row, other]] = labels[[other, row]]
+    def rows(self, group: int) -> set[int]:
+        """Return the rows of a group that tell a value."""
+        if group not in self._rows:
+            rows = self._order[self._start[group] : self._start[group + 1]].tolist()
+            self._rows[group], self._counts[group] = set(rows), {}
+            for row in rows:
+                self._put(group, row, 1)
+        return self._rows[group]
+
+    def short(self, group: int) -> list[int]:
+        """Return the signatures of a group whose people could have too few values."""
+        signatures = {int(self._seat[row, 0]) for row in self.rows(group)} - {-1}
+        found = []
+        for signature in sorted(signatures):
+            counts = [self._counts[group].get(one, Counter()) for one in self._tuples[signature]]
+            values = np.array(sorted({one for each in counts for one, n in each.items() if n > 0}))
+            span = len(self._attribute.value)
+            if int(counted_values(values, 1, span, self._attribute)[0]) < self._enough:
+                found.append(signature)
+        return found
+
+    def candidates(self, mine: list[int], points: FloatArray) -> Iterable[tuple[int, int]]:
+        """Return pairs of a row and another of the same seat that tells another value, the nearest first."""
+        found: list[tuple[float, int, int]] = []
+        for row in mine:
+            pool = self._pools[int(self._seat[row, 0]), int(self._seat[row, 1])]
+            pool = pool[(self._labels[pool] != self._labels[row]) & (self._told[pool] != self._told[row])]
+            distance = ((points[pool] - points[row]) ** 2).sum(axis=1)
+            found += zip(distance.tolist(), [row] * len(pool), pool.tolist(), strict=True)
+        return [(row, other) for _, row, other in sorted(found)[:NEAREST]]
+
+    def swap(self, row: int, other: int) -> None:
+        """Let two rows of one seat change their groups."""
+        here, there = int(self._labels[row]), int(self._labels[other])
+        for one, own, new in ((row, here, there), (other, there, here)):
+            self.rows(own).remove(one)
+            self._put(own, one, -1)
+            self.rows(new).add(one)
+            self._put(new, one, 1)
+        self._labels[[row, other]] = there, here
+
+    def _put(self, group: int, row: int, n: int) -> None:
+        counts = self._counts[group].setdefault(int(self._value[row]), Counter())
+        counts[int(self._told[row])] += n

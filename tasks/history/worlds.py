@@ -215,10 +215,11 @@ def _codes(entries: csr_array, n_values: int) -> IntArray:
 
 def _counted(codes: IntArray, n_cohorts: int, n_values: int, attributes: tuple[Attribute, ...]) -> IntArray:
     """Return how many values of each attribute are among the tuples of each cohort, (c, s)."""
-    return np.stack([_of_one(codes, n_cohorts, n_values, each) for each in attributes], axis=1)
+    return np.stack([counted_values(codes, n_cohorts, n_values, each) for each in attributes], axis=1)
 
 
-def _of_one(codes: IntArray, n_cohorts: int, n_values: int, attribute: Attribute) -> IntArray:
+def counted_values(codes: IntArray, n_cohorts: int, n_values: int, attribute: Attribute) -> IntArray:
+    """Return how many values of an attribute each cohort has, by codes (cohort * n_values + tuple)."""
     cohort, value = codes // n_values, attribute.value[codes % n_values]
     if attribute.number is None or not attribute.width:
         span = int(attribute.value.max(initial=0)) + 1
@@ -251,7 +252,7 @@ def _left(search: _Search, codes: IntArray, among: IntArray) -> IntArray:
     for told in search.told:
         of_row, values = told.values(search.cohorts, among[cohort], tuples, n_values)
         span = len(told.attribute.value)
-        counted = _of_one(np.unique(cohort[of_row] * span + values), len(among), span, told.attribute)
+        counted = counted_values(np.unique(cohort[of_row] * span + values), len(among), span, told.attribute)
         found.append(np.where(told.asked[among], counted, NOT_ASKED)[:, None])
     return np.concatenate(found, axis=1)
 
@@ -442,12 +443,12 @@ def _most(search: _Search, cohort: int, place: int, candidates: IntArray) -> int
         attribute = search.attributes[place]
         if not _asked_of(search.cohorts, attribute, np.array([cohort]))[0]:
             return NOT_ASKED
-        return int(_of_one(left, 1, search.n_values, attribute)[0])
+        return int(counted_values(left, 1, search.n_values, attribute)[0])
     told = search.told[place - len(search.attributes)]
     if not told.asked[cohort]:
         return NOT_ASKED
     values = np.unique(_values_told(search, cohort, place, left)[1])
-    return int(_of_one(values, 1, len(told.attribute.value), told.attribute)[0])
+    return int(counted_values(values, 1, len(told.attribute.value), told.attribute)[0])
 
 
 def _values_told(search: _Search, cohort: int, place: int, tuples: IntArray) -> tuple[IntArray, IntArray]:
