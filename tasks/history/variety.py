@@ -88,7 +88,7 @@ def alike(
     inside = np.flatnonzero((labels >= 0) & (told >= 0))
     rows = inside[seat[inside, 0] >= 0]
     if not len(rows):
-        return rows
+        return np.asarray(rows)
     m = int(value.max()) + 1
     tuples = np.unique(np.column_stack([seat[rows, 0], value[rows]]), axis=0)
     buckets = np.unique(np.column_stack([labels[rows], seat[rows, 0]]), axis=0)
