@@ -141,6 +141,8 @@ def unchanged(releases: Sequence[Rows], name: str) -> tuple[list[Rows], Change] 
         return None
     before = pd.concat([texts_by_person(each, name) for each in reversed(with_it[:-1])])
     before, after = before[~before.index.duplicated()], texts_by_person(with_it[-1], name)
+    if after.index.has_duplicates:
+        raise Unfit("somebody has several rows in one release")
     both = after.index[after.index.isin(before.index)]
     old, new = before.loc[both], after.loc[both]
     shares = [each.value_counts(normalize=True) for each in (old, new)]
@@ -162,6 +164,10 @@ class Question:
     releases: list[Rows]
     change: Change
     same: tuple[str, ...] = ()
+
+    def transient(self, may_change: Sequence[str]) -> list[str]:
+        """Return the attributes that the question leaves to change."""
+        return [name for name in may_change if name not in (*self.names, *self.same)]
 
 
 def questions(
@@ -197,7 +203,8 @@ def asked_of(policy: ReleasePolicy, releases: Sequence[Rows]) -> tuple[list[Rows
     """
     stable, may_change = followed_attributes(policy)
     found, never_changed, changed = with_dropped(releases, policy.roles.sensitive)
-    return found, [*stable, *never_changed], [*may_change, *changed]
+    ignored = policy.gates.transient == "ignore"
+    return found, [*stable, *never_changed], [*may_change, *([] if ignored else changed)]
 
 
 def questions_of(

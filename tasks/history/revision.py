@@ -40,7 +40,8 @@ def revision(classes: IntArray, seat: IntArray, n_positions: IntArray) -> IntArr
 def join_nearest(labels: IntArray, seat: IntArray, points: FloatArray) -> None:
     """Let whole buckets of who has a seat and no class join the class whose centre is nearest, in place.
 
-    A bucket is one of each position, in the order of the records. `points` (m, d) are where they lie.
+    A bucket is one of each position, in the order of the records; a signature has as many positions as
+    anybody has a seat of. `points` (m, d) are where records lie.
     """
     groups, place, size = np.unique(labels[labels >= 0], return_inverse=True, return_counts=True)
     new = np.flatnonzero((labels < 0) & (seat[:, 0] >= 0))
@@ -48,10 +49,13 @@ def join_nearest(labels: IntArray, seat: IntArray, points: FloatArray) -> None:
         return
     there = points[labels >= 0]
     near = cKDTree(np.column_stack([np.bincount(place, x) / size for x in there.T]))
+    n_positions = np.zeros(int(seat[:, 0].max()) + 1, dtype=np.int64)
+    np.maximum.at(n_positions, seat[seat[:, 0] >= 0, 0], seat[seat[:, 0] >= 0, 1] + 1)
     order = new[np.lexsort((new, seat[new, 1], seat[new, 0]))]
     for signature in np.unique(seat[order, 0]).tolist():
         mine = order[seat[order, 0] == signature]
         positions = np.split(mine, np.flatnonzero(np.diff(seat[mine, 1])) + 1)
-        n_buckets = min(map(len, positions))
-        buckets = np.stack([rows[:n_buckets] for rows in positions], axis=1)
+        if len(positions) < n_positions[signature]:
+            continue
+        buckets = np.stack([rows[: min(map(len, positions))] for rows in positions], axis=1)
         labels[buckets] = groups[near.query(points[buckets].mean(axis=1))[1]][:, None]

@@ -29,7 +29,7 @@ from tasks.history.worlds import Limits, distinct_values, short_of
 from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable, Progress
 
 ROUNDS = 12
-FEW = 0.02  # of the records; a revision that would leave out more has its classes cut anew
+FEW = 0.02  # of the records; a revision with more who are left out, or join, has its classes cut anew
 LIMITS = Limits(pairs=100_000)
 
 
@@ -93,16 +93,16 @@ def sticky(
     # Who was in an earlier release without a signature is given none that others in it did not have.
     may = ~known | (own[:, 0] >= 0)
     seat = np.full_like(own, NONE)
-    labels = None if revised is None else _revised(past, own, signatures, revised)
-    if labels is None:
-        seat[may] = seated(value[may], own[may], signatures, past.attributes, enough, points[may])
+    # What the policy no longer has tells people apart, and newcomers have none of it to exchange.
+    asked = tuple(each for each in past.attributes if each.published is None)
+    found = (
+        None if revised is None else _revised(past, own, known, signatures, revised, asked, enough, points)
+    )
+    if found is None:
+        seat[may] = seated(value[may], own[may], signatures, asked, enough, points[may])
         labels, seat = placed(table, seat, _pools(value, seat, own), value, points, least_size, cut, progress)
     else:
-        seat[labels >= 0] = own[labels >= 0]
-        new = ~known
-        seat[new] = seated(value[new], own[new], signatures, past.attributes, enough, points[new])
-        join_nearest(labels, seat, points)
-        seat[labels < 0] = NONE
+        labels, seat = found
     for change in (varied, merged):
         for each in past.transient:
             told = each.value[past.subject, -1]
@@ -122,20 +122,38 @@ def sticky(
     return Sticky(numbered, np.where(out[:, None], NONE, seat), notes)
 
 
-def _revised(past: Past, own: IntArray, signatures: dict[int, Tuples], release: int) -> IntArray | None:
-    """Return the classes of an earlier release, as `revision` does; None where too few would stay."""
+def _revised(
+    past: Past,
+    own: IntArray,
+    known: BoolArray,
+    signatures: dict[int, Tuples],
+    release: int,
+    attributes: tuple[Attribute, ...],
+    enough: int,
+    points: FloatArray,
+) -> tuple[IntArray, IntArray] | None:
+    """Return labels and seats of a table that replaces an earlier release; None where much changed.
+
+    That is where more than a few of the records are left out, or join the classes of before.
+    """
     n_positions = np.zeros(max(signatures, default=NONE) + 1, dtype=np.int64)
     for number, tuples in signatures.items():
         n_positions[number] = len(tuples)
-    before = past.classes[past.subject, release]
+    before, value = past.classes[past.subject, release], past.value[past.subject]
     labels = revision(before, own, n_positions)
-    gone = (before != ABSENT) & (labels < 0)
-    return None if gone.sum() > FEW * len(labels) else labels
+    stay = labels >= 0
+    seat = np.where((stay | (before == ABSENT))[:, None], own, NONE)
+    seat[~known] = seated(value[~known], own[~known], signatures, attributes, enough, points[~known])
+    join_nearest(labels, seat, points)
+    seat[labels < 0] = NONE
+    n_changed = int((known & (labels < 0)).sum()) + int((~stay & (labels >= 0)).sum())
+    return None if n_changed > FEW * len(labels) else (labels, seat)
 
 
 def _whole(past: Past, seat: IntArray, enough: int) -> BoolArray:
     """Tell whose signature has somebody of each position, and enough values."""
     held = seat[:, 0] >= 0
+    asked = tuple(each for each in past.attributes if each.published is None)
     seats, first = np.unique(seat[held], axis=0, return_index=True)
     tuples = past.value[held][first]
     starts = np.flatnonzero(np.diff(seats[:, 0], prepend=NONE))
@@ -143,7 +161,7 @@ def _whole(past: Past, seat: IntArray, enough: int) -> BoolArray:
         int(seats[start, 0])
         for start, end in itertools.pairwise([*starts.tolist(), len(seats)])
         if np.array_equal(seats[start:end, 1], np.arange(end - start))
-        and (distinct_values(tuples[start:end], past.attributes) >= enough).all()
+        and (distinct_values(tuples[start:end], asked) >= enough).all()
     ]
     return held & np.isin(seat[:, 0], whole)
 

@@ -60,8 +60,13 @@ def values_at(key: IntArray, value: IntArray, wanted: IntArray) -> tuple[IntArra
     return np.repeat(np.arange(len(wanted)), n), value[ranges(first, n)]
 
 
-def told_by(cohorts: Cohorts, value: IntArray, transient: tuple[Transient, ...], m: int) -> list[Told]:
-    """Return what each release tells of each attribute; `value` (n,) are stable tuples, m of them."""
+def told_by(
+    cohorts: Cohorts, value: IntArray, transient: tuple[Transient, ...], m: int, enough: int
+) -> list[Told]:
+    """Return what each release tells of each attribute; `value` (n,) are stable tuples, m of them.
+
+    Of a class and tuple with more than `enough` values, of which each counts, so many are kept.
+    """
     found = []
     for each in transient:
         for release in range(cohorts.place.shape[1]):
@@ -70,6 +75,9 @@ def told_by(cohorts: Cohorts, value: IntArray, transient: tuple[Transient, ...],
             if here.any():
                 rows = np.column_stack([place[here] * m + value[here], each.value[here, release]])
                 key, of_key = np.unique(rows, axis=0).T
+                if not each.attribute.width:
+                    few = np.arange(len(key)) - np.searchsorted(key, key) < enough
+                    key, of_key = key[few], of_key[few]
                 asked = np.zeros(len(cohorts.size), dtype=bool)
                 asked[cohorts.number[here]] = True
                 found.append(Told(release, key, of_key, each.attribute, asked))

@@ -21,6 +21,7 @@ from tasks.history.transient import values_at
 from tasks.history.worlds import counted_values
 from tasks.types import FloatArray, IntArray
 
+ROUNDS = 3  # of merges, before people are left out
 NEAREST = 64  # people of the same position who are tried, the nearest first
 
 
@@ -40,7 +41,7 @@ def varied(
     little.
     """
     labels = labels.copy()
-    failing = alike(labels, seat, value, told, attribute, enough)
+    failing = np.unique(alike(labels, seat, value, told, attribute, enough)[:, 0])
     if not len(failing):
         return labels
     groups = _Groups(labels, seat, value, told, attribute, enough)
@@ -65,13 +66,20 @@ def merged(
     enough: int,
     points: FloatArray,
 ) -> IntArray:
-    """Return `labels` after groups that tell too few values were merged with near ones; as `varied`."""
+    """Return `labels` after groups that tell too few values were merged with near ones; as `varied`.
+
+    After a few rounds, and of signatures that tell too few values in the whole table, those whose rows tell
+    too few leave their group, -1: all of a signature at once, so that the others stay in balance.
+    """
     labels = labels.copy()
-    while True:
+    whole = np.where(labels >= 0, 0, -1)
+    hopeless = alike(whole, seat, value, told, attribute, enough)[:, 1]
+    for _ in range(ROUNDS):
         failing = alike(labels, seat, value, told, attribute, enough)
+        failing = np.unique(failing[~np.isin(failing[:, 1], hopeless), 0])
         groups, place, size = np.unique(labels[labels >= 0], return_inverse=True, return_counts=True)
         if not len(failing) or len(groups) < 2:
-            return labels
+            break
         there = points[labels >= 0]
         centre = np.column_stack([np.bincount(place, x) / size for x in there.T])
         own = np.searchsorted(groups, failing)
@@ -79,16 +87,21 @@ def merged(
         other = np.where(near[:, 0] == own, near[:, 1], near[:, 0])
         arcs = coo_array((np.ones(len(own), dtype=np.int8), (own, other)), shape=(len(groups),) * 2)
         labels[labels >= 0] = connected_components(arcs, directed=False)[1][place]
+    span = int(seat[:, 0].max(initial=0)) + 1
+    while len(failing := alike(labels, seat, value, told, attribute, enough)):
+        short = np.isin(labels * span + seat[:, 0], failing[:, 0] * span + failing[:, 1])
+        labels[short & (labels >= 0) & (seat[:, 0] >= 0)] = -1
+    return labels
 
 
 def alike(
     labels: IntArray, seat: IntArray, value: IntArray, told: IntArray, attribute: Attribute, enough: int
 ) -> IntArray:
-    """Return the groups in which the tuples of some signature have rows with under `enough` values."""
+    """Return groups and signatures (f, 2): the rows of its tuples there tell under `enough` values."""
     inside = np.flatnonzero((labels >= 0) & (told >= 0))
     rows = inside[seat[inside, 0] >= 0]
     if not len(rows):
-        return np.asarray(rows)
+        return np.empty((0, 2), dtype=np.int64)
     m = int(value.max()) + 1
     tuples = np.unique(np.column_stack([seat[rows, 0], value[rows]]), axis=0)
     buckets = np.unique(np.column_stack([labels[rows], seat[rows, 0]]), axis=0)
@@ -99,7 +112,7 @@ def alike(
     place, values = values_at(key, of_key, wanted)
     span = len(attribute.value)
     counted = counted_values(np.unique(bucket[place] * span + values), len(buckets), span, attribute)
-    return np.asarray(np.unique(buckets[counted < enough, 0]))
+    return np.asarray(buckets[counted < enough])
 
 
 class _Groups:
@@ -160,6 +173,9 @@ class _Groups:
             pool = self._pools[int(self._seat[row, 0]), int(self._seat[row, 1])]
             pool = pool[(self._labels[pool] != self._labels[row]) & (self._told[pool] != self._told[row])]
             distance = ((points[pool] - points[row]) ** 2).sum(axis=1)
+            if len(pool) > NEAREST:
+                near = np.argpartition(distance, NEAREST)[:NEAREST]
+                pool, distance = pool[near], distance[near]
             found += zip(distance.tolist(), [row] * len(pool), pool.tolist(), strict=True)
         return [(row, other) for _, row, other in sorted(found)[:NEAREST]]
 

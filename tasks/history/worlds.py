@@ -56,7 +56,8 @@ class Possible:
     `least` (c, s): how many values are possible at least, by worlds that were found; `most` (c, s): how many
     at most; where both agree, or `least` reaches what was asked, the cohort is decided. `by_sets` (c, s): how
     many values all its classes share. All are `NOT_ASKED` where no release tells of the cohort. `found` (f,)
-    are the possible tuples, as cohort * m + tuple, in order. `calls` of the solver, `spent` if a limit ended
+    are the possible tuples, as cohort * m + tuple, in order. Of attributes that may change, values past those
+    asked for need not be counted. `calls` of the solver, `spent` if a limit ended
     the search.
     """
 
@@ -195,7 +196,7 @@ def _begun(
     n_values = int(value.max(initial=-1)) + 1
     world = world_of(cohorts, value, n_values)
     published, own = published_of(cohorts, world), _codes(world.tocoo(), n_values)
-    told = told_by(cohorts, value, transient, n_values)
+    told = told_by(cohorts, value, transient, n_values, enough)
     search = _Search(cohorts, world, published, attributes, enough, limits, told, own)
     if seat is not None:
         subject, other = interchanged(value, seat, balanced(classes, value, seat))

@@ -48,7 +48,10 @@ def pasts_of(
     asked = questions_of(policy, releases, may_change)
     return [
         *found,
-        *(_past(table, one.releases, [*stable, *one.same], policy, one.names) for one in asked),
+        *(
+            _past(table, one.releases, [*stable, *one.same], policy, one.names, one.transient(may_change))
+            for one in asked
+        ),
     ]
 
 

@@ -99,7 +99,7 @@ def values_left(policy: ReleasePolicy, subjects: Subjects, found: Possible, more
     )
 
 
-def changed_numbers(
+def further_questions(
     policy: ReleasePolicy, releases: Sequence[Rows], stable: Sequence[str], may_change: Sequence[str]
 ) -> list[ChangedNumbers]:
     """Ask about the stable attributes with each that hardly ever changed or whose numbers did by one rule.
@@ -112,7 +112,9 @@ def changed_numbers(
         raise CannotTell(str(reason)) from None
     found = []
     for one in asked:
-        _, possible = possible_of(policy, one.releases, [*stable, *one.same], one.names)
+        _, possible = possible_of(
+            policy, one.releases, [*stable, *one.same], one.names, one.transient(may_change)
+        )
         pinned, undecided = possible.pinned(policy.privacy.l), possible.undecided(policy.privacy.l)
         found.append(
             ChangedNumbers(

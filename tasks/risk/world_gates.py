@@ -18,7 +18,7 @@ from tasks.risk.evidence import CannotTell, Evidence, LeftByPerson, NotAtHand
 from tasks.risk.history_gates import followed
 from tasks.risk.person_gates import NO_KEY
 from tasks.risk.persons import why_not_joined
-from tasks.risk.possible import ChangedNumbers, changed_numbers, possible_of, values_left
+from tasks.risk.possible import ChangedNumbers, further_questions, possible_of, values_left
 from tasks.types import IntArray
 
 SOLVER = "holds every release, knows the class of everybody in each, and solves for all of them at once"
@@ -31,7 +31,7 @@ NO_VALUES = (
     "no values of its people are kept, as it is from before releasegate kept any: name it in "
     "`gates.person.without`, and it is left out of this gate"
 )
-NO_EARLIER = "there is no earlier release to compare with"
+NO_EARLIER = "each class is all that is known of its people"
 HEADROOM = 3  # values above l that are looked for, once everybody has l
 SURE = 0.95  # is reported where the policy asks for no limit
 CHANGED = "people who are in several releases have another value than before of what is called stable"
@@ -56,7 +56,7 @@ def worlds_gate(evidence: Evidence) -> GateResult:
     if policy.rows == "several":
         return _of_several_rows(evidence, own)
     releases, stable, may_change = asked_of(policy, _releases(evidence, own))
-    numbers = changed_numbers(policy, releases, stable, may_change)
+    numbers = further_questions(policy, releases, stable, may_change)
     if not stable:
         return _of_numbers_alone(evidence, numbers, len(releases))
     subjects, found = possible_of(policy, releases, stable, (), may_change)
@@ -78,7 +78,8 @@ def worlds_gate(evidence: Evidence) -> GateResult:
     if result.verdict is Verdict.PASS:
         left = values_left(policy, subjects, found, HEADROOM)[subjects.rows[-1]]
         for name, values in zip(stable, left.T, strict=True):
-            evidence.left_by_worlds[name] = LeftByPerson(values, len(releases) - 1)
+            if name in policy.roles.sensitive:
+                evidence.left_by_worlds[name] = LeftByPerson(values, len(releases) - 1)
     return result
 
 
@@ -87,7 +88,7 @@ def _of_first(evidence: Evidence) -> GateResult:
     policy = evidence.policy
     least = policy.privacy.l
     if policy.rows == "several":
-        return _result(Verdict.PASS, 0.0, f"{NO_EARLIER}: each class is all that is known")
+        return _result(Verdict.PASS, 0.0, NO_EARLIER)
     stable, may_change = followed_attributes(policy)
     fewest = np.full(evidence.classes.n_classes, least)
     for name in [*stable, *may_change]:
@@ -102,6 +103,9 @@ def _of_first(evidence: Evidence) -> GateResult:
 
 def _of_numbers_alone(evidence: Evidence, numbers: Sequence[ChangedNumbers], n_releases: int) -> GateResult:
     """Judge a series in which no attribute is stable."""
+    alone = _of_first(evidence)
+    if alone.verdict is Verdict.FAIL:
+        return alone
     if not numbers:
         without = (
             "no attribute is stable, and no numbers changed by one rule: what one release tells ends with it"

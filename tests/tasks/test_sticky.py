@@ -317,7 +317,7 @@ def test_newcomers_of_a_revision_join_the_nearest_class_as_whole_buckets() -> No
     assert labels.tolist() == [0, 0, 7, 7, 7, 7, -1, -1]
 
 
-@given(st.none() | st.integers(0, 199), st.integers(0, 6), st.integers(2, 3))
+@given(st.none() | st.integers(0, 199), st.integers(0, 2), st.integers(2, 3))
 def test_a_revision_keeps_classes_and_pins_nobody(gone: int | None, n_new: int, enough: int) -> None:
     register = Register(np.random.default_rng(1).integers(0, 5, 200).tolist(), enough)
     here = [one for one in range(200) if one != gone]

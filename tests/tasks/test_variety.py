@@ -52,6 +52,19 @@ def test_who_finds_nobody_is_merged_with_the_nearest_group() -> None:
     assert len(set(merged(labels, seat, value, told, TWO, 2, points).tolist())) == 1
 
 
+def test_signatures_that_tell_too_little_everywhere_leave_and_merge_nobody() -> None:
+    # The second signature tells one value in the whole table.
+    labels = np.repeat(np.arange(10), 4)
+    signature, position = np.tile([0, 0, 0, 0], 10), np.tile([0, 1, 0, 1], 10)
+    signature[2:4] = 1
+    told = np.tile([0, 1, 1, 0], 10)
+    told[2:4] = 0
+    seat = np.column_stack([signature, position])
+    found = merged(labels, seat, 2 * signature + position, told, TWO, 2, np.arange(40.0)[:, None])
+    assert np.flatnonzero(found < 0).tolist() == [2, 3]
+    assert len(set(found.tolist())) == 11
+
+
 def test_numbers_within_the_width_are_one_value() -> None:
     labels, seat, value, told = case([(0, 0, 0), (0, 1, 1), (1, 0, 2), (1, 1, 0)])
     near = Attribute(np.arange(3), np.array([10.0, 11.0, 30.0]), 5.0)
@@ -84,6 +97,8 @@ def test_every_position_stays_as_often_in_every_group(
     assert held(found) == held(labels)
     assert n_alike(found, seat, value, told, enough) <= n_alike(labels, seat, value, told, enough)
     whole = merged(found, seat, value, told, attribute, enough, points)
-    assert not n_alike(whole, seat, value, told, enough) or len(set(whole.tolist())) == 1
-    for group in set(found.tolist()):  # groups are merged whole
-        assert len(set(whole[found == group].tolist())) == 1
+    assert not n_alike(whole, seat, value, told, enough)
+    for group in set(found.tolist()):  # groups are merged whole, and signatures leave whole
+        assert len(set(whole[found == group].tolist()) - {-1}) <= 1
+        for one in set(signature.tolist()):
+            assert len(set(whole[(found == group) & (signature == one)].tolist())) <= 1
