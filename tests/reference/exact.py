@@ -31,6 +31,7 @@ from tests.reference.published_series import (
     Rows,
     Verdict,
     history_of,
+    n_values,
     series_of,
 )
 
@@ -41,7 +42,7 @@ def judged(releases: Sequence[Published], l_least: int, seconds: float) -> Verdi
     states = (
         _values_left(history, releases, l_least, seconds)
         if history.world is None
-        else values_left(history, l_least, seconds)
+        else values_left(history, l_least, seconds, releases[-1].width)
     )
     counted = {
         state: sum(history.size[place] for place, each in states.items() if each == state)
@@ -130,8 +131,8 @@ def _component(
     attributes = range(len(program.variables[0][1]))
     for i, cohort in enumerate(cohorts):
         for attribute in attributes:
-            while state[cohort] == "open" and len({row[attribute] for row in seen[i]}) < l_least:
-                known = {row[attribute] for row in seen[i]}
+            known = {row[attribute] for row in seen[i]}
+            while state[cohort] == "open" and n_values(known, releases[-1].width(attribute)) < l_least:
                 wished = [at == i and row[attribute] not in known for at, row in program.variables]
                 world = _world(program.rule, np.array(wished), seconds)
                 if isinstance(world, str):
@@ -140,6 +141,7 @@ def _component(
                 for v in np.flatnonzero(world):
                     at, row = program.variables[v]
                     seen[at].add(row)
+                known = {row[attribute] for row in seen[i]}
     return state
 
 

@@ -8,26 +8,31 @@ to change for is a world; what is impossible though everybody outside may have a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
-from tests.reference.published_series import Class, History, Rows
+from tests.reference.published_series import Class, History, Rows, n_values
 
 MOST_VARIABLES = 100_000
 
 
-def values_left(history: History, l_least: int, seconds: float) -> dict[int, str]:
-    """Return of which cohorts, by place, some attribute is `pinned` to under l values, or is `undecided`."""
+def values_left(
+    history: History, l_least: int, seconds: float, width: Callable[[int], float] = lambda _: 0.0
+) -> dict[int, str]:
+    """Return of which cohorts, by place, some attribute is `pinned` to under l values, or is `undecided`.
+
+    `width` says of an attribute, by its place, how far apart numbers are that count as one.
+    """
     if history.world is None:
         raise ValueError("no world is known")
     seen = [set(counted) for counted in history.world]
     found = {}
     for place in range(len(history.cohorts)):
         states = [
-            _state(history, history.world, seen, place, attribute, l_least, seconds)
+            _state(history, history.world, seen, place, attribute, l_least, seconds, width(attribute))
             for attribute in range(len(next(iter(seen[place]))))
         ]
         worst = next((state for state in ("pinned", "undecided") if state in states), None)
@@ -44,9 +49,10 @@ def _state(
     attribute: int,
     l_least: int,
     seconds: float,
+    width: float,
 ) -> str:
     near: list[int] = [place]
-    while len(known := {row[attribute] for row in seen[place]}) < l_least:
+    while n_values(known := {row[attribute] for row in seen[place]}, width) < l_least:
         wider = sorted({i for at in near for one in history.classes(at) for i in history.inside[one]})
         whole, near = wider == near, wider
         question = _Question(history, world, near)

@@ -30,13 +30,19 @@ Class = tuple[int, int]  # the release and the number in it
 class Published:
     """One release: the rows' sensitive values by class, and the class of each person.
 
-    `values` are what each person has, where that is known.
+    `values` are what each person has, where that is known. Numbers of an attribute at most its width apart
+    count as one, where the policy gives one: `widths`, 0 for none.
     """
 
     name: str
     rows: dict[int, list[Rows]]
     people: dict[str, int]
     values: dict[str, Rows] | None = None
+    widths: tuple[float, ...] = ()
+
+    def width(self, attribute: int) -> float:
+        """Return the width of an attribute by its place, 0 for none."""
+        return self.widths[attribute] if self.widths else 0.0
 
 
 @dataclass(frozen=True)
@@ -83,7 +89,25 @@ def published(
     known = None if key is None or people.values is None else _values(key, people, stable)
     if known is not None:
         _fit(rows, classes, known, name)
-    return Published(name, rows, classes, known)
+    widths = tuple(policy.roles.sensitive[one].width for one in stable)
+    return Published(name, rows, classes, known, widths)
+
+
+def n_values(values: set[str], width: float) -> int:
+    """Return how many values there are, of numbers within the width one; what is no number is near none."""
+    numbers, others = [], 0
+    for value in values:
+        try:
+            numbers.append(float(value))
+        except ValueError:
+            others += 1
+    if not width:
+        return len(values)
+    counted, reach = others, float("-inf")
+    for number in sorted(numbers):
+        if number > reach:
+            counted, reach = counted + 1, number + width
+    return counted
 
 
 def _values(key: bytes, people: PersonHashes, attributes: Sequence[str]) -> dict[str, Rows]:

@@ -219,6 +219,16 @@ def test_who_is_known_to_have_changed_is_somebody_else_to_the_exact_attacker() -
     assert judged([first, alone], 2, 60.0) == Verdict("r2", 2, 2, 0)
 
 
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize(("width", "n_pinned"), [(0.0, 0), (50.0, 3), (1.5, 0)])
+def test_numbers_within_the_width_are_one_value_to_the_exact_attacker(
+    width: float, n_pinned: int, *, known: bool
+) -> None:
+    rows = {who: (number,) for who, number in zip("xyz", ("1000", "1001", "1002"), strict=True)}
+    one = Published("r1", {0: [*rows.values()]}, dict.fromkeys(rows, 0), rows if known else None, (width,))
+    assert judged([one], 2, 60.0) == Verdict("r1", 3, n_pinned, 0)
+
+
 def _published(series: Series, unknown: BoolArray | None = None, *, known: bool) -> list[Published]:
     """Return the releases of a series as they are read from a store, with the values of people or without."""
     row = [_tuple(series, value) for value in series.value.tolist()]
