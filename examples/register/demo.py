@@ -109,7 +109,7 @@ def _table(outcomes: list[Outcome]) -> Table:
 
 
 def _pinned(outcome: Outcome) -> int:
-    """Return how many people all releases and the candidate together leave with one diagnosis."""
+    """Return how many people all releases together leave with one diagnosis, or one cost of care."""
     found = next((result for result in outcome.gates if result.gate == "worlds"), None)
     return int(found.value or 0) if found is not None else 0
 
@@ -122,9 +122,9 @@ def _explain(console: Console, blind: Outcome, aware: Outcome) -> None:
     console.print(
         f"\nThe blind candidate satisfies every model alone. Beside 2026Q1, {person.value:.0f} of its "
         f"{blind.n_classes} classes leave somebody in both releases a single sensitive value, and whoever "
-        f"solves for all classes of both at once knows the diagnosis of {worlds.value:,.0f} people"
+        f"solves for all classes of both at once knows a diagnosis or a cost of {worlds.value:,.0f} people"
         f"{_undecided(worlds)}. In the next candidate everybody keeps the signature of 2026Q1, classes are "
-        "cut anew around it, and nobody's diagnosis follows."
+        "cut anew around it, and nobody's diagnosis or cost of care follows."
     )
 
 

@@ -196,7 +196,9 @@ def questions(
     return [*alone, Question(names, together, alone[0].change, same)]
 
 
-def asked_of(policy: ReleasePolicy, releases: Sequence[Rows]) -> tuple[list[Rows], list[str], list[str]]:
+def known_attributes(
+    policy: ReleasePolicy, releases: Sequence[Rows]
+) -> tuple[list[Rows], list[str], list[str]]:
     """Return the releases as they are asked about, and the attributes that never change and that may.
 
     Among them are those that an earlier release published and the policy no longer knows.

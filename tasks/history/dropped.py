@@ -10,7 +10,7 @@ import pandas as pd
 
 from tasks.history.subjects import Rows, texts_by_person
 
-NEVER = "\x00"  # stands for the value of who was in no release that tells one; no text of a table has it
+NEVER = "\x00"  # stands for the value of who was in no release that tells one
 
 
 def with_dropped(releases: Sequence[Rows], known: Collection[str]) -> tuple[list[Rows], list[str], list[str]]:

@@ -24,7 +24,7 @@ from tasks.history.seating import seated
 from tasks.history.signatures import NONE, balanced
 from tasks.history.transient import Transient
 from tasks.history.vacancies import Tuples
-from tasks.history.variety import merged, varied
+from tasks.history.variety import Records, merge_groups, swap_people
 from tasks.history.worlds import Limits, distinct_values, short_of
 from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable, Progress
 
@@ -103,10 +103,10 @@ def sticky(
         labels, seat = placed(table, seat, _pools(value, seat, own), value, points, least_size, cut, progress)
     else:
         labels, seat = found
-    for change in (varied, merged):
+    for change in (swap_people, merge_groups):
         for each in past.transient:
-            told = each.value[past.subject, -1]
-            labels = change(labels, seat, value, told, each.attribute, enough, points)
+            row_value = each.value[past.subject, -1]
+            labels = change(Records(seat, value, row_value, each.attribute, enough, points), labels)
         labels = enforce(labels)
     labels, n_short = _hide(past, labels, seat, enough, enforce, progress)
     out = labels < 0

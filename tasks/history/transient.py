@@ -32,7 +32,7 @@ class Transient:
 
 
 @dataclass(frozen=True)
-class Told:
+class RowValues:
     """What one release tells of such an attribute: the values (rows,) of classes and stable tuples.
 
     `key` (rows,) is class * m + tuple for m tuples, in order, classes as in `Cohorts.place`; `asked` (c,) of
@@ -60,9 +60,9 @@ def values_at(key: IntArray, value: IntArray, wanted: IntArray) -> tuple[IntArra
     return np.repeat(np.arange(len(wanted)), n), value[ranges(first, n)]
 
 
-def told_by(
+def row_values(
     cohorts: Cohorts, value: IntArray, transient: tuple[Transient, ...], m: int, enough: int
-) -> list[Told]:
+) -> list[RowValues]:
     """Return what each release tells of each attribute; `value` (n,) are stable tuples, m of them.
 
     Of a class and tuple with more than `enough` values, of which each counts, so many are kept.
@@ -80,5 +80,5 @@ def told_by(
                     key, of_key = key[few], of_key[few]
                 asked = np.zeros(len(cohorts.size), dtype=bool)
                 asked[cohorts.number[here]] = True
-                found.append(Told(release, key, of_key, each.attribute, asked))
+                found.append(RowValues(release, key, of_key, each.attribute, asked))
     return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -25,30 +26,36 @@ ROUNDS = 3  # of merges, before people are left out
 NEAREST = 64  # people of the same position who are tried, the nearest first
 
 
-def varied(
-    labels: IntArray,
-    seat: IntArray,
-    value: IntArray,
-    told: IntArray,
-    attribute: Attribute,
-    enough: int,
-    points: FloatArray,
-) -> IntArray:
-    """Return `labels` (m,) after people of the same `seat` (m, 2) changed places where that helps.
+@dataclass(frozen=True)
+class Records:
+    """m records with signatures, and what the row of each says of one attribute that may change.
 
-    `value` (m,) are stable tuples, `told` (m,) the values of an attribute that may change, -1 for none,
-    `points` (m, d) where records lie. O(m log m), and the pools of the people of each group that tells too
-    little.
+    `seat` (m, 2): signature and position, or -1; `value` (m,): stable tuples; `row_value` (m,): the values of
+    the `attribute`, -1 for none, of which `enough` have to be told; `points` (m, d): where records lie.
+    """
+
+    seat: IntArray
+    value: IntArray
+    row_value: IntArray
+    attribute: Attribute
+    enough: int
+    points: FloatArray
+
+
+def swap_people(records: Records, labels: IntArray) -> IntArray:
+    """Return `labels` (m,) after people of the same seat changed places where groups tell more by it.
+
+    O(m log m), and the pools of the people of each group that tells too little.
     """
     labels = labels.copy()
-    failing = np.unique(alike(labels, seat, value, told, attribute, enough)[:, 0])
+    failing = np.unique(uniform_buckets(records, labels)[:, 0])
     if not len(failing):
         return labels
-    groups = _Groups(labels, seat, value, told, attribute, enough)
+    groups = _Groups(records, labels)
     for group in failing.tolist():
         for signature in groups.short(group):
-            mine = [row for row in sorted(groups.rows(group)) if seat[row, 0] == signature]
-            for row, other in groups.candidates(mine, points):
+            mine = [row for row in sorted(groups.rows(group)) if records.seat[row, 0] == signature]
+            for row, other in groups.candidates(mine):
                 there = int(labels[other])
                 groups.swap(row, other)
                 if signature not in groups.short(group) and not groups.short(there):
@@ -57,48 +64,40 @@ def varied(
     return labels
 
 
-def merged(
-    labels: IntArray,
-    seat: IntArray,
-    value: IntArray,
-    told: IntArray,
-    attribute: Attribute,
-    enough: int,
-    points: FloatArray,
-) -> IntArray:
-    """Return `labels` after groups that tell too few values were merged with near ones; as `varied`.
+def merge_groups(records: Records, labels: IntArray) -> IntArray:
+    """Return `labels` (m,) after groups that tell too few values were merged with near ones.
 
     After a few rounds, and of signatures that tell too few values in the whole table, those whose rows tell
     too few leave their group, -1: all of a signature at once, so that the others stay in balance.
     """
     labels = labels.copy()
     whole = np.where(labels >= 0, 0, -1)
-    hopeless = alike(whole, seat, value, told, attribute, enough)[:, 1]
+    hopeless = uniform_buckets(records, whole)[:, 1]
     for _ in range(ROUNDS):
-        failing = alike(labels, seat, value, told, attribute, enough)
+        failing = uniform_buckets(records, labels)
         failing = np.unique(failing[~np.isin(failing[:, 1], hopeless), 0])
         groups, place, size = np.unique(labels[labels >= 0], return_inverse=True, return_counts=True)
         if not len(failing) or len(groups) < 2:
             break
-        there = points[labels >= 0]
+        there = records.points[labels >= 0]
         centre = np.column_stack([np.bincount(place, x) / size for x in there.T])
         own = np.searchsorted(groups, failing)
         near = cKDTree(centre).query(centre[own], k=2)[1]
         other = np.where(near[:, 0] == own, near[:, 1], near[:, 0])
         arcs = coo_array((np.ones(len(own), dtype=np.int8), (own, other)), shape=(len(groups),) * 2)
         labels[labels >= 0] = connected_components(arcs, directed=False)[1][place]
-    span = int(seat[:, 0].max(initial=0)) + 1
-    while len(failing := alike(labels, seat, value, told, attribute, enough)):
-        short = np.isin(labels * span + seat[:, 0], failing[:, 0] * span + failing[:, 1])
-        labels[short & (labels >= 0) & (seat[:, 0] >= 0)] = -1
+    signature = records.seat[:, 0]
+    span = int(signature.max(initial=0)) + 1
+    while len(failing := uniform_buckets(records, labels)):
+        short = np.isin(labels * span + signature, failing[:, 0] * span + failing[:, 1])
+        labels[short & (labels >= 0) & (signature >= 0)] = -1
     return labels
 
 
-def alike(
-    labels: IntArray, seat: IntArray, value: IntArray, told: IntArray, attribute: Attribute, enough: int
-) -> IntArray:
+def uniform_buckets(records: Records, labels: IntArray) -> IntArray:
     """Return groups and signatures (f, 2): the rows of its tuples there tell under `enough` values."""
-    inside = np.flatnonzero((labels >= 0) & (told >= 0))
+    seat, value, row_value = records.seat, records.value, records.row_value
+    inside = np.flatnonzero((labels >= 0) & (row_value >= 0))
     rows = inside[seat[inside, 0] >= 0]
     if not len(rows):
         return np.empty((0, 2), dtype=np.int64)
@@ -108,28 +107,22 @@ def alike(
     first, end = (np.searchsorted(tuples[:, 0], buckets[:, 1], side) for side in ("left", "right"))
     bucket = np.repeat(np.arange(len(buckets)), end - first)
     wanted = buckets[bucket, 0] * m + tuples[ranges(first, end - first), 1]
-    key, of_key = np.unique(np.column_stack([labels[inside] * m + value[inside], told[inside]]), axis=0).T
+    key, of_key = np.unique(
+        np.column_stack([labels[inside] * m + value[inside], row_value[inside]]), axis=0
+    ).T
     place, values = values_at(key, of_key, wanted)
-    span = len(attribute.value)
-    counted = counted_values(np.unique(bucket[place] * span + values), len(buckets), span, attribute)
-    return np.asarray(buckets[counted < enough])
+    span = len(records.attribute.value)
+    counted = counted_values(np.unique(bucket[place] * span + values), len(buckets), span, records.attribute)
+    return np.asarray(buckets[counted < records.enough])
 
 
 class _Groups:
     """Groups whose people may change places: what the rows of each tell, counted when it is first asked."""
 
-    def __init__(
-        self,
-        labels: IntArray,
-        seat: IntArray,
-        value: IntArray,
-        told: IntArray,
-        attribute: Attribute,
-        enough: int,
-    ) -> None:
-        self._labels, self._seat, self._value, self._told = labels, seat, value, told
-        self._attribute, self._enough = attribute, enough
-        inside = np.flatnonzero((labels >= 0) & (told >= 0))
+    def __init__(self, records: Records, labels: IntArray) -> None:
+        self._records, self._labels = records, labels
+        seat, value = records.seat, records.value
+        inside = np.flatnonzero((labels >= 0) & (records.row_value >= 0))
         self._order = inside[np.argsort(labels[inside], kind="stable")]
         self._start = np.searchsorted(labels[self._order], np.arange(int(labels.max()) + 2))
         seated = inside[seat[inside, 0] >= 0]
@@ -156,22 +149,26 @@ class _Groups:
 
     def short(self, group: int) -> list[int]:
         """Return the signatures of a group whose people could have too few values."""
-        signatures = {int(self._seat[row, 0]) for row in self.rows(group)} - {-1}
+        signatures = {int(self._records.seat[row, 0]) for row in self.rows(group)} - {-1}
         found = []
         for signature in sorted(signatures):
             counts = [self._counts[group].get(one, Counter()) for one in self._tuples[signature]]
             values = np.array(sorted({one for each in counts for one, n in each.items() if n > 0}))
-            span = len(self._attribute.value)
-            if int(counted_values(values, 1, span, self._attribute)[0]) < self._enough:
+            span = len(self._records.attribute.value)
+            if int(counted_values(values, 1, span, self._records.attribute)[0]) < self._records.enough:
                 found.append(signature)
         return found
 
-    def candidates(self, mine: list[int], points: FloatArray) -> Iterable[tuple[int, int]]:
+    def candidates(self, mine: list[int]) -> Iterable[tuple[int, int]]:
         """Return pairs of a row and another of the same seat that tells another value, the nearest first."""
         found: list[tuple[float, int, int]] = []
+        points = self._records.points
         for row in mine:
-            pool = self._pools[int(self._seat[row, 0]), int(self._seat[row, 1])]
-            pool = pool[(self._labels[pool] != self._labels[row]) & (self._told[pool] != self._told[row])]
+            pool = self._pools[int(self._records.seat[row, 0]), int(self._records.seat[row, 1])]
+            pool = pool[
+                (self._labels[pool] != self._labels[row])
+                & (self._records.row_value[pool] != self._records.row_value[row])
+            ]
             distance = ((points[pool] - points[row]) ** 2).sum(axis=1)
             if len(pool) > NEAREST:
                 near = np.argpartition(distance, NEAREST)[:NEAREST]
@@ -190,5 +187,5 @@ class _Groups:
         self._labels[[row, other]] = there, here
 
     def _put(self, group: int, row: int, n: int) -> None:
-        counts = self._counts[group].setdefault(int(self._value[row]), Counter())
-        counts[int(self._told[row])] += n
+        counts = self._counts[group].setdefault(int(self._records.value[row]), Counter())
+        counts[int(self._records.row_value[row])] += n

@@ -26,7 +26,7 @@ from tasks.history.exchange import divisions, exchanged, ranges
 from tasks.history.neighbourhood import Near, another_world, impossible, near, widen
 from tasks.history.outer import possible_by_two
 from tasks.history.signatures import balanced, interchanged
-from tasks.history.transient import NOT_ASKED, Told, Transient, told_by
+from tasks.history.transient import NOT_ASKED, RowValues, Transient, row_values
 from tasks.types import BoolArray, IntArray
 
 VARIABLES_OF_A_CALL = 2_000  # of the solver; a larger one counts as several, by the square
@@ -57,8 +57,7 @@ class Possible:
     at most; where both agree, or `least` reaches what was asked, the cohort is decided. `by_sets` (c, s): how
     many values all its classes share. All are `NOT_ASKED` where no release tells of the cohort. `found` (f,)
     are the possible tuples, as cohort * m + tuple, in order. Of attributes that may change, values past those
-    asked for need not be counted. `calls` of the solver, `spent` if a limit ended
-    the search.
+    asked for need not be counted. `calls` of the solver, `spent` if a limit ended the search.
     """
 
     cohorts: Cohorts
@@ -87,7 +86,7 @@ class _Search:
     attributes: tuple[Attribute, ...]
     enough: int
     limits: Limits
-    told: list[Told]
+    row_values: list[RowValues]
     found: IntArray  # cohort * m + tuple, in order, each once
     calls: int = 0
     spent: bool = False
@@ -98,7 +97,7 @@ class _Search:
 
     @property
     def n_places(self) -> int:
-        return len(self.attributes) + len(self.told)
+        return len(self.attributes) + len(self.row_values)
 
 
 def possible_values(
@@ -144,13 +143,12 @@ def short_of(
     enough: int,
     limits: Limits,
     seat: IntArray,
-    transient: tuple[Transient, ...] = (),
 ) -> BoolArray:
     """Tell for each subject (n,) whether signatures and exchanges leave an attribute under `enough` values.
 
     The solver is not asked: some of them may have more. Shapes as those of `possible_values`.
     """
-    search, _ = _begun(classes, value, attributes, enough, limits, seat, transient=transient)
+    search, _ = _begun(classes, value, attributes, enough, limits, seat)
     short = np.zeros(len(search.cohorts.size), dtype=bool)
     short[_short(search)] = True
     return short[search.cohorts.number]
@@ -196,8 +194,8 @@ def _begun(
     n_values = int(value.max(initial=-1)) + 1
     world = world_of(cohorts, value, n_values)
     published, own = published_of(cohorts, world), _codes(world.tocoo(), n_values)
-    told = told_by(cohorts, value, transient, n_values, enough)
-    search = _Search(cohorts, world, published, attributes, enough, limits, told, own)
+    rows = row_values(cohorts, value, transient, n_values, enough)
+    search = _Search(cohorts, world, published, attributes, enough, limits, rows, own)
     if seat is not None:
         subject, other = interchanged(value, seat, balanced(classes, value, seat))
         _add(search, cohorts.number[subject], other)
@@ -249,8 +247,8 @@ def _left(search: _Search, codes: IntArray, among: IntArray) -> IntArray:
     cohort, tuples = place[own // n_values], own % n_values
     found = [_counted(cohort * n_values + tuples, len(among), n_values, search.attributes)]
     for column, attribute in zip(found[0].T, search.attributes, strict=True):
-        column[~_asked_of(search.cohorts, attribute, among)] = NOT_ASKED
-    for told in search.told:
+        column[~_in_its_releases(search.cohorts, attribute, among)] = NOT_ASKED
+    for told in search.row_values:
         of_row, values = told.values(search.cohorts, among[cohort], tuples, n_values)
         span = len(told.attribute.value)
         counted = counted_values(np.unique(cohort[of_row] * span + values), len(among), span, told.attribute)
@@ -258,7 +256,7 @@ def _left(search: _Search, codes: IntArray, among: IntArray) -> IntArray:
     return np.concatenate(found, axis=1)
 
 
-def _asked_of(cohorts: Cohorts, attribute: Attribute, among: IntArray) -> BoolArray:
+def _in_its_releases(cohorts: Cohorts, attribute: Attribute, among: IntArray) -> BoolArray:
     """Tell which of some cohorts are in a release that has the attribute."""
     if attribute.published is None:
         return np.ones(len(among), dtype=bool)
@@ -432,8 +430,8 @@ def _open(search: _Search, cohort: int, place: int, candidates: IntArray) -> Int
     if place < len(search.attributes):
         attribute = search.attributes[place]
         return candidates[~np.isin(attribute.value[candidates], attribute.value[own])]
-    of_candidate, values = _values_told(search, cohort, place, candidates)
-    known = _values_told(search, cohort, place, own)[1]
+    of_candidate, values = _values_of_rows(search, cohort, place, candidates)
+    known = _values_of_rows(search, cohort, place, own)[1]
     return candidates[np.unique(of_candidate[~np.isin(values, known)])]
 
 
@@ -442,19 +440,19 @@ def _most(search: _Search, cohort: int, place: int, candidates: IntArray) -> int
     left = np.union1d(candidates, _tuples(search, cohort))
     if place < len(search.attributes):
         attribute = search.attributes[place]
-        if not _asked_of(search.cohorts, attribute, np.array([cohort]))[0]:
+        if not _in_its_releases(search.cohorts, attribute, np.array([cohort]))[0]:
             return NOT_ASKED
         return int(counted_values(left, 1, search.n_values, attribute)[0])
-    told = search.told[place - len(search.attributes)]
+    told = search.row_values[place - len(search.attributes)]
     if not told.asked[cohort]:
         return NOT_ASKED
-    values = np.unique(_values_told(search, cohort, place, left)[1])
+    values = np.unique(_values_of_rows(search, cohort, place, left)[1])
     return int(counted_values(values, 1, len(told.attribute.value), told.attribute)[0])
 
 
-def _values_told(search: _Search, cohort: int, place: int, tuples: IntArray) -> tuple[IntArray, IntArray]:
+def _values_of_rows(search: _Search, cohort: int, place: int, tuples: IntArray) -> tuple[IntArray, IntArray]:
     """Return what the rows of the cohort's class with these tuples have: which tuple of them, and value."""
-    told = search.told[place - len(search.attributes)]
+    told = search.row_values[place - len(search.attributes)]
     return told.values(search.cohorts, np.full(len(tuples), cohort), tuples, search.n_values)
 
 

@@ -274,8 +274,11 @@ def _fetch(
         connection.execute(f"CREATE TEMP TABLE {RESULT} AS {limited}")
     at_once = frame.vectors_of(builder.longest_row(connection, source) if longest is None else longest)
     connection.execute(f"SELECT {builder.selection} FROM {source}")
-    while len(chunk := connection.fetch_df_chunk(at_once)):
-        builder.add(chunk)
+    try:
+        while len(chunk := connection.fetch_df_chunk(at_once)):
+            builder.add(chunk)
+    except SystemError:  # DuckDB says nothing where memory ends in the midst of a chunk, and Python says that
+        raise MemoryError from None
     return builder
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
-from tasks.history.changes import asked_of, followed_attributes, questions_of, subjects_by
+from tasks.history.changes import followed_attributes, known_attributes, questions_of, subjects_by
 from tasks.history.signatures import NONE
 from tasks.history.sticky import Past
 from tasks.history.subjects import Rows, Unfit, rows_of
@@ -29,7 +29,7 @@ def past_of(
     """
     if policy.rows != "one_per_person":
         return None
-    releases, stable, may_change = asked_of(policy, _releases(table, policy, earlier, followers))
+    releases, stable, may_change = known_attributes(policy, _releases(table, policy, earlier, followers))
     return _past(table, releases, stable, policy, (), may_change) if stable else None
 
 
@@ -43,7 +43,7 @@ def pasts_of(
     """
     if policy.rows != "one_per_person":
         return []
-    releases, stable, may_change = asked_of(policy, _releases(table, policy, earlier, followers))
+    releases, stable, may_change = known_attributes(policy, _releases(table, policy, earlier, followers))
     found = [_past(table, releases, stable, policy, (), may_change)] if stable else []
     asked = questions_of(policy, releases, may_change)
     return [

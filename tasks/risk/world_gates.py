@@ -10,7 +10,7 @@ import numpy as np
 
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses, GateResult, PersonHashes, Verdict
-from tasks.history.changes import asked_of, followed_attributes
+from tasks.history.changes import followed_attributes, known_attributes
 from tasks.history.sampling import Likely, likely_values
 from tasks.history.subjects import Rows, Subjects, Unfit, rows_of, values_of_classes
 from tasks.history.worlds import Possible
@@ -55,7 +55,7 @@ def worlds_gate(evidence: Evidence) -> GateResult:
         raise NotAtHand(KEY_NOT_AT_HAND)
     if policy.rows == "several":
         return _of_several_rows(evidence, own)
-    releases, stable, may_change = asked_of(policy, _releases(evidence, own))
+    releases, stable, may_change = known_attributes(policy, _releases(evidence, own))
     numbers = further_questions(policy, releases, stable, may_change)
     if not stable:
         return _of_numbers_alone(evidence, numbers, len(releases))

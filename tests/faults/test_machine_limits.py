@@ -82,10 +82,7 @@ def test_a_table_that_memory_does_not_hold_is_refused(desk: Desk, monkeypatch: p
     done = run_under(desk, resource.RLIMIT_AS, machine_limits.LEAST_MEMORY + 2**27, LONG_TIMEOUT)
     said = done.stderr.partition("releasegate: ")[2].splitlines()
     assert done.returncode == 1, done.stderr
-    # Where memory ends inside a library, Python may get no error at all, and says that.
-    assert any(
-        kind in said[0] for kind in ("refused by the system (MemoryError", "OutOfMemory", "(SystemError")
-    )
+    assert "refused by the system (MemoryError" in said[0] or "OutOfMemory" in said[0]
     assert len(said) == 2
     assert desk.store.releases() == []
     assert verify(desk.store) == []

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.history.attribute import Attribute
-from tasks.history.variety import merged, varied
+from tasks.history.variety import Records, merge_groups, swap_people
 from tasks.types import IntArray
 
 TWO = Attribute(np.arange(2))
@@ -40,7 +40,7 @@ def test_the_nearest_of_the_same_position_changes_places() -> None:
     rows = [(0, 0, 0), (0, 1, 0), (1, 0, 1), (1, 1, 0), (2, 0, 1), (2, 1, 0), (2, 0, 0), (2, 1, 1)]
     labels, seat, value, told = case(rows)
     points = np.array([0.0, 0.0, 9.0, 9.0, 1.0, 1.0, 1.0, 1.0])[:, None]
-    found = varied(labels, seat, value, told, TWO, 2, points)
+    found = swap_people(Records(seat, value, told, TWO, 2, points), labels)
     assert found.tolist() == [2, 0, 1, 1, 0, 2, 2, 2]  # the group at 9 is further, and would tell too little
 
 
@@ -48,8 +48,8 @@ def test_who_finds_nobody_is_merged_with_the_nearest_group() -> None:
     rows = [(0, 0, 0), (0, 1, 0), (1, 0, 1), (1, 1, 1), (2, 0, 0), (2, 1, 1)]
     labels, seat, value, told = case([*rows[:2], *rows[4:]])
     points = np.array([0.0, 0.0, 5.0, 5.0])[:, None]
-    assert varied(labels, seat, value, told, TWO, 2, points).tolist() == labels.tolist()
-    assert len(set(merged(labels, seat, value, told, TWO, 2, points).tolist())) == 1
+    assert swap_people(Records(seat, value, told, TWO, 2, points), labels).tolist() == labels.tolist()
+    assert len(set(merge_groups(Records(seat, value, told, TWO, 2, points), labels).tolist())) == 1
 
 
 def test_signatures_that_tell_too_little_everywhere_leave_and_merge_nobody() -> None:
@@ -60,7 +60,9 @@ def test_signatures_that_tell_too_little_everywhere_leave_and_merge_nobody() -> 
     told = np.tile([0, 1, 1, 0], 10)
     told[2:4] = 0
     seat = np.column_stack([signature, position])
-    found = merged(labels, seat, 2 * signature + position, told, TWO, 2, np.arange(40.0)[:, None])
+    found = merge_groups(
+        Records(seat, 2 * signature + position, told, TWO, 2, np.arange(40.0)[:, None]), labels
+    )
     assert np.flatnonzero(found < 0).tolist() == [2, 3]
     assert len(set(found.tolist())) == 11
 
@@ -68,7 +70,7 @@ def test_signatures_that_tell_too_little_everywhere_leave_and_merge_nobody() -> 
 def test_numbers_within_the_width_are_one_value() -> None:
     labels, seat, value, told = case([(0, 0, 0), (0, 1, 1), (1, 0, 2), (1, 1, 0)])
     near = Attribute(np.arange(3), np.array([10.0, 11.0, 30.0]), 5.0)
-    found = merged(labels, seat, value, told, near, 2, np.zeros((4, 1)))
+    found = merge_groups(Records(seat, value, told, near, 2, np.zeros((4, 1))), labels)
     assert len(set(found.tolist())) == 1
 
 
@@ -93,10 +95,10 @@ def test_every_position_stays_as_often_in_every_group(
     def held(found: IntArray) -> Counter[tuple[int, ...]]:
         return Counter(zip(found.tolist(), signature.tolist(), position.tolist(), strict=True))
 
-    found = varied(labels, seat, value, told, attribute, enough, points)
+    found = swap_people(Records(seat, value, told, attribute, enough, points), labels)
     assert held(found) == held(labels)
     assert n_alike(found, seat, value, told, enough) <= n_alike(labels, seat, value, told, enough)
-    whole = merged(found, seat, value, told, attribute, enough, points)
+    whole = merge_groups(Records(seat, value, told, attribute, enough, points), found)
     assert not n_alike(whole, seat, value, told, enough)
     for group in set(found.tolist()):  # groups are merged whole, and signatures leave whole
         assert len(set(whole[found == group].tolist()) - {-1}) <= 1
