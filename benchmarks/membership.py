@@ -123,7 +123,7 @@ is in which half.
 
 - certain: the share of the people released of whom it is certain that they are
 - by places: since no assignment of everybody to classes leaves them out
-- by values: since nobody else who fits a class has a value that somebody in the class has
+- by values: since nobody else who fits a class has the values that somebody in the class has
 - others outside for certain: the share of the other half of whom it is certain that they are not in the table
 
 `attained` is what the methods write; `rounded` is `method.ends: rounded`, which widens intervals of numbers

@@ -14,7 +14,7 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from time import process_time
@@ -41,7 +41,7 @@ from tasks.composition import People, composed
 from tasks.intake.read import read_table
 from tasks.methods.registry import bound_method
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import GATES, assess
+from tasks.risk.gate import GATES, GateFunction, assess
 from tasks.risk.published import read_classes
 from tasks.staging.people import class_numbers, people_of, with_values
 from tasks.staging.stage import stage
@@ -67,6 +67,23 @@ class Point:
     left_out: float  # share of the period's people, those who wait among them
     ncp: float
     seconds: float  # CPU
+    worlds_seconds: float = 0.0  # CPU, of the gate `worlds`
+
+
+@dataclass
+class Metered:
+    """A gate's function that adds up the CPU seconds it takes."""
+
+    ask: GateFunction
+    seconds: float = 0.0
+
+    def __call__(self, evidence: Evidence) -> GateResult:
+        """Ask the gate."""
+        begun = process_time()
+        try:
+            return self.ask(evidence)
+        finally:
+            self.seconds += process_time() - begun
 
 
 @dataclass
@@ -109,7 +126,9 @@ class Series:
             periods_apart([name for name, _ in self.classes], period, policy.period),
             people=own, earlier_people=self.people, key=KEY,
         )  # fmt: skip
-        asked = None if gates is None else {name: GATES[name] for name in gates}
+        worlds, known = Metered(GATES["worlds"].ask), dict(GATES)
+        known["worlds"] = replace(GATES["worlds"], ask=worlds)
+        asked = known if gates is None else {name: known[name] for name in gates}
         results = assess(evidence, asked).results
         self.classes.append((period, classes))
         self.people.append(own)
@@ -120,6 +139,7 @@ class Series:
             float((place < 0).mean()),
             ncp(classes, scale_of(prepared, policy)),
             process_time() - begun,
+            worlds.seconds,
         )
         self.points.append(point)
         return point

@@ -61,7 +61,7 @@ def policy(way: str, history: str) -> ReleasePolicy:
 
 HEADER = (
     "answers", "history", "quarter", "gates", "pinned + undecided", "left out", "NCP", "blind", "ratio",
-    "CPU seconds", "seconds of `worlds`",
+    "CPU seconds", "of these `worlds`",
 )  # fmt: skip
 
 
@@ -83,7 +83,7 @@ def measured(way: str, n: int, history: str) -> Iterator[list[str]]:
                 f"{alone.ncp:.4f}",
                 f"{point.ncp / alone.ncp:.2f}",
                 f"{point.seconds:.0f}",
-                f"{point.worlds.seconds:.0f}" if point.worlds else "",
+                f"{point.worlds_seconds:.0f}" if point.worlds else "",
             ]
 
 

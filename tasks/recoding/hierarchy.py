@@ -48,17 +48,25 @@ def rounded_intervals(intervals: FloatArray, qi: NumericQuasiIdentifier) -> Floa
     a union of rounded intervals gives what rounding the union of the intervals gives.
     """
     step, (low, high) = grid_step(qi), qi.bounds
-    place = (intervals - low) / step
-    place = np.where(np.abs(place - np.rint(place)) < SNAP, np.rint(place), place)
-    first = low + np.floor(place[:, 0]) * step
-    if qi.type == "integer":
-        last = low + (np.floor(place[:, 1]) + 1) * step - 1
-    else:
-        last = low + np.ceil(place[:, 1]) * step
+    steps = grid_steps(intervals, qi)
+    first = low + steps[:, 0] * step
+    last = low + (steps[:, 1] + 1) * step - (1 if qi.type == "integer" else 0)
     # What floating point, or a value beyond the bounds, may have left outside is covered all the same.
     return np.column_stack(
         [np.minimum(first, intervals[:, 0]), np.maximum(np.minimum(last, high), intervals[:, 1])]
     )
+
+
+def grid_steps(intervals: FloatArray, qi: NumericQuasiIdentifier) -> FloatArray:
+    """Return the numbers of the steps of the grid in which `intervals` (n, 2) begin and end, (n, 2).
+
+    Step 0 begins at the lower bound. Of numbers that are no integers, one on the grid begins a step and ends
+    the one before.
+    """
+    place = (intervals - qi.bounds[0]) / grid_step(qi)
+    place = np.where(np.abs(place - np.rint(place)) < SNAP, np.rint(place), place)
+    last = np.floor(place[:, 1]) if qi.type == "integer" else np.ceil(place[:, 1]) - 1
+    return np.column_stack([np.floor(place[:, 0]), last])
 
 
 def covering_intervals(intervals: FloatArray, qi: NumericQuasiIdentifier) -> FloatArray:

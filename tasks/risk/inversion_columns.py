@@ -51,17 +51,25 @@ def _of_intervals(
         shown = np.arange(shown[0], shown[-1] + 1)
     first, last = (np.searchsorted(shown, end) for end in cells.T)
     at_low, at_high = _attained_ends(qi, cells, policy, attained=policy.attained(name))
-    expected = policy.expectations
-    if expected.missing_in.get(name, expected.missing) > 0:
-        # A class in which no number is known is published with the policy's bounds.
-        known = (cells != np.array(qi.bounds)).any(axis=1)
-        at_low, at_high = at_low & known, at_high & known
+    known = knows_a_number(name, cells, policy)
+    at_low, at_high = at_low & known, at_high & known
     classes = np.concatenate([np.flatnonzero(at_low), np.flatnonzero(at_high)])
     values = np.concatenate([first[at_low], last[at_high]])
     codes = np.minimum(np.searchsorted(shown, numbers), max(len(shown) - 1, 0))
     is_shown = shown[codes] == numbers if len(shown) else np.zeros(len(numbers), dtype=bool)
     column = Column(name, len(shown), (classes, values), first=first, last=last)
     return Truth(column, np.where(is_shown, codes, -1))
+
+
+def knows_a_number(name: str, cells: FloatArray, policy: ReleasePolicy) -> BoolArray:
+    """Tell of intervals (n, 2) whether the class is sure to have a number.
+
+    Where numbers may be missing, a class in which none is known is published with the policy's bounds.
+    """
+    expected = policy.expectations
+    if expected.missing_in.get(name, expected.missing) > 0:
+        return np.asarray((cells != np.array(policy.roles.numeric[name].bounds)).any(axis=1))
+    return np.ones(len(cells), dtype=bool)
 
 
 def _attained_ends(

@@ -6,9 +6,8 @@ are not, and how many rows each class has. Two things tell them that somebody is
 - *places*: everybody is assigned to a class whose cells contain them, or to none, so that each class has as
   many people as rows. Who is in a class in every assignment is in the release. *None* is one more class that
   contains everybody (`forced`);
-- *attained values*: where cells are tight, somebody of the class is at each end of an interval and has each
-  value of a set (`inversion_columns`). Where one person of the population alone fits the class and has that
-  value, it is that person.
+- *values*: of some groups of values the cells tell that somebody of the class is in them, or outside them
+  (`occupied`). Where one person of the population alone fits the class and is there, it is that person.
 """
 
 from __future__ import annotations
@@ -22,26 +21,13 @@ from numpy.typing import NDArray
 from tasks.risk.candidates import find
 from tasks.risk.cells import Cells, true_cells
 from tasks.risk.forced import possible_classes
+from tasks.risk.occupied import Occupied
 from tasks.types import BoolArray, FloatArray, IntArray
-
-NOBODY = -1
-
-
-@dataclass(frozen=True)
-class Attained:
-    """Values of one column that somebody of a class has: class and value of each, (m,) and (m,).
-
-    `codes` (n,) are the values of the population, numbered alike; -1 for any other.
-    """
-
-    classes: IntArray
-    values: IntArray
-    codes: IntArray
 
 
 @dataclass(frozen=True)
 class Members:
-    """Who of the population (n,) is in the release for certain, by places and by attained values.
+    """Who of the population (n,) is in the release for certain, by places and by values.
 
     `outside` (n,): who is in no class for certain.
     """
@@ -61,7 +47,7 @@ def members(
     codes: NDArray[np.int32],
     own: IntArray,
     cells: Cells,
-    attained: Sequence[Attained],
+    told: Sequence[Occupied],
 ) -> Members:
     """Find who of n people `numbers` (n, p), `codes` (n, q) is in the release for certain.
 
@@ -75,7 +61,7 @@ def members(
     found = possible_classes(numbers, codes, placed, _with_none(cells), {"in the release": inside})
     # Where all possible classes are alike, they are those of the release or none, as the person's own is.
     alike = found.certain["in the release"]
-    return Members(alike & (own >= 0), _sole(numbers, codes, cells, attained), alike & (own < 0))
+    return Members(alike & (own >= 0), _sole(numbers, codes, cells, told), alike & (own < 0))
 
 
 def _with_none(cells: Cells) -> Cells:
@@ -88,29 +74,54 @@ def _with_none(cells: Cells) -> Cells:
     )
 
 
-def _sole(
-    numbers: FloatArray, codes: NDArray[np.int32], cells: Cells, attained: Sequence[Attained]
-) -> BoolArray:
-    """Tell of each person whether they alone fit some class and have a value that somebody there has."""
-    n = len(numbers)
-    found = np.zeros(n, dtype=bool)
-    spans = [int(each.values.max(initial=-1)) + 1 for each in attained]
-    wanted = [
-        np.unique(each.classes * span + each.values) for each, span in zip(attained, spans, strict=True)
-    ]
-    many = [np.zeros(len(keys), dtype=np.int64) for keys in wanted]
-    last = [np.full(len(keys), NOBODY, dtype=np.int64) for keys in wanted]
+def _sole(numbers: FloatArray, codes: NDArray[np.int32], cells: Cells, told: Sequence[Occupied]) -> BoolArray:
+    """Tell of each person whether they alone fit some class and are where somebody of it is."""
+    counts = [_Count.of(each, len(cells)) for each in told]
     for part in find(numbers, codes, cells):
         person = np.repeat(part.people, part.n_classes())
-        for place, (each, span) in enumerate(zip(attained, spans, strict=True)):
-            own = each.codes[person]
-            known = np.flatnonzero((own >= 0) & (own < span))
-            keys = part.classes[known] * span + own[known]
-            at = np.searchsorted(wanted[place], keys)
-            there = np.flatnonzero(at < len(wanted[place]))
-            there = there[wanted[place][at[there]] == keys[there]]
-            many[place] += np.bincount(at[there], minlength=len(many[place]))
-            last[place][at[there]] = person[known[there]]
-    for count, person in zip(many, last, strict=True):
-        found[person[count == 1]] = True
+        for count in counts:
+            count.add(person, part.classes)
+    found = np.zeros(len(numbers), dtype=bool)
+    for count in counts:
+        found[count.alone()] = True
     return found
+
+
+@dataclass(frozen=True)
+class _Count:
+    """How many people fit a class, (N, 2), and are in a group of `pairs` (m,) besides, (m, 2), and the sum of
+    their numbers, by which one who is alone is known.
+    """
+
+    told: Occupied
+    span: int
+    pairs: IntArray  # class times span plus group, ascending
+    inside: IntArray
+    all_of: IntArray
+
+    @classmethod
+    def of(cls, told: Occupied, n_classes: int) -> _Count:
+        """Return a count of nobody."""
+        span = max(int(told.groups.max(initial=-1)), int(told.codes.max(initial=-1))) + 1
+        pairs = np.unique(told.classes * span + told.groups)
+        return cls(told, span, pairs, np.zeros((len(pairs), 2), np.int64), np.zeros((n_classes, 2), np.int64))
+
+    def add(self, person: IntArray, classes: IntArray) -> None:
+        """Count people who fit classes, (m,) and (m,)."""
+        code = self.told.codes[person]
+        person, classes, code = (each[code >= 0] for each in (person, classes, code))
+        if self.told.outside:
+            np.add.at(self.all_of, classes, np.column_stack([np.ones_like(person), person]))
+        keys = classes * self.span + code
+        at = np.searchsorted(self.pairs, keys)
+        there = np.flatnonzero(at < len(self.pairs))
+        there = there[self.pairs[at[there]] == keys[there]]
+        np.add.at(self.inside, at[there], np.column_stack([np.ones_like(there), person[there]]))
+
+    def alone(self) -> IntArray:
+        """Return those who are the only one to be where somebody of a class is."""
+        found = self.inside
+        if self.told.outside:
+            found = self.all_of[self.pairs // max(self.span, 1)] - found
+        many, total = found.T
+        return np.asarray(total[many == 1])

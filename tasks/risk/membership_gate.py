@@ -9,9 +9,9 @@ from tasks.risk.attackers import People
 from tasks.risk.evidence import CannotTell, Evidence, NotAtHand
 from tasks.risk.forced import NoAssignment
 from tasks.risk.forced_gate import check_cells, own_classes
-from tasks.risk.inversion_columns import columns_of
 from tasks.risk.measured import EMPTY, NO_CONTROL
-from tasks.risk.membership import Attained, Members, members
+from tasks.risk.membership import Members, members
+from tasks.risk.occupied import occupied
 
 KNOWS_EVERYBODY = "knows all quasi-identifiers of everybody who may be in the table, and how cells come about"
 
@@ -31,7 +31,7 @@ def membership_gate(evidence: Evidence) -> GateResult:
     if others is None:
         raise NotAtHand(NO_CONTROL)
     try:
-        found = _members(evidence, others, own)
+        found = members_of(evidence, others, own)
     except NoAssignment as reason:
         raise CannotTell(str(reason)) from None
     here = np.flatnonzero(own >= 0)
@@ -43,7 +43,7 @@ def membership_gate(evidence: Evidence) -> GateResult:
     detail = (
         f"{share:.1%} of {len(here)} people are in the table for certain, if {n_outside} others may be in "
         f"it: {by_place:.1%} since classes have no room for them elsewhere, {by_value:.1%} since nobody else "
-        f"has a value that somebody of the class has; {int(found.outside.sum())} are outside for certain"
+        f"has the values that somebody of the class has; {int(found.outside.sum())} are outside for certain"
     )
     witness = {
         "people": len(here),
@@ -57,20 +57,15 @@ def membership_gate(evidence: Evidence) -> GateResult:
     return GateResult("membership", verdict, share, limit.max, "<=", KNOWS_EVERYBODY, 0.0, detail, witness)
 
 
-def _members(evidence: Evidence, others: People, own: np.ndarray) -> Members:
+def members_of(evidence: Evidence, others: People, own: np.ndarray) -> Members:
     """Lay the source's people beside the control group; those that were left out are outside too."""
     source, target = evidence.source, evidence.target
     people = target.source
     tables = (source, evidence.control or source)
-    read = [columns_of(evidence.classes, table, evidence.policy) for table in tables]
-    attained = []
-    for mine, theirs in zip(*read, strict=True):
-        classes, values = mine.column.sure
-        attained.append(Attained(classes, values, np.concatenate([mine.codes, theirs.codes])))
     return members(
         np.vstack([people.numbers, others.numbers]),
         np.vstack([people.codes, others.codes]),
         np.concatenate([own, np.full(len(others.numbers), -1)]),
         target.cells,
-        attained,
+        occupied(evidence.classes, tables, evidence.policy),
     )

@@ -17,7 +17,8 @@ from policy.errors import PolicyError
 from release_store.records import GateResult, Verdict
 from tasks.risk.cells import Cells, true_cells
 from tasks.risk.gate import GATES, assess
-from tasks.risk.membership import Attained, Members, members
+from tasks.risk.membership import Members, members
+from tasks.risk.occupied import Occupied
 
 AGE: dict[str, Any] = {"age": {"type": "integer", "bounds": [0, 100]}}
 
@@ -31,9 +32,9 @@ def found(ages: list[int], own: list[int], ends: list[tuple[int, int]], *, tight
     """Ask of people of these ages; `own` is the class of each, or -1. Values are numbered by age."""
     classes = np.repeat(np.arange(len(ends)), 2)
     values = np.array(ends, dtype=np.int64).reshape(-1)
-    attained = [Attained(classes, values, np.array(ages, dtype=np.int64))] if tight else []
+    told = [Occupied(classes, values, np.array(ages, dtype=np.int64))] if tight else []
     numbers, no_codes = np.array(ages, dtype=float)[:, None], np.zeros((len(ages), 0), dtype=np.int32)
-    return members(numbers, no_codes, np.array(own), cells_of(*ends), attained)
+    return members(numbers, no_codes, np.array(own), cells_of(*ends), told)
 
 
 def test_a_class_that_nobody_else_fits_tells_of_all_its_people() -> None:
