@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -60,7 +61,27 @@ def drawn(seed: int) -> Series:
     tuples = (Attribute(np.array([0, 0, 1, 1])), Attribute(np.array([0, 1, 0, 1])))
     one = (Attribute(np.arange(m)),)
     attributes = tuples if m == 4 and rng.random() < 0.5 else one
-    return Series(classes, rng.integers(0, m, n), attributes, int(rng.integers(2, 4)))
+    series = Series(classes, rng.integers(0, m, n), attributes, int(rng.integers(2, 4)))
+    if rng.random() < 0.3:  # numbers, of which some are so near that they count as one
+        near = replace(attributes[0], number=rng.integers(0, 6, m).astype(float), width=1.0)
+        return replace(series, attributes=(near, *attributes[1:]))
+    return series
+
+
+def n_apart(attribute: Attribute, tuples: set[int]) -> int:
+    """Return how many of the tuples' values there are; of numbers, how many further apart than the width."""
+    values = {int(attribute.value[one]) for one in tuples}
+    if attribute.number is None:
+        return len(values)
+    return max(
+        n
+        for n in range(1, len(values) + 1)
+        for some in combinations(values, n)
+        if all(
+            abs(attribute.number[one] - attribute.number[other]) > attribute.width
+            for one, other in combinations(some, 2)
+        )
+    )
 
 
 def held_against_brute_force(seeds: Iterator[int] | range) -> tuple[int, int]:
@@ -73,7 +94,7 @@ def held_against_brute_force(seeds: Iterator[int] | range) -> tuple[int, int]:
         number = found.cohorts.number
         pinned = np.zeros(len(series.value), dtype=bool)
         for place, attribute in enumerate(series.attributes):
-            n_true = np.array([len(set(attribute.value[list(values)].tolist())) for values in truth])
+            n_true = np.array([n_apart(attribute, values) for values in truth])
             assert (found.least[number, place] <= n_true).all(), seed
             assert (n_true <= found.most[number, place]).all(), seed
             assert (n_true <= found.by_sets[number, place]).all(), seed
