@@ -40,7 +40,7 @@ def test_adult_is_published_with_each_method(folder: Path, method: Any) -> None:
     gates = [gate["gate"] for gate in ended.outcome["gates"]]
     assert gates == [
         *("files", "truth", "leak", "unique", "k", "p_max", "h_min", "e"),
-        *("pairwise", "whole_history", "totals", "suppression", "ncp"),
+        *("pairwise", "whole_history", "worlds", "totals", "suppression", "ncp"),
     ]
     rows = pd.read_csv(published_file(folder, ended.outcome), dtype=str, keep_default_na=False)
     assert len(rows) == ended.outcome["published_rows"] >= 0.98 * 32_561
