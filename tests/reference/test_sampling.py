@@ -60,9 +60,21 @@ def worlds_of(classes: IntArray, value: IntArray) -> list[World]:
 
 
 def likeliest(worlds: list[World], attributes: tuple[Attribute, ...]) -> FloatArray:
-    """Return the share of worlds that give each subject the value that most of them do, (n, s)."""
-    shares = [[np.bincount(each.value[had]).max() for each in attributes] for had in np.array(worlds).T]
+    """Return the share of worlds that give each subject the value that most of them do, (n, s).
+
+    Numbers from one to one that is a width larger count as one value.
+    """
+    shares = [[most_alike(each, had) for each in attributes] for had in np.array(worlds).T]
     return np.array(shares) / len(worlds)
+
+
+def most_alike(attribute: Attribute, tuples: IntArray) -> int:
+    """Return how many of the tuples have one value, that which most have."""
+    values = attribute.value[tuples]
+    if attribute.number is None:
+        return int(np.bincount(values).max())
+    numbers = attribute.number[values]
+    return max(int(((least <= numbers) & (numbers <= least + attribute.width)).sum()) for least in numbers)
 
 
 def apart(counted: Counter[World], worlds: list[World]) -> float:
