@@ -200,7 +200,7 @@ class Panel:
 
     def _command(self, *words: str) -> Any:
         done = subprocess.run(
-            [sys.executable, "-m", "flows", "--store", str(self._folder / "store"), *words],
+            [sys.executable, "-m", "cli", "--store", str(self._folder / "store"), *words],
             cwd=report.ROOT,
             env={**os.environ, "PREFECT_HOME": str(self._folder / "prefect")},
             capture_output=True,

@@ -44,7 +44,7 @@ def measure(store: Path, command: Sequence[str]) -> Run:
     with tempfile.TemporaryFile() as output:
         begun = perf_counter()
         child = subprocess.Popen(
-            [sys.executable, "-m", "flows", "--store", str(store), *command],
+            [sys.executable, "-m", "cli", "--store", str(store), *command],
             stdout=output,
             stderr=output,
             cwd=report.ROOT,

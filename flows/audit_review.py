@@ -10,13 +10,13 @@ from prefect import flow
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.states import Completed, Failed
 
-from flows.actor import system_user
-from flows.notices import tell_problems, telling, verify_failed
-from flows.store_review import review_markdown, review_rows, review_store, summary_line
 from policy.errors import ReleaseGateError
 from release_store.expiry import end_expired
 from release_store.roll_call import note_people
 from release_store.store import ReleaseStore
+from services.actor import system_user
+from services.observability.notices import tell_problems, telling, verify_failed
+from services.store_review import review_markdown, review_rows, review_store, summary_line
 from tasks.shielded import shielded, stage
 
 

@@ -9,11 +9,11 @@ from prefect import flow
 from prefect.states import Completed
 from pydantic import Field
 
-from flows.decide import decide
-from flows.desk.artifacts import show_verdict
+from flows.verdict_artifacts import show_verdict
 from release_store.credentials import SignedText
 from release_store.permission import LONGEST_NAME, LONGEST_REASON
 from release_store.store import ReleaseStore
+from services.decide import decide
 from tasks.shielded import shielded
 
 Text = Annotated[str, Field(min_length=1)]

@@ -10,9 +10,9 @@ from prefect.artifacts import create_table_artifact
 from prefect.states import Completed
 
 from flows.decision import Text
-from flows.documents import Document
-from flows.evaluate import evaluate, raise_if_none_succeeded
-from flows.evaluate_files import check_folder, document_of, write
+from reports.documents import Document
+from services.evaluation.evaluate import evaluate, raise_if_none_succeeded
+from services.evaluation.files import check_folder, document_of, write
 from tasks.shielded import progress, shielded, stage
 
 

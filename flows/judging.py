@@ -12,16 +12,16 @@ from typing import Any
 
 from prefect.states import Completed, Failed
 
-from flows.desk.artifacts import show_verdict
-from flows.desk.releasing import report_of, report_path, write_candidate_report
 from flows.observation import Observation
-from flows.outcome import Outcome, over_max_group_size
-from flows.trust import trusted_in
+from flows.verdict_artifacts import show_verdict
 from policy.errors import ReleaseGateError
 from policy.model import ReleasePolicy
 from release_store.approvals import why
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
+from reports.releasing import report_of, report_path, write_candidate_report
+from services.outcome import Outcome, over_max_group_size
+from services.trust import trusted_in
 from tasks.publication.task import publication
 from tasks.reporting.figures import figures_of
 from tasks.risk.gate import GateReport, summary_line

@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any, ParamSpec
 
-from flows.outcome import Outcome
 from policy.errors import ReleaseGateError
+from services.outcome import Outcome
 from tasks.shielded import begin_showing
 
 P = ParamSpec("P")

@@ -13,12 +13,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from flows.outcome import Outcome
 from policy.errors import InputError, TransientFailure, UsageError
 from policy.model import ReleasePolicy, Wait
 from policy.trusted import Trusted
 from release_store.canonical import iso, utc_now
 from release_store.store import ReleaseStore
+from services.outcome import Outcome
 from tasks.intake.source import source_path
 
 _NAP = 30.0  # seconds that a waiting command sleeps at most before it looks at the clock: machines sleep too

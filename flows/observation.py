@@ -11,17 +11,17 @@ from typing import Any, Self
 from prefect import runtime
 from prefect.artifacts import create_table_artifact
 
-from flows.lineage import Lineage, Parent
-from flows.lineage_datasets import candidate_dataset, release_dataset, source_dataset
-from flows.logs import log_event
-from flows.notice_channels import channels, prefect_api
-from flows.notices import RunLink, begin, send_due, tell_problems
-from flows.outcome import Outcome
-from flows.stages import StageFigures, artifact_row, figures_of
 from policy.errors import ReleaseGateError
 from policy.model import ReleasePolicy
 from release_store.records import Release
 from release_store.store import ReleaseStore
+from services.observability.lineage import Lineage, Parent
+from services.observability.lineage_datasets import candidate_dataset, release_dataset, source_dataset
+from services.observability.logs import log_event
+from services.observability.notice_channels import channels, prefect_api
+from services.observability.notices import RunLink, begin, send_due, tell_problems
+from services.outcome import Outcome
+from services.stages import StageFigures, artifact_row, figures_of
 from tasks.shielded import artifact_key
 from tasks.types import Candidate, SourceTable
 

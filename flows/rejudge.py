@@ -7,10 +7,8 @@ from typing import Any
 
 from prefect import flow
 
-from flows.actor import runner
 from flows.judging import Judging
 from flows.last_end import kept
-from flows.notices import telling
 from policy.errors import Blocked, UsageError
 from policy.load import policy_from_document
 from release_store.canonical import file_digest
@@ -22,6 +20,8 @@ from release_store.publication import recover
 from release_store.records import CandidateRecord
 from release_store.states import may
 from release_store.store import ReleaseStore
+from services.actor import runner
+from services.observability.notices import telling
 from tasks.intake.source import input_file
 from tasks.intake.task import intake
 from tasks.preprocessing.task import preprocessing

@@ -11,16 +11,10 @@ from typing import Any
 from prefect import flow, runtime
 from prefect.states import Completed
 
-from flows.actor import runner
-from flows.desk.releasing import report_path
 from flows.judging import Judging
 from flows.last_end import kept
 from flows.late_input import Wanted, late_state
-from flows.notices import telling
-from flows.outcome import Outcome
 from flows.repetition import left_waiting, same_work
-from flows.revision import asked_of
-from flows.trust import trusted_in
 from policy.errors import Blocked, InputError
 from policy.load import load_policy
 from policy.model import ReleasePolicy
@@ -33,6 +27,12 @@ from release_store.publication import recover
 from release_store.records import Release, Revision
 from release_store.store import ReleaseStore
 from release_store.trusted import load_trusted
+from reports.releasing import report_path
+from services.actor import runner
+from services.observability.notices import telling
+from services.outcome import Outcome
+from services.revision import asked_of
+from services.trust import trusted_in
 from tasks.aggregation.task import aggregation
 from tasks.intake.task import intake
 from tasks.methods.base import PLACES, BoundMethod

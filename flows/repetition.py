@@ -6,9 +6,7 @@ from typing import Any
 
 from prefect.states import Completed
 
-from flows.desk.releasing import report_of, report_path
 from flows.judging import Judging, reporting
-from flows.outcome import Outcome
 from policy.load import policy_digest
 from policy.model import ReleasePolicy
 from release_store.canonical import utc_now
@@ -17,6 +15,8 @@ from release_store.publication import check_staged_files
 from release_store.records import CandidateRecord, CandidateState
 from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
+from reports.releasing import report_of, report_path
+from services.outcome import Outcome
 from tasks.publication.task import publication
 from tasks.risk.published import read_classes
 from tasks.types import Candidate

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from flows.running import told
-from flows.trust import trusted_in
 from policy.errors import StoreError, UsageError, VerificationFailed, did_you_mean
 from policy.load import policy_from_document
 from policy.model import ReleasePolicy
@@ -24,6 +23,7 @@ from release_store.person_key import PERSON_KEY_VARIABLE, fingerprint_of, person
 from release_store.public_files import MANIFEST, differing_files, kept_folder
 from release_store.records import CandidateRecord, Release
 from release_store.store import ReleaseStore
+from services.trust import trusted_in
 from tasks.composition import People, composed
 from tasks.intake.read import read_table
 from tasks.intake.source import input_file

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from flows.outcome import Outcome
 from policy.errors import ReleaseGateError, TransientFailure
 from release_store.credentials import Credential
 from release_store.permission import Act
+from services.outcome import Outcome
 
 if TYPE_CHECKING:
     from policy.model import ReleasePolicy
@@ -38,12 +38,12 @@ def run_release(
     `credential` proves that `actor` is who runs it, where the store knows its people; no flow is told it.
     With `wait`, an input that is late is first waited for here, as long as the policy says.
     """
-    from flows.actor import acting
-    from flows.trust import trusted_in
     from policy.load import load_policy
     from policy.period import day_at, has_ended, read_period
     from release_store.canonical import utc_now
     from release_store.store import ReleaseStore
+    from services.actor import acting
+    from services.trust import trusted_in
 
     # What is wrong with the policy or the store is told at once, before Prefect starts.
     trusted = trusted_in(store)
@@ -56,7 +56,7 @@ def run_release(
         has_ended(read_period(period, loaded.period), loaded.period, day_at(utc_now(), loaded.timezone))
     act = Act.REVISE if revise else Act.PREPARE
     if wait:
-        from flows.notices import telling
+        from services.observability.notices import telling
 
         with telling(store), acting(opened, act, actor, credential):  # told before the wait, not after
             period = _waited_for(loaded, opened, policy, period, input_path, actor, revise, trusted)
@@ -89,11 +89,11 @@ def _waited_for(
     trusted: Trusted,
 ) -> str:
     """Wait for the input of a period that is to be released, and return the period: it does not move on."""
-    from flows.actor import runner
     from flows.late_input import Wanted, wait_here
     from policy.period import day_at, period_at, read_period
     from release_store.canonical import utc_now
     from release_store.names import check_period
+    from services.actor import runner
 
     if period is None:
         chosen = period_at(policy.period, day_at(utc_now(), policy.timezone))
@@ -121,8 +121,8 @@ def run_rejudge(
     credential: Credential | None = None,
 ) -> Outcome:
     """Run the flow that judges a candidate again, as `run_release` does the other."""
-    from flows.actor import acting
     from release_store.store import ReleaseStore
+    from services.actor import acting
 
     opened = ReleaseStore.open(store)
     opened.candidate(candidate)

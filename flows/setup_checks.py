@@ -6,9 +6,7 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from flows import lineage, logs, settings
-from flows.notice_channels import channels, check_channels
-from flows.notices import due
+from flows import settings
 from flows.setup_server import server
 from flows.setup_versions import versions
 from policy.errors import ReleaseGateError
@@ -17,6 +15,9 @@ from release_store.checkup import Check, Condition
 from release_store.permission import Act
 from release_store.staff import load_staff, people_path
 from release_store.store import ReleaseStore
+from services.observability import lineage, logs
+from services.observability.notice_channels import channels, check_channels
+from services.observability.notices import due
 
 
 def set_up(root: Path) -> list[Check]:

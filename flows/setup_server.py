@@ -12,9 +12,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from flows.settings import REQUIRED
-from flows.web import Answered, is_loopback, talk
 from policy.errors import TransientFailure, UsageError
 from release_store.checkup import Check, Condition
+from services.observability.web import Answered, is_loopback, talk
 
 TAG = "releasegate"
 _TIMEOUT = 2.0

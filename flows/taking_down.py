@@ -9,11 +9,11 @@ from prefect import flow
 from prefect.states import Completed
 
 from flows.decision import Name, Reason, Text
-from flows.notices import telling
 from release_store.credentials import SignedText
 from release_store.publication import recover
 from release_store.store import ReleaseStore
 from release_store.withdrawal import withdraw
+from services.observability.notices import telling
 from tasks.shielded import shielded
 
 

@@ -9,14 +9,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-OWN_PREFIX = "RELEASEGATE_"
+from services.environment import child_environment
+
 SERVER_WORD = "PREFECT_SERVER_API_AUTH_STRING"
 CLIENT_WORD = "PREFECT_API_AUTH_STRING"
-
-
-def child_environment() -> dict[str, str]:
-    """Return the environment for a server: without our variables, tokens and keys among them."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(OWN_PREFIX)}
 
 
 def guard() -> None:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parent.parent
-_OURS = ("policy", "release_store", "expectations", "tasks", "flows")  # beside them lie others' packages
+_OURS = (
+    "policy",
+    "release_store",
+    "expectations",
+    "tasks",
+    "reports",
+    "services",
+    "flows",
+    "cli",
+)  # beside them lie others' packages
 
 
 def place(error: BaseException) -> str:

@@ -11,14 +11,14 @@ import yaml
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from flows import decide as decided
-from flows.outcome import Outcome
 from release_store import keys, withdrawal
 from release_store.credentials import Credential, PrivateKey
 from release_store.permission import comparable
 from release_store.records import CandidateState, Decision, Release
 from release_store.staff import people_path
 from release_store.store import ReleaseStore
+from services import decide as decided
+from services.outcome import Outcome
 
 NAMES = ("ann", "bob", "cid", "cleo", "cyd", "dan", "eve")
 ROLES = ("operator", "approver", "admin")

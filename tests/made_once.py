@@ -33,7 +33,7 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
 
 def make_demo(folder: Path) -> None:
     """Do what `make demo` does, in process and with fewer rows, and write the site with its evidence."""
-    from flows.__main__ import main
+    from cli.__main__ import main
 
     with pytest.MonkeyPatch.context() as patch, plain_prefect():
         patch.delenv(KEY_VARIABLE, raising=False)

@@ -15,15 +15,15 @@ from time import perf_counter
 from rich.console import Console
 from rich.table import Table
 
+from cli.ending import leave
 from examples.register.generate import ROWS, generate, write
-from flows.ending import leave
-from flows.outcome import Outcome
 from flows.running import run_release
 from policy.errors import ReleaseGateError, UsageError
 from policy.trusted import TRUSTED_FILE
 from release_store.records import GateResult, Verdict
 from release_store.store import ReleaseStore
 from release_store.verification import verify
+from services.outcome import Outcome
 
 POLICIES = Path(__file__).resolve().parent.parent / "policies"
 AWARE, BLIND = POLICIES / "register.yaml", POLICIES / "register-blind.yaml"

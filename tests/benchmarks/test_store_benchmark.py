@@ -68,8 +68,8 @@ def test_the_benchmark_times_every_command(tmp_path: Path, capsys: pytest.Captur
 def test_a_long_history_is_laid_out_without_rich_as_with_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from flows import tables
-    from flows.documents import history_document
+    from cli import tables
+    from reports.documents import history_document
 
     made = synthetic_store.make(tmp_path / "store", 12, 200)
     tables.show_history(made, None)
@@ -85,7 +85,8 @@ def test_a_long_history_is_laid_out_without_rich_as_with_it(
 
 
 def test_a_name_with_markup_is_shown_as_it_is() -> None:
-    from flows.layout import escaped, plain_table
+    from cli.console import plain_table
+    from reports.text import escaped
 
     text = plain_table("T", ("k", "name"), [("1", escaped("[bold]x[/]")), ("10", "日本")])
     assert text.splitlines() == ["T", " k  name", " 1  [bold]x[/]", "10  日本"]

@@ -39,7 +39,7 @@ class Ended:
 
 def releasegate(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "flows", "--store", str(folder / "store"), *arguments],
+        [sys.executable, "-m", "cli", "--store", str(folder / "store"), *arguments],
         cwd=ROOT,
         env={**os.environ, "PREFECT_HOME": str(folder / "prefect")},
         capture_output=True,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from flows.desk.report import page, release_report
-from flows.desk.sheet import sheet_of
+from reports.report import page, release_report
+from reports.sheet import sheet_of
 from tests.desk.chromium import Chromium
 from tests.desk.sheets import HOSTILE, facts, figures, gate, kept
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from flows.desk.site.build import Built, build
 from release_store.keys import KEY_VARIABLE
 from release_store.records import CandidateState, GateResult
 from release_store.store import ReleaseStore
+from reports.site.build import Built, build
 from tests.at_work import withdraw, write_people
 from tests.release_store.hand_made import K_FAILS, approved, awaiting, publish_one, stage
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
 
-from flows.difference import difference_document
-from flows.difference_sides import SECTIONS
 from release_store.canonical import plain
 from release_store.store import ReleaseStore
+from reports.difference_sides import SECTIONS
+from services.difference import difference_document
 from tests.desk.chromium import Chromium
 
 # One of each kind; the nightly tests take every pair.

@@ -34,7 +34,7 @@ def main(store: Path, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place, opened() as chromium:
         site = Path(place) / "site"
-        command = [sys.executable, "-m", "flows", "--store", str(store), "report", "--out", str(site)]
+        command = [sys.executable, "-m", "cli", "--store", str(store), "report", "--out", str(site)]
         subprocess.run(command, cwd=ROOT, check=True)
         for name, page in PAGES.items():
             for width in HEIGHTS:

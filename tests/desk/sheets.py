@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flows.desk.sheet import Kept
+from reports.sheet import Kept
 
 HOSTILE = (
     "</script><script>alert(1)</script>",

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.desk.pages import embedded, inlined, number, said, share
-from flows.desk.report import SCRIPTS, page, release_report
-from flows.desk.sheet import sample, sheet_of
-from flows.desk.theme import ORDERED, PALETTES
+from reports.pages import embedded, inlined, number, said, share
+from reports.report import SCRIPTS, page, release_report
+from reports.sheet import sample, sheet_of
+from reports.theme import ORDERED, PALETTES
 from tests.desk.sheets import HOSTILE, facts, figures, gate, kept
 
 JSON = st.recursive(

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from flows.desk.compared import n_earlier
-from flows.desk.pictures import pictures_of, used
-from flows.desk.protection import measured, not_protected, protected
-from flows.desk.told import bound, verdict
-from flows.desk.words import GATES as WORDS
+from reports.compared import n_earlier
+from reports.pictures import pictures_of, used
+from reports.protection import measured, not_protected, protected
+from reports.told import bound, verdict
+from reports.words import GATES as WORDS
 from tasks.risk.gate import GATES
 from tests.desk.sheets import facts, gate, kept
 

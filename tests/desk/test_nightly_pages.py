@@ -86,7 +86,7 @@ def whole_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What `make demo` and the commands after it leave behind."""
     folder = tmp_path_factory.mktemp("whole_demo") / "demo"
     report = ["--store", str(folder / "store"), "report", "--out", str(folder / "site")]
-    for words in (["examples.register.demo", str(folder)], ["flows", *report]):
+    for words in (["examples.register.demo", str(folder)], ["cli", *report]):
         made = [sys.executable, "-m", *words]
         done = subprocess.run(
             made, cwd=ROOT, capture_output=True, text=True, check=False, timeout=LONG_TIMEOUT

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from flows.desk.report import release_report
-from flows.desk.theme import PALETTES
+from reports.report import release_report
+from reports.theme import PALETTES
 from tests.desk.chromium import VIEWS, Chromium
 from tests.desk.kinds_of_pages import GATES, MANY, PAGES, hostile, release, violations, written
 from tests.desk.sheets import facts, kept

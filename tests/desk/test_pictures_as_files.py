@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from flows.__main__ import main
-from flows.desk.export import FONT, png, specification, svg
-from flows.desk.picture import Picture
-from flows.desk.pictures import pictures_of
+from cli.__main__ import main
 from release_store.store import ReleaseStore
+from reports.export import FONT, png, specification, svg
+from reports.picture import Picture
+from reports.pictures import pictures_of
 from tests.desk.sheets import HOSTILE, figures, gate
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.__main__ import main
+from cli.__main__ import main
 from tests.desk.lived import read
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from flows.desk.series_pictures import Judged, headroom, risk_utility, series_pictures, short_name, trends
+from reports.series_pictures import Judged, headroom, risk_utility, series_pictures, short_name, trends
 
 
 def gate(name: str, value: float | None, threshold: float | None, relation: str = "<=") -> dict[str, Any]:

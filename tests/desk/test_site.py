@@ -10,19 +10,19 @@ from urllib.parse import unquote, urldefrag
 
 import pytest
 
-from flows.__main__ import main
-from flows.desk.site.comparison import side
-from flows.desk.site.folder import MARKER
-from flows.desk.site.periods import periods_of
-from flows.desk.site.story import Entry
-from flows.difference import difference_document
-from flows.difference_sides import fields_of, rows_of
+from cli.__main__ import main
 from policy.errors import UsageError
 from release_store.changes import UNREAD
 from release_store.connection import connect
 from release_store.keys import KEY_VARIABLE
 from release_store.store import ReleaseStore
 from release_store.whole import read_whole
+from reports.difference_sides import fields_of, rows_of
+from reports.site.comparison import side
+from reports.site.folder import MARKER
+from reports.site.periods import periods_of
+from reports.site.story import Entry
+from services.difference import difference_document
 from tests.desk.lived import HOSTILE, built_from, data, files, read
 from tests.desk.pairs import PAIRS, every_pair
 

@@ -15,13 +15,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from flows.__main__ import main
-from flows.desk.site import folder as folder_module
-from flows.desk.site.folder import MARKER, site_folder
+from cli.__main__ import main
 from policy.errors import UsageError
 from release_store.keys import KEY_VARIABLE
 from release_store.store import ReleaseStore
 from release_store.verification import verify
+from reports.site import folder as folder_module
+from reports.site.folder import MARKER, site_folder
 from tests.desk.lived import built_from, files
 from tests.docs.docs_pages import ROOT
 
@@ -35,7 +35,7 @@ def report(
     """Build the site in a process of its own; return its exit code and what it says of the end."""
     words = ["--store", str(folder / "store"), "report", "--out", str(out)]
     done = subprocess.run(
-        [*(prefix or []), sys.executable, "-m", "flows", *words],
+        [*(prefix or []), sys.executable, "-m", "cli", *words],
         cwd=ROOT,
         env={**{k: v for k, v in os.environ.items() if k != KEY_VARIABLE}, "PYTHONPATH": str(ROOT)},
         preexec_fn=before,

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from flows.__main__ import main
-from flows.desk.site import overview as overview_module
+from cli.__main__ import main
 from release_store import keys
 from release_store.keys import KEY_VARIABLE
 from release_store.public_files import candidate_folder
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
+from reports.site import overview as overview_module
 from tests.desk import sheets
 from tests.desk.lived import built_from, data, read
 from tests.faults.alterations import unguarded

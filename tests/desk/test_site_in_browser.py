@@ -12,9 +12,9 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.select import Select
 
-from flows.desk.site import build as building
-from flows.desk.site.overview import Overview
-from flows.desk.theme import PALETTES
+from reports.site import build as building
+from reports.site.overview import Overview
+from reports.theme import PALETTES
 from tests.desk.chromium import A4, Chromium
 from tests.desk.lived import built_from
 

@@ -13,13 +13,13 @@ import pytest
 from PIL import Image
 from prefect.client.schemas.actions import ArtifactCreate
 
-from flows.desk import artifacts
-from flows.desk.artifacts import markdown_of, show_verdict
-from flows.desk.series_pictures import Judged
-from flows.desk.sheet import candidate_facts
+from flows import verdict_artifacts as artifacts
 from flows.settings import SITE_VARIABLE, site_url
+from flows.verdict_artifacts import markdown_of, show_verdict
 from release_store.records import CandidateState, GateResult, Verdict
 from release_store.store import ReleaseStore
+from reports.series_pictures import Judged
+from reports.sheet import candidate_facts
 from tasks.shielded import artifact_key
 from tests.desk.sheets import gate
 from tests.release_store import hand_made

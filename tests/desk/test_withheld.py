@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from flows.__main__ import main
+from cli.__main__ import main
 from release_store.keys import KEY_VARIABLE
 from release_store.records import CandidateState, GateResult
 from release_store.store import ReleaseStore

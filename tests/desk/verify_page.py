@@ -18,7 +18,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 from release_store.verify_evidence import Report, _one_line, examine
 from tests.timeouts import HANG_TIMEOUT
 
-DESK = Path(__file__).resolve().parents[2] / "flows" / "desk"
+DESK = Path(__file__).resolve().parents[2] / "reports"
 KEPT = "kept.json"
 AT_ONCE = 40  # bundles in one message to the browser
 _PAGE = """\

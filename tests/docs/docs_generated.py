@@ -23,7 +23,7 @@ WIDTH = 100
 
 def commands() -> dict[str, argparse.ArgumentParser]:
     """Return the parser of every command, by its name; the whole program's under ''."""
-    from flows.__main__ import parser
+    from cli.__main__ import parser
 
     top = parser()
     (choices,) = (a.choices for a in top._actions if isinstance(a, argparse._SubParsersAction))

@@ -15,8 +15,8 @@ from pathlib import Path
 import docs_pages
 import pytest
 
+from cli.__main__ import main
 from examples.register import generate
-from flows.__main__ import main
 from tests.plain_prefect import plain_prefect
 from tests.timeouts import LONG_TIMEOUT
 
@@ -145,7 +145,7 @@ def test_the_commands_of_the_readme_can_be_run_as_processes(
         if block.comment:
             _replace(block)
         for command, wanted in _commands(block):
-            shell = f"{shlex.quote(sys.executable)} -m flows {command.removeprefix('releasegate ')}"
+            shell = f"{shlex.quote(sys.executable)} -m cli {command.removeprefix('releasegate ')}"
             done = subprocess.run(
                 ["bash", "-c", shell], capture_output=True, text=True, check=False, timeout=LONG_TIMEOUT
             )

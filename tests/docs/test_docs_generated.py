@@ -6,7 +6,7 @@ import docs_generated
 import docs_pages
 import pytest
 
-from flows.main import COMMANDS
+from cli.main import COMMANDS
 
 
 @pytest.fixture(scope="module", autouse=True)

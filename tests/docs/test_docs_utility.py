@@ -6,7 +6,7 @@ import re
 
 import docs_pages
 
-from flows.evaluate_files import BEFORE, HOLDS, TIMES, WHO
+from services.evaluation.files import BEFORE, HOLDS, TIMES, WHO
 from tasks.utility.measures import CHEAP, MEASURES
 from tasks.utility.queries import N_QUERIES, NEAR, WIDEST_RANGE
 

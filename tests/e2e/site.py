@@ -15,7 +15,17 @@ from release_store.store import ReleaseStore
 from tests.prefect_site import ROOT, PrefectSite
 from tests.timeouts import HANG_TIMEOUT
 
-PACKAGES = ("examples", "expectations", "flows", "policy", "release_store", "tasks")
+PACKAGES = (
+    "examples",
+    "cli",
+    "expectations",
+    "flows",
+    "policy",
+    "release_store",
+    "reports",
+    "services",
+    "tasks",
+)
 PORT = "4200"  # of the page; the tests' server has a free one
 
 
@@ -44,7 +54,7 @@ class Site(PrefectSite):
             "PREFECT_SERVER_DEPLOYMENTS_CONCURRENCY_SLOT_WAIT_SECONDS": "5",
             "PREFECT_LOGGING_LEVEL": "INFO",  # so that there are logs to search for canaries
         }
-        for name, module in (("releasegate", "-m flows"), ("prefect", "-m prefect"), ("python", "")):
+        for name, module in (("releasegate", "-m cli"), ("prefect", "-m prefect"), ("python", "")):
             script = folder / "bin" / name
             script.write_text(f'#!/bin/sh\nexec {sys.executable} {module} "$@"\n')
             script.chmod(0o755)

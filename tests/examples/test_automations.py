@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
 
-from flows.notice import KINDS, PREFIX
+from services.observability.notice import KINDS, PREFIX
 
 FILE = Path(__file__).resolve().parents[2] / "examples" / "automations.yaml"
 

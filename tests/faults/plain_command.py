@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from flows.__main__ import main
+from cli.__main__ import main
 from tests.plain_prefect import plain_prefect
 
 if __name__ == "__main__":

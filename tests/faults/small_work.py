@@ -8,7 +8,6 @@ from typing import Any
 
 import pandas as pd
 
-from flows.desk.releasing import report_of
 from policy.load import parse_policy, policy_digest, policy_document
 from policy.model import ReleasePolicy
 from release_store.canonical import sha256_hex, utc_now
@@ -24,6 +23,7 @@ from release_store.records import (
     Verdict,
 )
 from release_store.store import ReleaseStore
+from reports.releasing import report_of
 from tasks.risk.published import read_classes
 from tasks.staging.stage import stage
 

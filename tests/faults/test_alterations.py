@@ -161,7 +161,7 @@ def test_a_kept_file_that_cannot_be_read_is_a_users_error(
 def test_the_command_takes_what_was_kept(
     copy: Path, kept: Kept, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    from flows.__main__ import main
+    from cli.__main__ import main
 
     asked = ["--store", str(copy), "verify", "--checkpoint", str(kept.checkpoint)]
     assert main([*asked, "--public-key", str(kept.public_key)]) == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.__main__ import main
+from cli.__main__ import main
 from policy.errors import PolicyError
 from release_store import keys
 from release_store.public_files import candidate_folder
@@ -105,7 +105,7 @@ def test_a_candidate_whose_policy_cannot_be_read_is_not_approved_and_can_be_reje
     def unreadable(_document: object) -> None:
         raise PolicyError("the policy that is kept cannot be read (ValidationError)")
 
-    monkeypatch.setattr("flows.decide.policy_from_document", unreadable)
+    monkeypatch.setattr("services.decide.policy_from_document", unreadable)
     assert say(store, "approve", "bob") == 2
     assert "the policy that is kept cannot be read" in complaint(capsys)[0]
     assert say(store, "reject", "bob") == 0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.__main__ import main
+from cli.__main__ import main
 from policy.errors import UsageError
 from release_store import keys
 from release_store.records import CandidateState

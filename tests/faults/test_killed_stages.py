@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.__main__ import main
+from cli.__main__ import main
 from release_store.checkup import Condition, checkup
 from release_store.publication import unsettled
 from release_store.records import CandidateState
@@ -33,7 +33,7 @@ def words(desk: Desk) -> list[str]:
 def run(desk: Desk, environment: dict[str, str], kill_in: str | None = None) -> tuple[int, str]:
     """Run the flow by the command, killed when it tells of a stage; return how it ended and what it said."""
     with subprocess.Popen(
-        [sys.executable, "-m", "flows", *words(desk)],
+        [sys.executable, "-m", "cli", *words(desk)],
         cwd=ROOT,
         env=environment,
         stdout=subprocess.PIPE,

@@ -25,7 +25,7 @@ def run_under(
 ) -> subprocess.CompletedProcess[str]:
     words = ["run", str(desk.policy()), "--input", str(desk.table()), "--period", "2026Q1"]
     return subprocess.run(
-        [sys.executable, "-m", "flows", "--store", str(desk.root), *words],
+        [sys.executable, "-m", "cli", "--store", str(desk.root), *words],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         preexec_fn=lambda: resource.setrlimit(kind, (limit, limit)),

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
-from flows.__main__ import main
+from cli.__main__ import main
 from release_store.connection import DATABASE
 from release_store.verification import verify
 from tests.faults.site import ROOT, Site
@@ -39,7 +39,7 @@ def run(
     before: Callable[[], None] | None = None,
 ) -> tuple[int, str]:
     """Run the flow by the command, in process where no site is given; return its exit code and the error."""
-    module = "flows" if site else "tests.faults.plain_command"
+    module = "cli" if site else "tests.faults.plain_command"
     done = subprocess.run(
         [*(prefix or []), sys.executable, "-m", module, *words(desk)],
         cwd=ROOT,
@@ -56,7 +56,7 @@ def run(
 
 def command(prefix: list[str], *said: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*prefix, sys.executable, "-m", "flows", *said],
+        [*prefix, sys.executable, "-m", "cli", *said],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,

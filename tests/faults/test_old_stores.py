@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from flows.__main__ import main
+from cli.__main__ import main
 from policy.errors import StoreError, VerificationFailed
 from release_store import connection, keys
 from release_store.connection import DATABASE, migrations

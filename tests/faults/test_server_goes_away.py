@@ -20,7 +20,7 @@ from tests.timeouts import HANG_TIMEOUT
 def started(desk: Desk, environment: dict[str, str]) -> subprocess.Popen[str]:
     words = ["run", str(desk.policy()), "--input", str(desk.table()), "--period", "2026Q1", "--json"]
     return subprocess.Popen(
-        [sys.executable, "-m", "flows", "--store", str(desk.root), *words],
+        [sys.executable, "-m", "cli", "--store", str(desk.root), *words],
         cwd=ROOT,
         env={**environment, "PREFECT_CLIENT_MAX_RETRIES": "1"},
         stdout=subprocess.PIPE,

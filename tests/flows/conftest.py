@@ -16,9 +16,9 @@ from tests.plain_prefect import plain_prefect
 from tests.timeouts import HANG_TIMEOUT
 
 LIMITS = (
-    "flows.notice_channels.TIMEOUT",
-    "flows.lineage._LIMIT",
-    "flows.lineage._TIMEOUT",
+    "services.observability.notice_channels.TIMEOUT",
+    "services.observability.lineage._LIMIT",
+    "services.observability.lineage._TIMEOUT",
     "flows.setup_server._TIMEOUT",
 )
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from flows.__main__ import main
+from cli.__main__ import main
 from release_store.store import ReleaseStore
 from tests.at_work import key_file
 

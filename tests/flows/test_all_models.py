@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from front_desk import N_ROWS, POLICY, Desk
 
-from flows.desk.protection import protected
-from flows.desk.words import asks
 from policy.privacy_models import Models
 from release_store.changes import gate_document
 from release_store.verification import verify
+from reports.protection import protected
+from reports.words import asks
 from tests.desk.lived import read
 
 pytestmark = pytest.mark.flow

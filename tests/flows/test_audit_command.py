@@ -155,7 +155,7 @@ def test_a_stricter_policy_tells_what_would_not_pass_now(series: Desk, capsys: C
 def test_a_person_reads_what_would_not_pass(
     series: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flows.review_tables.console", lambda: Console(highlight=False, width=80))
+    monkeypatch.setattr("cli.review_tables.console", lambda: Console(highlight=False, width=80))
     assert series.say("audit", "clinic", "--policy", "stricter.yaml") == 4
     out, err = capsys.readouterr()
     lines = out.splitlines()
@@ -207,7 +207,7 @@ def one_unreadable(series: Desk, monkeypatch: pytest.MonkeyPatch) -> Desk:
             raise PolicyError("the policy that is kept cannot be read (ValidationError)")
         return policy_from_document(document)
 
-    monkeypatch.setattr("flows.review.policy_from_document", reader)
+    monkeypatch.setattr("services.review.policy_from_document", reader)
     return series
 
 

@@ -59,8 +59,9 @@ import json, os, signal, sys
 from pathlib import Path
 from unittest import mock
 import pandas as pd
-from flows import lineage, notice_channels
-from flows.__main__ import main
+from services.observability import lineage
+from services.observability import notice_channels
+from cli.__main__ import main
 from tests.timeouts import HANG_TIMEOUT
 
 lineage._LIMIT = notice_channels.TIMEOUT = HANG_TIMEOUT

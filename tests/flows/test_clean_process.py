@@ -42,7 +42,7 @@ def process(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("first", ["flows.running", "flows.release", "flows.judging", "flows.__main__"])
+@pytest.mark.parametrize("first", ["flows.running", "flows.release", "flows.judging", "cli.__main__"])
 def test_prefect_has_our_settings_whichever_module_is_first(tmp_path: Path, first: str) -> None:
     script = SETTINGS if first == "flows.running" else f"import {first}\n{SETTINGS.replace('assert', '#')}"
     done = process(tmp_path, "-c", script)
@@ -76,7 +76,7 @@ def test_an_error_is_told_in_two_lines_after_the_stages(
     desk.policy("wrong.yaml", privacy={"k": "many", "e": 2})
     (desk.folder / "bad.csv").write_text("a,b\n1,2\n")
     placed = [desk.folder / word if word.endswith((".yaml", ".csv")) else word for word in words]
-    done = process(desk.folder, "-m", "flows", "--store", desk.root, "run", *placed, "--period", "2026Q1")
+    done = process(desk.folder, "-m", "cli", "--store", desk.root, "run", *placed, "--period", "2026Q1")
     assert done.returncode == code
     assert done.stdout == ""
     told = done.stderr.splitlines()

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from front_desk import Desk
 
+from cli.__main__ import main, parser
+from cli.main import COMMANDS
 from flows import settings
-from flows.__main__ import main, parser
-from flows.main import COMMANDS
 from tasks.methods.registry import methods, parameters_of
 from tests.timeouts import HANG_TIMEOUT
 
@@ -351,7 +351,7 @@ def test_what_nobody_foresaw_is_told_without_its_message(
     def broken(*_arguments: Any) -> Any:
         raise ValueError("CANARY of a person's row")
 
-    monkeypatch.setattr("flows.documents.history_document", broken)
+    monkeypatch.setattr("reports.documents.history_document", broken)
     assert desk.say("history", "--json") == 1
     assert _complaint(capsys) == ["releasegate: something unforeseen (ValueError)"]
 
@@ -362,7 +362,7 @@ def test_an_interrupted_command_ends_without_a_traceback(
     def interrupted(*_arguments: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("flows.documents.history_document", interrupted)
+    monkeypatch.setattr("reports.documents.history_document", interrupted)
     assert desk.say("history", "--json") == 130
     assert len(_complaint(capsys)) == 1
 
@@ -371,7 +371,7 @@ def test_an_interrupted_command_ends_without_a_traceback(
 
 
 def _process(*words: object, **options: Any) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "flows", *map(str, words)]
+    command = [sys.executable, "-m", "cli", *map(str, words)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""}
     return subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, **options)
 
@@ -403,7 +403,7 @@ def test_reading_commands_answer_at_once(desk: Desk, words: tuple[str, ...]) -> 
 @pytest.mark.parametrize("word", ["--help", "methods", "history"])
 def test_a_reading_command_imports_nothing_that_costs_seconds(desk: Desk, word: str) -> None:
     script = (
-        "import sys; from contextlib import suppress; from flows.__main__ import main\n"
+        "import sys; from contextlib import suppress; from cli.__main__ import main\n"
         f"with suppress(SystemExit): main(['--store', {str(desk.root)!r}, {word!r}])\n"
         "print(sorted({'prefect', 'torch', 'great_expectations'} & sys.modules.keys()))"
     )

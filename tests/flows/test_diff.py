@@ -177,7 +177,7 @@ def test_releases_of_two_series_can_be_compared(series: Desk, capsys: Capture) -
 def test_a_person_reads_what_differs(
     series: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
-    monkeypatch.setattr("flows.difference_tables.console", lambda: Console(highlight=False, width=width))
+    monkeypatch.setattr("cli.difference_tables.console", lambda: Console(highlight=False, width=width))
     assert series.say("diff", FIRST, SECOND) == 0
     shown = capsys.readouterr().out
     lines = shown.splitlines()

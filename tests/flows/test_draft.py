@@ -18,11 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stdnum import luhn
 
-from flows.draft import UNDECIDED, draft
-from flows.draft_guesses import words_of
 from policy.errors import InputError, PolicyError, UsageError
 from policy.load import parse_policy
 from policy.model import CategoricalQuasiIdentifier, NumericQuasiIdentifier, ReleasePolicy
+from services.drafting.draft import UNDECIDED, draft
+from services.drafting.guesses import words_of
 from tasks.risk.personal_numbers import is_german_insured
 
 Write = Callable[..., Path]

@@ -16,13 +16,13 @@ import pandas as pd
 import pytest
 import yaml
 
-from flows import evaluate_run
-from flows.__main__ import main
-from flows.evaluate import DIED, carried_out, of_run
-from flows.evaluate_figures import figures_of
-from flows.evaluate_run import Job, Made, Run
-from flows.evaluate_tables import show_evaluation
+from cli.__main__ import main
+from cli.evaluate_tables import show_evaluation
 from policy.load import load_policy
+from services.evaluation import run as evaluate_run
+from services.evaluation.evaluate import DIED, carried_out, of_run
+from services.evaluation.figures import figures_of
+from services.evaluation.run import Job, Made, Run
 from tasks.types import SourceTable
 from tasks.utility.latent_view import latent_view
 from tasks.validation.check import ExpectationResult
@@ -98,7 +98,9 @@ def written(folder: Path, name: str, *words: str) -> Written:
     with pytest.MonkeyPatch.context() as patch:
         told: list[str] = []
         patch.setattr("sys.stdout.write", lambda text: told.append(text) or len(text))
-        patch.setattr("flows.evaluate.validate", lambda *_: [])  # great_expectations takes seconds to import
+        patch.setattr(
+            "services.evaluation.evaluate.validate", lambda *_: []
+        )  # great_expectations takes seconds to import
         assert evaluate(folder, "--out", str(folder / name), *words) == 0
     return Written(folder / name, "".join(told))
 
@@ -260,7 +262,7 @@ def test_a_table_that_does_not_meet_the_policy_s_expectations_is_refused(
     failed = ExpectationResult(
         "unique", "person", False, 2, N_ROWS, "2 of 160 rows in 'person' are not unique"
     )
-    monkeypatch.setattr("flows.evaluate.validate", lambda *_: [failed])
+    monkeypatch.setattr("services.evaluation.evaluate.validate", lambda *_: [failed])
     assert evaluate(folder, "--methods", "mondrian", "--out", str(tmp_path / "out")) == 3
     told = capsys.readouterr().err
     assert "people.csv: 2 of 160 rows in 'person' are not unique" in told
@@ -270,7 +272,7 @@ def test_a_table_that_does_not_meet_the_policy_s_expectations_is_refused(
 def test_a_table_that_cannot_hold_the_model_is_refused(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flows.evaluate.validate", lambda *_: [])
+    monkeypatch.setattr("services.evaluation.evaluate.validate", lambda *_: [])
     (tmp_path / "four.yaml").write_text(yaml.safe_dump({**POLICY, "privacy": {"k": 5, "e": 4}}))
     words = ["--input", str(folder / "people.csv"), "--methods", "mondrian", "--out", str(tmp_path / "out")]
     assert main(["evaluate", str(tmp_path / "four.yaml"), *words]) == 3

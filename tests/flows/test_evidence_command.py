@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from front_desk import Desk
 
-from flows.__main__ import main
+from cli.__main__ import main
 from release_store import keys
 from tests.at_work import key_of
 

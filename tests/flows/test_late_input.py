@@ -150,7 +150,7 @@ def test_a_policy_that_does_not_wait_asks_for_nothing(desk: Desk) -> None:
 
 def test_a_waiting_command_ends_at_ctrl_c_and_leaves_nothing(desk: Desk) -> None:
     policy = wanted(desk) and desk.folder / "clinic.yaml"
-    command = [sys.executable, "-m", "flows", "--store", str(desk.root), "run", str(policy)]
+    command = [sys.executable, "-m", "cli", "--store", str(desk.root), "run", str(policy)]
     # What a shell starts with `&` passes Ctrl-C over, and so do its children, if they are not told otherwise.
     with subprocess.Popen(
         ["env", "--default-signal=INT", *command, "--period", "2026-Q1", "--wait"],

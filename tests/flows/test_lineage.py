@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 import pytest
 from listener import listening
 
-from flows.lineage import KEY_VARIABLE, VARIABLE, Dataset, Lineage, Parent, run_event
-from flows.lineage_datasets import roles_of
 from policy.model import Roles
+from services.observability.lineage import KEY_VARIABLE, VARIABLE, Dataset, Lineage, Parent, run_event
+from services.observability.lineage_datasets import roles_of
 
 Capture = pytest.CaptureFixture[str]
 SOURCE = Dataset(

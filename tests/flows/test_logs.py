@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.logs import FIELDS, VARIABLE, JsonLines, log_event
-from flows.stages import artifact_row, figures_of
+from services.observability.logs import FIELDS, VARIABLE, JsonLines, log_event
+from services.stages import artifact_row, figures_of
 from tasks.types import Candidate, Partition, SourceTable
 
 Capture = pytest.CaptureFixture[str]

@@ -7,8 +7,8 @@ import json
 import pytest
 from front_desk import Desk
 
-from flows.notice import notice_of
 from release_store.records import CandidateState
+from services.observability.notice import notice_of
 
 pytestmark = pytest.mark.flow
 

@@ -18,9 +18,24 @@ import pytest
 from front_desk import Desk
 from listener import listening
 
-from flows.notice import KINDS
-from flows.notice_channels import COMMAND_VARIABLE, SECRET_VARIABLE, URL_VARIABLE, prefect_event
-from flows.notices import (
+from release_store import audit, keys
+from release_store.canonical import utc_now
+from release_store.connection import transaction
+from release_store.correction import correct_clock
+from release_store.expiry import end_expired
+from release_store.records import CandidateState
+from release_store.roll_call import note_people
+from release_store.staff import PEOPLE_VARIABLE, people_path
+from release_store.store import ReleaseStore
+from release_store.verification import verify
+from services.observability.notice import KINDS
+from services.observability.notice_channels import (
+    COMMAND_VARIABLE,
+    SECRET_VARIABLE,
+    URL_VARIABLE,
+    prefect_event,
+)
+from services.observability.notices import (
     CURSORS,
     BrokenPlaces,
     RunLink,
@@ -33,16 +48,6 @@ from flows.notices import (
     telling,
     verify_failed,
 )
-from release_store import audit, keys
-from release_store.canonical import utc_now
-from release_store.connection import transaction
-from release_store.correction import correct_clock
-from release_store.expiry import end_expired
-from release_store.records import CandidateState
-from release_store.roll_call import note_people
-from release_store.staff import PEOPLE_VARIABLE, people_path
-from release_store.store import ReleaseStore
-from release_store.verification import verify
 from tests.at_work import key_of, member, withdraw, write_people
 from tests.release_store.hand_made import K_FAILS, K_PASSES, approved, publish_one, stage
 from tests.timeouts import HANG_TIMEOUT
@@ -55,7 +60,7 @@ KEEPER = "import sys, pathlib; p = pathlib.Path(sys.argv[1]); p.open('a').write(
 def _no_channel(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (COMMAND_VARIABLE, URL_VARIABLE, SECRET_VARIABLE, "PREFECT_API_URL"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("flows.notice_channels.prefect_api", lambda: None)
+    monkeypatch.setattr("services.observability.notice_channels.prefect_api", lambda: None)
 
 
 @pytest.fixture
@@ -173,7 +178,7 @@ def test_a_delivery_that_fails_waits_with_all_after_it_and_keeps_their_order(
 def test_a_command_that_fails_is_one_line_and_stays_due(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, command: str, limit: float, finding: str
 ) -> None:
-    monkeypatch.setattr("flows.notice_channels.TIMEOUT", limit)
+    monkeypatch.setattr("services.observability.notice_channels.TIMEOUT", limit)
     monkeypatch.setenv(COMMAND_VARIABLE, command)
     begin(desk.store)
     blocked(desk.store)
@@ -456,7 +461,7 @@ def test_prefects_server_that_asks_for_a_credential_is_not_waited_for(
             (f"{listener.url}/api", "Prefect's server answers 401"),
             ("no address", "is no http or https address"),
         ):
-            monkeypatch.setattr("flows.notice_channels.prefect_api", lambda url=url: url)
+            monkeypatch.setattr("services.observability.notice_channels.prefect_api", lambda url=url: url)
             begin(desk.store)
             blocked(desk.store)
             assert desk.say("notify") == 2
@@ -491,14 +496,16 @@ def test_many_notices_are_delivered_a_minute_at_a_time(
     for period in ("2021", "2022", "2023"):
         blocked(desk.store, period=period)
     moments = itertools.count(0.0, 25.0)  # a delivery takes so long
-    monkeypatch.setattr("flows.notices.time", SimpleNamespace(monotonic=lambda: next(moments)))
+    monkeypatch.setattr(
+        "services.observability.notices.time", SimpleNamespace(monotonic=lambda: next(moments))
+    )
     calls = []
 
     def counted(store: ReleaseStore) -> Sent:
         calls.append(len(told(kept)))
         return send_due(store)
 
-    monkeypatch.setattr("flows.notices.send_due", counted)
+    monkeypatch.setattr("services.observability.notices.send_due", counted)
     assert send_all(desk.store).delivered == {"command": 3}
     assert calls == [0, 2]
     assert [one["period"] for one in told(kept)] == ["2021", "2022", "2023"]
@@ -649,7 +656,7 @@ def test_that_verify_failed_is_told_at_once_and_without_the_log(desk: Desk, kept
 def test_every_kind_is_valid_for_prefect_with_the_same_id_each_time(desk: Desk) -> None:
     from prefect.events.schemas.events import Event
 
-    from flows.notice import notice_of
+    from services.observability.notice import notice_of
 
     store = desk.store
     candidate = blocked(store)

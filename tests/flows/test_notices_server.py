@@ -17,11 +17,11 @@ import pytest
 from front_desk import Desk
 from listener import listening
 
-from flows.notice_channels import COMMAND_VARIABLE, URL_VARIABLE, prefect_event
-from flows.notices import begin, due, send_due
 from flows.setup_server import server
 from release_store.checkup import Condition
 from release_store.records import CandidateState
+from services.observability.notice_channels import COMMAND_VARIABLE, URL_VARIABLE, prefect_event
+from services.observability.notices import begin, due, send_due
 from tests.prefect_site import ROOT, PrefectSite
 from tests.release_store.hand_made import K_FAILS, stage
 from tests.timeouts import HANG_TIMEOUT
@@ -199,7 +199,7 @@ def test_the_server_s_metrics_are_those_that_the_page_names(running: Server) -> 
 
 
 def test_every_kind_of_event_is_taken(running: Server, desk_of_server: Desk) -> None:
-    from flows.notice import Notice
+    from services.observability.notice import Notice
 
     notice = Notice("releasegate.candidate.verify-failed", "ab" * 32, 0, "2026-01-01T00:00:00+00:00", "text")
     assert running.ask("/events", [prefect_event(notice)]) == ""

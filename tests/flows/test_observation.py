@@ -10,8 +10,8 @@ from unittest import mock
 import pytest
 from front_desk import Desk
 
-from flows import lineage, logs
-from flows.notice_channels import COMMAND_VARIABLE
+from services.observability import lineage, logs
+from services.observability.notice_channels import COMMAND_VARIABLE
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
 Capture = pytest.CaptureFixture[str]
@@ -118,8 +118,8 @@ def test_a_candidate_that_is_blocked_has_failed_for_lineage(watched: Desk) -> No
 
 
 def test_a_decision_that_publishes_leads_from_the_candidate_to_the_release(watched: Desk) -> None:
-    from flows.decided import observed_decision
-    from flows.outcome import Outcome
+    from services.decided import observed_decision
+    from services.outcome import Outcome
     from tests.release_store.hand_made import approved, publish_one
 
     @observed_decision

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from front_desk import Desk
 
-from flows.__main__ import main
+from cli.__main__ import main
 from policy.errors import PolicyError, UsageError
 from policy.load import load_policy
 from release_store import credentials, keys

@@ -10,11 +10,11 @@ from front_desk import Desk
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.actor import runner, system_user
 from flows.decision import decide_release
 from flows.taking_down import withdraw_release
 from policy.errors import UsageError
 from release_store.permission import LONGEST_NAME, LONGEST_REASON, Act, check_typed, unfit
+from services.actor import runner, system_user
 from tests.at_work import key_file, write_people
 from tests.faults.small_work import assessed, published
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from front_desk import Desk
 
-from flows.store_review import review_markdown, review_rows, review_store, summary_line
 from policy.errors import UsageError, VerificationFailed
 from release_store.identification import system_account
 from release_store.public_files import release_folder
+from services.store_review import review_markdown, review_rows, review_store, summary_line
 from tests.timeouts import HANG_TIMEOUT
 
 RELEASE = "clinic-2026Q1-r1"
@@ -76,7 +76,7 @@ def test_a_series_without_a_release_is_no_series_to_review(published: Desk) -> N
 
 
 def test_what_people_wrote_ends_no_line_and_no_cell(published: Desk) -> None:
-    from flows.store_review import _cell
+    from services.store_review import _cell
 
     assert _cell("a|b\n# `c`") == "a\\|b\\x0a# 'c'"
 

@@ -13,7 +13,7 @@ from front_desk import Desk
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.layout import escaped, shown
+from reports.text import escaped, shown
 from tests.at_work import member, withdraw, write_people
 
 Capture = pytest.CaptureFixture[str]

@@ -109,7 +109,7 @@ def test_runs_of_one_period_in_three_processes_make_one_candidate(
 ) -> None:
     policy, table = desk.policy(approval={"approvers": approvers}), desk.table()
     words = ["run", str(policy), "--input", str(table), "--period", "2026Q1"]
-    command = [sys.executable, "-m", "flows", "--store", str(desk.root), *words]
+    command = [sys.executable, "-m", "cli", "--store", str(desk.root), *words]
     runs = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     told = [run.communicate(timeout=HANG_TIMEOUT)[0] for run in runs]
     assert [run.returncode for run in runs] == [code] * 3, told

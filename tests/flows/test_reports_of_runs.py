@@ -182,7 +182,7 @@ BREAKING: dict[str, tuple[str, Callable[[CandidateState], bool]]] = {
         "the stage 'risk gate: judge the staged files'",
         lambda state: state is CandidateState.FAILED,
     ),
-    "flows.desk.releasing.replace_file": (
+    "reports.releasing.replace_file": (
         "the stage 'report: write the candidate's page'",
         lambda state: state is CandidateState.APPROVED,
     ),
@@ -214,7 +214,7 @@ def broken_report(desk: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch, 
     """Carry out what publishes, while no release can have a report: it is told, and nothing is public."""
     capsys.readouterr()
     with monkeypatch.context() as patch:
-        patch.setattr("flows.desk.releasing.release_report", broken)
+        patch.setattr("reports.releasing.release_report", broken)
         assert desk.say(*words) == 1
     out, err = capsys.readouterr()
     said = [line for line in err.splitlines() if not line.endswith(" ...")]
@@ -284,7 +284,7 @@ def test_a_candidate_without_its_page_is_judged_all_the_same(
 ) -> None:
     words = run_words(desk, desk.policy(approval=ASKING, gates=gates))
     with monkeypatch.context() as patch:
-        patch.setattr("flows.desk.releasing.candidate_report", broken)
+        patch.setattr("reports.releasing.candidate_report", broken)
         assert desk.say(*words) == 1
     said = [line for line in capsys.readouterr().err.splitlines() if not line.endswith(" ...")]
     assert said[0].startswith(

@@ -11,10 +11,10 @@ import plain_run
 import pytest
 from front_desk import POLICY, Desk
 
-from flows.notice_channels import COMMAND_VARIABLE
-from flows.store_review import review_markdown, review_rows, review_store, summary_line
 from release_store.records import GateResult, Verdict
 from release_store.verification import verify
+from services.observability.notice_channels import COMMAND_VARIABLE
+from services.store_review import review_markdown, review_rows, review_store, summary_line
 from tasks.risk.evidence import Evidence
 from tasks.risk.gate import GATES, Gate
 from tests.at_work import decide, withdraw
@@ -183,7 +183,7 @@ def kinds(file: Path) -> list[str]:
 def test_what_an_audit_finds_is_told_and_what_was_overridden_is_not(
     overridden: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flows.notice_channels.prefect_api", lambda: None)
+    monkeypatch.setattr("services.observability.notice_channels.prefect_api", lambda: None)
     told = keeper(overridden, monkeypatch)
     assert overridden.say("audit", "clinic") == 0
     assert kinds(told) == []

@@ -7,9 +7,9 @@ import json
 import pytest
 from front_desk import Desk
 
-from flows.revision import asked_of
 from policy.errors import UsageError
 from release_store.records import ReleaseState
+from services.revision import asked_of
 from tests.at_work import withdraw
 
 pytestmark = pytest.mark.flow

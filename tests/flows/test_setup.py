@@ -16,14 +16,15 @@ from front_desk import Desk
 from listener import Answer, Listener, Request, listening
 from packaging.requirements import Requirement
 
-from flows import lineage, logs, settings, setup_checks, setup_server, setup_versions
-from flows.notice_channels import COMMAND_VARIABLE, URL_VARIABLE
-from flows.notices import begin
+from flows import settings, setup_checks, setup_server, setup_versions
 from flows.setup_checks import set_up
 from flows.setup_server import listens_openly, server
 from flows.setup_versions import TRAPS, requirements, versions
 from release_store.checkup import Check, Condition
 from release_store.staff import PEOPLE_VARIABLE, people_path
+from services.observability import lineage, logs
+from services.observability.notice_channels import COMMAND_VARIABLE, URL_VARIABLE
+from services.observability.notices import begin
 from tests.at_work import member, write_people
 from tests.release_store.hand_made import awaiting
 
@@ -45,7 +46,7 @@ Capture = pytest.CaptureFixture[str]
 def _bare(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("flows.notice_channels.prefect_api", lambda: None)
+    monkeypatch.setattr("services.observability.notice_channels.prefect_api", lambda: None)
 
 
 class Api:

@@ -18,12 +18,12 @@ from typing import Any
 import pytest
 from front_desk import Desk
 
-from flows.lineage import VARIABLE, Lineage
-from flows.notice_channels import COMMAND_VARIABLE, SECRET_VARIABLE, URL_VARIABLE
-from flows.notices import begin, due, send_due
-from flows.web import talk
 from policy.errors import TransientFailure
 from release_store.records import CandidateState
+from services.observability.lineage import VARIABLE, Lineage
+from services.observability.notice_channels import COMMAND_VARIABLE, SECRET_VARIABLE, URL_VARIABLE
+from services.observability.notices import begin, due, send_due
+from services.observability.web import talk
 from tests.release_store.hand_made import K_FAILS, stage
 from tests.timeouts import HANG_TIMEOUT
 
@@ -83,8 +83,8 @@ def dripping(first: bytes, drop: bytes) -> Iterator[int]:
 def _small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (COMMAND_VARIABLE, URL_VARIABLE, SECRET_VARIABLE, "PREFECT_API_URL"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("flows.notice_channels.prefect_api", lambda: None)
-    monkeypatch.setattr("flows.notice_channels.TIMEOUT", LIMIT)
+    monkeypatch.setattr("services.observability.notice_channels.prefect_api", lambda: None)
+    monkeypatch.setattr("services.observability.notice_channels.TIMEOUT", LIMIT)
 
 
 def blocked(desk: Desk, period: str = "2024") -> None:
@@ -126,7 +126,9 @@ def test_prefects_server_is_given_no_longer_either(desk: Desk, monkeypatch: pyte
 
     monkeypatch.setattr(orchestration, "get_client", patient)
     with dripping(*DRIPS["drips its head"]) as port:
-        monkeypatch.setattr("flows.notice_channels.prefect_api", lambda: f"http://127.0.0.1:{port}/api")
+        monkeypatch.setattr(
+            "services.observability.notice_channels.prefect_api", lambda: f"http://127.0.0.1:{port}/api"
+        )
         begin(desk.store)
         blocked(desk)
         (problem,) = send_due(desk.store).problems
@@ -181,8 +183,10 @@ def can_be_read(pipe: int) -> bool:
 def test_a_call_spends_no_more_than_its_patience_on_a_delivery(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flows.notice_channels.TIMEOUT", HANG_TIMEOUT)
-    monkeypatch.setattr("flows.notices.time", SimpleNamespace(monotonic=lambda: 0.0))  # none is spent before
+    monkeypatch.setattr("services.observability.notice_channels.TIMEOUT", HANG_TIMEOUT)
+    monkeypatch.setattr(
+        "services.observability.notices.time", SimpleNamespace(monotonic=lambda: 0.0)
+    )  # none is spent before
     with dripping(*DRIPS["never answers"]) as port:
         monkeypatch.setenv(URL_VARIABLE, f"http://127.0.0.1:{port}/")
         begin(desk.store)
@@ -222,8 +226,10 @@ def test_lineage_holds_a_run_no_longer_than_its_limit(
     import openlineage.client.transport.file
     import openlineage.client.transport.http  # noqa: F401 -- takes seconds, and the limit is for what it sends
 
-    monkeypatch.setattr("flows.lineage._TIMEOUT", HANG_TIMEOUT)  # of each read: it must not be what ends it
-    monkeypatch.setattr("flows.lineage._LIMIT", LIMIT)
+    monkeypatch.setattr(
+        "services.observability.lineage._TIMEOUT", HANG_TIMEOUT
+    )  # of each read: it must not be what ends it
+    monkeypatch.setattr("services.observability.lineage._LIMIT", LIMIT)
     with dripping(*DRIPS["drips its head"]) as port:
         pipe = tmp_path / "pipe"
         os.mkfifo(pipe)

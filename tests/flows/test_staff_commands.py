@@ -11,8 +11,7 @@ import pytest
 import yaml
 from front_desk import Desk
 
-from flows.__main__ import main
-from flows.actor import acting, runner, system_account
+from cli.__main__ import main
 from policy.errors import UsageError
 from release_store import keys
 from release_store.permission import Act
@@ -20,6 +19,7 @@ from release_store.records import CandidateState
 from release_store.staff import load_staff
 from release_store.store import ReleaseStore
 from release_store.verification import verify
+from services.actor import acting, runner, system_account
 from tests.at_work import key_file, key_of, member, write_people
 from tests.faults.small_work import assessed
 

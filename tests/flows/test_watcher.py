@@ -86,7 +86,7 @@ def test_the_temporary_server_of_a_run_that_is_killed_ends(desk: Desk, tmp_path:
     environment |= {"PREFECT_HOME": str(tmp_path / "home"), "PYTHONPATH": str(ROOT)}
     words = ["run", str(desk.policy()), "--input", str(pipe), "--period", "2026Q1"]
     run = subprocess.Popen(
-        [sys.executable, "-m", "flows", "--store", str(desk.root), *words],
+        [sys.executable, "-m", "cli", "--store", str(desk.root), *words],
         cwd=ROOT,
         env=environment,
         stderr=subprocess.DEVNULL,

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from flows import evaluate, watcher, working_folder
+from flows import watcher, working_folder
 from flows.watcher import watch_temporary_server  # the real one, which tests without Prefect replace
+from services.evaluation import evaluate
 from tests.timeouts import HANG_TIMEOUT
 
 ROOT = Path(__file__).resolve().parents[2]

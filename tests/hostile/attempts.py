@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from flows.__main__ import main
+from cli.__main__ import main
 from policy.errors import Blocked
 from release_store.store import ReleaseStore
 from release_store.verification import verify

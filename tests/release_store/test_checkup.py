@@ -15,7 +15,7 @@ import duckdb
 import pytest
 from hand_made import approved, publish_one, stage
 
-from flows.__main__ import main
+from cli.__main__ import main
 from policy.errors import UsageError
 from release_store import checkup as module
 from release_store import connection, keys, publication

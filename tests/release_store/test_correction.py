@@ -13,8 +13,7 @@ import pytest
 from bundles import Told, forged, put_together, taken_apart
 from hand_made import K_FAILS, approved, awaiting, classes_of_two, publish_one, stage, word
 
-from flows.__main__ import main
-from flows.notice import notice_of
+from cli.__main__ import main
 from policy.errors import Blocked, StoreError, UsageError
 from release_store import audit, correction, decisions, keys
 from release_store.canonical import canonical_json
@@ -29,6 +28,7 @@ from release_store.release_changes import start_publication
 from release_store.store import ReleaseStore
 from release_store.verification import notes, verify
 from release_store.verify_evidence import CORRECTED, examine, wrong_correction
+from services.observability.notice import notice_of
 from tests.at_work import agreed, key_file, key_of, member, withdraw, write_people
 
 NOW = datetime.now(UTC)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from flows.staff import add_person
+from cli.staff import add_person
 from policy.errors import UsageError
 from release_store import keys
 from release_store.credentials import read_private_key, read_token

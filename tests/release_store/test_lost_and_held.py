@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.__main__ import main
+from cli.__main__ import main
 from release_store.connection import DATABASE
 from release_store.keys import PUBLIC_KEY_FILE
 from release_store.store import ReleaseStore, SeriesInUse

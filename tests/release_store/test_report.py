@@ -12,7 +12,6 @@ from bundles import forged, put_together, taken_apart
 from hand_made import K_FAILS, approved, classes_of_two, stage, word
 from test_verification import found
 
-from flows.desk.releasing import report_of
 from policy.errors import StoreError, VerificationFailed
 from release_store import keys, publication
 from release_store.canonical import canonical_json, pretty_json, sha256_hex
@@ -22,6 +21,7 @@ from release_store.records import CandidateState, Release
 from release_store.store import ReleaseStore
 from release_store.verification import verify
 from release_store.verify_evidence import examine
+from reports.releasing import report_of
 from tests.at_work import agreed
 
 FOLDER = Path("releases/clinic/clinic-2024-r1")

@@ -125,7 +125,7 @@ def test_an_entry_point_that_is_no_method_is_told(package: Any, line: str, words
 def test_releasegate_methods_lists_it(
     package: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from flows.__main__ import main
+    from cli.__main__ import main
 
     package("runs = foreign_runs:RUNS")
     words = ["--store", str(tmp_path / "store"), "methods", "runs"]

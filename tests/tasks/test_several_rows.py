@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small import anonymized, policy_of, policy_text, prepared, published, small_policy, source_of
 
-from flows.evaluate_run import Job, measured
 from policy.errors import InputError, PolicyError
 from policy.load import policy_document, policy_from_document
 from release_store.records import GateResult, Verdict
+from services.evaluation.run import Job, measured
 from tasks.aggregation.enforce import enforced
 from tasks.partitioning.constraints import Constraints, SensitiveColumn
 from tasks.risk.evidence import Evidence

@@ -1,0 +1,81 @@
+"""An evaluation as a person reads it: one line a method and k, means over the seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.table import Table
+
+from cli.console import console
+from reports.documents import Document
+from reports.text import escaped
+from tasks.utility.front import front
+
+DIGITS = 3
+
+
+def show_evaluation(document: Document, files: Sequence[Path]) -> None:
+    """Show the summary, then what failed, then where the files are."""
+    out = console()
+    ext_frac = f"{max(document['ext_frac']):g}"
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("method", "k", "NCP", f"ERR {ext_frac}", f"UMR {ext_frac}", "SADR"):
+        table.add_column(name, justify="left" if name == "method" else "right", no_wrap=True)
+    for name in ("classes", "largest", "left out", "breaks", "CPU s", "runs"):
+        table.add_column(name, justify="left" if name == "breaks" else "right", no_wrap=True)
+    best = _on_the_front(document["summary"], f"err_{ext_frac}")
+    for place, one in enumerate(document["summary"]):
+        mean, sd = one["mean"], one["sd"]
+        table.add_row(
+            escaped(one["method"]),
+            str(one["k"]),
+            _number(mean["ncp"], sd["ncp"]) + (" *" if place in best else "  "),
+            _number(mean[f"err_{ext_frac}"], sd[f"err_{ext_frac}"]),
+            _number(mean[f"umr_{ext_frac}"], sd[f"umr_{ext_frac}"]),
+            _number(mean["sadr"], sd["sadr"]),
+            _number(mean["classes"], None, 0),
+            _number(mean["size_max"], None, 0),
+            _number(mean["suppressed"], None, 0),
+            _broken(mean),
+            _number(mean["cpu_seconds"], None, 2),
+            str(one["runs"]) if not one["failed"] else f"[red]{one['runs']}, {one['failed']} failed[/]",
+        )
+    out.print(table)
+    n_seeds = len(document["seeds"])
+    spread = f"means over {n_seeds} seeds ± their standard deviation; " if n_seeds > 1 else ""
+    out.print(f"\n{spread}* nothing else is better in NCP and ERR; -: has no meaning there")
+    if any(_is_noised(one["method"]) for one in document["summary"]):
+        out.print("classes are told without noised numbers, which differ from row to row: ERR counts them")
+    for run in document["runs"]:
+        if run["finding"]:
+            name = f"{run['method']} k={run['k']} seed={run['seed']}"
+            out.print(f"[red]✗[/] {escaped(name)}: {escaped(run['finding'])}")
+    if files:
+        out.print(f"wrote {len(files)} files to {escaped(str(files[0].parent))}/", soft_wrap=True)
+
+
+def _on_the_front(summary: Sequence[Document], risk: str) -> set[int]:
+    shown = [i for i, one in enumerate(summary) if None not in (one["mean"]["ncp"], one["mean"][risk])]
+    return {shown[i] for i in front([(summary[i]["mean"]["ncp"], summary[i]["mean"][risk]) for i in shown])}
+
+
+def _is_noised(label: str) -> bool:
+    from tasks.methods.registry import methods
+
+    method, _, recoding = label.partition(":")
+    return (recoding or methods()[method].recoding) == "adaptive"
+
+
+def _number(mean: float | None, sd: float | None, digits: int = DIGITS) -> str:
+    if mean is None:
+        return "-"
+    return f"{mean:.{digits}f}" + (f" ± {sd:.{digits}f}" if sd is not None else "")
+
+
+def _broken(mean: Document) -> str:
+    """Name the parts of the model that not every run holds."""
+    if mean["k_holds"] is None:
+        return ""
+    broken = [name.removesuffix("_holds") for name in mean if name.endswith("_holds") and mean[name] < 1]
+    return f"[red]✗ {', '.join(broken)}[/]" if broken else "[green]✓ none[/]"

@@ -1,0 +1,170 @@
+"""What the commands show without --json: tables for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from cli.console import console, gate_result, gate_table, plain_table, titled
+from release_store.approvals import why
+from release_store.records import Verdict
+from release_store.store import ReleaseStore
+from reports.documents import Document, history_document
+from reports.people import people_line
+from reports.text import escaped, minute, shown
+from services.outcome import Outcome, over_max_group_size
+
+MOST_ROWS = 200  # that rich lays out
+
+
+def show_outcome(outcome: Outcome, store: Path) -> None:
+    """Show a run's end: the gates, the figures, and where the files are."""
+    out = console()
+    if outcome.gates:
+        out.print(gate_table(outcome.gates))
+    if outcome.message:
+        out.print(shown(outcome.message), markup=False, soft_wrap=True)
+    if outcome.gates and outcome.ncp is not None:
+        left_out = outcome.n_source - outcome.n_published
+        out.print(
+            f"{outcome.n_published} rows in {outcome.n_classes} classes, {left_out} left out, "
+            f"NCP {outcome.ncp:.3f}, {sum(outcome.seconds.values()):.1f} s"
+        )
+    if outcome.over_max_group_size:
+        out.print(_oversize(outcome.over_max_group_size))
+    if outcome.repaired:
+        out.print(
+            f"repair: {outcome.repaired['failing_groups']} groups would have failed beside earlier releases; "
+            f"{outcome.repaired['merged']} merged, {outcome.repaired['suppressed_records']} records left out"
+        )
+    if outcome.report:
+        out.print(f"report: {shown(outcome.report)}", markup=False, soft_wrap=True)
+    if outcome.state == "published":
+        out.print(f"published: {store / 'releases' / outcome.series / outcome.release_id}/", soft_wrap=True)
+    elif outcome.state == "awaiting_approval":
+        out.print(
+            f"next: releasegate approve {outcome.candidate_id} --by NAME --reason TEXT --key FILE",
+            soft_wrap=True,
+        )
+    elif outcome.state == "blocked":
+        out.print(f"nothing was published; releasegate show {outcome.candidate_id}", soft_wrap=True)
+
+
+def _oversize(n_groups: int) -> str:
+    why = "no cut of them keeps the model, or passes beside the history"
+    return f"{n_groups} groups stay over max_group_size: {why}"
+
+
+def show_history(store: ReleaseStore, series: str | None) -> None:
+    """Show releases and candidates as tables."""
+    document = history_document(store, series)
+    out = console()
+    if not any(document.values()):
+        out.print("nothing has been released yet; next: releasegate run POLICY")
+        return
+    tables: tuple[tuple[str, tuple[str, ...], list[tuple[str, ...]]], ...] = (
+        (
+            "Releases",
+            ("release", "period", "state", "published", "method", "rows", "left out", "k", "NCP", "gates"),
+            [
+                (
+                    row["release"],
+                    row["period"],
+                    f"{row['state']} by override" if row["override"] else row["state"],
+                    minute(row["published_at"]),
+                    row["method"] or "",
+                    str(row["published_rows"]),
+                    str(row["rows"] - row["published_rows"]),
+                    f"{row['k']:.0f}",
+                    f"{row['ncp']:.3f}",
+                    f"{row['gates_passed']} of {row['gates']} pass",
+                )
+                for row in document["releases"]
+            ],
+        ),
+        (
+            "Candidates not published",
+            ("candidate", "period", "state", "made by", "made", "held back by"),
+            [
+                (
+                    row["candidate"],
+                    row["period"],
+                    row["state"],
+                    escaped(row["made_by"]),
+                    minute(row["made_at"]),
+                    ", ".join(row["failing"]),
+                )
+                for row in document["candidates"]
+            ],
+        ),
+        (
+            "Inputs refused",
+            ("series", "period", "at", "expectations that failed"),
+            [
+                (row["series"], row["period"], minute(row["at"]), escaped(", ".join(row["failed"])))
+                for row in document["refused_inputs"]
+            ],
+        ),
+    )
+    for number, (title, columns, rows) in enumerate(table for table in tables if table[2]):
+        if number:
+            out.print()
+        if len(rows) > MOST_ROWS:
+            out.file.write(plain_table(title, columns, rows))
+        else:
+            out.print(titled(title, columns, rows))
+
+
+def show_record(document: Document) -> None:
+    """Show one release or candidate."""
+    out = console()
+    out.print(f"[bold]{document['release'] or document['candidate']}[/]  {document['state']}")
+    if document["override"]:
+        held_back = ", ".join(g["gate"] for g in document["gates"] if g["verdict"] != Verdict.PASS)
+        out.print(
+            f"[bold]PUBLISHED BY OVERRIDE[/] of the gates that held it back: {held_back}", soft_wrap=True
+        )
+    summary = document["summary"]
+    facts = {
+        "series": document["series"],
+        "period": document["period"],
+        "made by": f"{document['made_by']} at {document['made_at']}",
+        **_came_of(summary),
+        "method": f"{summary.get('method')} {summary.get('parameters') or ''}".strip(),
+        "rows": f"{summary.get('n_published')} of {summary.get('n_source')}",
+        "digest": document["candidate_digest"],
+        "policy": document["policy_digest"],
+        "input": document["input_digest"],
+        "history": document["history_head"],
+        "folder": document["folder"],
+        **({"report": document["report"]} if document["report"] else {}),
+    }
+    for name, text in facts.items():
+        out.print(f"{name:>8}  {shown(text)}", markup=False, soft_wrap=True)
+    if document["people"]:
+        out.print(f"{'people':>8}  {people_line(document['people'])}", markup=False, soft_wrap=True)
+    oversize = over_max_group_size(summary.get("notes", {}))
+    if oversize:
+        out.print(_oversize(oversize))
+    for decision in document["decisions"]:
+        said = shown(f"{decision['by']}: {decision['reason']}")
+        out.print(f"{decision['decision']:>8}  {said}", markup=False, soft_wrap=True)
+    for one in document["afterwards"]:
+        said = shown(f"{one['by']}: {one['reason']}")
+        out.print(f"{one['state']:>8}  {said}", markup=False, soft_wrap=True)
+    results = [gate_result(gate) for gate in document["gates"]]
+    out.print(gate_table(results))
+    for result in results:
+        if result.witness and result.verdict is not Verdict.PASS:
+            out.print(f"witness of {result.gate}: {shown(str(result.witness))}", markup=False, soft_wrap=True)
+
+
+def _came_of(summary: Mapping[str, Any]) -> dict[str, str]:
+    """Return what a candidate was judged again for, what it revises, and why it needs more people, if so."""
+    again, revision = summary.get("judged_again"), summary.get("revision")
+    return {
+        **({"again": f"judged again by {again['by']}, of {again['of']}"} if again else {}),
+        **({"revises": f"{revision['of']}: {revision['reason']}"} if revision else {}),
+        **({"approval": because} if (because := why(summary)) else {}),
+    }

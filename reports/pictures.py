@@ -1,0 +1,250 @@
+"""The pictures of one candidate or release, out of its gates and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from policy.rounding import bound_text, measured_text
+from reports import charts
+from reports.picture import Picture
+from reports.protection import WORLDS
+from reports.signs import BASIS, VERDICTS
+from reports.text import shown
+from tasks.reporting.narrowing import MANY
+
+Document = Mapping[str, Any]
+_LEFT = {"1": "1", "2": "2", "more": "3 and more"}
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """The pictures by what they are about."""
+
+    risk: tuple[Picture, ...] = ()
+    cost: tuple[Picture, ...] = ()
+    values: tuple[Picture, ...] = ()
+    latent: tuple[Picture, ...] = ()
+    gates: tuple[Picture, ...] = ()
+
+    def all(self) -> list[Picture]:
+        """Return every picture, in the order of the report."""
+        return [one for field in fields(self) for one in getattr(self, field.name)]
+
+
+def pictures_of(gates: Sequence[Document], figures: Document | None) -> Pictures:
+    """Return the pictures; without figures, that of the gates alone."""
+    found = figures or {}
+    return Pictures(
+        risk=_drawable(
+            [
+                *_worlds(gates),
+                *_narrowing([one for one in found.get("narrowing") or () if one["basis"] != "worlds"]),
+            ]
+        ),
+        cost=_drawable([*_by_attribute(found), *_class_sizes(found)]),
+        values=_drawable(_distribution(i, one) for i, one in enumerate(found.get("attributes") or ())),
+        latent=_drawable(_latent(found.get("latent"))),
+        gates=_drawable([_gates(gates)]),
+    )
+
+
+def _drawable(pictures: Iterable[Picture]) -> tuple[Picture, ...]:
+    """Return those that have anything to draw."""
+    return tuple(one for one in pictures if one.rows)
+
+
+def used(gate: Document) -> float | None:
+    """Return how much of its limit a gate uses: 1 is the limit, more is over; None where that is not known.
+
+    Of a limit that is a least value it is limit by value; of one at 0 it is 0 or, where anything is found, 2.
+    """
+    value, threshold = gate["value"], gate["threshold"]
+    if value is None or threshold is None:
+        return None
+    above, below = (value, threshold) if gate["relation"] == "<=" else (threshold, value)
+    if below > 0:
+        return float(above / below)
+    return 0.0 if above <= below else 2.0
+
+
+def _gates(gates: Sequence[Document]) -> Picture:
+    rows = [
+        {
+            "gate": gate["gate"],
+            "verdict": str(gate["verdict"]),
+            "sign": f"{VERDICTS.get(str(gate['verdict']), '?')} {gate['verdict']}",
+            "used": None if (share := used(gate)) is None else min(share, 2.0),
+            "measured": measured_text(gate["value"], gate["relation"], gate["threshold"]),
+            "must be": bound_text(gate["relation"], gate["threshold"]),
+        }
+        for gate in gates
+    ]
+    n_passed = sum(row["verdict"] == "pass" for row in rows)
+    columns = (("gate", "gate"), ("verdict", "verdict"), ("measured", "measured"), ("must be", "must be"))
+    words = f"{n_passed} of {len(rows)} gates pass. A bar shows how much of its limit a gate uses."
+    return Picture("gates", "The gates", words, charts.with_bars(charts.gates(), len(rows)), rows, columns)
+
+
+def _worlds(gates: Sequence[Document]) -> list[Picture]:
+    """Return how many people have how many values by the gate over possible worlds, if it counted any."""
+    known = next(((gate.get("witness") or {}) for gate in gates if gate["gate"] == WORLDS), {})
+    total = known.get("people") or 0
+    ways = {"class by class": known.get("by_sets"), "all classes at once": known.get("by_worlds")}
+    if not total or not all(ways.values()):
+        return []
+    rows = [
+        {"values": values, "people": n, "share": n / total, "basis": basis}
+        for basis, counts in ways.items()
+        for name, values in _LEFT.items()
+        for n in [int((counts or {}).get(name, 0))]
+    ]
+    pinned, undecided = (int(known.get(name) or 0) for name in ("pinned", "undecided"))
+    n_releases = int(known.get("releases") or 0)
+    who = "nobody is" if not pinned else "1 person is" if pinned == 1 else f"{pinned:,} people are"
+    more = f", and of {undecided:,} more the search could not tell before it ended" if undecided else ""
+    words = (
+        f"Of {total:,} people in {n_releases} releases {who} left with fewer than l values by somebody who "
+        f"solves for all classes at once{more}. Values are counted as far as they were found; the search "
+        "ends where the gate is satisfied."
+    )
+    columns = (
+        ("basis", "reasoning"), ("values", "values left"), ("people", "people"), ("share", "share"),
+    )  # fmt: skip
+    title = "How many values all releases together leave"
+    return [Picture("worlds", title, words, charts.possible(), rows, columns)]
+
+
+def _narrowing(curves: Sequence[Document]) -> list[Picture]:
+    attributes = dict.fromkeys(shown(str(curve["attribute"])) for curve in curves)
+    return [
+        _narrowed(i, name, [curve for curve in curves if shown(str(curve["attribute"])) == name])
+        for i, name in enumerate(attributes)
+    ]
+
+
+def _narrowed(i: int, attribute: str, curves: Sequence[Document]) -> Picture:
+    rows: list[dict[str, Any]] = []
+    said = []
+    for curve in curves:
+        basis = BASIS.get(str(curve["basis"]), str(curve["basis"]))
+        total, people = sum(n for _, n in curve["counts"]), 0
+        if not total:
+            continue
+        if curve["counts"][0][0] > 1:
+            rows.append(_left(1, 0, total, basis))
+        for left, n in curve["counts"]:
+            people += n
+            rows.append(_left(left, people, total, basis))
+        said.append(_narrowed_to(basis, curve))
+    if rows:
+        rows[0] = {**rows[0], "limit": curves[0]["least"]}
+    columns = (
+        ("basis", "who"), ("values", "values left, at most"), ("people", "people"), ("share", "share"),
+    )  # fmt: skip
+    bases = tuple(dict.fromkeys(row["basis"] for row in rows))
+    title = f"How far people's {attribute} can be narrowed"
+    return Picture(f"narrowing-{i}", title, " ".join(said), charts.narrowing(bases), rows, columns)
+
+
+def _left(left: int, people: int, total: int, basis: str) -> dict[str, Any]:
+    """Return how many people are left with so many values or fewer; what is not counted on is no point."""
+    told = {"people": people, "share": people / total, "basis": basis}
+    if left < MANY:
+        return {"left": left, "values": str(left), **told}
+    return {"left": None, "values": f"{MANY} and more", **told}
+
+
+def _narrowed_to(basis: str, curve: Document) -> str:
+    fewest = min(left for left, n in curve["counts"] if n)
+    under = sum(n for left, n in curve["counts"] if left < curve["least"])
+    values = "1 value" if fewest == 1 else f"{fewest} values"
+    words = f"{basis[0].upper()}{basis[1:]}: at least {values} left for everybody"
+    people = "person" if under == 1 else "people"
+    return f"{words}, and fewer than {curve['least']} for {under:,} {people}." if under else f"{words}."
+
+
+def _class_sizes(figures: Document) -> list[Picture]:
+    found = figures.get("classes")
+    if not found:
+        return []
+    rows = [
+        {
+            "label": f"{one['low']}" if one["low"] == one["high"] else f"{one['low']} to {one['high']}",
+            "classes": one["classes"],
+            "records": one["records"],
+        }
+        for one in found["sizes"]
+    ]
+    words = (
+        f"{found['n']:,} classes of {found['least']} to {found['greatest']:,} records, "
+        f"{found['median']:g} in the middle."
+    )
+    columns = (("label", "records in the class"), ("classes", "classes"), ("records", "records in them"))
+    return [Picture("class-sizes", "How large the classes are", words, charts.class_sizes(), rows, columns)]
+
+
+def _by_attribute(figures: Document) -> list[Picture]:
+    ncp = figures.get("ncp")
+    if not ncp:
+        return []
+    rows = sorted(
+        ({"attribute": name, "ncp": value} for name, value in ncp.items()), key=lambda row: -row["ncp"]
+    )
+    words = (
+        f"Most is lost of {rows[0]['attribute']}, least of {rows[-1]['attribute']}; 0 is published as it is."
+    )
+    columns = (("attribute", "attribute"), ("ncp", "NCP"))
+    title = "How much detail each attribute loses"
+    return [Picture("ncp", title, words, charts.with_bars(charts.by_attribute(), len(rows)), rows, columns)]
+
+
+def _distribution(i: int, attribute: Document) -> Picture:
+    rows = [
+        {"label": shown(str(one["label"])), "after": one["after"], "before": one.get("before")}
+        for one in attribute["bins"]
+    ]
+    hidden = attribute.get("before_not_told", 0)
+    if attribute["role"] in ("sensitive", "kept"):
+        words = "Published as it is."
+        columns: tuple[tuple[str, str], ...] = (("label", "value"), ("after", "published"))
+    else:
+        words = (
+            f"Of {hidden:,} people the source is not told." if hidden else "The source is told of everybody."
+        )
+        columns = (("label", "value"), ("before", "source"), ("after", "published, as counted"))
+    told = any(row["before"] is not None for row in rows)
+    spec = charts.with_bars(charts.distribution(told), len(rows), 20)
+    return Picture(f"values-{i}", shown(str(attribute["name"])), words, spec, rows, columns)
+
+
+def _latent(found: Document | None) -> list[Picture]:
+    if not found:
+        return []
+    columns = (("x", "first dimension"), ("y", "second dimension"), ("records", "records"))
+    told = (
+        (
+            "latent-before",
+            "Before: where the records lie",
+            "before",
+            "Each circle is a place with so many records",
+        ),
+        (
+            "latent-after",
+            "After: the centres of the classes",
+            "after",
+            "Each circle is a class of so many records",
+        ),
+    )
+    return [
+        Picture(
+            name,
+            title,
+            f"{words}; {found.get(f'{part}_not_told', 0):,} are not shown.",
+            charts.latent(),
+            [{"x": x, "y": y, "records": n} for x, y, n in found[part]],
+            columns,
+        )
+        for name, title, part, words in told
+    ]

@@ -1,0 +1,182 @@
+"""What is protected against whom, by what the gates measured, and what is not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from policy.rounding import measured_share
+from release_store.records import Verdict
+from reports.compared import BY_CELLS, BY_PERSON, beside, n_earlier, not_compared
+from reports.words import GATES, NO_MORE, Value, asks
+
+Document = Mapping[str, Any]
+WORLDS = "worlds"
+_TRUE = ("sets", "hierarchy")  # recodings whose cells hold of everybody in the class
+
+
+def measured(gate: Document, policy: Document) -> str:
+    """Return what a gate measured as a sentence about people.
+
+    Empty where it measured nothing, compared nothing, or says nothing of people.
+    """
+    sentence = GATES.get(gate["gate"], ("", ""))[1]
+    if not sentence or gate["value"] is None:
+        return ""
+    if gate["gate"] in NO_MORE and gate["value"] <= 0:
+        return NO_MORE[gate["gate"]]
+    privacy, models = policy.get("privacy", {}), policy.get("gates", {}).get("models", {})
+    words: dict[str, Any] = {
+        "value": Value(gate["value"], gate["relation"]),
+        "who": gate["attacker"] or "reads it",
+        "listed": " that the policy lists" if (models.get(gate["gate"]) or {}).get("values") else "",
+        "l": privacy.get("l", "l"),
+        "k": privacy.get("k", "k"),
+    }
+    if gate["gate"] in (*BY_CELLS, *BY_PERSON):
+        found = beside(gate, _compared(policy))
+        if found is None or not found.anything:
+            return ""
+        one = "the earlier release" if found.releases == 1 else f"the {found.releases} earlier releases"
+        words |= {"earlier": one, "attributes": " and ".join(found.attributes)}
+    if gate["gate"] == WORLDS:
+        solved = gate.get("witness") or {}
+        if not solved.get("people"):
+            return ""
+        n = int(solved["releases"]) - 1
+        one = "the earlier release" if n == 1 else f"the {n} earlier releases"
+        stable = " and ".join(_stable(policy))
+        words |= {"earlier": one, "people": f"{solved['people']:,}", "attributes": stable}
+    return sentence.format(**words)
+
+
+def protected(gates: Sequence[Document], policy: Document) -> list[str]:
+    """Return what holds against whom, one line a gate that passed and says something about people."""
+    telling = [gate for gate in gates if gate["verdict"] == Verdict.PASS and not _tells_nothing(gate)]
+    return [line for gate in telling if (line := measured(gate, policy))]
+
+
+def rows_counted(policy: Document) -> str:
+    """Return what to say first of a release whose rows were counted and not its people; "" of others."""
+    if policy.get("roles", {}).get("key") is None:
+        return (
+            "Rows were counted, not people: the policy names no key. If a person can have several rows, k "
+            "and all figures of risk say too little, and a class of k rows can be about one person."
+        )
+    # Policies of before the field `rows` said no more than that a key repeats.
+    if "rows" not in policy and policy.get("expectations", {}).get("unique_key", True) is False:
+        return (
+            "Rows were counted, not people: a person may have several rows, and this release was made before "
+            "its people could be counted. k and all figures of risk say too little."
+        )
+    return ""
+
+
+def _tells_nothing(gate: Document) -> bool:
+    """Tell whether what a gate measured holds of every table: all of a share, or a count of one."""
+    sentence = GATES.get(gate["gate"], ("", ""))[1]
+    if gate["value"] is None or gate["gate"] in NO_MORE:
+        return False
+    if "{value:share}" in sentence:
+        return bool(gate["value"] >= 1)
+    return "{value}" in sentence and gate["relation"] == ">=" and bool(gate["value"] <= 1)
+
+
+def not_protected(gates: Sequence[Document], policy: Document) -> list[str]:
+    """Return against what nothing here protects: what failed first, then what no gate can see."""
+    lines = [
+        f"{gate['gate']} does not pass ({str(gate['verdict']).replace('_', ' ')}): {asks(gate['gate'])}"
+        for gate in gates
+        if gate["verdict"] != Verdict.PASS
+    ]
+    lines += _of_attackers(gates, policy)
+    lines += _of_history(gates, policy)
+    kept = policy.get("roles", {}).get("kept", ())
+    if kept:
+        lines.append(
+            f"Published as it is: {', '.join(map(str, kept))}. The gates `leak` and `unique` look for what "
+            "names a person there, and no gate asks what somebody may know by it."
+        )
+    lines.append("What others publish about the same people, and other series, are not compared.")
+    if not any(gate["gate"] == WORLDS and gate["verdict"] == Verdict.PASS for gate in gates):
+        lines.append(
+            "The comparison is made of local checks: sets of releases exist that pass all of them and still "
+            "give a value away."
+        )
+    return lines
+
+
+def _of_attackers(gates: Sequence[Document], policy: Document) -> list[str]:
+    named = ", ".join(str(one["name"]) for one in policy.get("roles", {}).get("quasi_identifiers", ()))
+    more = f"Somebody who knows more of a person than the quasi-identifiers ({named}) may learn more. "
+    lines = [more + "This is no differential privacy."]
+    passed = {gate["gate"]: gate["value"] for gate in gates if gate["verdict"] == Verdict.PASS}
+    if passed.get("p_max") is not None:
+        lines.append(
+            "A likely guess: in some class one sensitive value has "
+            f"{measured_share(passed['p_max'], '<=')} of the rows."
+        )
+    lines += _of_sure(gates)
+    if {"err", "umr", "sadr"} & passed.keys():
+        lines.append("Attacks are measured on people drawn from the source, not on everybody in it.")
+    if policy.get("method", {}).get("recoding", "sets") not in _TRUE:
+        lines.append(
+            "Some cells are replaced or noised: they need not be true of anybody, and rows of a class are "
+            "alike in the others only."
+        )
+    return lines
+
+
+def _of_sure(gates: Sequence[Document]) -> list[str]:
+    """Return of how many people one value is likely by all releases together, where that was sampled."""
+    for gate in gates:
+        sure = (gate.get("witness") or {}).get("sure") if gate["gate"] == WORLDS else None
+        if sure and sure["people"]:
+            share, limit = measured_share(sure["share"], "<="), measured_share(sure["limit"], ">=")
+            who = f"{sure['people']:,} people ({share})"
+            return [
+                f"A likely guess: whoever holds all releases can be over {limit} sure of a value of {who}."
+            ]
+    return []
+
+
+def _of_history(gates: Sequence[Document], policy: Document) -> list[str]:
+    n, lines = n_earlier(gates), []
+    if n is None:
+        lines.append("It could not be compared with the earlier releases of its series.")
+    elif n == 0:
+        lines.append("Nothing was compared: it is the first release of its series, or no earlier one counts.")
+    elif not _follows(policy):
+        lines.append(
+            "People are not followed over the releases by a key: who changed more than the policy says "
+            "that people change is not seen in the comparison."
+        )
+    lines += [f"Not compared: {one}." for one in not_compared(gates)]
+    sensitive = policy.get("roles", {}).get("sensitive", ())
+    transient = [str(one["name"]) for one in sensitive if one.get("stability") == "transient"]
+    if transient:
+        ignored = policy.get("gates", {}).get("transient") == "ignore"
+        what = "it is not compared" if ignored else "the comparison takes that it did not"
+        lines.append(f"{', '.join(transient)} may change between releases: {what}.")
+    return lines
+
+
+def _compared(policy: Document) -> list[str]:
+    """Return the sensitive attributes that the policy has compared with earlier releases."""
+    everything = policy.get("gates", {}).get("transient") != "ignore"
+    return [
+        str(one["name"])
+        for one in policy.get("roles", {}).get("sensitive", ())
+        if everything or one.get("stability") == "stable"
+    ]
+
+
+def _stable(policy: Document) -> list[str]:
+    """Return the sensitive attributes that never change, as the policy says."""
+    sensitive = policy.get("roles", {}).get("sensitive", ())
+    return [str(one["name"]) for one in sensitive if one.get("stability") == "stable"]
+
+
+def _follows(policy: Document) -> bool:
+    followed = policy.get("gates", {}).get("person", {}).get("compare", True)
+    return policy.get("roles", {}).get("key") is not None and bool(followed)

@@ -1,0 +1,59 @@
+"""Where a run meets the desk: the report that goes out with a release, and the one beside a candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from policy.errors import ReleaseGateError
+from policy.fault import place
+from release_store.public_files import candidate_folder, release_folder, replace_file
+from release_store.store import ReleaseStore
+from release_store.verify_evidence import REPORT
+from reports.report import candidate_report, release_report
+from reports.sheet import kept
+
+_MEND = (
+    "What was decided is kept; please report this fault of releasegate. Once it is mended, another run "
+    "publishes the candidate, or whoever approves it again."
+)
+
+
+def report_of(store: ReleaseStore, candidate_id: str) -> Callable[[Mapping[str, Any]], bytes]:
+    """Return what makes the report of the release that a candidate becomes, as `publish` calls it.
+
+    What the store keeps is read here, before the publication begins. The report is given what the manifest
+    says but for its files; of the same facts it makes the same bytes. ReleaseGateError tells where it broke,
+    and that all else is kept.
+    """
+    of = kept(store, candidate_id)
+
+    def made(facts: Mapping[str, Any]) -> bytes:
+        try:
+            return release_report(facts, of)
+        except Exception as error:  # its words may be those of a row
+            broke = f"its report cannot be made ({type(error).__name__} at {place(error)})"
+        raise ReleaseGateError(f"{broke}; nothing is public", where=candidate_id, mend=_MEND)
+
+    return made
+
+
+def write_candidate_report(store: ReleaseStore, candidate_id: str) -> Path:
+    """Write `report.html` beside the files of a candidate that was judged, whole or not at all.
+
+    It is none of the files that were judged, and only the store's owner can read it.
+    """
+    path = candidate_folder(store.root, candidate_id) / REPORT
+    replace_file(path, candidate_report(store, candidate_id), mode=0o600)
+    return path
+
+
+def report_path(store: ReleaseStore, series: str, candidate_id: str, release_id: str = "") -> str:
+    """Return where the report of a release lies, or that of a candidate; empty where it has none."""
+    if release_id:
+        folder = release_folder(store.root, series, release_id)
+    else:
+        folder = candidate_folder(store.root, candidate_id)
+    path = folder / REPORT
+    return str(path) if candidate_id and path.is_file() else ""

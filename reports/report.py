@@ -1,0 +1,28 @@
+"""`report.html`: one candidate or release on one page that opens anywhere and asks for nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from release_store.store import ReleaseStore
+from reports.pages import inlined, render
+from reports.sheet import Kept, Sheet, candidate_facts, kept, sheet_of
+
+SCRIPTS = ("vega.js", "charts.js", "page.js")
+
+
+def candidate_report(store: ReleaseStore, candidate_id: str) -> bytes:
+    """Return the report of a candidate as the store knows it now."""
+    facts = candidate_facts(store, candidate_id)
+    return page(sheet_of(facts, kept(store, candidate_id), state=facts["state"]))
+
+
+def release_report(facts: Mapping[str, Any], of: Kept) -> bytes:
+    """Return the report of a release about to be published: `facts` are those of its manifest."""
+    return page(sheet_of(facts, of, release=str(facts["release_id"])))
+
+
+def page(sheet: Sheet) -> bytes:
+    """Return the page of a sheet; the same sheet gives the same bytes."""
+    return render("report.html", inlined(*SCRIPTS), sheet=sheet).encode()

@@ -1,0 +1,38 @@
+"""The releases of a series, as the pictures of a series take them."""
+
+from __future__ import annotations
+
+from release_store import queries
+from release_store.changes import gate_document
+from release_store.connection import connect
+from release_store.figures import read_figures
+from release_store.records import Release, ReleaseState
+from release_store.store import ReleaseStore
+from reports.series_pictures import Judged, short_name
+
+_KINDS = {ReleaseState.PUBLISHED: "release"}
+
+
+def judged_releases(store: ReleaseStore, series: str) -> list[Judged]:
+    """Return what was published of a series, withdrawn and superseded too, in that order.
+
+    Raises VerificationFailed where the figures of one are not those that the log has the digest of.
+    """
+    releases = store.releases(series)
+    with connect(store.root) as con:
+        gates = queries.gates_of(con, [one.candidate_id for one in releases])
+        figures = {one.candidate_id: read_figures(con, one.candidate_id) for one in releases}
+    return [
+        Judged(
+            short_name(one.release_id, series),
+            [gate_document(result) for result in gates.get(one.candidate_id, [])],
+            figures.get(one.candidate_id),
+            kind_of(one),
+        )
+        for one in releases
+    ]
+
+
+def kind_of(release: Release) -> str:
+    """Return what a release is now: a release, or one that was superseded or withdrawn."""
+    return _KINDS.get(release.state, str(release.state))

@@ -1,0 +1,199 @@
+"""What a report says in words and numbers of one candidate or release: the verdict, and how it came about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from policy.rounding import limit_share, limit_text, measured_share, measured_text
+from release_store.approvals import why
+from release_store.permission import Act
+from release_store.records import CandidateState, ReleaseState, Verdict
+from reports.compared import BY_CELLS, BY_PERSON
+from reports.pages import number
+from reports.protection import measured
+from reports.signs import RELATIONS
+from reports.words import asks
+
+Document = Mapping[str, Any]
+_COUNTED = {**dict.fromkeys((*BY_CELLS, *BY_PERSON), " classes that fail"), "worlds": " people"}
+_GONE = {
+    ReleaseState.WITHDRAWN: ("Withdrawn", "bad"),
+    ReleaseState.SUPERSEDED: ("Superseded by a later release", "open"),
+}
+_ENDED = {
+    CandidateState.REJECTED: ("Rejected by people", "bad"),
+    CandidateState.EXPIRED: ("Expired before people agreed", "open"),
+    CandidateState.STALE: ("Stale: something else came out after it was judged", "open"),
+    CandidateState.FAILED: ("Failed", "bad"),
+}
+
+
+def verdict(facts: Document, release: str | None, state: str) -> tuple[str, str, list[str]]:
+    """Return the verdict in a few words, its mood (good, bad or open), and the reasons.
+
+    `facts` are those of the manifest, `state` is that of the store, "" where the release is about to appear.
+    """
+    gates = facts["gates"]
+    failing = [gate for gate in gates if gate["verdict"] != Verdict.PASS]
+    passed = f"{len(gates) - len(failing)} of {len(gates)} gates pass."
+    reasons = [passed, *map(_reason, failing)]
+    words = [f"{one['decision']} by {one['by']}: {one['reason']}" for one in facts["decisions"]]
+    if release and failing:
+        word, _ = _gone(state) or ("Published", "")
+        return f"{word}, by override of gates that held it back", "bad", [*reasons, *words]
+    if release:
+        word, mood = _gone(state) or ("Published", "good")
+        return word, mood, [*reasons, *words]
+    if not gates:
+        return "Was not judged", "bad", [f"It is {state or 'staged'}: no gate was asked.", *words]
+    if failing:
+        names = ", ".join(gate["gate"] for gate in failing)
+        return f"Held back by {names}", "bad", [*reasons, *words]
+    if state in _ENDED:
+        word, mood = _ENDED[CandidateState(state)]
+        return f"{word}; it passed every gate", mood, [*reasons, *words]
+    because = why(facts["summary"]) if state == CandidateState.AWAITING_APPROVAL else ""
+    reasons += [f"More people must agree: {because}."] if because else []
+    reasons += _waiting(facts) if state == CandidateState.AWAITING_APPROVAL else []
+    return _passing(facts, state), "good" if state == CandidateState.APPROVED else "open", [*reasons, *words]
+
+
+def _waiting(facts: Document) -> list[str]:
+    """Return how many people agreed to what waits for them, and until when they can."""
+    given = sum(one["decision"] == Act.APPROVE for one in facts["decisions"])
+    needed = (facts["summary"].get("approval") or {}).get("needed")  # an earlier releasegate did not keep it
+    of = f" of {needed}" if needed else ""
+    said = f"{given}{of} {'approval' if (needed or given) == 1 else 'approvals'} given"
+    expires = facts.get("expires_at")
+    return [f"{said}; it expires at {str(expires)[:16].replace('T', ' ')} UTC." if expires else f"{said}."]
+
+
+def _gone(state: str) -> tuple[str, str] | None:
+    return _GONE.get(ReleaseState(state)) if state else None
+
+
+def _passing(facts: Document, state: str) -> str:
+    if state == CandidateState.AWAITING_APPROVAL:
+        needed = (facts["summary"].get("approval") or {}).get("needed")
+        people = "people" if not needed else "one person" if needed == 1 else f"{needed} people"
+        return f"Passes every gate, and waits for {people} to approve"
+    return f"Passes every gate; {state.replace('_', ' ') or 'judged'}"
+
+
+def _reason(gate: Document) -> str:
+    found = ""
+    if gate["value"] is not None and gate["threshold"] is not None:
+        text = measured_text(gate["value"], gate["relation"], gate["threshold"])
+        found = f" Measured {text}{_COUNTED.get(gate['gate'], '')}, may be {bound(gate)}."
+    return f"{gate['gate']} {str(gate['verdict']).replace('_', ' ')}: {asks(gate['gate'])}{found}"
+
+
+def bound(gate: Document) -> str:
+    """Return what a gate's value may be."""
+    if gate["threshold"] is None:
+        return ""
+    return f"{RELATIONS.get(gate['relation'], gate['relation'])} {limit_text(gate['threshold'])}"
+
+
+def tiles(facts: Document, figures: Document | None, n_earlier: int | None) -> list[tuple[str, str]]:
+    """Return the few numbers that stand at the top."""
+    values = {gate["gate"]: gate["value"] for gate in facts["gates"]}
+    published, left_out = _rows(facts)
+    classes = (figures or {}).get("classes") or {}
+    return [
+        ("rows", number(published)),
+        ("records left out", number(left_out)),
+        *([("classes", number(classes["n"]))] if classes else []),
+        ("smallest class", number(values.get("k"))),
+        ("detail lost (NCP)", measured_share(values.get("ncp"), "<=") or "-"),
+        ("earlier releases compared", number(n_earlier)),
+    ]
+
+
+def risk(facts: Document, policy: Document, figures: Document | None, n_earlier: int | None) -> list[str]:
+    """Return what attackers get, as the gates measured it, and what was compared."""
+    lines = []
+    for gate in facts["gates"]:
+        if gate["gate"] in ("err", "umr", "sadr") and gate["value"] is not None:
+            most = "" if gate["threshold"] is None else f" The limit is {limit_share(gate['threshold'])}."
+            lines.append(measured(gate, policy) + most)
+    if n_earlier:
+        releases = "release" if n_earlier == 1 else "releases"
+        lines.append(
+            f"Compared with {n_earlier} earlier {releases}: the curves show to how many sensitive values "
+            "people can be narrowed by this one alone and by all together. They count people and show nobody."
+        )
+    elif n_earlier == 0:
+        lines.append("There is no earlier release to compare it with.")
+    elif facts["gates"]:
+        lines.append("It could not be compared with the earlier releases of its series.")
+    if figures is None and facts["gates"]:
+        lines.append("No figures are kept of it: it was made before releasegate kept any.")
+    return lines
+
+
+def cost(facts: Document, are: str) -> list[str]:
+    """Return what analysts lose of a table that `are` (is, was, would be) public."""
+    published, left_out = _rows(facts)
+    lines = [f"{number(published)} records {are} public, {number(left_out)} left out."]
+    ncp = next((gate for gate in facts["gates"] if gate["gate"] == "ncp"), None)
+    if ncp is not None and ncp["value"] is not None:
+        lines.append(
+            f"On average {measured_share(ncp['value'], '<=')} of an attribute's detail is lost (NCP, limit "
+            f'{limit_share(ncp["threshold"]) or "-"}): 0% is as it was, 100% is nothing but "any value".'
+        )
+    return lines
+
+
+def _history_of(summary: Document) -> str:
+    """Return what the history did to the classes; older summaries say only whether it was looked at."""
+    kept = summary.get("history")
+    return str(kept) if kept else "repair" if summary.get("history_aware") else "blind"
+
+
+def made(facts: Document) -> list[tuple[str, str]]:
+    """Return by whom, when, how and of what it was made."""
+    summary = facts["summary"]
+    parameters = sorted((summary.get("parameters") or {}).items())
+    aware = "blind to" if _history_of(summary) == "blind" else "aware of"
+    found = [
+        ("series", str(facts["series"])),
+        ("period", str(facts["period"])),
+        ("candidate", str(facts["candidate_id"])),
+        ("made", f"by {facts['made_by']} at {str(facts['made_at'])[:16].replace('T', ' ')} UTC"),
+        ("method", f"{summary.get('method')}, {aware} the history"),
+        ("parameters", ", ".join(f"{name} = {value}" for name, value in parameters) or "all by default"),
+        ("seed", str(summary.get("seed"))),
+    ]
+    revision, again = summary.get("revision"), summary.get("judged_again")
+    repair = (summary.get("notes") or {}).get("repair") or {}
+    found += [("revises", f"{revision['of']}: {revision['reason']}")] if revision else []
+    found += [("judged again", f"by {again['by']}, of {again['of']}")] if again else []
+    if repair.get("failing_groups"):
+        said = (
+            f"{repair['failing_groups']} groups would have failed beside earlier releases; "
+            f"{repair['merged']} were merged, {repair['suppressed_records']} records left out"
+        )
+        found.append(("repair", said))
+    return found
+
+
+def digests(facts: Document) -> list[tuple[str, str]]:
+    """Return what each SHA-256 is of."""
+    named = {
+        "candidate": "candidate_digest",
+        "policy": "policy_digest",
+        "input": "input_digest",
+        "history it was judged against": "history_head",
+    }
+    return [
+        *((words, str(facts[name])) for words, name in named.items()),
+        *sorted(facts.get("files", {}).items()),
+    ]
+
+
+def _rows(facts: Document) -> tuple[int | None, int | None]:
+    """Return how many records are published and left out; None where the summary does not say."""
+    source, published = facts["summary"].get("n_source"), facts["summary"].get("n_published")
+    return published, None if source is None or published is None else source - published

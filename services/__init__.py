@@ -1,0 +1,1 @@
+"""The use cases, callable from Python: none of them needs Prefect."""

@@ -1,0 +1,117 @@
+"""A person decides on a candidate; the last word that it needs publishes it."""
+
+from __future__ import annotations
+
+from policy.errors import VerificationFailed
+from policy.load import policy_from_document
+from policy.model import ReleasePolicy
+from release_store.canonical import utc_now
+from release_store.credentials import Credential
+from release_store.identification import as_signed
+from release_store.permission import OVERRIDES_NEEDED, Act, check_typed
+from release_store.public_files import candidate_folder
+from release_store.publication import check_staged_files, publish, recover
+from release_store.records import CandidateRecord, CandidateState, Decision
+from release_store.sealed import sealed_file
+from release_store.store import ReleaseStore
+from reports.releasing import report_of, report_path
+from services.decided import observed_decision
+from services.outcome import Outcome
+from tasks.risk.published import read_classes
+
+
+@observed_decision
+def decide(
+    store: ReleaseStore,
+    candidate_id: str,
+    decision: str,
+    *,
+    by: str,
+    reason: str,
+    credential: Credential | None = None,
+    seen: str | None = None,
+) -> Outcome:
+    """Take one person's decision (approve, reject or override), bound to what the candidate is now.
+
+    `credential` proves that it is that person's. A signed text is bound to what its signer saw, and when;
+    `seen`, if given, is the candidate's digest that the person has before them.
+    Raises Blocked for a candidate that is stale or expired, UsageError where the person may not decide or
+    gives no proof, or the candidate does not wait, VerificationFailed for an approval of files that changed;
+    in each nothing is published, and the refusal is in the log. A rejection needs no policy and no files:
+    what is damaged can always be refused.
+    """
+    check_typed(by, reason, candidate_id)
+    recover(store)
+    record = store.candidate(candidate_id)
+    policy = None if decision == Act.REJECT else policy_from_document(store.policy(record.policy_digest))
+    with store.series_lock(record.series):
+        record = store.candidate(candidate_id)  # as it is now that nobody else is at work on it
+        # Approved before, and its publication was interrupted and undone: only that is left to do.
+        left = policy is not None and record.state is CandidateState.APPROVED and decision == Act.APPROVE
+        plain = Decision(
+            candidate_id,
+            Act.PUBLISH.value if left else decision,
+            by,
+            reason,
+            utc_now(),
+            record.candidate_digest if seen is None else seen,
+            record.policy_digest,
+            record.history_head,
+        )
+        if plain.candidate_digest != record.candidate_digest:
+            raise _refused_unseen(store, plain)
+        word = as_signed(plain, credential)
+        if left and policy is not None:
+            store.allow_publication(word, credential=credential)
+            return _published(store, record, policy, by, reason)
+        needed = 0 if policy is None else store.approvers_needed(candidate_id)
+        state = store.decide(word, approvers_needed=needed, credential=credential)
+        if policy is not None and state is CandidateState.APPROVED:
+            return _published(store, record, policy, by)
+    given = sum(1 for one in store.decisions(candidate_id) if one.decision == decision)
+    wanted = OVERRIDES_NEEDED if decision == Act.OVERRIDE else needed
+    still = " (not all of them of people who might give them today)" if given >= wanted else ""
+    told = {
+        CandidateState.REJECTED: f"{candidate_id} is rejected",
+        CandidateState.AWAITING_APPROVAL: f"{candidate_id} has {given} of {needed} approvals{still}",
+        CandidateState.BLOCKED: f"{candidate_id} has {given} of {OVERRIDES_NEEDED} overrides{still}",
+    }
+    return Outcome(record.series, record.period, str(state), candidate_id, message=told[state])
+
+
+def _refused_unseen(store: ReleaseStore, word: Decision) -> VerificationFailed:
+    """Keep in the log that a decision was about another candidate than the one that is there."""
+    error = VerificationFailed(
+        "its digest is not the one that was looked at",
+        where=word.candidate_id,
+        mend=f"Look at it again: `releasegate show {word.candidate_id}`.",
+    )
+    store.refuse(word, error)
+    return error
+
+
+def _published(
+    store: ReleaseStore, record: CandidateRecord, policy: ReleasePolicy, by: str, reason: str = ""
+) -> Outcome:
+    check_staged_files(store, record.candidate_id, by)  # before anything is read from them
+    staged = candidate_folder(store.root, record.candidate_id) / "data.parquet"
+    with sealed_file(staged, store.files(record.candidate_id).get(staged.name)) as file:
+        classes = read_classes(file, policy)
+    release = publish(
+        store,
+        record.candidate_id,
+        classes,
+        actor=by,
+        manifest_extra={"classes": classes.n_classes},
+        reason=reason,
+        report=report_of(store, record.candidate_id),
+    )
+    return Outcome(
+        record.series,
+        record.period,
+        "published",
+        record.candidate_id,
+        release.release_id,
+        message=f"{release.release_id} is published",
+        report=report_path(store, record.series, record.candidate_id, release.release_id),
+    )

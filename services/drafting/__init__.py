@@ -1,0 +1,1 @@
+"""A policy drafted from a table."""

@@ -1,0 +1,269 @@
+"""Draft a policy from a table: guesses with their reasons, for a person to check line by line."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import yaml
+
+from services.drafting.facts import ColumnFacts, TableFacts, table_facts
+from services.drafting.guesses import (
+    CODE_WORDS,
+    FEW_VALUES,
+    MANY_VALUES,
+    MONEY_WORDS,
+    Guess,
+    Role,
+    guess_roles,
+    words_of,
+)
+
+UNDECIDED = "DECIDE"
+
+
+def draft(table: Path) -> str:
+    """Return the text of a commented policy guessed from a CSV or Parquet file.
+
+    It holds column names, counts and bounds, and the values of categorical quasi-identifiers of at most
+    50 values; never a value of another column. Where no sensitive attribute or no quasi-identifier is
+    recognised, a line marked DECIDE stands in its place, and the policy does not load until a person
+    has replaced it. Raises UsageError where there is no such file, InputError where it is no table.
+    """
+    with table_facts(table) as facts:
+        guesses = guess_roles(facts)
+        lines = [
+            *_head(table, facts, guesses),
+            *_roles(facts, guesses),
+            *_expectations(facts, guesses),
+            *_tail(guesses),
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _scalar(text: str) -> str:
+    """Write a text as YAML that is read back as the same text."""
+    if re.fullmatch(r"[A-Za-z][A-Za-z0-9 _.-]*", text) and yaml.safe_load(text) == text:
+        return text
+    return yaml.safe_dump(text, default_style='"', allow_unicode=True, width=2**31).strip()
+
+
+def _listed(items: Iterable[str], indent: str, width: int = 100) -> Iterator[str]:
+    """Write a list of texts in brackets, broken between the items; the first line follows a field."""
+    line = "["
+    written = [_scalar(item) for item in items]
+    for number, item in enumerate(written):
+        piece = item + ("]" if number == len(written) - 1 else ",")
+        if line not in ("[", indent) and len(line) + len(piece) > width:
+            yield line.rstrip()
+            line = indent
+        line += piece + " "
+    yield line.rstrip() if written else "[]"
+
+
+def _series(table: Path) -> tuple[str, str]:
+    """Return the series' name and the file's name, with {period} in place of a period in it."""
+    stem = table.name.split(".")[0]
+    periods = re.findall(r"(?<![0-9])(?:19|20)[0-9]{2}(?:-?[QqMmWw]?[0-9]{1,2})?(?![0-9])", stem)
+    file = table.name
+    # Two periods are the ends of a range.
+    if len(periods) == 1:
+        file = table.name.replace(periods[0], "{period}", 1)
+        stem = stem.replace(periods[0], "", 1)
+    name = re.sub(r"[^A-Za-z0-9_]+", "-", stem).strip("-_")[:64]
+    return name or "series", file
+
+
+def _head(table: Path, facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
+    series, file = _series(table)
+    keys = [guess.column for guess in guesses if guess.role == "key"]
+    yield f"# A policy drafted from a table of {facts.rows} rows and {len(facts.columns)} columns."
+    yield "# Every line is a guess from names and counts: read each, and correct it, before a release."
+    yield "# Whoever knows the data and the people in them decides the roles; no program can. Look twice at"
+    yield "# `sensitive` (is one missing?) and `quasi_identifiers` (what may a neighbour know?)."
+    yield "# It holds names, counts, bounds, and the values of quasi-identifiers with few of them."
+    yield ""
+    yield "# The name under which the releases are published."
+    yield f"series: {_scalar(series)}"
+    yield ""
+    if any(column.distinct < column.rows for column in keys):
+        yield "# A person has several rows, told by the key: k and all risks count people."
+        yield "rows: several"
+        yield ""
+    yield "source:"
+    yield "  # Where the table lies, seen from this policy's folder; {period} stands for what --period says."
+    yield f"  path: {_scalar(file)}"
+    if facts.delimiter != ",":
+        yield f"  delimiter: {_scalar(facts.delimiter)}"
+    if facts.encoding != "utf-8":
+        yield "  # The file is not UTF-8: check that accented letters come out right."
+        yield f"  encoding: {facts.encoding}"
+    yield "  # How the table writes that a value is unknown. Check that none of them is a value."
+    yield f"  missing: {next(_listed(facts.missing, ''))}"
+    yield ""
+
+
+def _roles(facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
+    def having(role: Role) -> list[Guess]:
+        return [guess for guess in guesses if guess.role == role]
+
+    yield "roles:"
+    yield "  # Follows a person from release to release, never published. Check that it is the same for ever."
+    if keys := having("key"):
+        yield f"  # {keys[0].why}"
+        yield f"  key: {_scalar(keys[0].column.name)}"
+    else:
+        yield "  # None was found: without it people cannot be followed, and k counts rows, not people."
+    yield ""
+    yield "  # Names a person by itself: read, and left out."
+    yield from _names("identifiers", having("identifier"))
+    yield ""
+    yield "  # What somebody may know of a person beforehand: published in classes of at least k."
+    yield "  quasi_identifiers:"
+    for guess in having("quasi-identifier"):
+        yield from _quasi_identifier(facts, guess)
+    if not having("quasi-identifier"):
+        yield f"    # {UNDECIDED}: no column was recognised. Move at least one here from `dropped`."
+        yield f'    {UNDECIDED}: {{type: "{UNDECIDED}: name the columns that others may know"}}'
+    yield ""
+    yield "  # What must not be tied to a person: published as it is."
+    yield "  # stability: stable where a person's value stays in later releases, transient where it may not."
+    yield "  sensitive:"
+    for guess in having("sensitive"):
+        yield from _sensitive(guess)
+    if not having("sensitive"):
+        yield f"    # {UNDECIDED}: no column was recognised. Name at least one, and take it out of its list."
+        what = "name the sensitive column, and say stable or transient"
+        yield f'    {UNDECIDED}: {{stability: "{UNDECIDED}: {what}"}}'
+    yield ""
+    yield "  # Published as it is, without protection: only what is neither sensitive nor known to others."
+    yield "  kept: []"
+    yield ""
+    yield "  # Left out."
+    yield from _names("dropped", having("dropped"))
+    yield ""
+
+
+def _names(field: str, guesses: list[Guess]) -> Iterator[str]:
+    if not guesses:
+        yield f"  {field}: []"
+        return
+    yield f"  {field}:"
+    for guess in guesses:
+        yield f"    - {_scalar(guess.column.name)} # {guess.why}"
+
+
+def _quasi_identifier(facts: TableFacts, guess: Guess) -> Iterator[str]:
+    column = guess.column
+    words = words_of(column.name)
+    yield f"    {_scalar(column.name)}:"
+    yield f"      # {guess.why}"
+    # A flag or a code is written as a number and is no quantity.
+    bounds = _outwards(column) if column.numeric and column.distinct > 2 and not words & CODE_WORDS else None
+    if bounds:
+        yield f"      type: {'integer' if column.integer else 'numeric'}"
+        yield "      # Found in this table, rounded outwards: widen them to what can come."
+        yield "      # If the numbers are codes and no quantities, make it categorical."
+        yield f"      bounds: [{bounds[0]}, {bounds[1]}]"
+        if "age" in words:
+            yield "      # For a release every period: a person is as old as before, or one year older."
+            yield "      moves: [0, 1]"
+        return
+    yield "      type: categorical"
+    values = facts.values(column.name) if column.distinct <= MANY_VALUES else ()
+    if values and max(map(len, values)) <= 80:
+        yield "      # This table's values: add those that may come, or group them in a `hierarchy`."
+        listed = list(_listed(values, "        "))
+        yield f"      values: {listed[0]}"
+        yield from listed[1:]
+    else:
+        yield f"      # {column.distinct} values, too many or too long to list: write a `hierarchy` for it."
+    if column.missing_share > 0:
+        yield f"      # {column.rows - column.known} rows have no value."
+
+
+def _sensitive(guess: Guess) -> Iterator[str]:
+    column = guess.column
+    money = bool(words_of(column.name) & MONEY_WORDS)
+    yield f"    {_scalar(column.name)}:"
+    yield f"      # {guess.why}; {column.distinct} distinct values, the most frequent in {column.most} rows"
+    if column.distinct > MANY_VALUES:
+        yield "      # So many values can point to a person by themselves: group them by a `query` in source."
+    yield f"      stability: {'transient' if money else 'stable'}"
+    if column.numeric and column.distinct > FEW_VALUES:
+        yield "      type: numeric"
+        if column.distinct > column.known / 2:
+            yield "      # Most values stand in one row only, which the gate `unique` blocks: round them."
+
+
+def _outwards(column: ColumnFacts) -> tuple[str, str] | None:
+    """Return the bounds rounded outwards to a step of about a twentieth of their distance."""
+    span = column.high - column.low
+    if not 0 < span < math.inf:
+        return None
+    scale = 10.0 ** math.floor(math.log10(span / 20))
+    step = next((scale * m for m in (1, 2, 5) if scale * m >= span / 20), scale * 10)
+    step = max(step, 1.0) if column.integer else step
+    low, high = (
+        (math.floor(column.low / step) * step, math.ceil(column.high / step) * step) if step else (0, 0)
+    )
+    if not (low <= column.low and high >= column.high and math.isfinite(high - low)):
+        low, high = column.low, column.high
+    return _number(low), _number(high)
+
+
+def _number(value: float) -> str:
+    """Write a number that YAML reads as one: an exponent needs a point before it."""
+    if value == int(value) and abs(value) < 2**53:
+        return str(int(value))
+    text = repr(float(f"{value:.15g}")) if float(f"{value:.15g}") == value else repr(value)
+    return text if "." in text else text.replace("e", ".0e")
+
+
+def _expectations(facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
+    yield "expectations:"
+    yield f"  # This table has {facts.rows} rows; fewer than half of them stop a run."
+    yield f"  rows: {{min: {max(1, facts.rows // 2)}}}"
+    yield "  # The share of missing cells that a column may have."
+    yield "  missing: 0.05"
+    incomplete = [
+        guess.column
+        for guess in guesses
+        if guess.role in ("quasi-identifier", "sensitive") and guess.column.missing_share > 0.04
+    ]
+    if incomplete:
+        yield "  # More than that is missing already in:"
+        yield "  missing_in:"
+    for column in incomplete:
+        allowed = min(1.0, math.ceil(column.missing_share * 100 + 1) / 100)
+        yield f"    {_scalar(column.name)}: {allowed}"
+    yield ""
+
+
+def _tail(guesses: list[Guess]) -> Iterator[str]:
+    sensitive = [guess.column for guess in guesses if guess.role == "sensitive"]
+    fewest = min((column.distinct for column in sensitive), default=3)
+    commonest = max((column.most / column.rows for column in sensitive), default=0.0)
+    yield "# In every published class: at least k rows and e distinct sensitive values, none over p_max."
+    if fewest < 3:
+        yield "# A sensitive column has two values only, so e cannot be 3."
+    if commonest > 0.7:
+        yield f"# A sensitive value stands in {commonest:.0%} of the rows: p_max 0.8 may not be within reach."
+    yield f"privacy: {{k: 8, e: {min(3, fewest)}, p_max: 0.8, l: 2}}"
+    yield ""
+    yield "# `releasegate methods` lists the methods and their parameters."
+    yield "method: {name: ae-lrhma}"
+    yield ""
+    yield "# Measured on the staged files; over a limit, nothing is published."
+    yield "gates:"
+    yield "  err: {max: 0.15}"
+    yield "  umr: {max: 0.20}"
+    yield "  ncp: {max: 0.35}"
+    yield "  suppression: {max: 0.05}"
+    yield ""
+    yield "# How many people must agree before a release; 0 publishes as soon as every gate passes."
+    yield "approval: {approvers: 1}"
+    yield ""
+    yield "seed: 42"

@@ -1,0 +1,202 @@
+"""Guess the role of each column from its name and its counts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from services.drafting.facts import ColumnFacts, TableFacts
+from tasks.intake.columns import shown
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+Role = Literal["key", "identifier", "quasi-identifier", "sensitive", "dropped"]
+
+IDENTIFIER_WORDS = _set(
+    "name surname forename firstname lastname fullname email mail phone telephone mobile fax ssn nino "
+    "passport street address addr iban licence license username login url ip plate"
+)
+PERSON_WORDS = _set("id key uuid guid identifier person patient subject")
+ABOUT_PEOPLE = _set("person patient subject insured member client customer")
+KEY_WORDS = PERSON_WORDS | _set("number num no nr nbr code record")
+MONEY_WORDS = _set(
+    "income salary wage wages earnings pay cost costs expense expenses charge charges debt balance credit"
+)
+SENSITIVE_WORDS = MONEY_WORDS - _set("balance credit") | _set(
+    "diagnosis diagnoses diag disease illness condition icd hiv treatment therapy medication prescription "
+    "symptom benefit benefits religion belief orientation party vote union offence crime conviction "
+    "disability pregnancy addiction"
+)
+# Sensitive in some tables and known to everybody in others: taken only where nothing plainer is found.
+PERHAPS_SENSITIVE_WORDS = _set("job occupation profession balance credit score grade result cover insurance")
+DEMOGRAPHIC_WORDS = _set(
+    "age birth born birthday birthdate dob sex gender race ethnic ethnicity nationality citizenship country "
+    "marital education degree school schooling zip zipcode postcode postal city town municipality district "
+    "county region state province place area agglomeration occupation profession job employment workclass "
+    "household family children relationship language birthplace housing height"
+)
+CODE_WORDS = _set("code id type zip zipcode postcode postal category class group")
+
+SMALLEST_NUMBER = 10_000_000  # all whole numbers of a column are as large: they are no amounts
+FEW_VALUES = 20  # a column of so few values may describe a person together with others
+MANY_VALUES = 50  # more are neither listed in the draft nor left to hide a person
+MANY_QUASI_IDENTIFIERS = 8  # from here on, few values alone make no further one
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A column's role, and why it was guessed."""
+
+    column: ColumnFacts
+    role: Role
+    why: str
+
+
+def words_of(name: str) -> set[str]:
+    """Return the words of a column's name: `birthDate`, `birth_date` and `Birth-Date` have the same."""
+    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+    return set(re.findall(r"[a-z]+", apart.lower()))
+
+
+def guess_roles(facts: TableFacts) -> list[Guess]:
+    """Guess every column's role, in the table's order."""
+    key = _key(facts) or _repeated_key(facts)
+    plain = any(_recognised(column, SENSITIVE_WORDS) for column in facts.columns if column is not key)
+    sensitive = SENSITIVE_WORDS if plain else PERHAPS_SENSITIVE_WORDS
+    first = [_by_name(column, key, sensitive) for column in facts.columns]
+    described = sum(guess is not None and guess.role == "quasi-identifier" for guess in first)
+    guesses: list[Guess] = []
+    for column, named in zip(facts.columns, first, strict=True):
+        guess = named or _by_counts(column, described, facts.rows if key is None else key.distinct)
+        described += named is None and guess.role == "quasi-identifier"
+        guesses.append(guess)
+    return _without_names(facts, guesses)
+
+
+def _without_names(facts: TableFacts, guesses: list[Guess]) -> list[Guess]:
+    """Make identifiers of the texts that hold values of others."""
+    texts = [
+        one.column.name
+        for one in guesses
+        if one.role in ("quasi-identifier", "sensitive", "dropped") and not one.column.numeric
+    ]
+    holders: dict[str, str] = {}
+    for one in guesses:
+        if one.role in ("key", "identifier") and one.column.distinct > 1:
+            holders |= dict.fromkeys(facts.holders(one.column.name, texts), one.column.name)
+    return [
+        Guess(one.column, "identifier", f"holds values of {shown(holders[one.column.name])}")
+        if one.column.name in holders
+        else one
+        for one in guesses
+    ]
+
+
+def _key(facts: TableFacts) -> ColumnFacts | None:
+    """Return the column that may follow a person: unique, complete, and named like a key."""
+    found = [c for c in facts.columns if c.distinct == facts.rows and _named_like_a_key(c)]
+    best = max(found, key=_about_people, default=None)
+    # A number of each visit follows nobody where another column tells whose the visits are.
+    repeated = _repeated_key(facts)
+    return repeated if repeated and _about_people(repeated) and not (best and _about_people(best)) else best
+
+
+def _repeated_key(facts: TableFacts) -> ColumnFacts | None:
+    """Return the complete column that repeats and is named like a key, or holds insurance numbers."""
+    found = [
+        c
+        for c in facts.columns
+        if FEW_VALUES < c.distinct < facts.rows
+        and c.known == facts.rows
+        and (c.distinct > MANY_VALUES or _about_people(c))
+        and (_named_like_a_key(c) or "insurance" in c.marks)
+    ]
+    return max(found, key=lambda column: (_about_people(column), column.distinct), default=None)
+
+
+def _about_people(column: ColumnFacts) -> bool:
+    return bool(words_of(column.name) & ABOUT_PEOPLE) and _named_like_a_key(column)
+
+
+def _named_like_a_key(column: ColumnFacts) -> bool:
+    words = words_of(column.name)
+    measured = column.numeric and not column.integer
+    other = IDENTIFIER_WORDS | SENSITIVE_WORDS | DEMOGRAPHIC_WORDS
+    return bool(words & KEY_WORDS) and not measured and not words & other
+
+
+def _nearly_unique(column: ColumnFacts) -> bool:
+    return column.distinct > max(FEW_VALUES, column.known / 2)
+
+
+def _is_a_number_of_somebody(column: ColumnFacts) -> bool:
+    """Tell whether whole numbers that hardly repeat name their rows: they are large, or no amounts."""
+    if not (column.integer and _nearly_unique(column)):
+        return False
+    amount = words_of(column.name) & (MONEY_WORDS | _set("age height weight"))
+    return column.low >= SMALLEST_NUMBER or not amount
+
+
+def _recognised(column: ColumnFacts, words: frozenset[str]) -> bool:
+    """Whether a column is sensitive by its name, and no free text, identifier or single value."""
+    own = words_of(column.name)
+    free_text = _nearly_unique(column) and (not column.numeric or _is_a_number_of_somebody(column))
+    return bool(own & words) and not own & IDENTIFIER_WORDS and column.distinct >= 2 and not free_text
+
+
+def _by_name(column: ColumnFacts, key: ColumnFacts | None, sensitive: frozenset[str]) -> Guess | None:
+    words = words_of(column.name)
+    guess: Guess | None = None
+    if column is key and column.distinct < column.rows:
+        guess = Guess(column, "key", f"named like a key, {_values(column)} in {column.rows} rows")
+    elif column is key:
+        guess = Guess(column, "key", "unique in every row, and named like a key")
+    elif column.marks:
+        guess = Guess(column, "identifier", f"its values look like: {', '.join(column.marks)}")
+    elif column.dates and column.distinct > FEW_VALUES:
+        guess = Guess(column, "identifier", f"dates, {_values(column)}: use a year or an age, by a `query`")
+    elif words & IDENTIFIER_WORDS:
+        guess = Guess(column, "identifier", _says(words & IDENTIFIER_WORDS))
+    elif column.distinct < 2:
+        guess = Guess(column, "dropped", f"{_values(column)}: it tells nothing")
+    elif words & PERSON_WORDS and column.distinct > MANY_VALUES:
+        guess = Guess(column, "identifier", f"named like a key, {_values(column)} in {column.known} rows")
+    elif _recognised(column, sensitive):
+        guess = Guess(column, "sensitive", _says(words & sensitive))
+    elif words & DEMOGRAPHIC_WORDS and not column.numeric and _nearly_unique(column):
+        guess = Guess(column, "identifier", f"nearly unique text: {_values(column)} in {column.known} rows")
+    elif words & DEMOGRAPHIC_WORDS:
+        guess = Guess(column, "quasi-identifier", _says(words & DEMOGRAPHIC_WORDS))
+    return guess
+
+
+def _says(words: set[str]) -> str:
+    return f"its name says '{min(words)}'"
+
+
+def _values(column: ColumnFacts) -> str:
+    return f"{column.distinct} distinct value{'' if column.distinct == 1 else 's'}"
+
+
+def _by_counts(column: ColumnFacts, described: int, people: int) -> Guess:
+    """Guess from how many values there are, and how many people.
+
+    `described` quasi-identifiers were found by name or before.
+    """
+    distinct = _values(column)
+    kind = "numbers" if column.numeric else "text"
+    if _is_a_number_of_somebody(column) if column.numeric else _nearly_unique(column):
+        return Guess(column, "identifier", f"nearly unique {kind}: {distinct} in {column.known} rows")
+    if column.distinct > max(FEW_VALUES, people / 2) and not column.numeric:
+        return Guess(column, "identifier", f"nearly unique {kind}: {distinct} for {people} people")
+    if column.distinct > FEW_VALUES:
+        return Guess(column, "dropped", f"not recognised: {distinct}")
+    if column.missing_share > 0.5:
+        return Guess(column, "dropped", f"only {distinct}, and most rows have none")
+    if described >= MANY_QUASI_IDENTIFIERS:
+        return Guess(column, "dropped", f"only {distinct}, but there are many quasi-identifiers already")
+    return Guess(column, "quasi-identifier", f"only {distinct}: it may be known of a person, or be sensitive")

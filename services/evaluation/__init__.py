@@ -1,0 +1,1 @@
+"""Methods laid side by side on one table."""

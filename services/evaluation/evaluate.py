@@ -1,0 +1,245 @@
+"""Lay methods side by side on one table: every method at every k and seed, in worker processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from policy.errors import InputError, ReleaseGateError, UsageError, did_you_mean
+from policy.load import load_policy
+from policy.model import Method, ReleasePolicy
+from policy.period import day_at, period_at, read_period
+from services.environment import OWN_PREFIX
+from services.evaluation.run import Job, Run, begin, run
+from services.trust import trusted_in
+from tasks.intake.read import read_table
+from tasks.methods.registry import bound_method
+from tasks.methods.registry import methods as methods_by_name
+from tasks.preprocessing.prepare import prepare
+from tasks.recoding.parts import RECODINGS
+from tasks.types import SourceTable
+from tasks.utility.measures import CHEAP, MEASURES
+from tasks.validation.check import raise_if_failed, validate
+from tasks.validation.feasible import feasible
+from tasks.validation.hierarchies import lacking
+
+ONE_THREAD = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+DIED = "the worker process died (out of memory?)"
+
+Tell = Callable[[float, str], None]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What was run on which table: one run for each method, k and seed, in that order."""
+
+    policy: ReleasePolicy
+    source: SourceTable
+    methods: tuple[str, ...]
+    ks: tuple[int, ...]
+    seeds: tuple[int, ...]
+    measures: tuple[str, ...]
+    runs: tuple[Run, ...]
+
+
+def evaluate(
+    policy_path: Path,
+    *,
+    methods: str,
+    ks: str | None,
+    seeds: int,
+    measures: str | None,
+    input_path: Path | None,
+    period: str | None,
+    jobs: int | None,
+    store: Path,
+    tell: Tell,
+) -> Evaluation:
+    """Check all that was asked, run it in `jobs` worker processes, and return the runs.
+
+    A run that fails is told in its own line. Raises UsageError, PolicyError or InputError before any method
+    runs: for unknown names, bad lists, a table that cannot be read or does not meet the policy's
+    expectations, or one with fewer rows than a k.
+    """
+    trusted = trusted_in(store)
+    policy = load_policy(policy_path, trusted)
+    labels = listed("--methods", methods)
+    sizes = (policy.privacy.k,) if ks is None else _whole_numbers(ks)
+    asked = CHEAP if measures is None else _measures(measures)
+    if seeds < 1:
+        raise UsageError(f"is {seeds}", where="--seeds", mend="Give 1 or more.")
+    n_jobs = _cores() if jobs is None else jobs
+    if n_jobs < 1:
+        raise UsageError(f"is {n_jobs}", where="--jobs", mend="Give 1 or more.")
+    drawn = tuple((policy.seed + i) % 2**32 for i in range(seeds))
+    plan = [
+        Job(
+            label,
+            of_run(policy, label, k, seed),
+            asked,
+            k == sizes[len(sizes) // 2] and seed == drawn[0],
+            trusted.packages,
+        )
+        for label in labels
+        for k in sizes
+        for seed in drawn
+    ]
+    for job in plan[::seeds]:
+        bound_method(job.policy, str(policy_path))
+    tell(0.0, "intake")
+    if period is None:
+        when = period_at(policy.period, day_at(datetime.now(UTC), policy.timezone))
+    else:
+        when = read_period(period, policy.period)
+    source = read_table(
+        policy, input_path=input_path, period=when, base=policy_path.resolve().parent, trusted=trusted
+    )
+    if max(sizes) > len(source.frame):
+        raise InputError(
+            f"has {len(source.frame)} rows, fewer than k {max(sizes)}",
+            where=source.origin,
+            mend="Give a smaller --k.",
+        )
+    tell(0.0, "validation")
+    results = [*validate(source, policy, None), *feasible(source, policy)]
+    raise_if_failed(results, source.origin, lacking(source, policy))
+    prepare(source, policy)  # what it refuses is told once, not by every run
+    runs = tuple(carried_out(plan, source, min(n_jobs, len(plan)), tell))
+    return Evaluation(policy, source, labels, sizes, drawn, asked, runs)
+
+
+def of_run(policy: ReleasePolicy, label: str, k: int, seed: int) -> ReleasePolicy:
+    """Return the policy with another method, k and seed; the label is METHOD or METHOD:RECODING.
+
+    The policy's own method keeps its parts and parameters; any other has its defaults. Without a recoding in
+    the label it is the method's own: nothing is published, so nobody has to agree to cells that are not true.
+    Raises UsageError for an unknown method or recoding.
+    """
+    name, _, recoding = label.partition(":")
+    known = methods_by_name()
+    if name not in known:
+        raise UsageError(
+            f"unknown method '{name}'{did_you_mean(name, known)}",
+            where="--methods",
+            mend=f"Known methods: {', '.join(known)}.",
+        )
+    if recoding not in RECODINGS and label != name:
+        raise UsageError(
+            f"unknown recoding '{recoding}'{did_you_mean(recoding, RECODINGS)}",
+            where="--methods",
+            mend=f"Known recodings: {', '.join(RECODINGS)}.",
+        )
+    method = policy.method if policy.method.name == name else Method(name=name)
+    if not recoding:
+        said = "recoding" in method.model_fields_set
+        recoding = method.recoding if said else known[name].recoding
+    ends = method.ends if recoding in ("sets", "hierarchy") else "attained"
+    return policy.model_copy(
+        update={
+            "method": method.model_copy(update={"recoding": recoding, "ends": ends}),
+            "privacy": policy.privacy.model_copy(update={"k": k}),
+            "seed": seed,
+        }
+    )
+
+
+def listed(option: str, text: str) -> tuple[str, ...]:
+    """Return the names of a comma-separated list. Raises UsageError for an empty or repeated one."""
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(names):
+        raise UsageError("has an empty place", where=option, mend="Give names with a comma between them.")
+    if len(set(names)) != len(names):
+        raise UsageError("names one twice", where=option, mend="Give each once.")
+    return names
+
+
+def _whole_numbers(text: str) -> tuple[int, ...]:
+    names = listed("--k", text)
+    if not all(name.isascii() and name.isdigit() and int(name) >= 2 for name in names):
+        raise UsageError("is no list of whole numbers from 2 on", where="--k", mend="Give such as 5,8,16.")
+    listed("--k", ",".join(str(int(name)) for name in names))
+    return tuple(int(name) for name in names)
+
+
+def _measures(text: str) -> tuple[str, ...]:
+    names = listed("--measures", text)
+    for name in names:
+        if name not in MEASURES:
+            raise UsageError(
+                f"unknown measure '{name}'{did_you_mean(name, MEASURES)}",
+                where="--measures",
+                mend=f"Known measures: {', '.join(MEASURES)}.",
+            )
+    return names
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def carried_out(plan: Sequence[Job], source: SourceTable, n_jobs: int, tell: Tell) -> Iterator[Run]:
+    """Yield the runs in the order of the plan, whatever the order in which they end.
+
+    Workers are new processes of one thread each, and are handed the table once.
+    """
+    others = set(multiprocessing.active_children())
+    context = multiprocessing.get_context("spawn")
+    done = False
+    with _one_thread():
+        pool = ProcessPoolExecutor(n_jobs, mp_context=context, initializer=begin, initargs=(source,))
+        try:
+            waiting: dict[Future[Run], Job] = {pool.submit(run, job): job for job in plan}
+            tell(0.0, f"evaluation: 0 of {len(plan)}")
+            for n_done, future in enumerate(as_completed(waiting), 1):
+                job = waiting[future]
+                tell(n_done / len(plan), f"evaluation: {n_done} of {len(plan)}, last {job.label} k={job.k}")
+            done = True
+        finally:
+            if not done:  # interrupted: a run may take minutes, and nobody waits for it
+                for process in set(multiprocessing.active_children()) - others:
+                    process.terminate()
+            pool.shutdown(cancel_futures=True)
+    for future, job in waiting.items():
+        try:
+            yield future.result()
+        except BrokenProcessPool:
+            yield Run(job.label, job.k, job.seed, DIED)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let processes that are started meanwhile use one thread each, and have none of our secrets."""
+    own = [name for name in os.environ if name.startswith(OWN_PREFIX)]
+    before = {name: os.environ.get(name) for name in (*ONE_THREAD, *own)}
+    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+    for name in own:
+        del os.environ[name]
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def raise_if_none_succeeded(evaluation: Evaluation) -> None:
+    """Raise ReleaseGateError where not a single run came to an end."""
+    if all(each.finding for each in evaluation.runs):
+        raise ReleaseGateError(
+            f"none of {len(evaluation.runs)} runs succeeded; the first: {evaluation.runs[0].finding}"
+        )

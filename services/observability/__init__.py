@@ -1,0 +1,1 @@
+"""Logs, lineage and notices of what happens in a store."""

@@ -1,0 +1,61 @@
+"""What became of a run: the few facts that the command line shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from release_store.records import GateResult
+from reports.documents import Document, gate_document
+from services.stages import StageFigures
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The end of one run of the release flow."""
+
+    series: str
+    period: str
+    state: str
+    candidate_id: str = ""
+    release_id: str = ""
+    n_source: int = 0
+    n_published: int = 0
+    n_classes: int = 0
+    ncp: float | None = None
+    gates: tuple[GateResult, ...] = ()
+    seconds: dict[str, float] = field(default_factory=dict)
+    stages: tuple[StageFigures, ...] = ()
+    message: str = ""
+    report: str = ""  # the path of the page that shows it all, empty where there is none
+    repaired: dict[str, int] = field(default_factory=dict)
+    over_max_group_size: int = 0
+
+
+def outcome_document(outcome: Outcome) -> Document:
+    """Return a run's outcome as JSON values."""
+    return {
+        "series": outcome.series,
+        "period": outcome.period,
+        "state": outcome.state,
+        "candidate": outcome.candidate_id,
+        "release": outcome.release_id,
+        "message": outcome.message,
+        "report": outcome.report or None,
+        "rows": outcome.n_source,
+        "published_rows": outcome.n_published,
+        "classes": outcome.n_classes,
+        "ncp": outcome.ncp,
+        "repaired": outcome.repaired,
+        "over_max_group_size": outcome.over_max_group_size,
+        "seconds": {name: round(value, 3) for name, value in outcome.seconds.items()},
+        "stages": [figures.document() for figures in outcome.stages],
+        "gates": [gate_document(result) for result in outcome.gates],
+    }
+
+
+def over_max_group_size(notes: Mapping[str, Any]) -> int:
+    """Return how many groups stayed over the largest size, after repair where there was one."""
+    repaired = notes.get("repair", {})
+    return int(repaired.get("over_max_group_size", notes.get("groups_over_max_group_size", 0)))

@@ -1,0 +1,200 @@
+"""Review a series: today's gates over all that was published, and who looked at it in the log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from policy.errors import InputError, PolicyError, UsageError, VerificationFailed, did_you_mean
+from policy.load import load_policy, policy_digest, policy_from_document
+from policy.model import ReleasePolicy
+from policy.trusted import Trusted
+from release_store.canonical import digest_of, file_digest
+from release_store.commitment import is_made_of
+from release_store.person_key import person_key
+from release_store.public_files import kept_folder
+from release_store.records import CandidateRecord, EquivalenceClasses, Release
+from release_store.store import ReleaseStore
+from release_store.verification import overrides
+from release_store.verify_evidence import mark_of
+from reports.documents import Document, check_known_series, gate_document
+from services.trust import trusted_in
+from tasks.intake.read import read_table
+from tasks.preprocessing.prepare import prepare
+from tasks.risk.review import Publication, Review, review
+from tasks.types import PreparedTable, Progress, no_progress
+
+
+def audit_series(
+    store: ReleaseStore,
+    series: str,
+    *,
+    by: str,
+    policy_path: Path | None = None,
+    inputs: Sequence[str] = (),
+    progress: Progress = no_progress,
+) -> Document:
+    """Judge every release of a series again, keep in the log that it was done, and return what was found.
+
+    `inputs` are written PERIOD=FILE. Raises UsageError for a series without releases, a policy of another
+    series, or an input that is not the one that was recorded; InputError where it cannot be read;
+    VerificationFailed for an altered history.
+    """
+    if not by.strip():
+        raise UsageError("an audit has a name", where=series, mend="Say with --by who audits.")
+    check_known_series(series, store.overview(series).known_series)
+    trusted = trusted_in(store.root)
+    policy = None if policy_path is None else _policy_of(series, policy_path, trusted)
+    kept = {release.release_id: (release, classes) for release, classes in store.earlier_classes(series)}
+    releases = [release for release, _ in kept.values()]
+    if not releases:
+        raise UsageError(
+            f"nothing has been released in the series '{series}'", mend="`releasegate history` lists all."
+        )
+    records = {one.candidate_id: one for one in store.candidates(series)}
+    given = _inputs(store.root, inputs, releases, records)
+    base = Path() if policy_path is None else policy_path.resolve().parent
+
+    def table_of(one: Publication, judged_by: ReleasePolicy) -> PreparedTable | None:
+        if one.release_id not in given:
+            return None
+        path, digest = given[one.release_id]
+        source = read_table(judged_by, input_path=path, period=one.period, base=base, trusted=trusted)
+        if source.digest != digest:
+            raise UsageError("changed while it was read", where=str(path), mend="Run again.")
+        return prepare(source, judged_by)
+
+    overridden = overrides(store, series)
+    publications = [
+        _publication(store, release, records[release.candidate_id], classes, overridden)
+        for release, classes in kept.values()
+    ]
+    found = review(publications, policy=policy, table_of=table_of, progress=progress)
+    digest = None if policy is None else policy_digest(policy)
+    told = [_told(one) for one in found]
+    logged = store.record_review(series, policy_digest=digest, releases=told, actor=by)
+    return {
+        "series": series,
+        "by": by,
+        "policy_digest": digest,
+        "passes": all(one.passes for one in found),
+        "not_run": sum(len(one.not_run) for one in found),
+        "logged": logged,
+        "releases": [
+            _release_document(release, one, digest or records[release.candidate_id].policy_digest, overridden)
+            for release, one in zip(releases, found, strict=True)
+        ],
+    }
+
+
+def _policy_of(series: str, path: Path, trusted: Trusted) -> ReleasePolicy:
+    policy = load_policy(path, trusted)
+    if policy.series != series:
+        raise UsageError(
+            f"is a policy of the series '{policy.series}', not of '{series}'",
+            where=str(path),
+            mend="Give a policy of the series that is audited.",
+        )
+    return policy
+
+
+def _publication(
+    store: ReleaseStore,
+    release: Release,
+    record: CandidateRecord,
+    classes: EquivalenceClasses,
+    overridden: Mapping[str, Document],
+) -> Publication:
+    """Return a release as the gates judge it; one whose policy this program cannot read says why."""
+    document = store.policy(record.policy_digest)
+    if digest_of(document) != record.policy_digest:
+        raise VerificationFailed(
+            "the policy that is kept is not the one that it was made by",
+            where=release.release_id,
+            mend="`releasegate verify` says more.",
+        )
+    policy, unreadable = None, ""
+    try:
+        policy = policy_from_document(document)
+    except PolicyError as error:
+        unreadable = error.finding
+    return Publication(
+        release.release_id,
+        release.period,
+        kept_folder(store.root, release),
+        release.files,
+        policy,
+        release.summary.get("n_source"),
+        unreadable,
+        classes,
+        store.people(release.candidate_id),
+        frozenset(overridden.get(release.release_id, {"gates": ()})["gates"]),
+        person_key(store.root),
+    )
+
+
+def _inputs(
+    root: Path,
+    written: Sequence[str],
+    releases: Sequence[Release],
+    records: dict[str, CandidateRecord],
+) -> dict[str, tuple[Path, str]]:
+    """Return the input of each release that is given again, and its digest, to which the record belongs."""
+    found: dict[str, tuple[Path, str]] = {}
+    periods = list(dict.fromkeys(release.period for release in releases))
+    for text in written:
+        period, equals, file = text.partition("=")
+        if not (period and equals and file):
+            raise UsageError(f"--input {text}: is not PERIOD=FILE", mend=f"Such as {periods[0]}=table.csv.")
+        if period not in periods:
+            raise UsageError(
+                f"--input {text}: no release of the period '{period}'{did_you_mean(period, periods)}",
+                mend=f"Periods with a release: {', '.join(periods)}.",
+            )
+        if not Path(file).exists():
+            raise InputError("no such file", where=file, mend="Give the input of the period's release.")
+        digest = file_digest(Path(file))
+        of_period = [release for release in releases if release.period == period]
+        made_of = [r for r in of_period if is_made_of(root, records[r.candidate_id].input_digest, digest)]
+        if not made_of:
+            names = ", ".join(release.release_id for release in of_period)
+            raise UsageError(
+                f"is not the input of {names}: its digest is another",
+                where=file,
+                mend="Give the very file, byte by byte.",
+            )
+        found |= {release.release_id: (Path(file), digest) for release in made_of}
+    return found
+
+
+def _told(one: Review) -> Document:
+    """Return what the log keeps of one release's review: names and counts only."""
+    overridden = [result.gate for result in one.overridden]
+    return {
+        "release": one.publication.release_id,
+        "gates": len(one.results),
+        "not_passed": [result.gate for result in one.not_passed],
+        "not_run": [result.gate for result in one.not_run],
+        **({"overridden": overridden} if overridden else {}),
+    }
+
+
+def _release_document(
+    release: Release, one: Review, digest: str, overridden: Mapping[str, Document]
+) -> Document:
+    said = overridden.get(release.release_id)
+    return {
+        "release": release.release_id,
+        "period": release.period,
+        "number": release.number,
+        "state": str(release.state),
+        "published_at": release.published_at.isoformat(),
+        "policy_digest": digest,
+        "had_source": one.had_source,
+        "passes": one.passes,
+        "override": None if said is None else mark_of(said),
+        "not_passed": [result.gate for result in one.not_passed],
+        "not_run": [result.gate for result in one.not_run],
+        "overridden": [result.gate for result in one.overridden],
+        "gates": [gate_document(result) for result in one.results],
+    }
