@@ -31,7 +31,7 @@ from release_store.identification import CHANGED
 from release_store.permission import Role
 from release_store.public_files import CATALOG, MANIFEST, checkpoint_file, release_folder, series_folder
 from release_store.records import EquivalenceClasses, GateResult, Proof, SetCells, Verdict
-from release_store.staff import Member, roster
+from release_store.staff import Reviewer, roster
 from release_store.store import ReleaseStore
 from release_store.verify_evidence import REPORT
 
@@ -178,7 +178,7 @@ class _Maker:
         self.figures = [(text.decode(), sha256_hex(text)) for text in texts]
         self.approver = Ed25519PrivateKey.generate()
         roles, public_key = [Role.APPROVER], keys.public_hex(self.approver)
-        self.people = roster([Member(name="bob", roles=roles, public_key=public_key)])
+        self.people = roster([Reviewer(name="bob", roles=roles, public_key=public_key)])
 
     def make(self, per_series: int) -> None:
         """Write everything, in series of so many releases."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from cli.ending import leave
+from cli.ending import exit_process
 from flows import machine_limits
 from policy.errors import ReleaseGateError
 
@@ -282,19 +282,19 @@ def _json(command: argparse.ArgumentParser) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    chosen = parser().parse_args(arguments)
+    args = parser().parse_args(arguments)
     try:
         machine_limits.check()
         from cli import main as commands
 
-        return commands.COMMANDS[chosen.command](chosen)
+        return commands.COMMANDS[args.command](args)
     except ReleaseGateError as error:
-        from reports.text import shown
+        from reports.text import sanitize_text
 
         where = f"{error.where}: " if error.where else ""
-        for line in (f"releasegate: {where}{error.finding}", f"  {error.mend}" if error.mend else ""):
+        for line in (f"releasegate: {where}{error.message}", f"  {error.hint}" if error.hint else ""):
             if line:
-                print(shown(line), file=sys.stderr)
+                print(sanitize_text(line), file=sys.stderr)
         return error.exit_code
     except BrokenPipeError:
         # Whoever read us (`| head`) has gone; what is left has no reader.
@@ -314,7 +314,7 @@ def entry() -> NoReturn:
         code = main()
     except SystemExit as ended:  # argparse: help, or a command that it does not understand
         code = ended.code if isinstance(ended.code, int) else 2
-    leave(code)
+    exit_process(code)
 
 
 if __name__ == "__main__":

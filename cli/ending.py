@@ -8,7 +8,7 @@ import sys
 from typing import NoReturn
 
 
-def leave(code: int) -> NoReturn:
+def exit_process(code: int) -> NoReturn:
     """Run what must run at exit (Prefect stops its server there), flush, and end.
 
     The interpreter's own teardown is left out: Prefect's daemon threads keep DuckDB's objects alive through

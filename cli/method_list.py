@@ -11,7 +11,7 @@ from reports.documents import Document
 from reports.text import escaped
 
 if TYPE_CHECKING:
-    from tasks.parts import Part
+    from tasks.parts import Component
 
 
 def methods_document(name: str | None) -> Document:
@@ -22,7 +22,7 @@ def methods_document(name: str | None) -> Document:
     if name is not None and name not in known:
         raise UsageError(
             f"unknown method '{name}'{did_you_mean(name, known)}",
-            mend=f"Known methods: {', '.join(known)}.",
+            hint=f"Known methods: {', '.join(known)}.",
         )
     return {
         "methods": [
@@ -52,7 +52,7 @@ def _type_name(annotation: object) -> str:
     return str(getattr(annotation, "__name__", annotation)).replace("typing.", "")
 
 
-def _parts(chosen: Sequence[Part[Any]]) -> Document:
+def _parts(chosen: Sequence[Component[Any]]) -> Document:
     from tasks.methods.base import PLACES
 
     return {

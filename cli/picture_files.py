@@ -42,11 +42,11 @@ def asked_for(formats: str, only: str | None, titles: bool, scale: float) -> Ask
     for name in chosen:
         if name not in FORMATS:
             raise UsageError(
-                f"unknown format '{name}'", where="--format", mend=f"Known: {', '.join(FORMATS)}."
+                f"unknown format '{name}'", where="--format", hint=f"Known: {', '.join(FORMATS)}."
             )
     if not 0 < scale <= GREATEST_SCALE:
         raise UsageError(
-            f"is {scale:g}", where="--scale", mend=f"Give a number above 0, up to {GREATEST_SCALE:g}."
+            f"is {scale:g}", where="--scale", hint=f"Give a number above 0, up to {GREATEST_SCALE:g}."
         )
     return Asked(chosen, () if only is None else listed("--only", only), titles, scale)
 
@@ -71,16 +71,16 @@ def pictures_for(store: ReleaseStore, identifier: str) -> list[Picture]:
         known = [*releases, *candidates, *series]
         raise UsageError(
             f"no release, candidate or series '{identifier}'{did_you_mean(identifier, known)}",
-            mend="`releasegate history` lists them.",
+            hint="`releasegate history` lists them.",
         )
     if not found:
         raise UsageError(
-            "has nothing to be drawn", where=identifier, mend="It needs a judged candidate, or a release."
+            "has nothing to be drawn", where=identifier, hint="It needs a judged candidate, or a release."
         )
     return found
 
 
-def chosen(pictures: Sequence[Picture], only: Sequence[str]) -> list[Picture]:
+def select_pictures(pictures: Sequence[Picture], only: Sequence[str]) -> list[Picture]:
     """Return the pictures of these names, or of these groups, as `values` is of `values-0` and `values-1`.
 
     Raises UsageError for a name that none has.
@@ -93,7 +93,7 @@ def chosen(pictures: Sequence[Picture], only: Sequence[str]) -> list[Picture]:
             raise UsageError(
                 f"there is no picture '{name}'{did_you_mean(name, names)}",
                 where="--only",
-                mend=f"There are {', '.join(names)}.",
+                hint=f"There are {', '.join(names)}.",
             )
     return [one for one in pictures if any(_is(one, name) for name in only)]
 
@@ -109,13 +109,13 @@ def write(pictures: Sequence[Picture], asked: Asked, out: Path, root: Path) -> l
     UsageError raised. A new folder appears whole or not at all.
     """
     if resolved(out).is_relative_to(root.resolve()):
-        raise UsageError("lies in the store", where=str(out), mend="Choose another folder with --out.")
+        raise UsageError("lies in the store", where=str(out), hint="Choose another folder with --out.")
     if out.is_symlink():
-        raise UsageError("is a link", where=str(out), mend="Give the folder itself with --out.")
+        raise UsageError("is a link", where=str(out), hint="Give the folder itself with --out.")
     if out.exists() and not out.is_dir():
-        raise UsageError("is no folder", where=str(out), mend="Give a folder with --out.")
+        raise UsageError("is no folder", where=str(out), hint="Give a folder with --out.")
     if not out.resolve().parent.is_dir():
-        raise UsageError("lies in no folder", where=str(out), mend="Make the folder above it first.")
+        raise UsageError("lies in no folder", where=str(out), hint="Make the folder above it first.")
     made = [
         (one, f"{one.name}.{kind}", drawn(one, kind, asked)) for one in pictures for kind in asked.formats
     ]
@@ -123,7 +123,7 @@ def write(pictures: Sequence[Picture], asked: Asked, out: Path, root: Path) -> l
         there = out / name
         if os.path.lexists(there) and not (there.is_file() and there.read_bytes() == data):
             raise UsageError(
-                "is there and is another picture", where=str(there), mend="Give another folder with --out."
+                "is there and is another picture", where=str(there), hint="Give another folder with --out."
             )
     try:
         _put([(name, data) for _, name, data in made], out)
@@ -131,7 +131,7 @@ def write(pictures: Sequence[Picture], asked: Asked, out: Path, root: Path) -> l
         raise UsageError(
             f"cannot be written ({type(error).__name__})",
             where=str(out),
-            mend="Give a folder that can be written.",
+            hint="Give a folder that can be written.",
         ) from None
     return [
         {

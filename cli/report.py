@@ -7,7 +7,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from flows.running import told
+from flows.running import progress_reporter
 from policy.errors import StoreError, UsageError, did_you_mean
 from release_store import queries
 from release_store.canonical import file_digest
@@ -23,7 +23,7 @@ from reports.site.build import build
 from reports.site.findings import of_waiting
 from reports.site.places import places_of
 from reports.site.reading import refusing_alterations
-from reports.site.sheets import Leaf, Reader
+from reports.site.sheets import Reader, ReleasePage
 
 _MARK = b'<meta name="generator" content="releasegate report">'
 _HEAD = 4096  # bytes in which the mark stands
@@ -31,7 +31,7 @@ _HEAD = 4096  # bytes in which the mark stands
 
 def write_site(store: ReleaseStore, out: Path | None, *, series: str | None, evidence: bool) -> Document:
     """Write the site, and return where it is, how many pages it has, and what is not as it was."""
-    with told() as tell:
+    with progress_reporter() as tell:
         built = build(store, out or Path("report"), series=series, evidence=evidence, tell=tell)
     return {
         "path": str(built.path),
@@ -52,7 +52,7 @@ def write_report(
     """
     if series is not None or evidence:
         raise UsageError(
-            "--series and --evidence are for the pages of the store", mend="Leave them out beside an ID."
+            "--series and --evidence are for the pages of the store", hint="Leave them out beside an ID."
         )
     data, leaf = _report(store, identifier)
     path = out or Path(f"{identifier}.html")
@@ -61,7 +61,7 @@ def write_report(
         _put(data, path)
     except OSError as error:
         raise UsageError(
-            f"cannot be written ({type(error).__name__})", where=str(path), mend="Choose another with --out."
+            f"cannot be written ({type(error).__name__})", where=str(path), hint="Choose another with --out."
         ) from None
     return {
         "path": str(path),
@@ -71,7 +71,7 @@ def write_report(
     }
 
 
-def _report(store: ReleaseStore, identifier: str) -> tuple[bytes, Leaf]:
+def _report(store: ReleaseStore, identifier: str) -> tuple[bytes, ReleasePage]:
     """Return the report, and what it is made of: by the rules of the site, which shows no rows of some."""
     with connect(store.root) as con, refusing_alterations():
         releases = {one.release_id: one for one in queries.releases(con)}
@@ -81,7 +81,7 @@ def _report(store: ReleaseStore, identifier: str) -> tuple[bytes, Leaf]:
         if record is None:
             raise UsageError(
                 f"no release or candidate '{identifier}'{did_you_mean(identifier, [*releases, *candidates])}",
-                mend="`releasegate history` lists them.",
+                hint="`releasegate history` lists them.",
             )
         read_figures(con, record.candidate_id)  # refuses those that are not what was logged
         whole = read_whole(con, record.series)
@@ -113,10 +113,10 @@ def _put(data: bytes, path: Path) -> None:
 def _check(path: Path, root: Path) -> None:
     """Refuse a file in the store, and one that is no page: it is not to be written over."""
     if resolved(path).is_relative_to(root.resolve()):
-        raise UsageError("lies in the store", where=str(path), mend="Choose another file with --out.")
+        raise UsageError("lies in the store", where=str(path), hint="Choose another file with --out.")
     if path.is_symlink() or (path.exists() and not (path.is_file() and _is_page(path))):
         raise UsageError(
-            "is there already, and is no report", where=str(path), mend="Choose another file with --out."
+            "is there already, and is no report", where=str(path), hint="Choose another file with --out."
         )
 
 

@@ -19,7 +19,7 @@ from release_store.guarded_files import resolved
 from release_store.public_files import replace_file
 from release_store.staff import (
     AT_LEAST,
-    Staff,
+    Reviewers,
     check_members,
     check_people_folder,
     load_staff,
@@ -37,7 +37,7 @@ people:
 _ITEM = re.compile(r"^( *)- ", re.MULTILINE)
 
 
-def people_document(staff: Staff) -> dict[str, Any]:
+def people_document(staff: Reviewers) -> dict[str, Any]:
     """Return the people as JSON values; a token is told by the fingerprint of its hash."""
     return {
         "file": str(staff.path),
@@ -81,7 +81,7 @@ def add_person(
     make_key: Path | None = None,
     make_token_file: Path | None = None,
     account: str | None = None,
-) -> Staff:
+) -> Reviewers:
     """Add a person to the file of people, made if there is none; what stands there stays, comments too.
 
     `public_key` is hexadecimal or a PEM file; `make_key` and `make_token_file` name new files for secrets
@@ -98,14 +98,14 @@ def add_person(
         raise UsageError(
             "nothing would prove that it is this person",
             where=name,
-            mend="Give --public-key, --make-key or --make-token.",
+            hint="Give --public-key, --make-key or --make-token.",
         )
     if public_key is not None and make_key is not None:
-        raise UsageError("two keys are given", where=name, mend="Give one of --public-key and --make-key.")
+        raise UsageError("two keys are given", where=name, hint="Give one of --public-key and --make-key.")
     for secret in (make_key, make_token_file):
         if secret is not None and resolved(secret).is_relative_to(root.resolve()):
             raise UsageError(
-                "lies in the store", where=str(secret), mend="Keep it where only the person reads."
+                "lies in the store", where=str(secret), hint="Keep it where only the person reads."
             )
     # With a key that is nobody's: what else is wrong is told before any secret is made.
     stand_in = {"public_key": keys.public_hex(Ed25519PrivateKey.generate())}
@@ -150,15 +150,15 @@ def _public_key_in(path: Path, name: str) -> str:
     try:
         return keys.read_public_file(path)
     except UsageError as error:
-        mend = "Give 64 hexadecimal digits, or the PEM file of the person's public key."
-        raise UsageError(error.finding, where=f"{name}: {path}", mend=mend) from None
+        hint = "Give 64 hexadecimal digits, or the PEM file of the person's public key."
+        raise UsageError(error.message, where=f"{name}: {path}", hint=hint) from None
 
 
 def _own_key(name: str) -> UsageError:
     return UsageError(
         "this is the key of the store, by which a service would be a person",
         where=name,
-        mend="Give the person's own public key.",
+        hint="Give the person's own public key.",
     )
 
 
@@ -166,7 +166,7 @@ def _by_hand(path: Path) -> UsageError:
     return UsageError(
         "is not written so that a person can be added at its end",
         where=str(path),
-        mend="Write the people as a list in lines of their own, `people:` last in the file.",
+        hint="Write the people as a list in lines of their own, `people:` last in the file.",
     )
 
 
@@ -176,5 +176,5 @@ def _write(path: Path, text: str, mode: int) -> None:
         path.chmod(mode)
     except OSError as error:
         raise UsageError(
-            f"cannot be written ({type(error).__name__})", where=str(path), mend="Mend the folder's rights."
+            f"cannot be written ({type(error).__name__})", where=str(path), hint="Mend the folder's rights."
         ) from None

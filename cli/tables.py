@@ -12,7 +12,7 @@ from release_store.records import Verdict
 from release_store.store import ReleaseStore
 from reports.documents import Document, history_document
 from reports.people import people_line
-from reports.text import escaped, minute, shown
+from reports.text import escaped, minute, sanitize_text
 from services.outcome import Outcome, over_max_group_size
 
 MOST_ROWS = 200  # that rich lays out
@@ -24,7 +24,7 @@ def show_outcome(outcome: Outcome, store: Path) -> None:
     if outcome.gates:
         out.print(gate_table(outcome.gates))
     if outcome.message:
-        out.print(shown(outcome.message), markup=False, soft_wrap=True)
+        out.print(sanitize_text(outcome.message), markup=False, soft_wrap=True)
     if outcome.gates and outcome.ncp is not None:
         left_out = outcome.n_source - outcome.n_published
         out.print(
@@ -39,7 +39,7 @@ def show_outcome(outcome: Outcome, store: Path) -> None:
             f"{outcome.repaired['merged']} merged, {outcome.repaired['suppressed_records']} records left out"
         )
     if outcome.report:
-        out.print(f"report: {shown(outcome.report)}", markup=False, soft_wrap=True)
+        out.print(f"report: {sanitize_text(outcome.report)}", markup=False, soft_wrap=True)
     if outcome.state == "published":
         out.print(f"published: {store / 'releases' / outcome.series / outcome.release_id}/", soft_wrap=True)
     elif outcome.state == "awaiting_approval":
@@ -141,23 +141,27 @@ def show_record(document: Document) -> None:
         **({"report": document["report"]} if document["report"] else {}),
     }
     for name, text in facts.items():
-        out.print(f"{name:>8}  {shown(text)}", markup=False, soft_wrap=True)
+        out.print(f"{name:>8}  {sanitize_text(text)}", markup=False, soft_wrap=True)
     if document["people"]:
         out.print(f"{'people':>8}  {people_line(document['people'])}", markup=False, soft_wrap=True)
     oversize = over_max_group_size(summary.get("notes", {}))
     if oversize:
         out.print(_oversize(oversize))
     for decision in document["decisions"]:
-        said = shown(f"{decision['by']}: {decision['reason']}")
+        said = sanitize_text(f"{decision['by']}: {decision['reason']}")
         out.print(f"{decision['decision']:>8}  {said}", markup=False, soft_wrap=True)
     for one in document["afterwards"]:
-        said = shown(f"{one['by']}: {one['reason']}")
+        said = sanitize_text(f"{one['by']}: {one['reason']}")
         out.print(f"{one['state']:>8}  {said}", markup=False, soft_wrap=True)
     results = [gate_result(gate) for gate in document["gates"]]
     out.print(gate_table(results))
     for result in results:
         if result.witness and result.verdict is not Verdict.PASS:
-            out.print(f"witness of {result.gate}: {shown(str(result.witness))}", markup=False, soft_wrap=True)
+            out.print(
+                f"witness of {result.gate}: {sanitize_text(str(result.witness))}",
+                markup=False,
+                soft_wrap=True,
+            )
 
 
 def _came_of(summary: Mapping[str, Any]) -> dict[str, str]:

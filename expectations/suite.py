@@ -45,9 +45,9 @@ def build_suite(policy: ReleasePolicy, last: LastRelease | None) -> Any:
         from great_expectations import ExpectationSuite
 
         expectations = []
-        for number, (kind, column, arguments, what, mend) in enumerate(_expectations(policy, last)):
+        for number, (kind, column, arguments, what, hint) in enumerate(_expectations(policy, last)):
             about = {} if column is None else {"column": column}
-            meta = {"column": column, "what": what, "mend": mend, "number": number}
+            meta = {"column": column, "what": what, "mend": hint, "number": number}
             expectations.append(kind(**about, **arguments, meta=meta))
         return ExpectationSuite(name=policy.series, expectations=expectations)
 
@@ -58,7 +58,7 @@ def _check_missing_in(policy: ReleasePolicy) -> None:
             raise PolicyError(
                 f"'{name}' is an identifier or dropped, and is not read",
                 where="expectations.missing_in",
-                mend="Remove it there.",
+                hint="Remove it there.",
             )
 
 
@@ -115,9 +115,9 @@ def _of_key(policy: ReleasePolicy) -> Iterator[Expected]:
         return
     yield _text(key)
     if policy.rows == "one_per_person" and policy.expectations.unique_key:
-        mend = "Give one row a person, or write rows: several to have people counted."
-        yield gxe.ExpectColumnValuesToNotBeNull, key, {}, "have no key", mend
-        yield gxe.ExpectColumnValuesToBeUnique, key, {}, "share their key with another row", mend
+        hint = "Give one row a person, or write rows: several to have people counted."
+        yield gxe.ExpectColumnValuesToNotBeNull, key, {}, "have no key", hint
+        yield gxe.ExpectColumnValuesToBeUnique, key, {}, "share their key with another row", hint
 
 
 def _of_quasi_identifiers(policy: ReleasePolicy) -> Iterator[Expected]:
@@ -202,8 +202,8 @@ def _of_missing(policy: ReleasePolicy) -> Iterator[Expected]:
 def _number(name: str) -> Expected:
     from expectations import custom
 
-    mend = "Write numbers as 12, -3.5 or 1e3; source.missing names what stands for missing."
-    return custom.ExpectColumnValuesToBeFiniteNumbers, name, {}, "hold no finite number", mend
+    hint = "Write numbers as 12, -3.5 or 1e3; source.missing names what stands for missing."
+    return custom.ExpectColumnValuesToBeFiniteNumbers, name, {}, "hold no finite number", hint
 
 
 def _text(name: str) -> Expected:

@@ -12,12 +12,12 @@ from prefect.states import Completed, Failed
 
 from policy.errors import ReleaseGateError
 from release_store.expiry import end_expired
-from release_store.roll_call import note_people
+from release_store.roll_call import record_reviewers
 from release_store.store import ReleaseStore
 from services.actor import system_user
-from services.observability.notices import tell_problems, telling, verify_failed
+from services.observability.notices import notify_on_exit, tell_problems, verify_failed
 from services.store_review import review_markdown, review_rows, review_store, summary_line
-from tasks.shielded import shielded, stage
+from tasks.shielded import sanitize_errors, stage
 
 
 @flow(
@@ -33,7 +33,7 @@ def audit_review(store: str = "store", series: str | None = None) -> Any:
         store: folder of the release store.
         series: the one series to judge; left out, all that have a release.
     """
-    return shielded(_audit_review, "the audit review")(store, series)
+    return sanitize_errors(_audit_review, "the audit review")(store, series)
 
 
 @stage("audit: verify the store, and judge what it has published")
@@ -53,9 +53,9 @@ def reviewing(store_path: Path, series: str | None, by: str) -> tuple[bool, str]
 
 def _audit_review(store_path: str, series: str | None) -> Any:
     root, by = Path(store_path), system_user()
-    with telling(root):
+    with notify_on_exit(root):
         with contextlib.suppress(ReleaseGateError):  # a store that is damaged or only read is told below
-            note_people(ReleaseStore.open(root))
+            record_reviewers(ReleaseStore.open(root))
         with contextlib.suppress(ReleaseGateError):
             end_expired(ReleaseStore.open(root), actor=by)
         ok, line = reviewing(root, series, by)

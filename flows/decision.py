@@ -14,7 +14,7 @@ from release_store.credentials import SignedText
 from release_store.permission import LONGEST_NAME, LONGEST_REASON
 from release_store.store import ReleaseStore
 from services.decide import decide
-from tasks.shielded import shielded
+from tasks.shielded import sanitize_errors
 
 Text = Annotated[str, Field(min_length=1)]
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
@@ -49,7 +49,7 @@ def decide_release(
         signature: the line that releasegate sign printed. Never a token: what stands here is kept.
         store: folder of the release store.
     """
-    return shielded(_decide_release, "the decision")(
+    return sanitize_errors(_decide_release, "the decision")(
         candidate, candidate_digest, decision, by, reason, signature, store
     )
 

@@ -13,7 +13,7 @@ from flows.decision import Text
 from reports.documents import Document
 from services.evaluation.evaluate import evaluate, raise_if_none_succeeded
 from services.evaluation.files import check_folder, document_of, write
-from tasks.shielded import progress, shielded, stage
+from tasks.shielded import progress, sanitize_errors, stage
 
 
 @flow(
@@ -48,7 +48,7 @@ def evaluate_methods(
         jobs: worker processes; left out, one a core.
         store: folder of the release store, whose owner may trust further folders and packages.
     """
-    return shielded(_evaluate_methods, "the evaluation")(
+    return sanitize_errors(_evaluate_methods, "the evaluation")(
         policy, methods, out, k, seeds, measures, input_path, period, jobs, store
     )
 

@@ -44,10 +44,10 @@ class Judging:
         self.seconds: dict[str, float] = {}
         self.seen = Observation(self.flow, policy, store, period)
 
-    def watched(self, carry_out: Callable[..., Any], *args: Any) -> Any:
+    def observed(self, run_pipeline: Callable[..., Any], *args: Any) -> Any:
         """Carry out the whole run, and let the log, lineage and people know what came of it."""
         with self.seen:
-            return self.seen.ended(carry_out(*args))
+            return self.seen.ended(run_pipeline(*args))
 
     def control(self, source: SourceTable, base: Path) -> PreparedTable | None:
         """Read the people who are not in the table, where the policy names a file of them."""
@@ -58,7 +58,7 @@ class Judging:
         )
         return found
 
-    def judged(
+    def assess_and_publish(
         self,
         table: PreparedTable,
         candidate: Candidate,
@@ -137,7 +137,7 @@ class Judging:
         return result
 
     @contextmanager
-    def undisturbed(self) -> Iterator[None]:
+    def series_lock(self) -> Iterator[None]:
         """Hold the series: nobody may publish to it between the verdict and the publication."""
         with self.store.series_lock(self.policy.series):
             yield
@@ -149,7 +149,7 @@ class Judging:
             yield
         except ReleaseGateError as error:
             self.store.move(
-                candidate.candidate_id, CandidateState.FAILED, actor=self.actor, reason=error.finding
+                candidate.candidate_id, CandidateState.FAILED, actor=self.actor, reason=error.message
             )
             raise
 

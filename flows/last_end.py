@@ -15,7 +15,7 @@ P = ParamSpec("P")
 _ends: list[Outcome | ReleaseGateError] = []
 
 
-def kept(function: Callable[P, Any]) -> Callable[P, Any]:
+def remember_result(function: Callable[P, Any]) -> Callable[P, Any]:
     """Keep what a flow's function returns or raises, beside letting Prefect have it."""
 
     @functools.wraps(function)

@@ -25,7 +25,7 @@ _NAP = 30.0  # seconds that a waiting command sleeps at most before it looks at 
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ExpectedInput:
     """The input of one period, of which a run must know where it would be."""
 
     policy: ReleasePolicy
@@ -40,7 +40,7 @@ class Wanted:
         wait = self.policy.source.wait
         if wait is None:
             raise UsageError(
-                "the policy does not say how long to wait", where="source.wait", mend="Write it there."
+                "the policy does not say how long to wait", where="source.wait", hint="Write it there."
             )
         return wait
 
@@ -58,20 +58,20 @@ class Wanted:
             raise UsageError(
                 "only a file can be waited for, and none is named",
                 where="source.wait",
-                mend="Write source.path, give --input FILE, or leave source.wait out.",
+                hint="Write source.path, give --input FILE, or leave source.wait out.",
             )
         return found
 
 
 @dataclass(frozen=True)
-class Look:
+class InputCheck:
     """What was found where the input should be: why it is late, and what to compare the next look with."""
 
     late: str = ""  # nothing where it is there and has settled
     seen: str = ""  # size and time
 
 
-def look(wanted: Wanted, before: str = "") -> Look:
+def look(wanted: ExpectedInput, before: str = "") -> InputCheck:
     """Look for the file; `before` is what the last look saw.
 
     What is there and no file that can be looked at is not late: intake tells what is wrong with it.
@@ -79,20 +79,20 @@ def look(wanted: Wanted, before: str = "") -> Look:
     try:
         found = wanted.path.stat()
     except FileNotFoundError:
-        return Look("is not there")
+        return InputCheck("is not there")
     except OSError:
-        return Look()
+        return InputCheck()
     seen = f"{found.st_size}-{found.st_mtime_ns}"
     if before and seen != before:
-        return Look("has changed since the last look", seen)
+        return InputCheck("has changed since the last look", seen)
     age = time.time() - found.st_mtime
     if abs(age) < wanted.wait.settled_seconds:
-        return Look(f"changed {max(age, 0):.0f} s ago and may still be growing", seen)
-    return Look("", seen)
+        return InputCheck(f"changed {max(age, 0):.0f} s ago and may still be growing", seen)
+    return InputCheck("", seen)
 
 
 def late_state(
-    wanted: Wanted,
+    wanted: ExpectedInput,
     store: ReleaseStore,
     *,
     actor: str,
@@ -136,7 +136,12 @@ def late_state(
 
 
 def wait_here(
-    wanted: Wanted, store: ReleaseStore, *, actor: str, say: Callable[[str], None], sleep: Any = time.sleep
+    wanted: ExpectedInput,
+    store: ReleaseStore,
+    *,
+    actor: str,
+    say: Callable[[str], None],
+    sleep: Any = time.sleep,
 ) -> None:
     """Look again and again in this process until the file is there. Raises InputError once it is given up."""
     deadline = utc_now() + timedelta(hours=wanted.wait.hours)
@@ -153,7 +158,12 @@ def wait_here(
 
 
 def given_up(
-    wanted: Wanted, store: ReleaseStore, found: Look, actor: str, n_looks: int, deadline: datetime
+    wanted: ExpectedInput,
+    store: ReleaseStore,
+    found: InputCheck,
+    actor: str,
+    n_looks: int,
+    deadline: datetime,
 ) -> InputError:
     """Keep in the audit log that the input of a period is given up, once; return the error to raise."""
     series = wanted.policy.series
@@ -162,15 +172,15 @@ def given_up(
         store.record_missing_input(
             series, wanted.period, reason=reason, n_looks=n_looks, deadline=deadline, actor=actor
         )
-    mend = f"It is given up after {n_looks} looks; run the period again when it is there."
-    return _late(wanted, found, mend)
+    hint = f"It is given up after {n_looks} looks; run the period again when it is there."
+    return _late(wanted, found, hint)
 
 
-def _late(wanted: Wanted, found: Look, mend: str) -> InputError:
-    return InputError(found.late, where=str(wanted.path), mend=mend)
+def _late(wanted: ExpectedInput, found: InputCheck, hint: str) -> InputError:
+    return InputError(found.late, where=str(wanted.path), hint=hint)
 
 
-def _words(wanted: Wanted, found: Look, at: datetime, deadline: datetime) -> str:
+def _words(wanted: ExpectedInput, found: InputCheck, at: datetime, deadline: datetime) -> str:
     return (
         f"{wanted.path.name} {found.late}; the next look is at {at:%Y-%m-%d %H:%M:%S} UTC, "
         f"the last at {deadline:%Y-%m-%d %H:%M:%S}"
@@ -184,11 +194,11 @@ def _moment(text: str) -> datetime:
             return found
     except ValueError:
         pass
-    raise UsageError("is no time", where="wait_until", mend="Leave it out: a run that waits hands it on.")
+    raise UsageError("is no time", where="wait_until", hint="Leave it out: a run that waits hands it on.")
 
 
 def _next_looks(
-    wanted: Wanted, store: ReleaseStore, deployment: str, at: datetime, handed_on: dict[str, Any]
+    wanted: ExpectedInput, store: ReleaseStore, deployment: str, at: datetime, handed_on: dict[str, Any]
 ) -> datetime:
     """Schedule the next look and the one after it, unless two are scheduled; return when the next one is.
 
@@ -239,5 +249,5 @@ def _next_looks(
     raise TransientFailure(
         f"the input is late, and Prefect did not take the next look ({kind})",
         where=f"{series} {period}",
-        mend="Look at Prefect's server, and start the run again.",
+        hint="Look at Prefect's server, and start the run again.",
     )

@@ -29,14 +29,14 @@ def check() -> None:
     if _below(files, FEWEST_FILES):
         raise TransientFailure(
             f"a process may have {files} open files here, and releasegate needs {FEWEST_FILES}",
-            mend=f"Allow more (`ulimit -n {FEWEST_FILES}`, LimitNOFILE= of a service), and run it again.",
+            hint=f"Allow more (`ulimit -n {FEWEST_FILES}`, LimitNOFILE= of a service), and run it again.",
         )
     memory, _ = resource.getrlimit(resource.RLIMIT_AS)
     if _below(memory, LEAST_MEMORY):
         raise TransientFailure(
             f"a process may have {memory // 2**20} MiB of memory here, and releasegate needs "
             f"{LEAST_MEMORY // 2**20}",
-            mend="Allow more (`ulimit -v`, LimitAS= of a service), and run it again.",
+            hint="Allow more (`ulimit -v`, LimitAS= of a service), and run it again.",
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from prefect import flow
 
 from flows.judging import Judging
-from flows.last_end import kept
+from flows.last_end import remember_result
 from policy.errors import Blocked, UsageError
 from policy.load import policy_from_document
 from release_store.canonical import file_digest
@@ -21,11 +21,11 @@ from release_store.records import CandidateRecord
 from release_store.states import may
 from release_store.store import ReleaseStore
 from services.actor import runner
-from services.observability.notices import telling
+from services.observability.notices import notify_on_exit
 from tasks.intake.source import input_file
 from tasks.intake.task import intake
 from tasks.preprocessing.task import preprocessing
-from tasks.shielded import shielded
+from tasks.shielded import sanitize_errors
 from tasks.staging.task import restaging
 
 
@@ -47,8 +47,10 @@ def rejudge(
         store: folder of the release store.
         actor: who asks for it; left out, the system's account. The maker stays who made the files.
     """
-    with telling(Path(store)):
-        return kept(shielded(_rejudge, "the rejudge flow"))(candidate, input_path, store, actor)
+    with notify_on_exit(Path(store)):
+        return remember_result(sanitize_errors(_rejudge, "the rejudge flow"))(
+            candidate, input_path, store, actor
+        )
 
 
 def _rejudge(candidate_id: str, input_path: str | None, store_path: str, actor: str | None) -> Any:
@@ -61,7 +63,7 @@ def _rejudge(candidate_id: str, input_path: str | None, store_path: str, actor: 
     policy = policy_from_document(store.policy(record.policy_digest))
     load_key(store.root)
     run = _Again(policy, store, record.period, by)
-    return run.watched(run.carry_out, record, Path(input_path) if input_path else None)
+    return run.observed(run.run_pipeline, record, Path(input_path) if input_path else None)
 
 
 def check_may_be_judged_again(store: ReleaseStore, record: CandidateRecord) -> None:
@@ -71,14 +73,14 @@ def check_may_be_judged_again(store: ReleaseStore, record: CandidateRecord) -> N
         raise UsageError(
             f"is {record.state}, and only a stale or an expired candidate is judged again",
             where=name,
-            mend=MENDS[record.state],
+            hint=MENDS[record.state],
         )
     waiting = [one.candidate_id for one in store.waiting_for(record.series, record.period)]
     if waiting:
         raise UsageError(
             f"{waiting[-1]} waits for the same period",
             where=name,
-            mend=f"Decide on that one; rejected, it makes room for {name}.",
+            hint=f"Decide on that one; rejected, it makes room for {name}.",
         )
     last = store.last_release_of(record.series, record.period)
     revised = record.revision.of if record.revision else None
@@ -86,7 +88,7 @@ def check_may_be_judged_again(store: ReleaseStore, record: CandidateRecord) -> N
         raise UsageError(
             f"{last.release_id} is the last release of its period since",
             where=name,
-            mend="Revise that, if it must be: `releasegate run` with --revise REASON and --by NAME.",
+            hint="Revise that, if it must be: `releasegate run` with --revise REASON and --by NAME.",
         )
 
 
@@ -95,7 +97,7 @@ class _Again(Judging):
 
     flow = "rejudge"
 
-    def carry_out(self, record: CandidateRecord, input_path: Path | None) -> Any:
+    def run_pipeline(self, record: CandidateRecord, input_path: Path | None) -> Any:
         """Read the source again, and judge the candidate's files beside the history as it is now."""
         file = input_file(
             self.policy, input_path=input_path, period=self.period, base=Path(), trusted=self.trusted
@@ -109,24 +111,24 @@ class _Again(Judging):
         self._check_digest(source.origin, source.digest, record)
         control = self.control(source, Path())
         table = self.timed("preprocessing", preprocessing, source, self.policy)
-        with self.undisturbed():
+        with self.series_lock():
             now = self.store.candidate(record.candidate_id)
             if now != record:
                 raise Blocked(
                     "was changed by another run meanwhile",
                     where=record.candidate_id,
-                    mend=f"Look at it again: `releasegate show {record.candidate_id}`.",
+                    hint=f"Look at it again: `releasegate show {record.candidate_id}`.",
                 )
             check_may_be_judged_again(self.store, now)
             before = self.store.figures(record.candidate_id) or {}
             shown = {name: before.get(name) for name in ("attributes", "latent")}  # of the same files
             candidate = self.timed("staging", restaging, record, source, self.policy, self.store, self.actor)
-            return self.judged(table, candidate, record.summary["notes"], control, lambda: shown)
+            return self.assess_and_publish(table, candidate, record.summary["notes"], control, lambda: shown)
 
     def _check_digest(self, origin: str, digest: str, record: CandidateRecord) -> None:
         if not is_made_of(self.store.root, record.input_digest, digest):
             raise UsageError(
                 "is not the table that the candidate was made of: its digest is another",
                 where=origin,
-                mend=f"Give the table of {record.candidate_id} with --input, or run the period anew.",
+                hint=f"Give the table of {record.candidate_id} with --input, or run the period anew.",
             )

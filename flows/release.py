@@ -12,9 +12,9 @@ from prefect import flow, runtime
 from prefect.states import Completed
 
 from flows.judging import Judging
-from flows.last_end import kept
-from flows.late_input import Wanted, late_state
-from flows.repetition import left_waiting, same_work
+from flows.last_end import remember_result
+from flows.late_input import ExpectedInput, late_state
+from flows.repetition import find_equivalent_candidate, resume_candidate
 from policy.errors import Blocked, InputError
 from policy.load import load_policy
 from policy.model import ReleasePolicy
@@ -29,9 +29,9 @@ from release_store.store import ReleaseStore
 from release_store.trusted import load_trusted
 from reports.releasing import report_path
 from services.actor import runner
-from services.observability.notices import telling
+from services.observability.notices import notify_on_exit
 from services.outcome import Outcome
-from services.revision import asked_of
+from services.revision import resolve_revision
 from services.trust import trusted_in
 from tasks.aggregation.task import aggregation
 from tasks.intake.task import intake
@@ -43,7 +43,7 @@ from tasks.recoding.task import recoding
 from tasks.repair.task import repairing
 from tasks.reporting.task import table_figuring
 from tasks.representation.task import representation
-from tasks.shielded import shielded
+from tasks.shielded import sanitize_errors
 from tasks.staging.task import staging
 from tasks.validation.task import validation
 
@@ -95,8 +95,8 @@ def release(
         seen: the size and time of what the look before found; handed on likewise.
     """
     handed_on = {"until": wait_until, "number": look, "seen": seen}
-    with telling(Path(store)):
-        return kept(shielded(_release, "the release flow"))(
+    with notify_on_exit(Path(store)):
+        return remember_result(sanitize_errors(_release, "the release flow"))(
             policy, period, input_path, store, actor, revise, handed_on
         )
 
@@ -123,19 +123,19 @@ def _release(
     if not has_ended(chosen, policy.period, day_at(datetime.now(UTC), policy.timezone)):
         print(f"releasegate: the period {chosen} has not ended yet", file=sys.stderr, flush=True)
     who = runner(store, Act.REVISE if revise else Act.PREPARE, actor)
-    asked = asked_of(store, policy.series, chosen, by=who.name if who.person else None, revise=revise)
+    asked = resolve_revision(store, policy.series, chosen, by=who.name if who.person else None, revise=revise)
     if isinstance(asked, Release):
         return _left_alone(store, asked)
     check_permission(Act.PREPARE, Person(who.name), f"{policy.series} {chosen}")
     person_key(store.root)  # one that is of no use is told at once
     load_key(store.root)  # without it nothing could be published: better said before the work than after
     base, table = Path(policy_path).resolve().parent, Path(input_path) if input_path else None
-    wanted = Wanted(policy, chosen, table, base, trusted)
+    wanted = ExpectedInput(policy, chosen, table, base, trusted)
     late = late_state(wanted, store, actor=who.name, scheduled=_scheduled_time(), **handed_on)
     if late is not None:
         return late
     run = _Run(policy, method, store, chosen, who.name, asked)
-    return run.watched(run.carry_out, table, base)
+    return run.observed(run.run_pipeline, table, base)
 
 
 class _Run(Judging):
@@ -153,7 +153,7 @@ class _Run(Judging):
         super().__init__(policy, store, period, actor)
         self.method, self.revision = method, revision
 
-    def carry_out(self, input_path: Path | None, base: Path) -> Any:
+    def run_pipeline(self, input_path: Path | None, base: Path) -> Any:
         """Run all stages and return the state that Prefect keeps."""
         policy, store, method = self.policy, self.store, self.method
         try:
@@ -163,31 +163,31 @@ class _Run(Judging):
         except InputError:
             store.record_unread_input(policy.series, self.period, actor=self.actor)
             raise
-        if same_work(store, policy, self.period, source.commitment):
-            with self.undisturbed():
-                waiting = same_work(store, policy, self.period, source.commitment)
+        if find_equivalent_candidate(store, policy, self.period, source.commitment):
+            with self.series_lock():
+                waiting = find_equivalent_candidate(store, policy, self.period, source.commitment)
                 if waiting is not None:
-                    return left_waiting(self, waiting)
+                    return resume_candidate(self, waiting)
         self.timed("validation", validation, source, policy, store, self.period, self.actor)
         control = self.control(source, base)
         table = self.timed("preprocessing", preprocessing, source, policy)
         where = self.timed("representation", representation, table, method)
         leaves = self.timed("partitioning", partitioning, table, where, method, policy)
         groups = self.timed("aggregation", aggregation, table, where, leaves, method, policy)
-        with self.undisturbed():
+        with self.series_lock():
             reason = self.revision.reason if self.revision else None
-            asked = asked_of(store, policy.series, self.period, by=self.actor, revise=reason)
+            asked = resolve_revision(store, policy.series, self.period, by=self.actor, revise=reason)
             if isinstance(asked, Release):
                 return _left_alone(store, asked)
             if asked != self.revision:
                 raise Blocked(
                     "the period was revised by another run meanwhile",
                     where=f"{policy.series} {self.period}",
-                    mend="Look at its new release, and revise that if it must be.",
+                    hint="Look at its new release, and revise that if it must be.",
                 )
-            waiting = same_work(store, policy, self.period, source.commitment)
+            waiting = find_equivalent_candidate(store, policy, self.period, source.commitment)
             if waiting is not None:  # another run made it meanwhile
-                return left_waiting(self, waiting)
+                return resume_candidate(self, waiting)
             groups = self.timed(
                 "repair", repairing, source, table, where, groups, method, policy, store, self.period
             )
@@ -207,7 +207,7 @@ class _Run(Judging):
                 revision=self.revision,
             )
             figures = partial(self.timed, "figures", table_figuring, table, where, groups, rows, policy)
-            return self.judged(table, candidate, notes, control, figures)
+            return self.assess_and_publish(table, candidate, notes, control, figures)
 
 
 def _left_alone(store: ReleaseStore, found: Release) -> Any:

@@ -22,7 +22,7 @@ from tasks.risk.published import read_classes
 from tasks.types import Candidate
 
 
-def same_work(
+def find_equivalent_candidate(
     store: ReleaseStore, policy: ReleasePolicy, period: str, input_digest: str
 ) -> CandidateRecord | None:
     """Return the candidate of the period that a run would make again, if one waits.
@@ -40,7 +40,7 @@ def same_work(
     return None
 
 
-def left_waiting(run: Judging, found: CandidateRecord) -> Any:
+def resume_candidate(run: Judging, found: CandidateRecord) -> Any:
     """Return the state of a run whose candidate is there already; the lock of the series must be held.
 
     One that nobody has to approve was left by a run that died before its publication: it is published.

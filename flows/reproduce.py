@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from flows.running import told
+from flows.running import progress_reporter
 from policy.errors import StoreError, UsageError, VerificationFailed, did_you_mean
 from policy.load import policy_from_document
 from policy.model import ReleasePolicy
@@ -72,17 +72,17 @@ def reproduction(store: ReleaseStore, release_id: str, input_path: Path | None) 
     if release_id not in releases:
         raise UsageError(
             f"there is no release '{release_id}'{did_you_mean(release_id, releases)}",
-            mend="`releasegate history` lists them.",
+            hint="`releasegate history` lists them.",
         )
     release = releases[release_id]
     record = store.candidate(release.candidate_id)
     policy = policy_from_document(store.policy(record.policy_digest))
     source = _source(policy, record, release_id, input_path, trusted_in(store.root), store.root)
-    with told() as progress:
+    with progress_reporter() as progress:
         made = _made(store, policy, record, source, progress)
     recorded = store.files(record.candidate_id)
     if made != recorded and source.draw_key:  # perhaps it was made when seeds were drawn without a key
-        with told() as progress:
+        with progress_reporter() as progress:
             before = _made(store, policy, record, replace(source, draw_key=b""), progress)
         made = before if before == recorded else made
     files = {name: (digest, made.get(name)) for name, digest in recorded.items()}
@@ -111,7 +111,7 @@ def _check_digest(root: Path, origin: str, digest: str, record: CandidateRecord,
         raise UsageError(
             f"is not the table that {release_id} was made of: its digest is another",
             where=origin,
-            mend="Give that table with --input.",
+            hint="Give that table with --input.",
         )
 
 
@@ -141,7 +141,7 @@ def _made(
         raise StoreError(
             f"the files could not be made again ({type(error).__name__})",
             where=tempfile.gettempdir(),
-            mend="Free the disk, or name another folder in TMPDIR.",
+            hint="Free the disk, or name another folder in TMPDIR.",
         ) from None
     return candidate.files
 
@@ -158,7 +158,7 @@ def _people(
         raise UsageError(
             "was made with a key of people that is not at hand",
             where=record.candidate_id,
-            mend=f"Restore it, or name it in {PERSON_KEY_VARIABLE}.",
+            hint=f"Restore it, or name it in {PERSON_KEY_VARIABLE}.",
         )
     return People(key, store.earlier_people(record.series)[:n_earlier])
 
@@ -180,7 +180,7 @@ def _software_of(path: Path, digest: str) -> Mapping[str, str]:
     except OSError:
         pass
     raise VerificationFailed(
-        "is not the manifest that was published", where=str(path), mend="Run `releasegate verify`."
+        "is not the manifest that was published", where=str(path), hint="Run `releasegate verify`."
     )
 
 

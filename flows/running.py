@@ -42,7 +42,7 @@ def run_release(
     from policy.period import day_at, has_ended, read_period
     from release_store.canonical import utc_now
     from release_store.store import ReleaseStore
-    from services.actor import acting
+    from services.actor import authenticated_as
     from services.trust import trusted_in
 
     # What is wrong with the policy or the store is told at once, before Prefect starts.
@@ -56,9 +56,12 @@ def run_release(
         has_ended(read_period(period, loaded.period), loaded.period, day_at(utc_now(), loaded.timezone))
     act = Act.REVISE if revise else Act.PREPARE
     if wait:
-        from services.observability.notices import telling
+        from services.observability.notices import notify_on_exit
 
-        with telling(store), acting(opened, act, actor, credential):  # told before the wait, not after
+        with (
+            notify_on_exit(store),
+            authenticated_as(opened, act, actor, credential),
+        ):  # told before the wait, not after
             period = _waited_for(loaded, opened, policy, period, input_path, actor, revise, trusted)
 
     def begin() -> Any:
@@ -74,7 +77,7 @@ def run_release(
             return_state=True,
         )
 
-    with acting(opened, act, actor, credential):
+    with authenticated_as(opened, act, actor, credential):
         return _outcome_of(begin)
 
 
@@ -89,7 +92,7 @@ def _waited_for(
     trusted: Trusted,
 ) -> str:
     """Wait for the input of a period that is to be released, and return the period: it does not move on."""
-    from flows.late_input import Wanted, wait_here
+    from flows.late_input import ExpectedInput, wait_here
     from policy.period import day_at, period_at, read_period
     from release_store.canonical import utc_now
     from release_store.names import check_period
@@ -102,7 +105,7 @@ def _waited_for(
     check_period(chosen)
     if revise is None and store.last_release_of(policy.series, chosen) is not None:
         return chosen  # it will be left alone
-    wanted = Wanted(policy, chosen, input_path, file.resolve().parent, trusted)
+    wanted = ExpectedInput(policy, chosen, input_path, file.resolve().parent, trusted)
 
     def say(line: str) -> None:
         print(f"  {line}", file=sys.stderr, flush=True)
@@ -122,7 +125,7 @@ def run_rejudge(
 ) -> Outcome:
     """Run the flow that judges a candidate again, as `run_release` does the other."""
     from release_store.store import ReleaseStore
-    from services.actor import acting
+    from services.actor import authenticated_as
 
     opened = ReleaseStore.open(store)
     opened.candidate(candidate)
@@ -138,12 +141,12 @@ def run_rejudge(
             return_state=True,
         )
 
-    with acting(opened, Act.REJUDGE, actor, credential):
+    with authenticated_as(opened, Act.REJUDGE, actor, credential):
         return _outcome_of(begin)
 
 
 def _outcome_of(begin: Callable[[], Any]) -> Outcome:
-    with told() as words:
+    with progress_reporter() as words:
         words(0.0, "starting Prefect")
         from prefect.settings import PREFECT_API_URL
 
@@ -178,14 +181,14 @@ def _result_of(begin: Callable[[], Any]) -> object:
     if found is None:
         raise TransientFailure(
             f"Prefect's server went away before the run had ended ({kind})",
-            mend="Run it again: what it left in the store, the next run or `releasegate doctor` settles.",
+            hint="Run it again: what it left in the store, the next run or `releasegate doctor` settles.",
         )
     print(f"Prefect's server went away ({kind}), and does not know how the run ended:", file=sys.stderr)
     return found
 
 
 @contextmanager
-def told() -> Iterator[Callable[[float, str], None]]:
+def progress_reporter() -> Iterator[Callable[[float, str], None]]:
     """Show the stages on a terminal as a moving bar, elsewhere as one line a stage."""
     console = Console(stderr=True)
     if not console.is_terminal:

@@ -41,10 +41,10 @@ def _guarded(name: str, look: Callable[[], Iterable[Check]]) -> list[Check]:
         return list(look())
     except ReleaseGateError as error:
         where = f"{error.where}: " if error.where else ""
-        return [Check(name, Condition.WRONG, f"{where}{error.finding}", error.mend)]
+        return [Check(name, Condition.WRONG, f"{where}{error.message}", error.hint)]
     except Exception as error:
-        mend = "Look at the setting and the rights of what it names."
-        return [Check(name, Condition.WRONG, f"cannot be looked at ({type(error).__name__})", mend)]
+        hint = "Look at the setting and the rights of what it names."
+        return [Check(name, Condition.WRONG, f"cannot be looked at ({type(error).__name__})", hint)]
 
 
 def _opened(root: Path) -> ReleaseStore | None:

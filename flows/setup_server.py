@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from flows.settings import REQUIRED
 from policy.errors import TransientFailure, UsageError
 from release_store.checkup import Check, Condition
-from services.observability.web import Answered, is_loopback, talk
+from services.observability.web import Answered, is_loopback, request_json
 
 TAG = "releasegate"
 _TIMEOUT = 2.0
@@ -34,12 +34,12 @@ def server() -> list[Check]:
         return [Check("server", Condition.FINE, found)]
     check_address(url)
     try:
-        version = str(talk(f"{url}/admin/version", headers=_credential(), timeout=_TIMEOUT))
+        version = str(request_json(f"{url}/admin/version", headers=_credential(), timeout=_TIMEOUT))
     except Answered as error:
         return [_refused(error)]
     except TransientFailure as error:
-        mend = "Start it, or mend PREFECT_API_URL: docs/operations.md says how."
-        return [Check("server", Condition.WRONG, f"{urlsplit(url).netloc} {error.finding}", mend)]
+        hint = "Start it, or mend PREFECT_API_URL: docs/operations.md says how."
+        return [Check("server", Condition.WRONG, f"{urlsplit(url).netloc} {error.message}", hint)]
     return [_version(version), _access(url), *_work(url)]
 
 
@@ -53,7 +53,7 @@ def check_address(url: str) -> None:
     if not fine:
         raise UsageError(
             "PREFECT_API_URL is no http or https address",
-            mend="Write it like http://127.0.0.1:4200/api, or leave it out.",
+            hint="Write it like http://127.0.0.1:4200/api, or leave it out.",
         )
 
 
@@ -61,10 +61,10 @@ def _refused(error: Answered) -> Check:
     if error.status == 401:
         set_here = "is not the server's" if os.environ.get("PREFECT_API_AUTH_STRING") else "is not set"
         found = f"it answers 401: PREFECT_API_AUTH_STRING {set_here}"
-        mend = "Set it to what PREFECT_SERVER_API_AUTH_STRING is where the server runs."
-        return Check("server", Condition.WRONG, found, mend)
+        hint = "Set it to what PREFECT_SERVER_API_AUTH_STRING is where the server runs."
+        return Check("server", Condition.WRONG, found, hint)
     return Check(
-        "server", Condition.WRONG, f"it {error.finding}", "Is PREFECT_API_URL its address, with /api?"
+        "server", Condition.WRONG, f"it {error.message}", "Is PREFECT_API_URL its address, with /api?"
     )
 
 
@@ -79,7 +79,7 @@ def _version(version: str) -> Check:
 def _access(url: str) -> Check:
     """Tell whether somebody without a credential is let in, and from where."""
     try:
-        talk(f"{url}/admin/version", timeout=_TIMEOUT)
+        request_json(f"{url}/admin/version", timeout=_TIMEOUT)
     except Answered as error:
         if error.status in (401, 403):
             return Check("access", Condition.FINE, "nobody is let in without PREFECT_API_AUTH_STRING")
@@ -141,7 +141,7 @@ def _crashed_runs(automations: Sequence[dict[str, Any]]) -> Check:
     if any(one.get("enabled") for one in ours):
         return Check("crashed runs", Condition.FINE, "an automation marks runs that fall silent")
     if ours:
-        found, mend = (
+        found, hint = (
             f"the automation {ours[0]['name']} is off",
             "Put it on, on the server's page of automations.",
         )
@@ -149,8 +149,8 @@ def _crashed_runs(automations: Sequence[dict[str, Any]]) -> Check:
         found = (
             "no automation marks runs that fall silent, and one would keep its deployment's place for ever"
         )
-        mend = f"Run `prefect automation create --from-file {_AUTOMATION}`."
-    return Check("crashed runs", Condition.WRONG, found, mend)
+        hint = f"Run `prefect automation create --from-file {_AUTOMATION}`."
+    return Check("crashed runs", Condition.WRONG, found, hint)
 
 
 def _marks_crashed(automation: dict[str, Any]) -> bool:
@@ -164,8 +164,8 @@ def _marks_crashed(automation: dict[str, Any]) -> bool:
 def _deployments(deployments: Sequence[dict[str, Any]]) -> Iterator[Check]:
     paused = sorted(str(one["name"]) for one in deployments if one.get("paused"))
     for name in paused:
-        mend = "Resume it on the server's page of deployments."
-        yield Check("deployments", Condition.WRONG, f"{name} is paused", mend)
+        hint = "Resume it on the server's page of deployments."
+        yield Check("deployments", Condition.WRONG, f"{name} is paused", hint)
     for one in deployments:
         environment = (one.get("job_variables") or {}).get("env") or {}
         keeping = [name for name, value in REQUIRED.items() if str(environment.get(name, value)) != value]
@@ -183,15 +183,15 @@ def _deployments(deployments: Sequence[dict[str, Any]]) -> Iterator[Check]:
 def _pool(url: str, name: str) -> Iterator[Check]:
     make = f"Run `prefect work-pool create {name} --type process`."
     try:
-        pool = talk(f"{url}/work_pools/{name}", headers=_credential(), timeout=_TIMEOUT)
+        pool = request_json(f"{url}/work_pools/{name}", headers=_credential(), timeout=_TIMEOUT)
     except Answered as error:
-        yield Check("work pool", Condition.WRONG, f"{name} {error.finding}", make)
+        yield Check("work pool", Condition.WRONG, f"{name} {error.message}", make)
         return
     if pool["type"] != "process":
         yield Check("work pool", Condition.WRONG, f"{name} is of type {pool['type']}, not process", make)
     elif pool.get("is_paused"):
-        mend = f"Run `prefect work-pool resume {name}`."
-        yield Check("work pool", Condition.WRONG, f"{name} is paused", mend)
+        hint = f"Run `prefect work-pool resume {name}`."
+        yield Check("work pool", Condition.WRONG, f"{name} is paused", hint)
     else:
         yield Check("work pool", Condition.FINE, f"{name} is there, of type process")
     workers = _post(f"{url}/work_pools/{name}/workers/filter", {})
@@ -199,12 +199,12 @@ def _pool(url: str, name: str) -> Iterator[Check]:
     if online:
         yield Check("workers", Condition.FINE, f"{len(online)} of {name} answer")
     else:
-        mend = f"Run `prefect worker start --pool {name}`, or its unit of examples/systemd."
-        yield Check("workers", Condition.WRONG, f"none of {name} answers", mend)
+        hint = f"Run `prefect worker start --pool {name}`, or its unit of examples/systemd."
+        yield Check("workers", Condition.WRONG, f"none of {name} answers", hint)
 
 
 def _post(url: str, body: dict[str, Any]) -> Any:
-    return talk(url, body, headers=_credential(), timeout=_TIMEOUT)
+    return request_json(url, body, headers=_credential(), timeout=_TIMEOUT)
 
 
 def _credential() -> dict[str, str]:
@@ -213,7 +213,7 @@ def _credential() -> dict[str, str]:
         headers = dict(json.loads(os.environ.get(_HEADERS) or "{}"))
     except (ValueError, TypeError):
         raise UsageError(
-            f"{_HEADERS} is no JSON object", mend='Write it like {"X-Name": "text"}, or leave it out.'
+            f"{_HEADERS} is no JSON object", hint='Write it like {"X-Name": "text"}, or leave it out.'
         ) from None
     if word := os.environ.get("PREFECT_API_AUTH_STRING"):
         headers["Authorization"] = f"Basic {base64.b64encode(word.encode()).decode()}"

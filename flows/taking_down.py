@@ -13,8 +13,8 @@ from release_store.credentials import SignedText
 from release_store.publication import recover
 from release_store.store import ReleaseStore
 from release_store.withdrawal import withdraw
-from services.observability.notices import telling
-from tasks.shielded import shielded
+from services.observability.notices import notify_on_exit
+from tasks.shielded import sanitize_errors
 
 
 @flow(
@@ -34,12 +34,12 @@ def withdraw_release(release: Text, by: Name, reason: Reason, signature: Text, s
         signature: the line that releasegate sign withdraw printed. Never a token: what stands here is kept.
         store: folder of the release store.
     """
-    return shielded(_withdraw_release, "the withdrawal")(release, by, reason, signature, store)
+    return sanitize_errors(_withdraw_release, "the withdrawal")(release, by, reason, signature, store)
 
 
 def _withdraw_release(release_id: str, by: str, reason: str, signature: str, store_path: str) -> Any:
     store = ReleaseStore.open(Path(store_path))
     recover(store)
-    with telling(store.root):
+    with notify_on_exit(store.root):
         release = withdraw(store, release_id, by=by, reason=reason, credential=SignedText(signature))
     return Completed(message=f"{release.release_id} is withdrawn; a tombstone stands in its place")

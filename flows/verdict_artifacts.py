@@ -20,11 +20,11 @@ from reports.series import judged_releases
 from reports.series_pictures import Judged, risk_utility, short_name
 from reports.sheet import candidate_facts, kept
 from reports.signs import MOODS
-from reports.text import shown as plain
+from reports.text import sanitize_text as plain
 from reports.told import tiles, verdict
 from services.observability.logs import log_event
 from services.observability.notice_channels import prefect_api
-from tasks.shielded import artifact_key, shown
+from tasks.shielded import artifact_key, try_publish_artifact
 
 Document = Mapping[str, Any]
 _COLOURS, _LAST = 64, 23
@@ -44,13 +44,13 @@ def show_verdict(store: ReleaseStore, candidate_id: str, release_id: str = "") -
         name = release_id or candidate_id
         drawn = _picture(store, facts, release_id) if prefect_api() else None
         if drawn is not None:
-            shown(
+            try_publish_artifact(
                 create_image_artifact,
                 key=artifact_key("risk-utility", series),
                 image_url=image_url(drawn),
                 description=f"{name}: {drawn.words}",
             )
-        shown(
+        try_publish_artifact(
             create_markdown_artifact,
             key=artifact_key("verdict", series),
             markdown=markdown_of(store, facts, release_id, picture=drawn is not None),

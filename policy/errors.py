@@ -25,23 +25,23 @@ class ReleaseGateError(Exception):
 
     exit_code = 1
 
-    def __init__(self, finding: str, *, where: str = "", mend: str = "") -> None:
-        self.finding = finding
+    def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
+        self.message = message
         self.where = where
-        self.mend = mend
-        super().__init__(finding, where, mend)
+        self.hint = hint
+        super().__init__(message, where, hint)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Rebuild from the three texts, so that the error survives a process boundary."""
-        return (_rebuild, (type(self), self.finding, self.where, self.mend))
+        return (_rebuild, (type(self), self.message, self.where, self.hint))
 
     def __str__(self) -> str:
-        head = f"{self.where}: {self.finding}" if self.where else self.finding
-        return f"{head}\n  {self.mend}" if self.mend else head
+        head = f"{self.where}: {self.message}" if self.where else self.message
+        return f"{head}\n  {self.hint}" if self.hint else head
 
 
-def _rebuild(kind: type[ReleaseGateError], finding: str, where: str, mend: str) -> ReleaseGateError:
-    return kind(finding, where=where, mend=mend)
+def _rebuild(kind: type[ReleaseGateError], message: str, where: str, hint: str) -> ReleaseGateError:
+    return kind(message, where=where, hint=hint)
 
 
 class UsageError(ReleaseGateError):

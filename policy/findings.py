@@ -50,13 +50,13 @@ def policy_error(error: ValidationError, path: Path) -> PolicyError:
     if first["type"] == "extra_forbidden":
         known = _fields_beside(parts, first["loc"])
         finding = f"unknown field{_elsewhere(parts) or did_you_mean(parts[-1], known)}"
-        mend = f"Allowed here: {', '.join(known)}." if known else "Remove it."
+        hint = f"Allowed here: {', '.join(known)}." if known else "Remove it."
     else:
         finding = _finding(first)
-        mend = _MENDS.get(first["type"], "See docs/policy.md for what is allowed.")
+        hint = _MENDS.get(first["type"], "See docs/policy.md for what is allowed.")
     n_more = len(details) - 1
     more = f" (and {n_more} more finding{'s' if n_more > 1 else ''})" if n_more else ""
-    return PolicyError(finding + more, where=f"{path}: {field}" if field else str(path), mend=mend)
+    return PolicyError(finding + more, where=f"{path}: {field}" if field else str(path), hint=hint)
 
 
 def _field(detail: Any) -> list[str]:

@@ -32,9 +32,9 @@ def load_policy(path: Path, trusted: Trusted | None = None) -> ReleasePolicy:
     try:
         text = read_bytes(path, LARGEST_TEXT).decode()
     except FileNotFoundError:
-        raise PolicyError("no such file", where=str(path), mend="Give the path of a policy.") from None
+        raise PolicyError("no such file", where=str(path), hint="Give the path of a policy.") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise PolicyError(not_read(error), where=str(path), mend="A policy is a UTF-8 text file.") from None
+        raise PolicyError(not_read(error), where=str(path), hint="A policy is a UTF-8 text file.") from None
     return parse_policy(text, path, trusted)
 
 
@@ -43,18 +43,18 @@ def parse_policy(text: str, path: Path, trusted: Trusted | None = None) -> Relea
     try:
         document = load_yaml(text)
     except yaml.YAMLError as error:
-        raise PolicyError(yaml_finding(error), where=str(path), mend="Mend the YAML there.") from None
+        raise PolicyError(yaml_finding(error), where=str(path), hint="Mend the YAML there.") from None
     except ValueError:  # YAML's own reader of dates gives no place
         raise PolicyError(
-            "holds a date that is in no calendar", where=str(path), mend="Put it in quotes if it is a text."
+            "holds a date that is in no calendar", where=str(path), hint="Put it in quotes if it is a text."
         ) from None
     except RecursionError:
-        raise PolicyError("is nested too deep", where=str(path), mend="Mend the YAML there.") from None
+        raise PolicyError("is nested too deep", where=str(path), hint="Mend the YAML there.") from None
     if not isinstance(document, dict):
         raise PolicyError(
             f"holds {'nothing' if document is None else 'no fields'}",
             where=str(path),
-            mend="A policy is a mapping with the fields series, source, roles, ...; "
+            hint="A policy is a mapping with the fields series, source, roles, ...; "
             "`releasegate draft TABLE` writes one.",
         )
     _resolve_hierarchies(document, path, trusted or Trusted())
@@ -62,7 +62,7 @@ def parse_policy(text: str, path: Path, trusted: Trusted | None = None) -> Relea
         raise PolicyError(
             "is one_per_person, and expectations.unique_key false lets a person have several",
             where=f"{path}: rows",
-            mend="Write rows: several, or leave expectations.unique_key out.",
+            hint="Write rows: several, or leave expectations.unique_key out.",
         )
     try:
         policy = ReleasePolicy.model_validate(document)
@@ -73,7 +73,7 @@ def parse_policy(text: str, path: Path, trusted: Trusted | None = None) -> Relea
         raise PolicyError(
             "holds a number that no digest can be taken of",
             where=str(path),
-            mend="Whole numbers are under 2**53, and all numbers finite.",
+            hint="Whole numbers are under 2**53, and all numbers finite.",
         ) from None
     return policy
 
@@ -105,7 +105,7 @@ def policy_from_document(document: Mapping[str, Any]) -> ReleasePolicy:
     except (ValidationError, KeyError, TypeError) as error:
         raise PolicyError(
             f"the policy that is kept cannot be read ({type(error).__name__})",
-            mend="Use the releasegate that kept it, or a newer one.",
+            hint="Use the releasegate that kept it, or a newer one.",
         ) from None
 
 
@@ -147,13 +147,13 @@ def _hierarchy(written: object, path: Path, field: str, trusted: Trusted) -> Hie
         return from_tree(written)
     except FileNotFoundError:
         raise PolicyError(
-            "no such file", where=where, mend="Give a path relative to the policy's folder."
+            "no such file", where=where, hint="Give a path relative to the policy's folder."
         ) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise PolicyError(not_read(error), where=where, mend="A hierarchy is a UTF-8 text file.") from None
+        raise PolicyError(not_read(error), where=where, hint="A hierarchy is a UTF-8 text file.") from None
     except (ValueError, csv.Error, RecursionError) as error:
         raise PolicyError(
             str(error) if isinstance(error, ValueError) else "is no list of values",
             where=where,
-            mend="One line a value, most specific first, ';' between the levels; or nested lists.",
+            hint="One line a value, most specific first, ';' between the levels; or nested lists.",
         ) from None

@@ -46,7 +46,7 @@ def read_period(text: str, kind: str) -> str:
         raise UsageError(
             f"the period {text!r} is no {form}, and the policy's period is {kind}",
             where="--period",
-            mend=f"Write it like {example}.",
+            hint=f"Write it like {example}.",
         )
     return period
 
@@ -67,7 +67,7 @@ def has_ended(period: str, kind: str, day: date) -> bool:
     raise UsageError(
         f"the period {period} has not begun: it is {day} in the policy's time zone",
         where="--period",
-        mend=f"Name a period that has ended, such as {period_at(kind, day)}.",
+        hint=f"Name a period that has ended, such as {period_at(kind, day)}.",
     )
 
 

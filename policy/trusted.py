@@ -31,18 +31,18 @@ class Trusted:
         that no policy reads. Whether there is a file, its reader says.
         """
         if "\0" in written:
-            raise PolicyError("holds a NUL", where=where, mend="Give the path of a file.")
+            raise PolicyError("holds a NUL", where=where, hint="Give the path of a file.")
         try:
             path = (base / written).resolve()
         except (OSError, RuntimeError):  # RuntimeError: a loop of links, before Python 3.13
             raise PolicyError(
-                "is a link that leads nowhere", where=where, mend="Give the path of a file."
+                "is a link that leads nowhere", where=where, hint="Give the path of a file."
             ) from None
         try:
             self.check(path, base, where)
         except OSError:  # of a name that is too long
             raise PolicyError(
-                "is a path that no file can have", where=where, mend="Give the path of a file."
+                "is a path that no file can have", where=where, hint="Give the path of a file."
             ) from None
         return path
 
@@ -53,7 +53,7 @@ class Trusted:
             raise PolicyError(
                 f"leads out of the policy's folder ('{path}')",
                 where=where,
-                mend=f"Move the file below the policy's folder, or let the store's owner list its folder in "
+                hint=f"Move the file below the policy's folder, or let the store's owner list its folder in "
                 f"{TRUSTED_FILE}.",
             )
 
@@ -69,5 +69,5 @@ class Trusted:
             raise PolicyError(
                 "is a file of a store, a key or a list of people, which no policy reads",
                 where=where,
-                mend="Give the path of a table.",
+                hint="Give the path of a table.",
             )

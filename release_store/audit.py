@@ -57,7 +57,7 @@ def append(
             f"the clock of this machine says {now:%Y-%m-%d %H:%M} UTC, and the last event of the store is "
             f"{_span(behind)} later",
             where="audit log",
-            mend="Set the clock, and try again; nothing was changed. If the clock is right, see "
+            hint="Set the clock, and try again; nothing was changed. If the clock is right, see "
             "`releasegate clock`.",
         )
     fields: dict[str, Any] = {

@@ -370,7 +370,7 @@ def _check_candidate(
     if record.policy_digest != digest_of(policy):
         raise StoreError("the policy's digest is not that of its text", where=where)
     if con.execute("SELECT 1 FROM candidate WHERE candidate_id = ?", [where]).fetchone():
-        raise StoreError("there is already a candidate of that id", where=where, mend="Take the next id.")
+        raise StoreError("there is already a candidate of that id", where=where, hint="Take the next id.")
 
 
 def _keep_input(con: Connection, digest: str, n_rows: int, n_columns: int) -> None:

@@ -49,7 +49,7 @@ def kept_file(root: Path, store_id: str) -> Path:
     Raises VerificationFailed if the store's id is none: it is about to name a file.
     """
     if not re.fullmatch("[0-9a-f-]{36}", store_id):
-        raise VerificationFailed("the store's id is not written as it was", where=root.name, mend=_MEND)
+        raise VerificationFailed("the store's id is not written as it was", where=root.name, hint=_MEND)
     key = keys.key_path(root)
     return key.with_name(f"{key.name}.{store_id}.checkpoint.json")
 
@@ -64,9 +64,9 @@ def read_kept(path: Path) -> list[Checkpoint]:
     except FileNotFoundError:
         return []
     except (OSError, ValueError, RecursionError) as error:
-        raise VerificationFailed(not_read(error), where=str(path), mend="Restore it from a copy.") from None
+        raise VerificationFailed(not_read(error), where=str(path), hint="Restore it from a copy.") from None
     if not isinstance(found, list) or not found or not all(isinstance(one, dict) for one in found):
-        raise VerificationFailed("holds no checkpoint", where=str(path), mend="Restore it from a copy.")
+        raise VerificationFailed("holds no checkpoint", where=str(path), hint="Restore it from a copy.")
     return found
 
 
@@ -77,7 +77,7 @@ def check_can_keep(root: Path) -> None:
         raise UsageError(
             "the folder of the signing key cannot be written, and the newest checkpoint is kept there",
             where=str(folder),
-            mend=f"Give the right to write there, or name a key in another folder in {keys.KEY_VARIABLE}.",
+            hint=f"Give the right to write there, or name a key in another folder in {keys.KEY_VARIABLE}.",
         )
 
 
@@ -88,7 +88,7 @@ def sign(con: Connection, key: Ed25519PrivateKey, of: Sequence[str]) -> list[Che
     store_id = queries.store_info(con, "store_id")
     if size != tree.size:
         raise VerificationFailed(
-            f"the log has {tree.size} events, and the last is number {size}", where=store_id, mend=_MEND
+            f"the log has {tree.size} events, and the last is number {size}", where=store_id, hint=_MEND
         )
     root, at = tree.root(size).hex(), iso(utc_now())
     return [
@@ -105,7 +105,7 @@ def keep(path: Path, signed: Sequence[Checkpoint]) -> None:
         raise StoreError(
             f"the newest checkpoint could not be kept beside the signing key ({type(error).__name__})",
             where=str(path),
-            mend="Free the disk, or mend the rights; the next run signs it.",
+            hint="Free the disk, or mend the rights; the next run signs it.",
         ) from None
 
 
@@ -151,7 +151,7 @@ def look(con: Connection, root: Path, public_key: str | None) -> Missing:
         raise VerificationFailed(
             "is not a checkpoint of this store that its key signed",
             where=str(place),
-            mend="Restore it from a copy.",
+            hint="Restore it from a copy.",
         )
     events = due(con)
     wanted = {
@@ -163,7 +163,7 @@ def look(con: Connection, root: Path, public_key: str | None) -> Missing:
     found = Missing(kept, _newest(root, wanted, kept, store_id, public_key))
     if found.newest is None and not wanted and always_kept(con) and _is_own_key(root, public_key):
         raise VerificationFailed(
-            "is missing, and the newest checkpoint was kept there", where=str(place), mend=_MEND
+            "is missing, and the newest checkpoint was kept there", where=str(place), hint=_MEND
         )
     signed_size = _size(found.newest)
     waiting = {one.get("of"): one for one in kept}
@@ -232,7 +232,7 @@ def check_goes_on(con: Connection, newest: Checkpoint | None, *, by_root: bool) 
         raise VerificationFailed(
             f"the log does not go on from the newest checkpoint, which signs its first {size} events",
             where=newest["store_id"],
-            mend=_MEND,
+            hint=_MEND,
         )
 
 
@@ -252,5 +252,5 @@ def check_may_sign(con: Connection, missing: Missing, releases: Sequence[Release
         raise VerificationFailed(
             "the log tells of releases, and no checkpoint that signs them is in the store or beside the key",
             where=queries.store_info(con, "store_id"),
-            mend=_MEND,
+            hint=_MEND,
         )

@@ -48,7 +48,7 @@ class Check:
     name: str
     condition: Condition
     found: str
-    mend: str = ""
+    hint: str = ""
 
 
 def checkup(root: Path) -> list[Check]:
@@ -57,7 +57,7 @@ def checkup(root: Path) -> list[Check]:
     Raises UsageError if there is no folder. A store that cannot be written is looked at, and not changed.
     """
     if not root.is_dir():
-        raise UsageError("there is no store here", where=str(root), mend="`releasegate init` makes one.")
+        raise UsageError("there is no store here", where=str(root), hint="`releasegate init` makes one.")
     database, writable = _database(root)
     checks = [database]
     if database.condition is not Condition.WRONG:
@@ -82,7 +82,7 @@ def _guarded(name: str, look: Callable[[Path], list[Check]], root: Path) -> list
         return look(root)
     except ReleaseGateError as error:
         where = f"{error.where}: " if error.where else ""
-        return [Check(name, Condition.WRONG, f"{where}{error.finding}", error.mend)]
+        return [Check(name, Condition.WRONG, f"{where}{error.message}", error.hint)]
     except OSError as error:
         return [
             Check(
@@ -102,7 +102,7 @@ def _database(root: Path) -> tuple[Check, bool]:
             queries.store_info(con, "store_id")
     except ReleaseGateError as error:
         where = f"{error.where}: " if error.where else ""
-        return Check("database", Condition.WRONG, f"{where}{error.finding}", error.mend), False
+        return Check("database", Condition.WRONG, f"{where}{error.message}", error.hint), False
     except Exception as error:  # a broken file has no fixed shape
         found = f"{root / DATABASE}: cannot be read ({type(error).__name__})"
         return Check("database", Condition.WRONG, found, "Restore it from a backup."), False
@@ -126,8 +126,8 @@ def _clock(root: Path) -> list[Check]:
     if behind <= CLOCK_TOLERANCE:
         return [Check("clock", Condition.FINE, "not before the last event")]
     found = f"stands {behind:,.0f} s before the last event, and nothing can be written to the log"
-    mend = "Set the clock; if it is right, an administrator corrects the log: `releasegate clock`."
-    return [Check("clock", Condition.WRONG, found, mend)]
+    hint = "Set the clock; if it is right, an administrator corrects the log: `releasegate clock`."
+    return [Check("clock", Condition.WRONG, found, hint)]
 
 
 def _signing_key(root: Path) -> list[Check]:
@@ -172,15 +172,15 @@ def _what_is_left(root: Path) -> list[Check]:
     left = unsettled(ReleaseStore.open(root))
     if not left:
         return [Check("interrupted work", Condition.FINE, "none")]
-    mend = "Run `releasegate doctor` where the store can be written."
-    return [Check("interrupted work", Condition.WRONG, line, mend) for line in left]
+    hint = "Run `releasegate doctor` where the store can be written."
+    return [Check("interrupted work", Condition.WRONG, line, hint) for line in left]
 
 
 def _checkpoints(root: Path) -> list[Check]:
     lost = lost_checkpoints(ReleaseStore.open(root))
-    mend = "Restore it from a copy: a checkpoint that is gone is not signed anew."
+    hint = "Restore it from a copy: a checkpoint that is gone is not signed anew."
     return [
-        Check("checkpoints", Condition.WRONG, f"{path.relative_to(root)} is gone", mend) for path in lost
+        Check("checkpoints", Condition.WRONG, f"{path.relative_to(root)} is gone", hint) for path in lost
     ] or [Check("checkpoints", Condition.FINE, "none is gone")]
 
 
@@ -200,9 +200,9 @@ def _foreign(root: Path) -> list[Check]:
     ]
     if not foreign:
         return [Check("folders", Condition.FINE, "each is a candidate's or a release's")]
-    mend = "Look at what it is, and take it away."
+    hint = "Look at what it is, and take it away."
     return [
-        Check("folders", Condition.WRONG, f"{name} is of no candidate and no release", mend)
+        Check("folders", Condition.WRONG, f"{name} is of no candidate and no release", hint)
         for name in foreign
     ]
 
@@ -238,5 +238,5 @@ def _space(root: Path) -> list[Check]:
     found = f"{free / 1024**2:,.0f} MiB are free"
     if free >= LEAST_FREE:
         return [Check("disk space", Condition.FINE, found)]
-    mend = f"Free the disk: {LEAST_FREE / 1024**2:.0f} MiB are the least."
-    return [Check("disk space", Condition.WRONG, found, mend)]
+    hint = f"Free the disk: {LEAST_FREE / 1024**2:.0f} MiB are the least."
+    return [Check("disk space", Condition.WRONG, found, hint)]

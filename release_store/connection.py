@@ -58,13 +58,13 @@ def connect(
     timeout = LOCK_TIMEOUT if timeout is None else timeout
     path = root / DATABASE
     if not create and not path.is_file():
-        raise StoreError("the store's database is missing", where=str(path), mend="Restore it from a backup.")
+        raise StoreError("the store's database is missing", where=str(path), hint="Restore it from a backup.")
     lock = _threads.setdefault(path.resolve(), threading.RLock())  # one atomic step
     if not lock.acquire(timeout=timeout):
         raise StoreError(
             f"another thread has used the store for more than {timeout:g} s",
             where=str(path),
-            mend="Try again.",
+            hint="Try again.",
         )
     try:
         with _alone(path.resolve(), timeout) as left, _connection(path, left) as con:
@@ -89,7 +89,7 @@ def _connection(path: Path, timeout: float) -> Iterator[duckdb.DuckDBPyConnectio
         raise StoreError(
             f"the database refused the work ({type(error).__name__}{_system_word(str(error))})",
             where=str(path),
-            mend="Look at the disk's free space and rights, then at `releasegate verify`.",
+            hint="Look at the disk's free space and rights, then at `releasegate verify`.",
         ) from None
     else:
         checked = True
@@ -234,7 +234,7 @@ def _check_shape(con: duckdb.DuckDBPyConnection, path: Path) -> None:
 
 
 def _altered(finding: str, path: Path) -> VerificationFailed:
-    return VerificationFailed(finding, where=str(path), mend="Restore the store from a backup.")
+    return VerificationFailed(finding, where=str(path), hint="Restore the store from a backup.")
 
 
 def _stamp(path: Path) -> tuple[object, ...]:
@@ -263,7 +263,7 @@ def _open(path: Path, timeout: float) -> duckdb.DuckDBPyConnection:
                 raise StoreError(
                     f"the store's database cannot be opened ({type(error).__name__})",
                     where=str(path),
-                    mend="Restore it from a backup.",
+                    hint="Restore it from a backup.",
                 ) from None
             if time.monotonic() > deadline:
                 raise _in_use(path, by, timeout) from None
@@ -342,7 +342,7 @@ def _in_use(path: Path, by: str, timeout: float) -> StoreError:
     return StoreError(
         f"the store has been in use by {by} for more than {timeout:g} s",
         where=str(path),
-        mend="Wait for that process to end, or end it, and try again.",
+        hint="Wait for that process to end, or end it, and try again.",
     )
 
 
@@ -358,7 +358,7 @@ def _open_to_read(path: Path) -> duckdb.DuckDBPyConnection:
         raise StoreError(
             f"the store's database cannot be opened to read ({type(error).__name__})",
             where=str(path),
-            mend="Restore it from a backup, or copy the whole store to a disk that can be written.",
+            hint="Restore it from a backup, or copy the whole store to a disk that can be written.",
         ) from None
 
 
@@ -378,7 +378,7 @@ def _migrate(con: duckdb.DuckDBPyConnection, path: Path) -> None:
         raise StoreError(
             f"the store's schema is {present}, and this releasegate knows schemas up to {newest}",
             where=str(path),
-            mend="Use the releasegate that wrote it, or a newer one.",
+            hint="Use the releasegate that wrote it, or a newer one.",
         )
     if present < newest and is_read_only(con):
         _stand_in(con, present, newest)

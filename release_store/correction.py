@@ -22,7 +22,7 @@ from release_store.identification import identified, log_people
 from release_store.people import delete_people
 from release_store.permission import Act, check_typed
 from release_store.records import AuditEvent, CandidateState
-from release_store.staff import Staff, needed_staff
+from release_store.staff import Reviewers, needed_staff
 from release_store.store import ReleaseStore
 from release_store.verify_evidence import CLOCK_TOLERANCE, CORRECTED
 
@@ -58,7 +58,7 @@ def _correct(
     store_id: str,
     by: str,
     reason: str,
-    staff: Staff,
+    staff: Reviewers,
     credential: Credential | None,
 ) -> AuditEvent:
     now = utc_now()
@@ -66,7 +66,7 @@ def _correct(
         raise UsageError(
             f"its last event is not ahead of the clock, which says {now:%Y-%m-%d %H:%M} UTC",
             where="audit log",
-            mend="There is nothing to correct.",
+            hint="There is nothing to correct.",
         )
     last = audit.last_moment(con)
     log_people(con, staff, at=datetime.fromisoformat(last))  # the people in force are told by the old clock

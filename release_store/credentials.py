@@ -29,7 +29,7 @@ from release_store.canonical import canonical_json, iso
 from release_store.guarded_files import read_secret
 from release_store.permission import SIGNED_ELSEWHERE
 from release_store.records import Proof
-from release_store.staff import Member, token_fingerprint
+from release_store.staff import Reviewer, token_fingerprint
 from release_store.verify_evidence import read_json, signed_by, statement
 
 KEY_VARIABLE = "RELEASEGATE_KEY"
@@ -96,7 +96,7 @@ class SignedText:
 Credential = PrivateKey | Token | SignedText
 
 
-def prove(member: Member, credential: Credential | None, said: Statement, roster_digest: str) -> Proof:
+def prove(member: Reviewer, credential: Credential | None, said: Statement, roster_digest: str) -> Proof:
     """Return the proof that `member` says this; `roster_digest` is that of the people in force.
 
     Raises UsageError where nothing is given, or it is not this person's, or about something else.
@@ -107,14 +107,14 @@ def prove(member: Member, credential: Credential | None, said: Statement, roster
             raise UsageError(
                 f"{said.by} gives no proof of being {member.name}",
                 where=where,
-                mend=_MEND_SIGNED if said.act in SIGNED_ELSEWHERE else _MEND_HERE,
+                hint=_MEND_SIGNED if said.act in SIGNED_ELSEWHERE else _MEND_HERE,
             )
         case Token(text):
             if member.token_hash is None or not _is_token(text, member.token_hash):
                 raise UsageError(
                     f"this is not the token of {member.name}",
                     where=where,
-                    mend="Give the person's own token.",
+                    hint="Give the person's own token.",
                 )
             return Proof("token", roster_digest, token=token_fingerprint(member.token_hash))
         case PrivateKey(key):
@@ -129,7 +129,7 @@ def prove(member: Member, credential: Credential | None, said: Statement, roster
         raise UsageError(
             f"this is not signed by the key of {member.name}",
             where=where,
-            mend="Give the person's own key, whose public half stands in the file of people.",
+            hint="Give the person's own key, whose public half stands in the file of people.",
         )
     return proof
 
@@ -141,7 +141,7 @@ def _check_same(signed: Statement, said: Statement) -> None:
         raise UsageError(
             f"was signed for another {', '.join(other).replace('_', ' ')}",
             where=said.object,
-            mend="Sign what stands there now: `releasegate sign`.",
+            hint="Sign what stands there now: `releasegate sign`.",
         )
 
 
@@ -153,7 +153,7 @@ def check_moment(said: Statement, now: datetime, since: datetime) -> None:
         finding = f"was signed at {said.at:%Y-%m-%d %H:%M} UTC, before what it is about was there"
     else:
         return
-    raise UsageError(finding, where=said.object, mend="Set the clocks, and sign what stands there now.")
+    raise UsageError(finding, where=said.object, hint="Set the clocks, and sign what stands there now.")
 
 
 def signed_text(said: Statement, key: Ed25519PrivateKey) -> str:
@@ -195,7 +195,7 @@ def _read(text: str) -> tuple[Statement, str, str]:
             raise ValueError
         return said, str(found["public_key"]), str(found["signature"])
     except Exception:  # anybody's text: nothing of it is told
-        raise UsageError("this is no signed decision", mend=_MEND_TEXT) from None
+        raise UsageError("this is no signed decision", hint=_MEND_TEXT) from None
 
 
 # Keys and tokens in files ----------------------------------------------------------------------------------
@@ -217,7 +217,7 @@ def read_private_key(path: Path) -> PrivateKey:
     key = keys.read_pem(data, path)
     if key is None:
         raise UsageError(
-            "holds no Ed25519 key", where=str(path), mend="Give the person's private key, a PEM file."
+            "holds no Ed25519 key", where=str(path), hint="Give the person's private key, a PEM file."
         )
     return PrivateKey(key)
 
@@ -235,14 +235,14 @@ def read_token(path: Path) -> Token:
         return Token(read_secret(path, "the token").decode().strip())
     except UnicodeDecodeError:
         raise UsageError(
-            "holds no token", where=str(path), mend="Give the file that --make-token wrote."
+            "holds no token", where=str(path), hint="Give the file that --make-token wrote."
         ) from None
 
 
 def hash_token(token: str, salt: bytes | None = None) -> str:
     """Return the salted hash of a token, as it stands in the file of people: scrypt (RFC 7914)."""
     if len(token) < LEAST_TOKEN:
-        raise UsageError(f"a token has {LEAST_TOKEN} letters at least", mend="Use --make-token FILE.")
+        raise UsageError(f"a token has {LEAST_TOKEN} letters at least", hint="Use --make-token FILE.")
     salted = secrets.token_bytes(16) if salt is None else salt
     n, r, p = _SCRYPT
     return f"scrypt${n}${r}${p}${salted.hex()}${_scrypt(token, salted, n, r, p).hex()}"
@@ -268,10 +268,10 @@ def _write_secret(path: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
     except FileExistsError:
-        raise UsageError("is there already", where=str(path), mend="Name a new file.") from None
+        raise UsageError("is there already", where=str(path), hint="Name a new file.") from None
     except OSError as error:
         raise UsageError(
-            f"cannot be written ({type(error).__name__})", where=str(path), mend="Name another file."
+            f"cannot be written ({type(error).__name__})", where=str(path), hint="Name another file."
         ) from None
 
 
@@ -283,7 +283,7 @@ def given_credential(
     Raises UsageError for two of them, and as `read_private_key` and `read_token` do.
     """
     if sum(one is not None for one in (key, token_file, signed)) > 1:
-        raise UsageError("two proofs are given", mend="Give one of --key, --token-file and --signed.")
+        raise UsageError("two proofs are given", hint="Give one of --key, --token-file and --signed.")
     if signed is not None:
         return SignedText(signed)
     if token_file is not None:

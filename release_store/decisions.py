@@ -16,7 +16,7 @@ from release_store.credentials import Credential, check_moment
 from release_store.identification import Unproven, identified, maker_of, marks_of, refuse, statement_of
 from release_store.permission import OVERRIDES_NEEDED, Act, Person, Rule, holds, refusal
 from release_store.records import CandidateRecord, CandidateState, Decision, GateResult, Verdict
-from release_store.staff import Staff
+from release_store.staff import Reviewers
 from release_store.states import may
 from release_store.verify_evidence import is_by
 
@@ -48,7 +48,7 @@ def decide(
     con: Connection,
     store_id: str,
     decision: Decision,
-    staff: Staff,
+    staff: Reviewers,
     credential: Credential | None,
     *,
     approvers_needed: int,
@@ -65,7 +65,7 @@ def decide(
     said = statement_of(decision, store_id)
     if decision.decision not in ACTS:
         refused: ReleaseGateError | None = Unproven(
-            "a decision is approve, reject or override", where=record.candidate_id, mend="Take one of them."
+            "a decision is approve, reject or override", where=record.candidate_id, hint="Take one of them."
         )
     else:
         proven = _proven(con, record, decision, staff, credential, store_id)
@@ -86,7 +86,7 @@ def decide(
 
 
 def allow_publication(
-    con: Connection, store_id: str, decision: Decision, staff: Staff, credential: Credential | None
+    con: Connection, store_id: str, decision: Decision, staff: Reviewers, credential: Credential | None
 ) -> ReleaseGateError | None:
     """Keep that a person publishes an approved candidate whose publication was interrupted and undone.
 
@@ -117,7 +117,7 @@ def _proven(
     con: Connection,
     record: CandidateRecord,
     decision: Decision,
-    staff: Staff,
+    staff: Reviewers,
     credential: Credential | None,
     store_id: str,
 ) -> Decision | ReleaseGateError:
@@ -146,7 +146,7 @@ def _ended(con: Connection, record: CandidateRecord, decision: Decision) -> Rele
     if record.state is not CandidateState.AWAITING_APPROVAL and not blocked:
         return None
     if blocked and corrected:
-        return Blocked(BEFORE_CORRECTION, where=record.candidate_id, mend=MEND_BLOCKED)
+        return Blocked(BEFORE_CORRECTION, where=record.candidate_id, hint=MEND_BLOCKED)
     if record.expires_at is not None and utc_now() >= record.expires_at:
         to, found = CandidateState.EXPIRED, _expired(record, f"{record.expires_at:%Y-%m-%d %H:%M}")
     elif queries.history_head(con, record.series) != record.history_head:
@@ -154,8 +154,8 @@ def _ended(con: Connection, record: CandidateRecord, decision: Decision) -> Rele
     else:
         return None
     if blocked:
-        return Blocked(found.finding, where=found.where, mend=MEND_BLOCKED)
-    set_state(con, record.candidate_id, to, actor=decision.by, reason=found.finding)
+        return Blocked(found.message, where=found.where, hint=MEND_BLOCKED)
+    set_state(con, record.candidate_id, to, actor=decision.by, reason=found.message)
     return found
 
 
@@ -163,7 +163,7 @@ def _expired(record: CandidateRecord, when: str) -> Blocked:
     return Blocked(
         f"expired on {when} UTC",
         where=record.candidate_id,
-        mend=f"`releasegate rejudge {record.candidate_id}` judges it again.",
+        hint=f"`releasegate rejudge {record.candidate_id}` judges it again.",
     )
 
 
@@ -172,7 +172,7 @@ def _stale(record: CandidateRecord, *, corrected: bool = False) -> Blocked:
     return Blocked(
         f"stale: {BEFORE_CORRECTION if corrected else since}",
         where=record.candidate_id,
-        mend=f"`releasegate rejudge {record.candidate_id}` judges it again; decide on that candidate.",
+        hint=f"`releasegate rejudge {record.candidate_id}` judges it again; decide on that candidate.",
     )
 
 
@@ -184,7 +184,7 @@ def _refusal(con: Connection, record: CandidateRecord, decision: Decision) -> Re
             if act is Act.OVERRIDE
             else "only a candidate that awaits approval is decided on"
         )
-        return UsageError(f"is {record.state}, and {only}", where=where, mend=MENDS[record.state])
+        return UsageError(f"is {record.state}, and {only}", where=where, hint=MENDS[record.state])
     if act is Act.OVERRIDE and (error := _not_overridable(where, queries.gates(con, where))):
         return error
     other = _other(record, decision)
@@ -220,7 +220,7 @@ def _other(record: CandidateRecord, decision: Decision) -> Blocked | None:
     return Blocked(
         "the decision is about other files, another policy or another history than the candidate's",
         where=record.candidate_id,
-        mend="Look at the candidate again, and decide on what stands there now.",
+        hint="Look at the candidate again, and decide on what stands there now.",
     )
 
 
@@ -229,7 +229,7 @@ def _not_overridable(where: str, results: Sequence[GateResult]) -> UsageError | 
     if wrong or not results:
         told = ", ".join(f"{one.gate} says {one.verdict}" for one in wrong) or "there is none"
         return UsageError(
-            f"a gate that broke or was not run cannot be overridden: {told}", where=where, mend=MEND_BLOCKED
+            f"a gate that broke or was not run cannot be overridden: {told}", where=where, hint=MEND_BLOCKED
         )
     return None
 
@@ -238,11 +238,11 @@ def _changed(record: CandidateRecord, decision: Decision, altered: Sequence[str]
     if not altered or decision.decision == Act.REJECT:
         return None
     finding = f"changed since the gates judged it: {', '.join(altered)}"
-    mend = MEND_ALTERED if may(Act.REJECT, record.state) else _MEND_ALTERED_BLOCKED
-    return VerificationFailed(finding, where=decision.candidate_id, mend=mend)
+    hint = MEND_ALTERED if may(Act.REJECT, record.state) else _MEND_ALTERED_BLOCKED
+    return VerificationFailed(finding, where=decision.candidate_id, hint=hint)
 
 
-def in_force(staff: Staff, words: Sequence[Decision]) -> int:
+def in_force(staff: Reviewers, words: Sequence[Decision]) -> int:
     """Return how many of these words are of people who could give them today, by the same key or token."""
     marks = [marks_of(staff, one.by) for one in words]
     return sum(
@@ -254,7 +254,7 @@ def in_force(staff: Staff, words: Sequence[Decision]) -> int:
 
 
 def _too_few(
-    con: Connection, record: CandidateRecord, publisher: Decision, staff: Staff
+    con: Connection, record: CandidateRecord, publisher: Decision, staff: Reviewers
 ) -> ReleaseGateError | None:
     """Count the words for an approved candidate anew, by the people and their least of today.
 
@@ -277,12 +277,12 @@ def _too_few(
     return UsageError(
         f"{given} of {needed} words for it are of people who might give them today",
         where=where,
-        mend="Reject it, and run the period again: what is made then waits for them.",
+        hint="Reject it, and run the period again: what is made then waits for them.",
     )
 
 
 def _accept(
-    con: Connection, record: CandidateRecord, decision: Decision, needed: int, staff: Staff
+    con: Connection, record: CandidateRecord, decision: Decision, needed: int, staff: Reviewers
 ) -> CandidateState:
     earlier = queries.decisions(con, record.candidate_id)
     _keep(con, decision, len(earlier), {"approvers_needed": needed})
@@ -299,7 +299,9 @@ def _accept(
     return CandidateState.APPROVED
 
 
-def _override(con: Connection, record: CandidateRecord, decision: Decision, staff: Staff) -> CandidateState:
+def _override(
+    con: Connection, record: CandidateRecord, decision: Decision, staff: Reviewers
+) -> CandidateState:
     """Keep one administrator's word to publish what gates held back; the second one opens the way."""
     earlier = queries.decisions(con, record.candidate_id)
     gates = overridden_gates(queries.verdicts_of(con, [record.candidate_id]).get(record.candidate_id, []))

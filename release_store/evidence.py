@@ -69,11 +69,11 @@ def write_evidence(store: ReleaseStore, release_id: str, out: Path) -> Path:
         raise UsageError(
             "lies in the store, where nothing foreign belongs",
             where=str(out),
-            mend="Choose another file with --out.",
+            hint="Choose another file with --out.",
         )
     if out.is_symlink() or (out.exists() and not (out.is_file() and zipfile.is_zipfile(out))):
         raise UsageError(
-            "is there already, and is no bundle", where=str(out), mend="Choose another file with --out."
+            "is there already, and is no bundle", where=str(out), hint="Choose another file with --out."
         )
     with connect(store.root) as con:
         release = queries.release(con, release_id)
@@ -90,7 +90,7 @@ def write_evidence(store: ReleaseStore, release_id: str, out: Path) -> Path:
                 raise VerificationFailed(
                     f"the store does not hold good evidence: {where}: {what}",
                     where=release_id,
-                    mend="`releasegate verify` says more.",
+                    hint="`releasegate verify` says more.",
                 )
             beside.replace(out)
         finally:
@@ -99,7 +99,7 @@ def write_evidence(store: ReleaseStore, release_id: str, out: Path) -> Path:
         raise UsageError(
             f"the bundle cannot be written ({type(error).__name__})",
             where=str(out),
-            mend="Choose another file with --out, and see that the release's files can be read.",
+            hint="Choose another file with --out, and see that the release's files can be read.",
         ) from None
     return out
 
@@ -113,14 +113,14 @@ def _documents(con: duckdb.DuckDBPyConnection, root: Path, release: Release) -> 
         raise VerificationFailed(
             "its checkpoint is missing or not signed by the store's key",
             where=release.release_id,
-            mend="`releasegate verify` says more; restore a lost checkpoint from a copy of the store.",
+            hint="`releasegate verify` says more; restore a lost checkpoint from a copy of the store.",
         )
     signed = _signed_checkpoints(root, trusted)
     if not signed:
         raise StoreError(
             "no checkpoint of the store signs the root of the log's tree yet",
             where=release.release_id,
-            mend="The next publication writes one that does.",
+            hint="The next publication writes one that does.",
         )
     newest = signed[max(signed)]
     tree = merkle.log_tree(audit.read_hashes(con))
@@ -128,7 +128,7 @@ def _documents(con: duckdb.DuckDBPyConnection, root: Path, release: Release) -> 
         raise VerificationFailed(
             "the log is shorter than its newest checkpoint",
             where=release.release_id,
-            mend="`releasegate verify` says more.",
+            hint="`releasegate verify` says more.",
         )
     numbers = [1] if "root" in checkpoint else [1, int(checkpoint["size"])]
     events = _events_about(con, numbers, release, record)

@@ -16,7 +16,7 @@ from policy.errors import StoreError, VerificationFailed
 from release_store import audit
 from release_store.audit import Finding
 from release_store.canonical import canonical_json, sha256_hex
-from release_store.logged import Log
+from release_store.logged import ReplayedLog
 
 Connection = duckdb.DuckDBPyConnection
 _MEND = "`releasegate verify` says more; restore the store from a backup."
@@ -45,7 +45,7 @@ def read_figures(con: Connection, candidate_id: str) -> dict[str, Any] | None:
     kept = None if found is None else sha256_hex(str(found[0]).encode())
     wrong = _wrong(kept, logged[-1] if logged else None)
     if wrong:
-        raise VerificationFailed(wrong, where=candidate_id, mend=_MEND)
+        raise VerificationFailed(wrong, where=candidate_id, hint=_MEND)
     return None if found is None else _document(candidate_id, found[0])
 
 
@@ -63,7 +63,7 @@ def all_figures(con: Connection, series: str | None = None) -> dict[str, dict[st
     return {name: _document(name, text) for name, text in rows}
 
 
-def check_figures(con: Connection, log: Log) -> list[Finding]:
+def check_figures(con: Connection, log: ReplayedLog) -> list[Finding]:
     """The figures that are kept are those that the log has the digests of, and none is gone."""
     kept = dict(
         con.execute(
@@ -90,5 +90,5 @@ def _document(candidate_id: str, text: Any) -> dict[str, Any]:
     except (TypeError, ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise StoreError("its figures cannot be read", where=candidate_id, mend=_MEND)
+        raise StoreError("its figures cannot be read", where=candidate_id, hint=_MEND)
     return found

@@ -16,7 +16,7 @@ LARGEST_FILE = 16 << 20  # bytes: keys, people, what was signed
 _MEND_NOT_REGULAR = "Name a file of its own."
 
 
-def read_plain(path: Path, called: str = "", *, mend: str) -> tuple[bytes, os.stat_result]:
+def read_plain(path: Path, called: str = "", *, hint: str) -> tuple[bytes, os.stat_result]:
     """Return what a regular file holds, and its status.
 
     Raises UsageError if it cannot be read, or is anything else: a pipe would keep its reader waiting.
@@ -26,8 +26,8 @@ def read_plain(path: Path, called: str = "", *, mend: str) -> tuple[bytes, os.st
         with open_plain(path) as file:
             return read_at_most(file, LARGEST_FILE, path), os.fstat(file.fileno())
     except OSError as error:
-        mend = _MEND_NOT_REGULAR if isinstance(error, NotRegular) else mend
-        raise UsageError(_said(called, not_read(error)), where=str(path), mend=mend) from None
+        hint = _MEND_NOT_REGULAR if isinstance(error, NotRegular) else hint
+        raise UsageError(_said(called, not_read(error)), where=str(path), hint=hint) from None
 
 
 def check_plain(path: Path) -> None:
@@ -36,7 +36,7 @@ def check_plain(path: Path) -> None:
         with open_plain(path):
             pass
     except NotRegular as error:
-        raise UsageError(not_read(error), where=str(path), mend=_MEND_NOT_REGULAR) from None
+        raise UsageError(not_read(error), where=str(path), hint=_MEND_NOT_REGULAR) from None
     except OSError:
         pass
 
@@ -51,22 +51,22 @@ def resolved(path: Path) -> Path:
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             raise UsageError(
-                "has a name that is too long", where=str(path), mend="Choose a shorter one."
+                "has a name that is too long", where=str(path), hint="Choose a shorter one."
             ) from None
     try:
         return path.resolve()
     except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links, before Python 3.13
         loop = isinstance(error, RuntimeError)
         finding = "is a link that leads to itself" if loop else f"cannot be followed ({type(error).__name__})"
-        raise UsageError(finding, where=str(path), mend="Remove the link, or mend where it leads.") from None
+        raise UsageError(finding, where=str(path), hint="Remove the link, or mend where it leads.") from None
 
 
-def read_secret(path: Path, called: str, *, mend: str = "Name another file.") -> bytes:
+def read_secret(path: Path, called: str, *, hint: str = "Name another file.") -> bytes:
     """Return a key or a token; raises as `read_plain`, and if others can read it."""
-    data, status = read_plain(path, called, mend=mend)
+    data, status = read_plain(path, called, hint=hint)
     if stat.S_IMODE(status.st_mode) & 0o077:
         raise UsageError(
-            _said(called, "can be read by others"), where=str(path), mend=f"Run `chmod 600 {path}`."
+            _said(called, "can be read by others"), where=str(path), hint=f"Run `chmod 600 {path}`."
         )
     return data
 
@@ -83,7 +83,7 @@ def check_file(path: Path, status: os.stat_result, owners: Collection[int]) -> N
     """Raise UsageError where somebody who is not to be trusted owns a file, or can write it."""
     _check_owner(path, status, owners, "belongs to")
     if stat.S_IMODE(status.st_mode) & 0o022:
-        raise UsageError("can be written by others", where=str(path), mend=f"Run `chmod go-w {path}`.")
+        raise UsageError("can be written by others", where=str(path), hint=f"Run `chmod go-w {path}`.")
 
 
 def check_folder(folder: Path, owners: Collection[int]) -> None:
@@ -97,7 +97,7 @@ def check_folder(folder: Path, owners: Collection[int]) -> None:
         raise UsageError(
             f"cannot be looked at ({type(error).__name__})",
             where=str(folder),
-            mend="Mend the folder's rights.",
+            hint="Mend the folder's rights.",
         ) from None
     check_folder_status(folder, status, owners)
 
@@ -109,7 +109,7 @@ def check_folder_status(folder: Path, status: os.stat_result, owners: Collection
         raise UsageError(
             "is the folder of the people, and can be written by others",
             where=str(folder),
-            mend=f"Run `chmod go-w {folder}`, or keep the people in another folder.",
+            hint=f"Run `chmod go-w {folder}`, or keep the people in another folder.",
         )
 
 
@@ -120,7 +120,7 @@ def _check_owner(path: Path, status: os.stat_result, owners: Collection[int], fi
     raise UsageError(
         f"{finding} user {status.st_uid}, who is neither root nor the store's owner",
         where=str(path),
-        mend=f"Run `chown {owner} {path}`, once you know what stands there.",
+        hint=f"Run `chown {owner} {path}`, once you know what stands there.",
     )
 
 

@@ -15,7 +15,7 @@ from release_store import audit
 from release_store.credentials import Credential, SignedText, Statement, as_said, prove
 from release_store.permission import ROLES, Act, Person, refusal
 from release_store.records import Decision, Proof
-from release_store.staff import AT_LEAST, Staff, roster
+from release_store.staff import AT_LEAST, Reviewers, roster
 
 Connection = duckdb.DuckDBPyConnection
 CHANGED = "people.changed"
@@ -35,7 +35,7 @@ def system_account() -> str:
         return f"uid {os.getuid()}"
 
 
-def log_people(con: Connection, staff: Staff, at: datetime | None = None) -> str:
+def log_people(con: Connection, staff: Reviewers, at: datetime | None = None) -> str:
     """Keep in the log who is in force, if that changed since it was last logged; return its digest.
 
     `at` is the time that the event bears before a correction of the clock, else it is now.
@@ -59,7 +59,7 @@ def known_least_approvers(con: Connection) -> int:
     return int((_known_people(con) or {}).get(AT_LEAST, 0))
 
 
-def least_approvers(con: Connection, staff: Staff | None) -> int:
+def least_approvers(con: Connection, staff: Reviewers | None) -> int:
     """Return how many people the store asks of every candidate; the log knows it by then.
 
     Where the file of people is gone, what it asked when the log was last told of it still holds.
@@ -72,7 +72,7 @@ def least_approvers(con: Connection, staff: Staff | None) -> int:
 
 
 def identified(
-    con: Connection, staff: Staff, act: Act, said: Statement, credential: Credential | None
+    con: Connection, staff: Reviewers, act: Act, said: Statement, credential: Credential | None
 ) -> Proof | ReleaseGateError:
     """Return the proof that a person with a role for `act` said this, or the error that tells why it is none.
 
@@ -95,16 +95,16 @@ def identified(
         return UsageError(
             f"{member.name} has no role for this: it takes {roles}",
             where=said.object,
-            mend="Ask somebody who has it, or an administrator to give it.",
+            hint="Ask somebody who has it, or an administrator to give it.",
         )
     if isinstance(credential, SignedText) and _used(con, said.object, proof):
-        used = UsageError("this signed text was used before", mend="Sign what stands there now.")
+        used = UsageError("this signed text was used before", hint="Sign what stands there now.")
         return _unproven(used, said)  # whoever can read the log or the manifest has it
     return proof
 
 
 def _unproven(error: UsageError, said: Statement) -> Unproven:
-    return Unproven(error.finding, where=said.object, mend=error.mend)
+    return Unproven(error.message, where=said.object, hint=error.hint)
 
 
 def _used(con: Connection, subject: str, proof: Proof) -> bool:
@@ -117,7 +117,7 @@ def _used(con: Connection, subject: str, proof: Proof) -> bool:
     )
 
 
-def marks_of(staff: Staff | None, name: str) -> dict[str, Any] | None:
+def marks_of(staff: Reviewers | None, name: str) -> dict[str, Any] | None:
     """Return what tells the member of that name from others, whatever they are called later."""
     member = None if staff is None else staff.member(name)
     if member is None:
@@ -144,7 +144,7 @@ def refuse(
     proven = proven and not isinstance(error, Unproven)
     name = {"by": said.by} if proven else {"claimed_by": said.by}
     payload = {"decision": act, **name, "reason": said.reason, "at": said.at, **said.bound}
-    audit.append(con, said.by if proven else system_account(), REFUSED, said.object, error.finding, payload)
+    audit.append(con, said.by if proven else system_account(), REFUSED, said.object, error.message, payload)
 
 
 def bound_of(decision: Decision) -> dict[str, str]:

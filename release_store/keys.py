@@ -42,7 +42,7 @@ def key_path(root: Path) -> Path:
         raise UsageError(
             "the signing key lies inside the store that it guards",
             where=str(path),
-            mend=f"Keep it elsewhere, and name it in {KEY_VARIABLE}.",
+            hint=f"Keep it elsewhere, and name it in {KEY_VARIABLE}.",
         )
     return path
 
@@ -73,7 +73,7 @@ def load_key(root: Path) -> Ed25519PrivateKey:
         raise UsageError(
             "is the signing key of another store",
             where=str(key_path(root)),
-            mend="Restore the store's own key.",
+            hint="Restore the store's own key.",
         )
     return key
 
@@ -81,10 +81,10 @@ def load_key(root: Path) -> Ed25519PrivateKey:
 def key_at_hand(root: Path) -> Ed25519PrivateKey:
     """Return the key in the place of the store's, whichever store's it is; raises as `load_key`."""
     path = key_path(root)
-    data = read_secret(path, "the signing key", mend=f"Restore it, or name it in {KEY_VARIABLE}.")
+    data = read_secret(path, "the signing key", hint=f"Restore it, or name it in {KEY_VARIABLE}.")
     key = read_pem(data, path)
     if key is None:
-        raise UsageError("holds no Ed25519 key", where=str(path), mend="Restore the key from a backup.")
+        raise UsageError("holds no Ed25519 key", where=str(path), hint="Restore the key from a backup.")
     return key
 
 
@@ -99,7 +99,7 @@ def read_pem(data: bytes, path: Path) -> Ed25519PrivateKey | None:
         raise UsageError(
             "has a passphrase, and nobody is asked for one",
             where=str(path),
-            mend=f"`(umask 077 && openssl pkey -in {path} -out NEW)` writes it without; give that file.",
+            hint=f"`(umask 077 && openssl pkey -in {path} -out NEW)` writes it without; give that file.",
         ) from None
     except ValueError:
         return None
@@ -138,18 +138,18 @@ def _pem(key: Ed25519PublicKey) -> bytes:
 
 def read_public_file(path: Path) -> str:
     """Return the public key in a PEM file, in hexadecimal. Raises UsageError if it holds none."""
-    mend = f"Give a copy of the store's {PUBLIC_KEY_FILE}."
-    data, _ = read_plain(path, "the public key", mend=mend)
+    hint = f"Give a copy of the store's {PUBLIC_KEY_FILE}."
+    data, _ = read_plain(path, "the public key", hint=hint)
     try:
         key = serialization.load_pem_public_key(data)
     except ValueError as error:
         finding = f"the public key cannot be read ({type(error).__name__})"
-        raise UsageError(finding, where=str(path), mend=mend) from None
+        raise UsageError(finding, where=str(path), hint=hint) from None
     if not isinstance(key, Ed25519PublicKey):
-        raise UsageError("holds no Ed25519 key", where=str(path), mend=f"Give a copy of {PUBLIC_KEY_FILE}.")
+        raise UsageError("holds no Ed25519 key", where=str(path), hint=f"Give a copy of {PUBLIC_KEY_FILE}.")
     found = public_hex(key)
     if not is_public_key(found):
-        raise UsageError("holds a key under which anybody can sign", where=str(path), mend=mend)
+        raise UsageError("holds a key under which anybody can sign", where=str(path), hint=hint)
     return found
 
 

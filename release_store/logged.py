@@ -88,7 +88,7 @@ class LoggedWord:
 
 
 @dataclass
-class Log:
+class ReplayedLog:
     """What one pass over the log found."""
 
     hashes: list[str] = field(default_factory=list)  # of all events, in order
@@ -110,9 +110,9 @@ class Log:
         return len(self.hashes)
 
 
-def read_log(con: duckdb.DuckDBPyConnection) -> Log:
+def read_log(con: duckdb.DuckDBPyConnection) -> ReplayedLog:
     """Read the whole log, and check its numbers, links, hashes and times on the way."""
-    log = Log()
+    log = ReplayedLog()
     number, head, at = 0, GENESIS, ""
     shapes: dict[str, re.Pattern[str]] = {}  # by action, of events that move nothing: most of a long log
     for rows in read_rows(con):
@@ -155,7 +155,7 @@ def _broken(row: tuple[Any, ...], number: int, head: str, payload: dict[str, Any
     return findings
 
 
-def _untimely(log: Log, row: tuple[Any, ...], before: str, payload: dict[str, Any]) -> list[Finding]:
+def _untimely(log: ReplayedLog, row: tuple[Any, ...], before: str, payload: dict[str, Any]) -> list[Finding]:
     """Return what is wrong with an event's time: it goes on from the one before, or the clock was corrected.
 
     Logs of earlier releasegates do not say that theirs do, and may step back.
@@ -174,7 +174,7 @@ def _untimely(log: Log, row: tuple[Any, ...], before: str, payload: dict[str, An
     return [Finding(where, wrong)] if wrong else []
 
 
-def _note(log: Log, row: tuple[Any, ...], payload: dict[str, Any]) -> None:
+def _note(log: ReplayedLog, row: tuple[Any, ...], payload: dict[str, Any]) -> None:
     """Keep what an event says of a candidate or a release."""
     number, _, actor, action, subject, reason, text, _, _ = row
     if not log.first:

@@ -29,5 +29,5 @@ def check_file_name(name: str) -> None:
 def _check(pattern: re.Pattern[str], kind: str, name: str, allowed: str) -> None:
     if not pattern.fullmatch(name):
         raise UsageError(
-            f"{name!r} cannot name a {kind}", mend=f"Allowed are {allowed}, a letter or digit first."
+            f"{name!r} cannot name a {kind}", hint=f"Allowed are {allowed}, a letter or digit first."
         )

@@ -24,7 +24,7 @@ def judged_package(folder: Path, files: Mapping[str, str]) -> dict[str, str]:
         raise StoreError(
             f"has no {PACKAGE}, and so the override cannot be marked in it",
             where=str(folder),
-            mend="Prepare the period again.",
+            hint="Prepare the period again.",
         )
     return {PACKAGE: files[PACKAGE]}
 
@@ -48,6 +48,6 @@ def marked_package(folder: Path, override: Mapping[str, Any]) -> bytes:
         raise StoreError(
             "is not written as data packages are, and the override cannot be marked in it",
             where=str(path),
-            mend="Prepare the period again.",
+            hint="Prepare the period again.",
         )
     return package_text({MARK: mark_of(override), **found})

@@ -16,7 +16,7 @@ from policy.errors import VerificationFailed
 from release_store import audit, queries
 from release_store.audit import Finding
 from release_store.canonical import sha256_hex
-from release_store.logged import Log, LoggedRelease
+from release_store.logged import LoggedRelease, ReplayedLog
 from release_store.records import CandidateState, PeopleInCommon, PersonHashes
 
 Connection = duckdb.DuckDBPyConnection
@@ -95,7 +95,7 @@ def publishable_people(con: Connection, candidate_id: str) -> Statement | None:
         raise VerificationFailed(
             _NOT_STAGED,
             where=candidate_id,
-            mend="Prepare the period again; `releasegate verify` says more.",
+            hint="Prepare the period again; `releasegate verify` says more.",
         )
     return kept
 
@@ -135,7 +135,7 @@ def people_in_common(con: Connection, candidate_id: str) -> PeopleInCommon | Non
     return PeopleInCommon(fingerprint, n, counts)
 
 
-def check_people(con: Connection, log: Log) -> list[Finding]:
+def check_people(con: Connection, log: ReplayedLog) -> list[Finding]:
     """Return where the hashes that are kept are not those that were logged, or of nobody that may be kept."""
     names = sorted({name for table in TABLES for name in _candidates(con, table)})
     kept = _statements(con, names)

@@ -118,10 +118,10 @@ def same_person(one: str, other: str) -> bool:
 
     Letters of different scripts that look alike are different letters: names are not identities.
     """
-    return comparable(one) == comparable(other)
+    return normalize_name(one) == normalize_name(other)
 
 
-def comparable(name: str) -> str:
+def normalize_name(name: str) -> str:
     """Return a person's name without its case, spaces, signs and forms of the same letters.
 
     Marks stay, since they can be letters, as vowels of Indian scripts are; what nobody sees does not. Of a
@@ -136,7 +136,7 @@ def comparable(name: str) -> str:
     return "".join(sign for sign in seen if unicodedata.category(sign)[0] not in "CZ")
 
 
-def unfit(text: str, longest: int = LONGEST_REASON) -> str | None:
+def text_problem(text: str, longest: int = LONGEST_REASON) -> str | None:
     """Return why a text that somebody typed cannot be kept as a reason or a name, or None if it can be."""
     if len(text) > longest:
         return f"is longer than {longest:,} letters"
@@ -153,18 +153,18 @@ def _is_seen(sign: str) -> bool:
 
 def check_typed(by: str, reason: str, where: str) -> None:
     """Raise UsageError for a name or a reason that cannot be kept. One that is empty is a rule's matter."""
-    for called, text, longest, mend in (
+    for called, text, longest, hint in (
         ("name", by, LONGEST_NAME, "Give the name as the file of people has it."),
         ("reason", reason, LONGEST_REASON, "Say why, in plain words."),
     ):
-        wrong = unfit(text, longest) if text.strip() else None
+        wrong = text_problem(text, longest) if text.strip() else None
         if wrong is not None:
-            raise UsageError(f"the {called} {wrong}", where=where, mend=mend)
+            raise UsageError(f"the {called} {wrong}", where=where, hint=hint)
 
 
 _HOLDS: dict[Rule, Callable[[Person], bool]] = {
-    Rule.NAME: lambda person: unfit(person.by, LONGEST_NAME) is None,
-    Rule.REASON: lambda person: unfit(person.reason) is None,
+    Rule.NAME: lambda person: text_problem(person.by, LONGEST_NAME) is None,
+    Rule.REASON: lambda person: text_problem(person.reason) is None,
     Rule.NOT_THE_MAKER: lambda person: not same_person(person.by, person.made_by),
     Rule.FIRST_WORD: lambda person: not any(same_person(person.by, one) for one in person.decided),
 }
@@ -188,14 +188,14 @@ def refusal(act: Act, person: Person, where: str) -> UsageError | None:
         case None:
             return None
         case Rule.NAME:
-            return UsageError(f"{called} has a name", where=where, mend=who)
+            return UsageError(f"{called} has a name", where=where, hint=who)
         case Rule.REASON:
-            return UsageError(f"{called} has a reason", where=where, mend="Say why.")
+            return UsageError(f"{called} has a reason", where=where, hint="Say why.")
         case Rule.NOT_THE_MAKER:
             finding = f"{person.by} made it and cannot decide on it"
         case Rule.FIRST_WORD:
             finding = f"{person.by} has decided on it before"
-    return UsageError(finding, where=where, mend="Ask somebody else.")
+    return UsageError(finding, where=where, hint="Ask somebody else.")
 
 
 def check_permission(act: Act, person: Person, where: str) -> None:

@@ -30,7 +30,7 @@ def person_key_path(root: Path) -> Path:
         raise UsageError(
             "the key of people lies inside the store, whose hashes it protects",
             where=str(path),
-            mend=f"Keep it elsewhere, and name it in {PERSON_KEY_VARIABLE}.",
+            hint=f"Keep it elsewhere, and name it in {PERSON_KEY_VARIABLE}.",
         )
     return path
 
@@ -61,13 +61,13 @@ def person_key(root: Path) -> bytes | None:
     if not os.environ.get(PERSON_KEY_VARIABLE) and not path.exists():
         return None
     key = read_secret(
-        path, "the key of people", mend=f"Restore it, or name another place in {PERSON_KEY_VARIABLE}."
+        path, "the key of people", hint=f"Restore it, or name another place in {PERSON_KEY_VARIABLE}."
     )
     if len(key) < LEAST_BYTES:
         raise UsageError(
             f"the key of people has {len(key)} bytes, and {LEAST_BYTES} are the least",
             where=str(path),
-            mend=f"Make one: `(umask 077 && head -c {LEAST_BYTES} /dev/urandom > FILE)`.",
+            hint=f"Make one: `(umask 077 && head -c {LEAST_BYTES} /dev/urandom > FILE)`.",
         )
     return key
 

@@ -94,7 +94,7 @@ def check_places(root: Path, series: str) -> None:
             raise VerificationFailed(
                 "is no folder of the store's own, and nothing is written through it",
                 where=str(path),
-                mend="Put the folder back in its place, and run `releasegate verify`.",
+                hint="Put the folder back in its place, and run `releasegate verify`.",
             )
 
 
@@ -115,7 +115,7 @@ def copy_candidate(staged: Path, target: Path, files: Mapping[str, str]) -> None
             raise VerificationFailed(
                 "is not the file that was judged",
                 where=str(staged / name),
-                mend="Run the period again with `releasegate run`.",
+                hint="Run the period again with `releasegate run`.",
             )
     sync_folder(target)
 

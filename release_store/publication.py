@@ -96,7 +96,7 @@ def publish(
         raise StoreError(
             f"the release could not be written ({type(error).__name__})",
             where=str(partial.parent),
-            mend="Look at the disk's free space and the folder's rights, and publish again.",
+            hint="Look at the disk's free space and the folder's rights, and publish again.",
         ) from None
     with transaction(store.root) as con:
         release = finish_publication(con, started)
@@ -106,7 +106,7 @@ def publish(
         raise StoreError(
             f"is published, but its checkpoint or the catalog could not be written ({type(error).__name__})",
             where=release.release_id,
-            mend="Free the disk; the next run writes them again.",
+            hint="Free the disk; the next run writes them again.",
         ) from None
     return release
 
@@ -211,4 +211,4 @@ def check_staged_files(store: ReleaseStore, candidate_id: str, actor: str) -> No
     finding = f"changed since the gates judged it: {', '.join(changed)}"
     with transaction(store.root) as con:
         audit.append(con, actor, "publication.refused", candidate_id, finding)
-    raise VerificationFailed(finding, where=str(folder), mend=MEND_ALTERED)
+    raise VerificationFailed(finding, where=str(folder), hint=MEND_ALTERED)

@@ -77,7 +77,7 @@ def candidate(con: Connection, candidate_id: str) -> CandidateRecord:
     """Return one candidate. Raises UsageError if there is none of that id."""
     found = con.execute(f"{_CANDIDATE} WHERE candidate_id = ?", [candidate_id]).fetchone()
     if found is None:
-        raise UsageError(f"there is no candidate {candidate_id!r}", mend="`releasegate history` lists them.")
+        raise UsageError(f"there is no candidate {candidate_id!r}", hint="`releasegate history` lists them.")
     return _candidate(found)
 
 
@@ -309,7 +309,7 @@ def policy(con: Connection, digest: str) -> dict[str, Any]:
     """Return the policy document of that digest. Raises UsageError if none is kept."""
     found = con.execute("SELECT document FROM policy WHERE digest = ?", [digest]).fetchone()
     if found is None:
-        raise UsageError(f"there is no policy {digest!r} in the store", mend="Run `releasegate verify`.")
+        raise UsageError(f"there is no policy {digest!r} in the store", hint="Run `releasegate verify`.")
     return _json(found[0])
 
 
@@ -317,7 +317,7 @@ def release(con: Connection, release_id: str) -> Release:
     """Return one release. Raises UsageError if there is none of that id."""
     found = con.execute(f"{_RELEASE} WHERE release_id = ?", [release_id]).fetchone()
     if found is None:
-        raise UsageError(f"there is no release {release_id!r}", mend="`releasegate history` lists them.")
+        raise UsageError(f"there is no release {release_id!r}", hint="`releasegate history` lists them.")
     return _releases(con, [found])[0]
 
 

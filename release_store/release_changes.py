@@ -76,7 +76,7 @@ def start_publication(
         finding = f"stale: {finding}"
         set_state(con, candidate_id, CandidateState.STALE, actor=actor, reason=finding)
         return Blocked(
-            finding, where=candidate_id, mend=f"`releasegate rejudge {candidate_id}` judges it again."
+            finding, where=candidate_id, hint=f"`releasegate rejudge {candidate_id}` judges it again."
         )
     _check_revision(con, record)
     release_id = _free_release_id(con, root, record.series, record.period)
@@ -127,7 +127,7 @@ def _check_revision(con: Connection, record: CandidateRecord) -> None:
             f"revises {revised or 'nothing'}, and the last release of {record.period} is "
             f"{last.release_id if last else 'none'}",
             where=record.candidate_id,
-            mend="Prepare the period again.",
+            hint="Prepare the period again.",
         )
 
 
@@ -138,22 +138,22 @@ def _check_admitted(con: Connection, candidate_id: str, state: CandidateState) -
         raise Blocked(
             f"stale: {BEFORE_CORRECTION if corrected else since}",
             where=candidate_id,
-            mend=f"`releasegate rejudge {candidate_id}` judges it again.",
+            hint=f"`releasegate rejudge {candidate_id}` judges it again.",
         )
     if not may(Act.PUBLISH, state):
         raise StoreError(
             f"is {state}, and only an approved candidate is published",
             where=candidate_id,
-            mend=f"`releasegate show {candidate_id}` says how it stands.",
+            hint=f"`releasegate show {candidate_id}` says how it stands.",
         )
     verdicts = queries.verdicts_of(con, [candidate_id]).get(candidate_id, [])
     words = [one.decision for one in queries.decisions(con, candidate_id)]
     if is_overridden(verdicts, words):
         return
     if not verdicts or any(verdict != Verdict.PASS for _, verdict in verdicts):
-        raise StoreError("not every gate passed it", where=candidate_id, mend=_MEND_VERIFY)
+        raise StoreError("not every gate passed it", where=candidate_id, hint=_MEND_VERIFY)
     if "reject" in words or words.count("approve") < approvers_demanded(con, candidate_id):
-        raise StoreError("not enough people approved it", where=candidate_id, mend=_MEND_VERIFY)
+        raise StoreError("not enough people approved it", where=candidate_id, hint=_MEND_VERIFY)
 
 
 def started_publication(con: Connection, candidate_id: str, series: str) -> Started:
@@ -179,7 +179,7 @@ def started_publication(con: Connection, candidate_id: str, series: str) -> Star
         raise StoreError(
             "is being published, and the log does not say as what",
             where=candidate_id,
-            mend="Run `releasegate verify`.",
+            hint="Run `releasegate verify`.",
         ) from None
 
 

@@ -8,7 +8,7 @@ from release_store.staff import load_staff
 from release_store.store import ReleaseStore
 
 
-def note_people(store: ReleaseStore) -> None:
+def record_reviewers(store: ReleaseStore) -> None:
     """Log the people in force if they changed since they were last logged; a store that is only read is left.
 
     Raises UsageError for a file of people that cannot be read.

@@ -33,9 +33,9 @@ def sealed_file(path: Path, digest: str | None) -> Iterator[Path]:
                     found.update(piece)
                     writer.write(piece)
         except OSError as error:
-            raise VerificationFailed(not_read(error), where=str(path), mend=_MEND) from None
+            raise VerificationFailed(not_read(error), where=str(path), hint=_MEND) from None
         if found.hexdigest() != digest:
-            raise VerificationFailed("is not the file that was judged", where=str(path), mend=_MEND)
+            raise VerificationFailed("is not the file that was judged", where=str(path), hint=_MEND)
         fcntl.fcntl(handle, fcntl.F_ADD_SEALS, _SEALS)
         yield Path(f"/proc/self/fd/{handle}")
     finally:

@@ -46,10 +46,10 @@ def read_to_sign(path: Path, name: str) -> dict[str, Any]:
         raise UsageError(
             "does not say what is to be signed",
             where=str(path),
-            mend=f"Give what `releasegate show {name} --json` wrote.",
+            hint=f"Give what `releasegate show {name} --json` wrote.",
         )
     if said["object"] != name:
-        raise UsageError(f"is about {said['object']}", where=str(path), mend=f"Give that of {name}.")
+        raise UsageError(f"is about {said['object']}", where=str(path), hint=f"Give that of {name}.")
     document: dict[str, Any] = said
     return document
 
@@ -61,7 +61,7 @@ def signed(document: dict[str, Any], act: str, *, by: str, reason: str, key: Pri
         raise UsageError(
             f"{act} is not done to a {'release' if of_release else 'candidate'}",
             where=document["object"],
-            mend="Withdraw a release; approve, reject or override a candidate.",
+            hint="Withdraw a release; approve, reject or override a candidate.",
         )
     check_typed(by, reason, document["object"])
     check_permission(Act(act), Person(by, reason), document["object"])

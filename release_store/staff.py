@@ -20,7 +20,7 @@ from policy.errors import UsageError, did_you_mean
 from policy.yaml_text import load_yaml, yaml_finding
 from release_store.canonical import sha256_hex
 from release_store.guarded_files import check_file, check_folder, read_plain, resolved, trusted_owners
-from release_store.permission import LONGEST_NAME, ROLES, Act, Role, same_person, unfit
+from release_store.permission import LONGEST_NAME, ROLES, Act, Role, same_person, text_problem
 from release_store.verify_evidence import is_public_key, people_digest
 
 PEOPLE_VARIABLE = "RELEASEGATE_PEOPLE"
@@ -37,7 +37,7 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, hide_input_in_errors=True)
 
 
-class Member(_Strict):
+class Reviewer(_Strict):
     """One person who works with the store."""
 
     name: str = Field(min_length=1, max_length=LONGEST_NAME)
@@ -52,23 +52,23 @@ class Member(_Strict):
 
 
 class _File(_Strict):
-    people: list[Member]
+    people: list[Reviewer]
     approvers_at_least: int = Field(0, ge=0, le=20)
 
 
 @dataclass(frozen=True)
-class Staff:
+class Reviewers:
     """The people of a store, by a file that was read, and how many must agree to every candidate."""
 
     path: Path
-    members: tuple[Member, ...]
+    members: tuple[Reviewer, ...]
     approvers_at_least: int = 0
 
-    def member(self, name: str) -> Member | None:
+    def member(self, name: str) -> Reviewer | None:
         """Return the member of that name, whatever its case, spaces and signs, or None."""
         return next((one for one in self.members if same_person(one.name, name)), None)
 
-    def of_account(self, account: str) -> Member | None:
+    def of_account(self, account: str) -> Reviewer | None:
         """Return the member whose system login that is, or None."""
         return next((one for one in self.members if one.account == account), None)
 
@@ -76,7 +76,7 @@ class Staff:
         """Return the error that tells that nobody has that name."""
         near = did_you_mean(name, [one.name for one in self.members])
         return UsageError(
-            f"{name} is not in {self.path.name}{near}", mend=f"An administrator adds people to {self.path}."
+            f"{name} is not in {self.path.name}{near}", hint=f"An administrator adds people to {self.path}."
         )
 
 
@@ -87,12 +87,12 @@ def people_path(root: Path) -> Path:
         raise UsageError(
             "lies inside the store, on which these people decide",
             where=str(path),
-            mend=f"Keep it elsewhere, and name it in {PEOPLE_VARIABLE}.",
+            hint=f"Keep it elsewhere, and name it in {PEOPLE_VARIABLE}.",
         )
     return path
 
 
-def load_staff(root: Path) -> Staff | None:
+def load_staff(root: Path) -> Reviewers | None:
     """Return the people of the store in `root`, or None where there is no such file.
 
     Raises UsageError where one that is named is missing, or it lies in the store, is no regular file, others
@@ -120,40 +120,40 @@ def _named(root: Path) -> Path:
     return Path(chosen) if chosen else resolved(root).with_name(PEOPLE_FILE)
 
 
-def needed_staff(root: Path) -> Staff:
+def needed_staff(root: Path) -> Reviewers:
     """Return the people of the store in `root`. Raises UsageError where there are none, as `load_staff`."""
     staff = load_staff(root)
     if staff is None:
         raise UsageError(
             "nobody is known who could decide: there is no such file",
             where=str(people_path(root)),
-            mend="`releasegate people add NAME --role ROLE --make-key FILE` makes it.",
+            hint="`releasegate people add NAME --role ROLE --make-key FILE` makes it.",
         )
     return staff
 
 
-def read_staff(root: Path) -> Staff:
+def read_staff(root: Path) -> Reviewers:
     """Return the people of the store in `root`, whose file must be there; raises as `load_staff`."""
     path = people_path(root)
     staff = parse_staff(read_people_file(root), path)
     if not staff.members:
-        raise UsageError("names nobody", where=str(path), mend=_MEND_NOBODY)
+        raise UsageError("names nobody", where=str(path), hint=_MEND_NOBODY)
     return staff
 
 
 def read_people_file(root: Path) -> str:
     """Return the text of the file of people. Raises UsageError if others can write or replace it."""
     path = people_path(root)
-    mend = f"Restore it, or name another in {PEOPLE_VARIABLE}."
-    data, status = read_plain(path, mend=mend)
+    hint = f"Restore it, or name another in {PEOPLE_VARIABLE}."
+    data, status = read_plain(path, hint=hint)
     check_file(path, status, trusted_owners(root))
     check_people_folder(root)
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        raise UsageError(f"cannot be read ({type(error).__name__})", where=str(path), mend=mend) from None
+        raise UsageError(f"cannot be read ({type(error).__name__})", where=str(path), hint=hint) from None
     if not text.strip():
-        raise UsageError("is empty, and names nobody", where=str(path), mend=_MEND_NOBODY)
+        raise UsageError("is empty, and names nobody", where=str(path), hint=_MEND_NOBODY)
     return text
 
 
@@ -164,23 +164,23 @@ def check_people_folder(root: Path) -> None:
         check_folder(folder, trusted_owners(root))
 
 
-def parse_staff(text: str, path: Path) -> Staff:
+def parse_staff(text: str, path: Path) -> Reviewers:
     """Return the people written in `text`; `path` is named in errors."""
     try:
         document = load_yaml(text)
     except yaml.YAMLError as error:
-        raise UsageError(yaml_finding(error), where=str(path), mend="Mend the YAML there.") from None
+        raise UsageError(yaml_finding(error), where=str(path), hint="Mend the YAML there.") from None
     except (ValueError, RecursionError) as error:
         raise UsageError(
-            f"is no YAML that can be read ({type(error).__name__})", where=str(path), mend=_MEND
+            f"is no YAML that can be read ({type(error).__name__})", where=str(path), hint=_MEND
         ) from None
     try:
         found = _File.model_validate(document)
     except ValidationError as error:
         where, finding = _first_finding(error, document)
-        raise UsageError(finding, where=f"{path}: {where}" if where else str(path), mend=_MEND) from None
+        raise UsageError(finding, where=f"{path}: {where}" if where else str(path), hint=_MEND) from None
     check_members(found.people, path)
-    return Staff(path, tuple(found.people), found.approvers_at_least)
+    return Reviewers(path, tuple(found.people), found.approvers_at_least)
 
 
 def _first_finding(error: ValidationError, document: Any) -> tuple[str, str]:
@@ -191,7 +191,7 @@ def _first_finding(error: ValidationError, document: Any) -> tuple[str, str]:
     field = place[-1] if place else ""
     match first["type"]:
         case "extra_forbidden":
-            known = list(Member.model_fields) if len(place) > 1 else list(_File.model_fields)
+            known = list(Reviewer.model_fields) if len(place) > 1 else list(_File.model_fields)
             return ".".join(place), f"unknown field{did_you_mean(field, known)}"
         case "missing":
             return ".".join(place), "is missing"
@@ -226,41 +226,41 @@ def _at(document: Any, place: Sequence[int | str]) -> Any:
     return document
 
 
-def check_members(members: Sequence[Member], path: Path) -> None:
+def check_members(members: Sequence[Reviewer], path: Path) -> None:
     """Raise UsageError unless each is proven by something, and nobody shares anything with another."""
     for number, one in enumerate(members):
         where = f"{path}: {one.name}"
-        if unfit(one.name, LONGEST_NAME) or not one.name.isprintable():
+        if text_problem(one.name, LONGEST_NAME) or not one.name.isprintable():
             raise UsageError(
-                "a person has a name in one line", where=f"{path}: people.{number}.name", mend=_MEND
+                "a person has a name in one line", where=f"{path}: people.{number}.name", hint=_MEND
             )
         if one.public_key is None and one.token_hash is None:
             raise UsageError(
                 "has neither a public_key nor a token_hash",
                 where=where,
-                mend="`releasegate people add` with --make-key or --make-token makes one.",
+                hint="`releasegate people add` with --make-key or --make-token makes one.",
             )
         if one.public_key is not None and not is_public_key(one.public_key):
             raise UsageError(
                 "has a public_key that is no Ed25519 key, or one under which anybody can sign",
                 where=where,
-                mend="`releasegate people add` with --make-key makes one.",
+                hint="`releasegate people add` with --make-key makes one.",
             )
         for other in members[:number]:
             if same_person(one.name, other.name):
                 raise UsageError(
-                    f"is there twice, as {other.name} too", where=where, mend="One person stands there once."
+                    f"is there twice, as {other.name} too", where=where, hint="One person stands there once."
                 )
             for field, called in (("public_key", "key"), ("token_hash", "token"), ("account", "account")):
                 if getattr(one, field) is not None and getattr(one, field) == getattr(other, field):
                     raise UsageError(
                         f"has the same {called} as {other.name}",
                         where=where,
-                        mend="Each person has their own, so that two words are of two people.",
+                        hint="Each person has their own, so that two words are of two people.",
                     )
 
 
-def roster(members: Iterable[Member], approvers_at_least: int = 0) -> dict[str, Any]:
+def roster(members: Iterable[Reviewer], approvers_at_least: int = 0) -> dict[str, Any]:
     """Return what the log says of the people: sorted, with the digest that decisions name. No secret.
 
     How many must agree to every candidate is said where the file asks for anybody.

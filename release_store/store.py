@@ -75,11 +75,11 @@ class ReleaseStore:
         """Make a store in `root`, and its signing key outside it. Raises UsageError if it is one already."""
         if (root / DATABASE).exists():
             raise UsageError(
-                "is a store already", where=str(root), mend="Choose another folder with --store."
+                "is a store already", where=str(root), hint="Choose another folder with --store."
             )
         if root.exists() and (not root.is_dir() or any(root.iterdir())):
             raise UsageError(
-                "is not an empty folder", where=str(root), mend="Choose another folder with --store."
+                "is not an empty folder", where=str(root), hint="Choose another folder with --store."
             )
         make_person_key(root)
         key = keys.make_key(root)
@@ -125,9 +125,9 @@ class ReleaseStore:
                 raise StoreError(
                     "the store's database is missing",
                     where=str(root / DATABASE),
-                    mend="Restore it from a backup: the releases beside it cannot be judged without it.",
+                    hint="Restore it from a backup: the releases beside it cannot be judged without it.",
                 )
-            raise UsageError("there is no store here", where=str(root), mend="`releasegate init` makes one.")
+            raise UsageError("there is no store here", where=str(root), hint="`releasegate init` makes one.")
         with connect(root) as con:
             return cls(root, queries.store_info(con, "store_id"))
 
@@ -331,13 +331,13 @@ class ReleaseStore:
             raise SeriesInUse(
                 f"{called(holder(path))} {doing} for more than {timeout:g} s",
                 where=str(path),
-                mend="Wait for that process to end, or end it, and try again.",
+                hint="Wait for that process to end, or end it, and try again.",
             ) from None
         except (OSError, NotImplementedError) as error:
             raise StoreError(
                 f"cannot be locked ({type(error).__name__})",
                 where=str(path),
-                mend="Look at the rights of that folder, and whether its file system has locks.",
+                hint="Look at the rights of that folder, and whether its file system has locks.",
             ) from None
         try:
             yield
@@ -457,7 +457,7 @@ class ReleaseStore:
             raise VerificationFailed(
                 f"the log tells of {', '.join(missing)}, which the history does not hold",
                 where=series,
-                mend="`releasegate verify` says more; nothing is released until the history is restored.",
+                hint="`releasegate verify` says more; nothing is released until the history is restored.",
             )
         for release, classes in found:
             altered = differing_files(kept_folder(self.root, release), release.files)
@@ -467,7 +467,7 @@ class ReleaseStore:
                 raise VerificationFailed(
                     f"altered since it was published: {', '.join(altered)}",
                     where=release.release_id,
-                    mend="`releasegate verify` says more; nothing is released until the history is restored.",
+                    hint="`releasegate verify` says more; nothing is released until the history is restored.",
                 )
         return found
 
@@ -482,7 +482,7 @@ class ReleaseStore:
             raise VerificationFailed(
                 "the history that a candidate was judged against cannot be found again",
                 where=series,
-                mend="Run `releasegate verify`.",
+                hint="Run `releasegate verify`.",
             )
         return self.earlier_classes(series)[:n_releases]
 
@@ -498,7 +498,7 @@ class ReleaseStore:
                 raise VerificationFailed(
                     "was judged again for itself, which no candidate can be",
                     where=record.candidate_id,
-                    mend="Run `releasegate verify`.",
+                    hint="Run `releasegate verify`.",
                 )
             seen.add(record.candidate_id)
         return record

@@ -51,24 +51,24 @@ def load_trusted(root: Path) -> Trusted:
         folder = Path(written)
         if not folder.is_absolute():
             raise UsageError(
-                f"'{written}' is no absolute path", where=f"{path}: folders", mend="Begin it with /."
+                f"'{written}' is no absolute path", where=f"{path}: folders", hint="Begin it with /."
             )
         folders.append(resolved(folder))
     return Trusted(tuple(folders), tuple(found.packages), never)
 
 
 def _document(root: Path, path: Path) -> Any:
-    data, status = read_plain(path, mend="Restore it, or remove it.")
+    data, status = read_plain(path, hint="Restore it, or remove it.")
     owners = trusted_owners(root)
     check_file(path, status, owners)
     check_folder(path.parent, owners)
     try:
         return load_yaml(data.decode())
     except yaml.YAMLError as error:
-        raise UsageError(yaml_finding(error), where=str(path), mend="Mend the YAML there.") from None
+        raise UsageError(yaml_finding(error), where=str(path), hint="Mend the YAML there.") from None
     except (ValueError, RecursionError) as error:
         raise UsageError(
-            f"is no YAML that can be read ({type(error).__name__})", where=str(path), mend=_MEND
+            f"is no YAML that can be read ({type(error).__name__})", where=str(path), hint=_MEND
         ) from None
 
 
@@ -79,4 +79,4 @@ def _validated(document: Any, path: Path) -> _File:
         first = error.errors(include_url=False, include_input=False)[0]
         field = ".".join(map(str, first["loc"]))
         finding = "unknown field" if first["type"] == "extra_forbidden" else "should be a list of texts"
-        raise UsageError(finding, where=f"{path}: {field}" if field else str(path), mend=_MEND) from None
+        raise UsageError(finding, where=f"{path}: {field}" if field else str(path), hint=_MEND) from None

@@ -65,7 +65,7 @@ def verify(
                 trusted = kept_key or view.public_key
                 findings += check_kept_checkpoint(view, checkpoint, kept_checkpoint, trusted)
     except ReleaseGateError as error:
-        findings.append(Finding(error.where or store.root.name, error.finding))
+        findings.append(Finding(error.where or store.root.name, error.message))
     return findings
 
 

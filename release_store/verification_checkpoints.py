@@ -103,13 +103,13 @@ def kept_public_key(text: str) -> str:
 
 def read_kept_checkpoint(path: Path) -> Any:
     """Return what a checkpoint kept elsewhere says. Raises UsageError if it cannot be read."""
-    mend = "Give a checkpoint that was copied from beside a release."
-    data, _ = read_plain(path, "the checkpoint", mend=mend)
+    hint = "Give a checkpoint that was copied from beside a release."
+    data, _ = read_plain(path, "the checkpoint", hint=hint)
     try:
         found = json.loads(data)
     except (ValueError, RecursionError) as error:
         finding = f"the checkpoint {not_read(error)}"
-        raise UsageError(finding, where=str(path), mend=mend) from None
+        raise UsageError(finding, where=str(path), hint=hint) from None
     return found[-1] if isinstance(found, list) and found else found  # as it is kept beside the key
 
 

@@ -15,7 +15,7 @@ from release_store import merkle, queries
 from release_store.audit import Finding
 from release_store.canonical import digest_of
 from release_store.classes import KeptClasses
-from release_store.logged import Log
+from release_store.logged import ReplayedLog
 from release_store.records import Decision
 
 _BATCH = 2_000
@@ -28,7 +28,7 @@ class View:
 
     root: Path
     con: duckdb.DuckDBPyConnection
-    log: Log
+    log: ReplayedLog
     public_key: str | None
     _policies: dict[str, dict[str, Any]] = field(default_factory=dict)
     _digests: dict[str, str] = field(default_factory=dict)
@@ -119,7 +119,7 @@ def guarded(where: str, check: Callable[..., list[Finding]], *arguments: object)
     try:
         return check(*arguments)
     except ReleaseGateError as error:
-        return [Finding(where, error.finding)]
+        return [Finding(where, error.message)]
     except Exception as error:
         return [Finding(where, f"cannot be read ({type(error).__name__})")]
 

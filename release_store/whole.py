@@ -33,7 +33,7 @@ class ClassSizes:
 
 
 @dataclass(frozen=True)
-class Whole:
+class StoreSnapshot:
     """The records of one series or of all, oldest first; what is by candidate leaves out those without."""
 
     store_id: str
@@ -52,7 +52,7 @@ class Whole:
     class_sizes: dict[str, ClassSizes]  # of published candidates
 
 
-def read_whole(con: Connection, series: str | None = None) -> Whole:
+def read_whole(con: Connection, series: str | None = None) -> StoreSnapshot:
     """Return all about one series or all. Raises StoreError where the database holds what nobody wrote there.
 
     Policies and figures that are no JSON objects are left out, and such figures named: whoever shows what was
@@ -66,7 +66,7 @@ def read_whole(con: Connection, series: str | None = None) -> Whole:
     names = [one.candidate_id for one in candidates]
     gates = queries.gates_of(con, names)
     figures, unreadable = _figures(con, names)
-    return Whole(
+    return StoreSnapshot(
         store_id=queries.store_info(con, "store_id"),
         known_series=tuple(sorted(name for (name,) in known if series in (None, name))),
         everywhere=_everywhere(con),

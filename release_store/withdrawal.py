@@ -36,7 +36,7 @@ from release_store.public_files import (
     withdrawn_folder,
 )
 from release_store.records import AuditEvent, Release, ReleaseState
-from release_store.staff import Staff, needed_staff
+from release_store.staff import Reviewers, needed_staff
 from release_store.states import check_transition, may
 from release_store.store import ReleaseStore
 from release_store.tombstones import says, tombstone
@@ -61,7 +61,7 @@ def withdraw(
     if release_id not in known:
         raise UsageError(
             f"there is no release '{release_id}'{did_you_mean(release_id, known)}",
-            mend="`releasegate history` lists them.",
+            hint="`releasegate history` lists them.",
         )
     with store.series_lock(known[release_id]):
         with transaction(store.root) as con:
@@ -77,7 +77,7 @@ def withdraw(
             raise StoreError(
                 f"is withdrawn, but its checkpoint or the catalog was not written ({type(error).__name__})",
                 where=release_id,
-                mend="Free the disk; the next run writes them again.",
+                hint="Free the disk; the next run writes them again.",
             ) from None
     return store.release(release_id)
 
@@ -95,7 +95,7 @@ def bound_of(release: Release) -> dict[str, str]:
 
 
 def _keep_withdrawal(
-    con: Connection, release: Release, said: Statement, staff: Staff, credential: Credential | None
+    con: Connection, release: Release, said: Statement, staff: Reviewers, credential: Credential | None
 ) -> ReleaseGateError | None:
     """Keep that a release is withdrawn; or, in the log, that this was refused, and return why."""
     proof = identified(con, staff, Act.WITHDRAW, said, credential)
@@ -127,13 +127,13 @@ def _not_now(release: Release, said: Statement, since: datetime) -> ReleaseGateE
     `since` is when it was published, or the clock was corrected after that.
     """
     if not may(Act.WITHDRAW, release.state):
-        mend = "There is nothing left to withdraw; `releasegate show` says who did it."
-        return UsageError(f"is {release.state} already", where=release.release_id, mend=mend)
+        hint = "There is nothing left to withdraw; `releasegate show` says who did it."
+        return UsageError(f"is {release.state} already", where=release.release_id, hint=hint)
     if dict(said.bound) != bound_of(release):
         return Blocked(
             "what was signed is about the release in another state, or about other files",
             where=release.release_id,
-            mend="Look at the release again, and sign what stands there now.",
+            hint="Look at the release again, and sign what stands there now.",
         )
     try:
         check_moment(said, utc_now(), since)
@@ -171,7 +171,7 @@ def settle_withdrawals(store: ReleaseStore, series: str) -> list[str]:
             raise StoreError(
                 f"is withdrawn, but could not be taken down ({type(error).__name__})",
                 where=release.release_id,
-                mend="Free the disk, or mend the rights; the next run takes it down.",
+                hint="Free the disk, or mend the rights; the next run takes it down.",
             ) from None
         said.append(f"{release.release_id}: withdrawn, and now taken down")
     return said
@@ -198,7 +198,7 @@ def withdrawal_event(con: Connection, release_id: str) -> AuditEvent:
         if event.action == "release.withdrawn":
             return event
     raise StoreError(
-        "is withdrawn, and the log does not say by whom", where=release_id, mend="Run `releasegate verify`."
+        "is withdrawn, and the log does not say by whom", where=release_id, hint="Run `releasegate verify`."
     )
 
 

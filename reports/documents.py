@@ -88,7 +88,7 @@ def check_known_series(series: str, known: Sequence[str]) -> None:
     if series not in known:
         raise UsageError(
             f"unknown series '{series}'{did_you_mean(series, known)}",
-            mend=f"Known series: {', '.join(known)}." if known else "The store holds no series yet.",
+            hint=f"Known series: {', '.join(known)}." if known else "The store holds no series yet.",
         )
 
 
@@ -105,7 +105,7 @@ def record_document(store: ReleaseStore, identifier: str) -> Document:
     if candidate is None:
         raise UsageError(
             f"no release or candidate '{identifier}'{did_you_mean(identifier, [*releases, *candidates])}",
-            mend="`releasegate history` lists them.",
+            hint="`releasegate history` lists them.",
         )
     folder = (
         kept_folder(store.root, release) if release else candidate_folder(store.root, candidate.candidate_id)

@@ -12,7 +12,7 @@ from html import escape
 from typing import Any
 
 from reports.picture import Picture
-from reports.text import shown
+from reports.text import sanitize_text
 from reports.theme import PALETTES, vega_config
 
 WIDTH = 640
@@ -29,7 +29,7 @@ def specification(picture: Picture, *, titles: bool = True, width: int = WIDTH) 
     config = vega_config("light") | {"font": FONT, "background": PALETTES["light"]["paper"]}
     made = {**picture.whole(), "data": {"name": "rows", "values": [_cells(row) for row in picture.rows]}}
     made |= {"width": width, "padding": 8, "config": config}
-    return made | {"title": {"text": _lines(shown(picture.title)), "offset": 12}} if titles else made
+    return made | {"title": {"text": _lines(sanitize_text(picture.title)), "offset": 12}} if titles else made
 
 
 def _cells(row: Any) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def _cells(row: Any) -> dict[str, Any]:
 
 
 def _text(name: str, cell: str) -> str:
-    return shown(cell).translate(_NO_SIGNS).strip() if name == _SIGN else shown(cell)
+    return sanitize_text(cell).translate(_NO_SIGNS).strip() if name == _SIGN else sanitize_text(cell)
 
 
 def _lines(title: str) -> Sequence[str]:
@@ -51,8 +51,8 @@ def svg(picture: Picture, *, titles: bool = True) -> bytes:
 
     text: str = vl_convert.vegalite_to_svg(specification(picture, titles=titles), allowed_base_urls=[])
     at = text.index(">", text.index("<svg")) + 1
-    told = f"<title>{escape(shown(picture.title))}</title><desc>{escape(shown(picture.words))}</desc>"
-    return f"{text[:at]}{told}{text[at:]}\n".encode()
+    title, description = escape(sanitize_text(picture.title)), escape(sanitize_text(picture.words))
+    return f"{text[:at]}<title>{title}</title><desc>{description}</desc>{text[at:]}\n".encode()
 
 
 def png(

@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 
 from reports.picture import Picture
 from reports.signs import MOODS, VERDICTS
-from reports.text import minute, shown
+from reports.text import minute, sanitize_text
 from reports.theme import style_variables, vega_config
 
 _HERE = Path(__file__).parent
@@ -50,7 +50,7 @@ def environment() -> Environment:
     )
     made.filters |= {
         "said": said,
-        "plain": shown,
+        "plain": sanitize_text,
         "minute": minute,
         "number": number,
         "share": share,
@@ -70,7 +70,7 @@ def said(text: object) -> Markup:
 
 @lru_cache(maxsize=16_384)
 def _said(text: str) -> Markup:
-    return Markup(f"<bdi>{escape(shown(text))}</bdi>")  # noqa: S704 -- escaped; format takes ten times as long
+    return Markup(f"<bdi>{escape(sanitize_text(text))}</bdi>")  # noqa: S704 -- escaped; format takes ten times as long
 
 
 @lru_cache(maxsize=65_536)  # a site has millions of them, and most are there again and again

@@ -11,7 +11,7 @@ from reports import charts
 from reports.picture import Picture
 from reports.protection import WORLDS
 from reports.signs import BASIS, VERDICTS
-from reports.text import shown
+from reports.text import sanitize_text
 from tasks.reporting.narrowing import MANY
 
 Document = Mapping[str, Any]
@@ -117,9 +117,9 @@ def _worlds(gates: Sequence[Document]) -> list[Picture]:
 
 
 def _narrowing(curves: Sequence[Document]) -> list[Picture]:
-    attributes = dict.fromkeys(shown(str(curve["attribute"])) for curve in curves)
+    attributes = dict.fromkeys(sanitize_text(str(curve["attribute"])) for curve in curves)
     return [
-        _narrowed(i, name, [curve for curve in curves if shown(str(curve["attribute"])) == name])
+        _narrowed(i, name, [curve for curve in curves if sanitize_text(str(curve["attribute"])) == name])
         for i, name in enumerate(attributes)
     ]
 
@@ -202,7 +202,7 @@ def _by_attribute(figures: Document) -> list[Picture]:
 
 def _distribution(i: int, attribute: Document) -> Picture:
     rows = [
-        {"label": shown(str(one["label"])), "after": one["after"], "before": one.get("before")}
+        {"label": sanitize_text(str(one["label"])), "after": one["after"], "before": one.get("before")}
         for one in attribute["bins"]
     ]
     hidden = attribute.get("before_not_told", 0)
@@ -216,7 +216,7 @@ def _distribution(i: int, attribute: Document) -> Picture:
         columns = (("label", "value"), ("before", "source"), ("after", "published, as counted"))
     told = any(row["before"] is not None for row in rows)
     spec = charts.with_bars(charts.distribution(told), len(rows), 20)
-    return Picture(f"values-{i}", shown(str(attribute["name"])), words, spec, rows, columns)
+    return Picture(f"values-{i}", sanitize_text(str(attribute["name"])), words, spec, rows, columns)
 
 
 def _latent(found: Document | None) -> list[Picture]:

@@ -34,7 +34,7 @@ def report_of(store: ReleaseStore, candidate_id: str) -> Callable[[Mapping[str, 
             return release_report(facts, of)
         except Exception as error:  # its words may be those of a row
             broke = f"its report cannot be made ({type(error).__name__} at {place(error)})"
-        raise ReleaseGateError(f"{broke}; nothing is public", where=candidate_id, mend=_MEND)
+        raise ReleaseGateError(f"{broke}; nothing is public", where=candidate_id, hint=_MEND)
 
     return made
 

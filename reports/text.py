@@ -22,7 +22,7 @@ def minute(moment: str) -> str:
     return moment[:16].replace("T", " ")
 
 
-def shown(text: str) -> str:
+def sanitize_text(text: str) -> str:
     """Return a text that people typed as one line that a terminal shows and does not obey.
 
     Control characters, separators of lines, signs that turn the direction of writing and halves of a pair are
@@ -45,4 +45,4 @@ def escaped(text: str) -> str:
     """Return what `shown` does, as rich shows it and does not read it as markup."""
     from rich.markup import escape
 
-    return escape(shown(text))
+    return escape(sanitize_text(text))

@@ -11,8 +11,16 @@ from policy.errors import UsageError
 from release_store.canonical import utc_now
 from release_store.credentials import Credential, Statement, prove
 from release_store.identification import system_account
-from release_store.permission import LONGEST_NAME, ROLES, Act, Person, check_permission, check_typed, unfit
-from release_store.staff import Member, Staff, load_staff, roster
+from release_store.permission import (
+    LONGEST_NAME,
+    ROLES,
+    Act,
+    Person,
+    check_permission,
+    check_typed,
+    text_problem,
+)
+from release_store.staff import Reviewer, Reviewers, load_staff, roster
 from release_store.store import ReleaseStore
 
 ACTOR_VARIABLE = "RELEASEGATE_ACTOR"
@@ -35,15 +43,17 @@ def system_user() -> str:
 def _named_service() -> str:
     """Return what RELEASEGATE_ACTOR says, if anything. Raises UsageError for what is no name in one line."""
     name = os.environ.get(ACTOR_VARIABLE, "")
-    if name and (unfit(name, LONGEST_NAME) or not name.isprintable()):
+    if name and (text_problem(name, LONGEST_NAME) or not name.isprintable()):
         raise UsageError(
-            f"{ACTOR_VARIABLE} is no name in one line that can be seen", mend="Give the service a plain name."
+            f"{ACTOR_VARIABLE} is no name in one line that can be seen", hint="Give the service a plain name."
         )
     return name
 
 
 @contextmanager
-def acting(store: ReleaseStore, act: Act, by: str | None, credential: Credential | None) -> Iterator[None]:
+def authenticated_as(
+    store: ReleaseStore, act: Act, by: str | None, credential: Credential | None
+) -> Iterator[None]:
     """Let flows of this process run in the name of `by` while the block runs, who proves to be that person.
 
     Nothing is to be proven where nobody is named, or nobody is known. Raises UsageError if the person is
@@ -82,7 +92,7 @@ def runner(store: ReleaseStore, act: Act, by: str | None) -> Runner:
         if staff is not None and (store.store_id, by) not in _proven:
             raise UsageError(
                 f"{by} is a name, and a name proves nothing",
-                mend="Use `releasegate` with --by and --key, or name nobody: the run is then its account's.",
+                hint="Use `releasegate` with --by and --key, or name nobody: the run is then its account's.",
             )
         return Runner(by, person=True)
     if staff is None:
@@ -94,19 +104,19 @@ def runner(store: ReleaseStore, act: Act, by: str | None) -> Runner:
     return Runner(_service(staff), person=False)
 
 
-def _service(staff: Staff) -> str:
+def _service(staff: Reviewers) -> str:
     name = _named_service()
     if name and staff.member(name) is not None:
         raise UsageError(
             f"{ACTOR_VARIABLE} names a person, and nobody is known by a name alone",
-            mend="Name the service there, or use --by and --key.",
+            hint="Name the service there, or use --by and --key.",
         )
     return name or system_account()
 
 
-def _check_role(member: Member, act: Act) -> None:
+def _check_role(member: Reviewer, act: Act) -> None:
     if not member.may(act):
         raise UsageError(
             f"{member.name} has no role for this: it takes {' or '.join(sorted(ROLES[act]))}",
-            mend="Ask somebody who has it, or an administrator to give it.",
+            hint="Ask somebody who has it, or an administrator to give it.",
         )

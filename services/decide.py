@@ -84,7 +84,7 @@ def _refused_unseen(store: ReleaseStore, word: Decision) -> VerificationFailed:
     error = VerificationFailed(
         "its digest is not the one that was looked at",
         where=word.candidate_id,
-        mend=f"Look at it again: `releasegate show {word.candidate_id}`.",
+        hint=f"Look at it again: `releasegate show {word.candidate_id}`.",
     )
     store.refuse(word, error)
     return error

@@ -11,7 +11,7 @@ from policy.errors import ReleaseGateError
 from release_store.store import ReleaseStore
 from services.observability.lineage import Lineage, Parent
 from services.observability.logs import log_event
-from services.observability.notices import telling
+from services.observability.notices import notify_on_exit
 from services.outcome import Outcome
 
 F = TypeVar("F", bound=Callable[..., Outcome])
@@ -22,7 +22,7 @@ def observed_decision(decide: F) -> F:
 
     @functools.wraps(decide)
     def call(store: ReleaseStore, *args: Any, **kwargs: Any) -> Outcome:
-        with telling(store.root):
+        with notify_on_exit(store.root):
             return _logged(store, lambda: decide(store, *args, **kwargs))
 
     return cast(F, call)

@@ -41,7 +41,7 @@ def audit_series(
     VerificationFailed for an altered history.
     """
     if not by.strip():
-        raise UsageError("an audit has a name", where=series, mend="Say with --by who audits.")
+        raise UsageError("an audit has a name", where=series, hint="Say with --by who audits.")
     check_known_series(series, store.overview(series).known_series)
     trusted = trusted_in(store.root)
     policy = None if policy_path is None else _policy_of(series, policy_path, trusted)
@@ -49,7 +49,7 @@ def audit_series(
     releases = [release for release, _ in kept.values()]
     if not releases:
         raise UsageError(
-            f"nothing has been released in the series '{series}'", mend="`releasegate history` lists all."
+            f"nothing has been released in the series '{series}'", hint="`releasegate history` lists all."
         )
     records = {one.candidate_id: one for one in store.candidates(series)}
     given = _inputs(store.root, inputs, releases, records)
@@ -61,7 +61,7 @@ def audit_series(
         path, digest = given[one.release_id]
         source = read_table(judged_by, input_path=path, period=one.period, base=base, trusted=trusted)
         if source.digest != digest:
-            raise UsageError("changed while it was read", where=str(path), mend="Run again.")
+            raise UsageError("changed while it was read", where=str(path), hint="Run again.")
         return prepare(source, judged_by)
 
     overridden = overrides(store, series)
@@ -93,7 +93,7 @@ def _policy_of(series: str, path: Path, trusted: Trusted) -> ReleasePolicy:
         raise UsageError(
             f"is a policy of the series '{policy.series}', not of '{series}'",
             where=str(path),
-            mend="Give a policy of the series that is audited.",
+            hint="Give a policy of the series that is audited.",
         )
     return policy
 
@@ -111,13 +111,13 @@ def _publication(
         raise VerificationFailed(
             "the policy that is kept is not the one that it was made by",
             where=release.release_id,
-            mend="`releasegate verify` says more.",
+            hint="`releasegate verify` says more.",
         )
     policy, unreadable = None, ""
     try:
         policy = policy_from_document(document)
     except PolicyError as error:
-        unreadable = error.finding
+        unreadable = error.message
     return Publication(
         release.release_id,
         release.period,
@@ -145,14 +145,14 @@ def _inputs(
     for text in written:
         period, equals, file = text.partition("=")
         if not (period and equals and file):
-            raise UsageError(f"--input {text}: is not PERIOD=FILE", mend=f"Such as {periods[0]}=table.csv.")
+            raise UsageError(f"--input {text}: is not PERIOD=FILE", hint=f"Such as {periods[0]}=table.csv.")
         if period not in periods:
             raise UsageError(
                 f"--input {text}: no release of the period '{period}'{did_you_mean(period, periods)}",
-                mend=f"Periods with a release: {', '.join(periods)}.",
+                hint=f"Periods with a release: {', '.join(periods)}.",
             )
         if not Path(file).exists():
-            raise InputError("no such file", where=file, mend="Give the input of the period's release.")
+            raise InputError("no such file", where=file, hint="Give the input of the period's release.")
         digest = file_digest(Path(file))
         of_period = [release for release in releases if release.period == period]
         made_of = [r for r in of_period if is_made_of(root, records[r.candidate_id].input_digest, digest)]
@@ -161,7 +161,7 @@ def _inputs(
             raise UsageError(
                 f"is not the input of {names}: its digest is another",
                 where=file,
-                mend="Give the very file, byte by byte.",
+                hint="Give the very file, byte by byte.",
             )
         found |= {release.release_id: (Path(file), digest) for release in made_of}
     return found

@@ -9,7 +9,7 @@ from release_store.states import may
 from release_store.store import ReleaseStore
 
 
-def asked_of(
+def resolve_revision(
     store: ReleaseStore, series: str, period: str, *, by: str | None, revise: str | None
 ) -> Release | Revision | None:
     """Return what a run of the period is asked for, `revise` being the reason for another release of it.
@@ -24,7 +24,7 @@ def asked_of(
             raise UsageError(
                 f"{last.release_id} of this period was withdrawn",
                 where=f"{series} {period}",
-                mend="Release the period again with --revise REASON and --by NAME.",
+                hint="Release the period again with --revise REASON and --by NAME.",
             )
         return last
     where = f"{series} {period}"
@@ -32,6 +32,6 @@ def asked_of(
     check_permission(Act.REVISE, Person(by or "", revise), where)
     if last is None or not may(Act.REVISE, last.state):
         raise UsageError(
-            "the period has no release that could be revised", where=where, mend="Leave --revise out."
+            "the period has no release that could be revised", where=where, hint="Leave --revise out."
         )
     return Revision(last.release_id, revise)

@@ -12,7 +12,7 @@ from release_store.store import ReleaseStore
 from release_store.verification import overrides, verify
 from release_store.verify_evidence import mark_of
 from reports.documents import Document
-from reports.text import minute, override_line, shown
+from reports.text import minute, override_line, sanitize_text
 from services.review import audit_series
 
 
@@ -63,12 +63,12 @@ def review_store(store: ReleaseStore, *, by: str, series: str | None = None) -> 
         except ReleaseGateError as error:
             if series is not None and not findings:
                 raise
-            refused.append(Finding(error.where or name, error.finding))
+            refused.append(Finding(error.where or name, error.message))
     said: dict[str, Document] = {}
     try:
         said = {name: mark_of(one) for name, one in overrides(store, series).items()}
     except ReleaseGateError as error:
-        refused.append(Finding(error.where or "overrides", error.finding))
+        refused.append(Finding(error.where or "overrides", error.message))
     return StoreReview(tuple(findings), tuple(reviews), tuple(refused), store.n_events(), tuple(said.items()))
 
 
@@ -144,4 +144,4 @@ def _listed(title: str, lines: Sequence[str]) -> list[str]:
 
 def _cell(text: str) -> str:
     """Return a text that does not end a cell, a line or a code span of Markdown."""
-    return shown(text).replace("|", "\\|").replace("`", "'")
+    return sanitize_text(text).replace("|", "\\|").replace("`", "'")

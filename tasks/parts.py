@@ -120,7 +120,7 @@ F = TypeVar("F")
 
 
 @dataclass(frozen=True)
-class Setting:
+class BuildContext:
     """What a part is bound to beside its own parameters: the policy's roles, model and seed, the largest
     group, the size that groups are grown to, and whether an aggregation follows.
     """
@@ -134,15 +134,15 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Part(Generic[F]):
+class Component(Generic[F]):
     """One choice for one of the four parts. `bind` takes the parameters, of which it reads its own."""
 
     name: str
     summary: str
     parameters: type[Parameters]
-    bind: Callable[[Any, Setting], F]
+    bind: Callable[[Any, BuildContext], F]
 
 
-def named(*parts: Part[F]) -> dict[str, Part[F]]:
+def named(*parts: Component[F]) -> dict[str, Component[F]]:
     """Return parts by their names."""
     return {part.name: part for part in parts}

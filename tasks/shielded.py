@@ -34,7 +34,7 @@ def stage(name: str, *, retries: int = 0) -> Callable[[Callable[P, R]], Callable
     """Make a function a Prefect task called `name`. Only errors that pass by themselves are worth retries."""
 
     def wrap(function: Callable[P, R]) -> Callable[P, R]:
-        shielded_function = shielded(function, f"the stage '{name}'")
+        shielded_function = sanitize_errors(function, f"the stage '{name}'")
         made: Any = task(
             name=name,
             retries=retries,
@@ -53,7 +53,7 @@ def _may_pass(_task: Any, _run: Any, state: Any) -> bool:
     return isinstance(state.result(raise_on_failure=False), TransientFailure | StoreError)
 
 
-def shielded(function: Callable[P, R], what: str) -> Callable[P, R]:
+def sanitize_errors(function: Callable[P, R], what: str) -> Callable[P, R]:
     """Replace any exception but ours by one that tells its kind and the place in our code, and no more."""
 
     @functools.wraps(function)
@@ -61,16 +61,16 @@ def shielded(function: Callable[P, R], what: str) -> Callable[P, R]:
         try:
             return function(*args, **kwargs)
         except ReleaseGateError as error:
-            failure = type(error)(error.finding, where=error.where, mend=error.mend)
+            failure = type(error)(error.message, where=error.where, hint=error.hint)
         except (OSError, duckdb.IOException, duckdb.OutOfMemoryException, MemoryError) as error:
             failure = TransientFailure(
                 f"{what} was refused by the system ({_system_word(error)} at {place(error)})",
-                mend="Look at disk space, memory, rights and the network, and run it again.",
+                hint="Look at disk space, memory, rights and the network, and run it again.",
             )
         except Exception as error:  # nothing foreign may pass
             failure = ReleaseGateError(
                 f"{what} broke ({type(error).__name__} at {place(error)})",
-                mend="This is a fault of releasegate: please report it with this line.",
+                hint="This is a fault of releasegate: please report it with this line.",
             )
         raise failure
 
@@ -102,7 +102,7 @@ def tell_watchers(share: float, words: str) -> None:
 @contextmanager
 def progress(stage_name: str) -> Iterator[Progress]:
     """Give a stage its progress: an artifact in Prefect, in steps of a tenth, and whoever watches here."""
-    artifact = shown(create_progress_artifact, progress=0.0, description=stage_name)
+    artifact = try_publish_artifact(create_progress_artifact, progress=0.0, description=stage_name)
     told = 0.0
 
     def tell(share: float, words: str) -> None:
@@ -123,10 +123,10 @@ def begin_showing() -> None:
 
 def _update(artifact: Any, percent: float) -> None:
     if artifact is not None:
-        shown(update_progress_artifact, artifact, progress=percent)
+        try_publish_artifact(update_progress_artifact, artifact, progress=percent)
 
 
-def shown(show: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def try_publish_artifact(show: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Show something in Prefect; None where its server is not there, which is no reason to fail a release.
 
     Outside a run there is nothing to show it in. The first call of a run that fails is its last: each would

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from release_store import keys, withdrawal
 from release_store.credentials import Credential, PrivateKey
-from release_store.permission import comparable
+from release_store.permission import normalize_name
 from release_store.records import CandidateState, Decision, Release
 from release_store.staff import people_path
 from release_store.store import ReleaseStore
@@ -26,7 +26,7 @@ ROLES = ("operator", "approver", "admin")
 
 def key_of(name: str) -> PrivateKey:
     """Return the key of the person of that name, the same each time: for tests, and for nothing else."""
-    seed = hashlib.sha256(f"a key for tests of {comparable(name)}".encode()).digest()
+    seed = hashlib.sha256(f"a key for tests of {normalize_name(name)}".encode()).digest()
     return PrivateKey(Ed25519PrivateKey.from_private_bytes(seed))
 
 
@@ -45,7 +45,7 @@ def write_people(root: Path, *people: dict[str, object]) -> Path:
 
 def key_file(folder: Path, name: str) -> Path:
     """Return the file of a person's key in `folder`, written if it is not there."""
-    path = folder / f"{comparable(name) or 'nobody'}.pem"
+    path = folder / f"{normalize_name(name) or 'nobody'}.pem"
     if not path.exists():
         pem = key_of(name).key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()

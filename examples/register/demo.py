@@ -15,7 +15,7 @@ from time import perf_counter
 from rich.console import Console
 from rich.table import Table
 
-from cli.ending import leave
+from cli.ending import exit_process
 from examples.register.generate import ROWS, generate, write
 from flows.running import run_release
 from policy.errors import ReleaseGateError, UsageError
@@ -43,7 +43,7 @@ def main(folder: Path, rows: int = ROWS) -> int:
     keys = set(folder.glob("store.*key*"))  # and the newest checkpoint, which is kept beside the key
     strange = set(folder.glob("*")) - keys - {folder / "data", folder / "store", folder / TRUSTED_FILE}
     if strange:
-        raise UsageError("holds more than an earlier demo", where=str(folder), mend="Name a new folder.")
+        raise UsageError("holds more than an earlier demo", where=str(folder), hint="Name a new folder.")
     for name in ("data", "store"):
         shutil.rmtree(folder / name, ignore_errors=True)
     for path in keys:
@@ -152,4 +152,4 @@ if __name__ == "__main__":
     except ReleaseGateError as error:
         print(f"demo: {error}", file=sys.stderr)
         ended = error.exit_code
-    leave(ended)
+    exit_process(ended)

@@ -19,7 +19,7 @@ from release_store.manifest import software_versions
 from release_store.records import CandidateRecord, Release
 from release_store.store import ReleaseStore
 from release_store.verification import verify
-from release_store.whole import Whole
+from release_store.whole import StoreSnapshot
 from reports.pages import asset, beside, embedded, render
 from reports.series import kind_of
 from reports.series_pictures import Judged, SeriesPictures, series_pictures, short_name
@@ -34,8 +34,8 @@ from reports.site.periods import periods_of
 from reports.site.places import DIFF, INDEX, LOG, VERIFY, Places, places_of, series_place, up
 from reports.site.reading import read_history, refusing_alterations
 from reports.site.scripts import write_data
-from reports.site.sheets import Leaf, Reader, shown_gates
-from reports.site.story import Stories, Teller
+from reports.site.sheets import Reader, ReleasePage, shown_gates
+from reports.site.story import Narrator, Stories
 from reports.withheld import withheld
 from tasks.risk.gate import GATES
 
@@ -100,11 +100,11 @@ def build(
     return Built(out, site.n_pages, perf_counter() - begun, tuple(site.findings), tuple(site.gaps))
 
 
-def _teller(whole: Whole, places: Places) -> Teller:
+def _teller(whole: StoreSnapshot, places: Places) -> Narrator:
     periods = {one.candidate_id: one.period for one in whole.candidates}
     periods |= {one.release_id: one.period for one in whole.releases}
     candidates = {one.release_id: one.candidate_id for one in whole.releases}
-    return Teller(places, whole.gates, candidates, periods, whole.refused)
+    return Narrator(places, whole.gates, candidates, periods, whole.refused)
 
 
 class _Site:
@@ -114,7 +114,7 @@ class _Site:
         self,
         store: ReleaseStore,
         folder: Path,
-        whole: Whole,
+        whole: StoreSnapshot,
         places: Places,
         log: LogData,
         stories: Stories,
@@ -263,7 +263,9 @@ class _Site:
         self.gaps += [Finding(leaf.identifier, one) for one in leaf.gaps]
         self._write(leaf.page, text)
 
-    def _shown(self, leaves: Iterator[Leaf], around: Mapping[str, Any], bundle: str) -> tuple[Leaf, str]:
+    def _shown(
+        self, leaves: Iterator[ReleasePage], around: Mapping[str, Any], bundle: str
+    ) -> tuple[ReleasePage, str]:
         """Return the first of the leaves of which a page can be made, and the page."""
         for leaf in leaves:
             try:
@@ -284,7 +286,7 @@ class _Site:
                     raise
         raise AssertionError("the last leaf has no sheet")
 
-    def _ended(self, leaf: Leaf) -> list[tuple[str, str, str, str, tuple[str, str] | None]]:
+    def _ended(self, leaf: ReleasePage) -> list[tuple[str, str, str, str, tuple[str, str] | None]]:
         """Return who ended a release, when and why, and what came in its place."""
         found = []
         for event in leaf.events:
@@ -301,7 +303,7 @@ class _Site:
         try:
             write_evidence(self.store, release.release_id, self.folder / "series" / release.series / name)
         except ReleaseGateError as error:
-            self.findings.append(Finding(release.release_id, f"no evidence can be given: {error.finding}"))
+            self.findings.append(Finding(release.release_id, f"no evidence can be given: {error.message}"))
             return ""
         return name
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from release_store.records import CandidateRecord, Release
-from release_store.whole import Whole
+from release_store.whole import StoreSnapshot
 from reports.difference_sides import fields_of, side_of
 from reports.documents import Document
 
@@ -15,7 +15,7 @@ Pairs = list[tuple[str, Any]]
 _OF_ANOTHER_FORM = (TypeError, ValueError, KeyError, AttributeError)
 
 
-def sides_of_series(whole: Whole, series: str) -> dict[str, Any]:
+def sides_of_series(whole: StoreSnapshot, series: str) -> dict[str, Any]:
     """Return the policies of a series by digest, and the side of each release and unpublished candidate.
 
     Names and values are pairs, since names of columns may be any, and their order is told. What is of a form
@@ -38,7 +38,7 @@ def sides_of_series(whole: Whole, series: str) -> dict[str, Any]:
     return {"policies": policies, "sides": sides}
 
 
-def side(whole: Whole, record: CandidateRecord, release: Release | None) -> Document:
+def side(whole: StoreSnapshot, record: CandidateRecord, release: Release | None) -> Document:
     """Return what a release or candidate is compared by, without its policy's fields."""
     facts: Document = {
         "series": record.series,
@@ -57,7 +57,7 @@ def side(whole: Whole, record: CandidateRecord, release: Release | None) -> Docu
     return side_of(facts, {}, _sizes(whole, record, release))
 
 
-def _sizes(whole: Whole, record: CandidateRecord, release: Release | None) -> Document:
+def _sizes(whole: StoreSnapshot, record: CandidateRecord, release: Release | None) -> Document:
     """Return the sizes of the classes: a release's from the history, a candidate's from its figures."""
     kept = whole.class_sizes.get(record.candidate_id) if release else None
     if kept is not None:
@@ -74,7 +74,7 @@ def _sizes(whole: Whole, record: CandidateRecord, release: Release | None) -> Do
     return {name: found.get(field) for name, field in names.items()}
 
 
-def _written(whole: Whole, record: CandidateRecord, release: Release | None) -> dict[str, Any]:
+def _written(whole: StoreSnapshot, record: CandidateRecord, release: Release | None) -> dict[str, Any]:
     sections = side(whole, record, release)
     sections.pop("policy")
     return {name: _pairs(values) for name, values in sections.items()}

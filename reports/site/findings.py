@@ -9,7 +9,7 @@ from pathlib import Path
 
 from release_store.audit import Finding
 from release_store.public_files import candidate_folder, differing_files
-from release_store.whole import Whole
+from release_store.whole import StoreSnapshot
 from reports.site.places import Places
 from reports.site.story import Stories
 from reports.withheld import WAITS
@@ -27,7 +27,7 @@ def of_series(findings: Sequence[Finding], series: str | None, places: Places) -
     return [*own, *([Finding("the store", more)] if n_others else [])]
 
 
-def of_waiting(root: Path, whole: Whole) -> list[Finding]:
+def of_waiting(root: Path, whole: StoreSnapshot) -> list[Finding]:
     """Return which files of what waits for people are not those that were judged; `verify` reads none."""
     released = {one.candidate_id for one in whole.releases}
     waiting = [one.candidate_id for one in whole.candidates if one.state in WAITS]

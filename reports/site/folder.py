@@ -53,19 +53,19 @@ def site_folder(out: Path, store: Path) -> Iterator[Path]:
 
 def _check(out: Path, store: Path) -> None:
     if out == store or out.is_relative_to(store) or store.is_relative_to(out):
-        raise UsageError("is the store, or in it or around it", where=str(out), mend=_MEND)
+        raise UsageError("is the store, or in it or around it", where=str(out), hint=_MEND)
     if Path.cwd().is_relative_to(out):  # it would be renamed away under whoever works in it
-        raise UsageError("is the current folder, or around it", where=str(out), mend=_MEND)
+        raise UsageError("is the current folder, or around it", where=str(out), hint=_MEND)
     if not out.parent.is_dir():
-        raise UsageError("lies in no folder", where=str(out), mend="Make the folder above it first.")
+        raise UsageError("lies in no folder", where=str(out), hint="Make the folder above it first.")
     if not out.exists():
         return
     if not out.is_dir():
-        raise UsageError("is there, and is no folder", where=str(out), mend=_MEND)
+        raise UsageError("is there, and is no folder", where=str(out), hint=_MEND)
     mark = out / MARKER
     if any(out.iterdir()) and not (mark.is_file() and not mark.is_symlink()):
         raise UsageError(
-            "is there, and is no site that `releasegate report` made", where=str(out), mend=_MEND
+            "is there, and is no site that `releasegate report` made", where=str(out), hint=_MEND
         )
 
 
@@ -74,7 +74,7 @@ def _alone(handle: int, out: Path) -> None:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise UsageError(
-            "is being written by another process", where=str(out), mend="Wait for it, or give another --out."
+            "is being written by another process", where=str(out), hint="Wait for it, or give another --out."
         ) from None
 
 
@@ -106,5 +106,5 @@ def _cannot(out: Path, error: OSError) -> UsageError:
     return UsageError(
         f"cannot be written ({type(error).__name__})",
         where=str(out),
-        mend="Give a folder that can be written with --out, and look at the disk's free space.",
+        hint="Give a folder that can be written with --out, and look at the disk's free space.",
     )

@@ -8,7 +8,7 @@ from release_store.approvals import needed_by, why
 from release_store.canonical import iso
 from release_store.permission import Act
 from release_store.records import CandidateRecord, CandidateState, Release, ReleaseState, Verdict
-from release_store.whole import Whole
+from release_store.whole import StoreSnapshot
 from reports.site.places import Places, series_place
 from reports.site.story import Entry, Stories
 from reports.withheld import WAITS
@@ -58,7 +58,7 @@ class Overview:
     n_refused: int
 
 
-def overview_of(whole: Whole, places: Places, stories: Stories) -> Overview:
+def overview_of(whole: StoreSnapshot, places: Places, stories: Stories) -> Overview:
     """Return the overview, newest first."""
     waiting = [_waiting(whole, places, one) for one in whole.candidates if one.state in WAITS]
     held_back = [one for one in whole.candidates if one.state is CandidateState.BLOCKED]
@@ -83,7 +83,7 @@ def overview_of(whole: Whole, places: Places, stories: Stories) -> Overview:
     )
 
 
-def _line(whole: Whole, places: Places, stories: Stories, series: str) -> SeriesLine:
+def _line(whole: StoreSnapshot, places: Places, stories: Stories, series: str) -> SeriesLine:
     releases = [one for one in whole.releases if one.series == series]
     records = [one for one in whole.candidates if one.series == series]
     last = releases[-1] if releases else None
@@ -125,7 +125,7 @@ def _withdrawn(places: Places, release: Release, stories: Stories) -> Named:
     return _release(places, release, "the log does not say by whom")
 
 
-def _waiting(whole: Whole, places: Places, record: CandidateRecord) -> Named:
+def _waiting(whole: StoreSnapshot, places: Places, record: CandidateRecord) -> Named:
     words = [one.decision for one in whole.decisions.get(record.candidate_id, ())]
     given = words.count(Act.APPROVE.value)
     try:
@@ -142,7 +142,7 @@ def _waiting(whole: Whole, places: Places, record: CandidateRecord) -> Named:
     return _named(places, record, f"{said}; {because}" if because else said)
 
 
-def _overridden(whole: Whole, places: Places, release: Release) -> Named:
+def _overridden(whole: StoreSnapshot, places: Places, release: Release) -> Named:
     gates = whole.gates.get(release.candidate_id, ())
     failing = ", ".join(one.gate for one in gates if one.verdict != Verdict.PASS)
     words = whole.decisions.get(release.candidate_id, ())
@@ -150,7 +150,7 @@ def _overridden(whole: Whole, places: Places, release: Release) -> Named:
     return _release(places, release, f"{failing}, by {people}")
 
 
-def _gates(whole: Whole, record: CandidateRecord) -> str:
+def _gates(whole: StoreSnapshot, record: CandidateRecord) -> str:
     gates = whole.gates.get(record.candidate_id, ())
     return "; ".join(in_short(one) for one in gates if one.verdict != Verdict.PASS)
 

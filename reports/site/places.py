@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from policy.errors import VerificationFailed
 from release_store.names import check_series
-from release_store.whole import Whole
+from release_store.whole import StoreSnapshot
 
 INDEX, DIFF, LOG, VERIFY = "index.html", "diff.html", "log.html", "verify.html"
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
@@ -30,7 +30,7 @@ def series_place(series: str) -> str:
     return f"series/{series}/index.html"
 
 
-def places_of(whole: Whole) -> Places:
+def places_of(whole: StoreSnapshot) -> Places:
     """Return the places of all. Raises VerificationFailed for a name that the store never gave."""
     found = Places(everywhere=whole.everywhere)
     for series in whole.known_series:
@@ -54,6 +54,6 @@ def up(page: str) -> str:
 def _checked(name: str) -> str:
     if not _ID.fullmatch(name):
         raise VerificationFailed(
-            "the history holds a name that no store gives", mend="`releasegate verify` says more."
+            "the history holds a name that no store gives", hint="`releasegate verify` says more."
         )
     return name

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import duckdb
 
 from policy.errors import StoreError, VerificationFailed
-from release_store.whole import Whole, read_whole
+from release_store.whole import StoreSnapshot, read_whole
 from reports.documents import check_known_series
 
 _MEND = "`releasegate verify` says more; restore the store from a backup."
@@ -20,12 +20,12 @@ def refusing_alterations() -> Iterator[None]:
     try:
         yield
     except StoreError as error:
-        raise VerificationFailed(error.finding, where=error.where, mend=error.mend or _MEND) from None
+        raise VerificationFailed(error.message, where=error.where, hint=error.hint or _MEND) from None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, duckdb.ConversionException):
-        raise VerificationFailed("the history holds what no store writes", mend=_MEND) from None
+        raise VerificationFailed("the history holds what no store writes", hint=_MEND) from None
 
 
-def read_history(con: duckdb.DuckDBPyConnection, series: str | None = None) -> Whole:
+def read_history(con: duckdb.DuckDBPyConnection, series: str | None = None) -> StoreSnapshot:
     """Return all about one series or all. Raises UsageError for a series that the store does not know."""
     whole = read_whole(con, series)
     if series is not None and not whole.known_series:

@@ -26,7 +26,7 @@ from release_store.public_files import (
 )
 from release_store.records import CandidateRecord, Decision, Release, ReleaseState
 from release_store.sealed import sealed_file
-from release_store.whole import Whole
+from release_store.whole import StoreSnapshot
 from reports.compared import n_earlier
 from reports.sheet import Kept, Sheet, sample, sheet_of
 from reports.site.places import Places
@@ -55,7 +55,7 @@ class Word:
 
 
 @dataclass(frozen=True)
-class Leaf:
+class ReleasePage:
     """What the page of one release or candidate holds; `sheet` is None where what is kept makes no report.
 
     `problems` is what is not as it was written, `gaps` what is as it was and cannot be shown.
@@ -78,7 +78,7 @@ class Reader:
     """Where the leaves are read from: the store's folder, what it keeps, and what opens published files."""
 
     root: Path
-    whole: Whole
+    whole: StoreSnapshot
     places: Places
     con: duckdb.DuckDBPyConnection
 
@@ -88,7 +88,7 @@ class Reader:
         release: Release | None,
         events: Sequence[Event],
         problems: Sequence[str],
-    ) -> Iterator[Leaf]:
+    ) -> Iterator[ReleasePage]:
         """Yield the page of a candidate, or of the release that it became; after it what has less to show.
 
         Whatever is kept of it, the last can be shown. What a form cannot have may show only when the page is
@@ -122,9 +122,9 @@ class Reader:
         problems: Sequence[str],
         sheet: Sheet | None,
         gaps: Sequence[str],
-    ) -> Leaf:
+    ) -> ReleasePage:
         decisions = self.whole.decisions.get(record.candidate_id, ())
-        return Leaf(
+        return ReleasePage(
             identifier=release.release_id if release else record.candidate_id,
             series=record.series,
             page=self.places.pages[record.candidate_id],

@@ -108,7 +108,7 @@ def payload_of(row: Row) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-class Teller:
+class Narrator:
     """Tells the events of the log as they come."""
 
     def __init__(

@@ -90,13 +90,13 @@ def table_facts(table: Path) -> Iterator[TableFacts]:
     read as a table of at least one row. No message holds a cell.
     """
     if not table.exists() or table.is_dir():
-        raise UsageError("no such file", where=str(table), mend="Give the path of a CSV or Parquet file.")
+        raise UsageError("no such file", where=str(table), hint="Give the path of a CSV or Parquet file.")
     kind = next((SUFFIXES[suffix] for suffix in SUFFIXES if table.name.lower().endswith(suffix)), None)
     if kind is None:
         raise UsageError(
             f"the kind of file '{table.suffix}' is not known",
             where=str(table),
-            mend=f"Give a file named {', '.join(SUFFIXES)}.",
+            hint=f"Give a file named {', '.join(SUFFIXES)}.",
         )
     with sealed(table) as copy:
         yield from _facts(copy, kind)
@@ -124,7 +124,7 @@ def _facts(table: SealedFile, kind: str) -> Iterator[TableFacts]:
         names = [row[0] for row in con.execute("DESCRIBE cells").fetchall()]
         rows = int(_row(con, "SELECT count(*) FROM cells")[0])
         if not rows:
-            raise InputError("the table has no rows", where=table.shown, mend="Draft from a filled table.")
+            raise InputError("the table has no rows", where=table.shown, hint="Draft from a filled table.")
         missing = _blank_missing(con, names)
         yield TableFacts(
             rows, tuple(_column(con, name, rows) for name in names), delimiter, encoding, missing, con
@@ -149,7 +149,7 @@ def _load(con: duckdb.DuckDBPyConnection, reader: str, table: SealedFile, *, bou
         raise InputError(
             f"cannot be read as a table ({problem})",
             where=table.shown,
-            mend="Check that it is whole; in a CSV file, that every line has as many cells as line 1.",
+            hint="Check that it is whole; in a CSV file, that every line has as many cells as line 1.",
         )
 
 
@@ -174,7 +174,7 @@ def _header(table: SealedFile, encoding: Encoding) -> tuple[str, list[str]]:
         raise InputError(
             "line 1 holds numbers: it seems to be a row, not the names of the columns",
             where=table.shown,
-            mend="Put the columns' names in line 1.",
+            hint="Put the columns' names in line 1.",
         )
     check_distinct(names, table.shown, tell=False)
     # The drafted policy refuses line breaks inside of values until somebody allows them.

@@ -80,10 +80,10 @@ def evaluate(
     sizes = (policy.privacy.k,) if ks is None else _whole_numbers(ks)
     asked = CHEAP if measures is None else _measures(measures)
     if seeds < 1:
-        raise UsageError(f"is {seeds}", where="--seeds", mend="Give 1 or more.")
+        raise UsageError(f"is {seeds}", where="--seeds", hint="Give 1 or more.")
     n_jobs = _cores() if jobs is None else jobs
     if n_jobs < 1:
-        raise UsageError(f"is {n_jobs}", where="--jobs", mend="Give 1 or more.")
+        raise UsageError(f"is {n_jobs}", where="--jobs", hint="Give 1 or more.")
     drawn = tuple((policy.seed + i) % 2**32 for i in range(seeds))
     plan = [
         Job(
@@ -111,7 +111,7 @@ def evaluate(
         raise InputError(
             f"has {len(source.frame)} rows, fewer than k {max(sizes)}",
             where=source.origin,
-            mend="Give a smaller --k.",
+            hint="Give a smaller --k.",
         )
     tell(0.0, "validation")
     results = [*validate(source, policy, None), *feasible(source, policy)]
@@ -134,13 +134,13 @@ def of_run(policy: ReleasePolicy, label: str, k: int, seed: int) -> ReleasePolic
         raise UsageError(
             f"unknown method '{name}'{did_you_mean(name, known)}",
             where="--methods",
-            mend=f"Known methods: {', '.join(known)}.",
+            hint=f"Known methods: {', '.join(known)}.",
         )
     if recoding not in RECODINGS and label != name:
         raise UsageError(
             f"unknown recoding '{recoding}'{did_you_mean(recoding, RECODINGS)}",
             where="--methods",
-            mend=f"Known recodings: {', '.join(RECODINGS)}.",
+            hint=f"Known recodings: {', '.join(RECODINGS)}.",
         )
     method = policy.method if policy.method.name == name else Method(name=name)
     if not recoding:
@@ -160,16 +160,16 @@ def listed(option: str, text: str) -> tuple[str, ...]:
     """Return the names of a comma-separated list. Raises UsageError for an empty or repeated one."""
     names = tuple(name.strip() for name in text.split(","))
     if not all(names):
-        raise UsageError("has an empty place", where=option, mend="Give names with a comma between them.")
+        raise UsageError("has an empty place", where=option, hint="Give names with a comma between them.")
     if len(set(names)) != len(names):
-        raise UsageError("names one twice", where=option, mend="Give each once.")
+        raise UsageError("names one twice", where=option, hint="Give each once.")
     return names
 
 
 def _whole_numbers(text: str) -> tuple[int, ...]:
     names = listed("--k", text)
     if not all(name.isascii() and name.isdigit() and int(name) >= 2 for name in names):
-        raise UsageError("is no list of whole numbers from 2 on", where="--k", mend="Give such as 5,8,16.")
+        raise UsageError("is no list of whole numbers from 2 on", where="--k", hint="Give such as 5,8,16.")
     listed("--k", ",".join(str(int(name)) for name in names))
     return tuple(int(name) for name in names)
 
@@ -181,7 +181,7 @@ def _measures(text: str) -> tuple[str, ...]:
             raise UsageError(
                 f"unknown measure '{name}'{did_you_mean(name, MEASURES)}",
                 where="--measures",
-                mend=f"Known measures: {', '.join(MEASURES)}.",
+                hint=f"Known measures: {', '.join(MEASURES)}.",
             )
     return names
 

@@ -103,7 +103,7 @@ def run(job: Job) -> Run:
         return measured(job, _Worker.source)
     except ReleaseGateError as error:
         return Run(
-            job.label, job.k, job.seed, f"{error.where}: {error.finding}" if error.where else error.finding
+            job.label, job.k, job.seed, f"{error.where}: {error.message}" if error.where else error.message
         )
     except Exception as error:  # its text may quote cells
         return Run(job.label, job.k, job.seed, f"something unforeseen ({type(error).__name__})")

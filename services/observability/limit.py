@@ -10,7 +10,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def within(seconds: float, work: Callable[[], T]) -> T:
+def run_with_timeout(seconds: float, work: Callable[[], T]) -> T:
     """Return what `work` returns, or raise what it raises; raise TimeoutError where it takes longer.
 
     A time limit of a socket is one of each read, so a server that sends a byte now and then never meets it.

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from release_store.canonical import iso, utc_now
-from services.observability.limit import within
+from services.observability.limit import run_with_timeout
 from services.observability.logs import log_event
 from services.observability.web import check_address, secret_of
 
@@ -83,7 +83,7 @@ class Lineage:
             event = run_event(
                 kind, self._run_id, self.job, self.inputs, self.outputs, parent=self.parent, error=error
             )
-            within(_LIMIT, lambda: _send(event))
+            run_with_timeout(_LIMIT, lambda: _send(event))
         except Exception as failure:  # a server that is away is no reason to fail a release
             log_event("lineage.failed", level="error", error=type(failure).__name__)
             if not self._told:

@@ -14,7 +14,7 @@ from release_store.records import AuditEvent, CandidateRecord, GateResult, Relea
 from release_store.staff import AT_LEAST
 from release_store.store import ReleaseStore
 from release_store.verify_evidence import CORRECTED
-from reports.text import minute, shown
+from reports.text import minute, sanitize_text
 
 PREFIX = "releasegate."
 _PEOPLE, _REVIEWED = "people.changed", "series.audited"
@@ -109,12 +109,12 @@ def _failed(of: _Subject) -> str:
 
 
 def _withdrawn(of: _Subject) -> str:
-    return f"{of.name} was withdrawn by {shown(of.event.actor)}; a tombstone stands in its place."
+    return f"{of.name} was withdrawn by {sanitize_text(of.event.actor)}; a tombstone stands in its place."
 
 
 def _overridden(of: _Subject) -> str:
     held = f" ({', '.join(_failing(of.gates))})" if of.gates else ""
-    return f"{shown(of.event.actor)} overrides the gates that hold back {of.name}{held}."
+    return f"{sanitize_text(of.event.actor)} overrides the gates that hold back {of.name}{held}."
 
 
 def _missing(of: _Subject) -> str:
@@ -138,7 +138,7 @@ def _people_changed(of: _Subject) -> str:
 
 
 def _corrected(of: _Subject) -> str:
-    by = shown(of.event.actor)
+    by = sanitize_text(of.event.actor)
     return f"{by} corrected the clock: the log's last event was yet to come. What waited is stale."
 
 
@@ -183,7 +183,7 @@ def notice_of(store: ReleaseStore, event: AuditEvent) -> Notice:
     about_series = of.record is None and event.action not in _OF_THE_STORE
     series, _, period = of.name.partition("/") if about_series else ("", "", "")
     failing = _failing(of.gates)
-    facts: dict[str, Any] = {"by": shown(event.actor)}
+    facts: dict[str, Any] = {"by": sanitize_text(event.actor)}
     if of.record is not None:
         summary = of.record.summary
         facts |= {"rows": summary.get("n_source"), "published_rows": summary.get("n_published")}
@@ -213,7 +213,7 @@ def _subject(store: ReleaseStore, event: AuditEvent) -> _Subject:
     gates: list[GateResult] = []
     if event.action in (_REVIEWED, *_OF_THE_STORE):
         changes = _changes(store, event) if event.action == _PEOPLE else {}
-        return _Subject(event, shown(event.object), changes, record, release, gates, approvers)
+        return _Subject(event, sanitize_text(event.object), changes, record, release, gates, approvers)
     try:
         if event.action.startswith("release."):
             release = store.release(event.object)
@@ -231,9 +231,9 @@ def _changes(store: ReleaseStore, event: AuditEvent) -> dict[str, list[str]]:
     before = [one for one in store.events_of([_PEOPLE]) if one.number < event.number]
     old, new = (_members(one) for one in (before[-1] if before else None, event))
     return {
-        "added": [shown(name) for name in new if name not in old],
-        "removed": [shown(name) for name in old if name not in new],
-        "changed": [shown(name) for name in new if name in old and old[name] != new[name]],
+        "added": [sanitize_text(name) for name in new if name not in old],
+        "removed": [sanitize_text(name) for name in old if name not in new],
+        "changed": [sanitize_text(name) for name in new if name in old and old[name] != new[name]],
     }
 
 

@@ -20,9 +20,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from policy.errors import ReleaseGateError, UsageError
-from services.observability.limit import within
+from services.observability.limit import run_with_timeout
 from services.observability.notice import Notice
-from services.observability.web import Answered, UnknownHost, check_address, secret_of, talk
+from services.observability.web import Answered, UnknownHost, check_address, request_json, secret_of
 
 COMMAND_VARIABLE = "RELEASEGATE_NOTICE_COMMAND"
 URL_VARIABLE = "RELEASEGATE_NOTICE_URL"
@@ -93,8 +93,8 @@ def _prefect_address() -> str:
     except ValueError:
         fine = False
     if not fine:
-        mend = "Write the address of Prefect's API, such as http://127.0.0.1:4200/api."
-        raise UsageError("is no http or https address", where=API_VARIABLE, mend=mend)
+        hint = "Write the address of Prefect's API, such as http://127.0.0.1:4200/api."
+        raise UsageError("is no http or https address", where=API_VARIABLE, hint=hint)
     return url
 
 
@@ -146,20 +146,20 @@ def _to_prefect(notice: Notice, limit: float) -> None:
             client.request("POST", "/events", json=[prefect_event(notice)])
 
     try:
-        within(limit, post)
+        run_with_timeout(limit, post)
     except TimeoutError:
         raise NotDelivered(f"Prefect's server took more than {limit:g} s") from None
     except Exception as error:  # whatever a server or its client does, the release goes on
         status = getattr(getattr(error, "response", None), "status_code", None)
         told = f"answers {status}" if status else f"cannot be reached ({type(error).__name__})"
-        mend = ""
+        hint = ""
         if status in (401, 403):
-            mend = (
+            hint = (
                 "Set PREFECT_API_AUTH_STRING to what PREFECT_SERVER_API_AUTH_STRING is where the server runs."
             )
         elif _is_final(status):
-            mend = f"Is {API_VARIABLE} its address, with /api?"
-        raise NotDelivered(f"Prefect's server {told}", mend=mend) from None
+            hint = f"Is {API_VARIABLE} its address, with /api?"
+        raise NotDelivered(f"Prefect's server {told}", hint=hint) from None
 
 
 def _to_command(notice: Notice, limit: float) -> None:
@@ -181,7 +181,7 @@ def _to_command(notice: Notice, limit: float) -> None:
             start_new_session=True,
         )
     except OSError as error:
-        raise NotDelivered(f"the command cannot be run ({type(error).__name__})", mend=_NAME_IT) from None
+        raise NotDelivered(f"the command cannot be run ({type(error).__name__})", hint=_NAME_IT) from None
     try:
         process.communicate(json.dumps(notice.document()).encode() + b"\n", timeout=limit)
     except subprocess.TimeoutExpired:
@@ -193,26 +193,26 @@ def _to_command(notice: Notice, limit: float) -> None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=1.0)  # one that waits for a disk ends when that answers
     if process.returncode:
-        mend = _NAME_IT if process.returncode in _NO_COMMAND else ""
-        raise NotDelivered(f"the command ended with exit code {process.returncode}", mend=mend)
+        hint = _NAME_IT if process.returncode in _NO_COMMAND else ""
+        raise NotDelivered(f"the command ended with exit code {process.returncode}", hint=hint)
 
 
 def _to_url(notice: Notice, limit: float) -> None:
     headers = _address()
     try:
-        talk(os.environ[URL_VARIABLE], notice.document(), headers=headers, timeout=limit)
+        request_json(os.environ[URL_VARIABLE], notice.document(), headers=headers, timeout=limit)
     except Answered as error:
-        mend = f"Mend {URL_VARIABLE}: what it names takes no notices."
+        hint = f"Mend {URL_VARIABLE}: what it names takes no notices."
         if error.status in (401, 403):
-            mend = f"Mend {SECRET_VARIABLE}, or the address: it lets nobody in by that secret."
+            hint = f"Mend {SECRET_VARIABLE}, or the address: it lets nobody in by that secret."
         elif 300 <= error.status < 400:
-            mend = f"Set {URL_VARIABLE} to the address that it leads to."
-        finding = f"the address {error.finding}"
-        raise NotDelivered(finding, mend=mend if _is_final(error.status) else "") from None
+            hint = f"Set {URL_VARIABLE} to the address that it leads to."
+        finding = f"the address {error.message}"
+        raise NotDelivered(finding, hint=hint if _is_final(error.status) else "") from None
     except UnknownHost as error:
-        raise NotDelivered(f"the address {error.finding}", mend=f"Mend {URL_VARIABLE}.") from None
+        raise NotDelivered(f"the address {error.message}", hint=f"Mend {URL_VARIABLE}.") from None
     except ReleaseGateError as error:
-        raise NotDelivered(f"the address {error.finding}") from None
+        raise NotDelivered(f"the address {error.message}") from None
 
 
 def _is_final(status: int | None) -> bool:
@@ -226,7 +226,7 @@ def _words(command: str) -> list[str]:
     except ValueError:
         words = []
     if not words:
-        raise UsageError("is no command", where=COMMAND_VARIABLE, mend="Write a program and its arguments.")
+        raise UsageError("is no command", where=COMMAND_VARIABLE, hint="Write a program and its arguments.")
     return words
 
 

@@ -22,7 +22,7 @@ from policy.plain_file import not_read, read_bytes
 from release_store.canonical import indented_json, iso, sha256_hex, utc_now
 from release_store.public_files import replace_file
 from release_store.store import ReleaseStore
-from reports.text import shown
+from reports.text import sanitize_text
 from services.observability import notice_channels
 from services.observability.logs import log_event
 from services.observability.notice import PREFIX, Notice, events_to_tell, notice_of
@@ -57,7 +57,7 @@ class Sent:
 
     delivered: dict[str, int]
     problems: list[str]
-    mends: dict[str, str] = field(default_factory=dict)
+    hints: dict[str, str] = field(default_factory=dict)
     late: bool = False
 
 
@@ -75,8 +75,8 @@ def send_due(store: ReleaseStore, *, run: RunLink | None = None, patience: float
         return _untold(error)
     except Exception as error:  # nothing that a notice stumbles over may fail a release
         if (head := _head(store)) is not None:
-            _tried[store.root.resolve()] = head
-        told = error.finding if isinstance(error, ReleaseGateError) else type(error).__name__
+            _last_attempt[store.root.resolve()] = head
+        told = error.message if isinstance(error, ReleaseGateError) else type(error).__name__
         return Sent({}, [f"notices wait: {told}"])
 
 
@@ -92,24 +92,24 @@ def send_all(store: ReleaseStore) -> Sent:
         delivered.update(sent.delivered)
         if not (sent.late and any(sent.delivered.values())):
             break
-    problems, mends = list(sent.problems), dict(sent.mends)
+    problems, hints = list(sent.problems), dict(sent.hints)
     try:
         left = due(store)
     except BrokenPlaces as found:
         broken, left = _untold(found), {}
         problems = list(dict.fromkeys([*problems, *broken.problems]))
-        mends |= broken.mends
+        hints |= broken.hints
     for name, error in wrong_settings().items():
         if not left.get(name):
-            line = f"notices by {name} will wait: {error.where} {error.finding}"
+            line = f"notices by {name} will wait: {error.where} {error.message}"
             problems.append(line)
-            mends[line] = error.mend
-    return Sent(dict(delivered), problems, mends, sent.late)
+            hints[line] = error.hint
+    return Sent(dict(delivered), problems, hints, sent.late)
 
 
 def _untold(error: BrokenPlaces) -> Sent:
-    line = f"notices wait: {error.where} {error.finding}"
-    return Sent({}, [line], {line: error.mend})
+    line = f"notices wait: {error.where} {error.message}"
+    return Sent({}, [line], {line: error.hint})
 
 
 def begin(store: ReleaseStore) -> int:
@@ -151,14 +151,14 @@ def verify_failed(store: ReleaseStore, n_findings: int) -> Sent:
     )
     sent = Sent({}, [])
     for name, deliver in channels().items():
-        problem, mend = _problem(name, deliver, notice, _PATIENCE)
+        problem, hint = _problem(name, deliver, notice, _PATIENCE)
         sent.delivered[name] = int(not problem)
-        _add(sent, problem, mend)
+        _add(sent, problem, hint)
     return sent
 
 
 @contextmanager
-def telling(root: Path) -> Iterator[None]:
+def notify_on_exit(root: Path) -> Iterator[None]:
     """Tell what happens in the store in `root` while the block runs, at its end, however it ends.
 
     What cannot be told is a line on the standard error.
@@ -167,21 +167,21 @@ def telling(root: Path) -> Iterator[None]:
     if channels():
         with suppress(ReleaseGateError, OSError):  # whoever works in it says what is wrong
             store = ReleaseStore.open(root)
-            _tried.pop(root.resolve(), None)
+            _last_attempt.pop(root.resolve(), None)
             begin(store)
     try:
         yield
     finally:
-        if store is not None and _tried.get(root.resolve(), -1) != _head(store):
+        if store is not None and _last_attempt.get(root.resolve(), -1) != _head(store):
             tell_problems(send_due(store))
 
 
 def tell_problems(sent: Sent) -> None:
     """Write a line for each channel that did not take its notices, and one for its mend, if it has one."""
     for line in sent.problems:
-        print(shown(f"releasegate: {line}"), file=sys.stderr, flush=True)
-        if mend := sent.mends.get(line):
-            print(shown(f"  {mend}"), file=sys.stderr, flush=True)
+        print(sanitize_text(f"releasegate: {line}"), file=sys.stderr, flush=True)
+        if hint := sent.hints.get(line):
+            print(sanitize_text(f"  {hint}"), file=sys.stderr, flush=True)
 
 
 def read_cursors(store: ReleaseStore) -> dict[str, int]:
@@ -195,14 +195,14 @@ def read_cursors(store: ReleaseStore) -> dict[str, int]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise BrokenPlaces(not_read(error), where=str(path), mend=_MEND) from None
+        raise BrokenPlaces(not_read(error), where=str(path), hint=_MEND) from None
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or not all(type(one) is int and one >= 0 for one in found.values()):
-        raise BrokenPlaces("cannot be understood", where=str(path), mend=_MEND)
+        raise BrokenPlaces("cannot be understood", where=str(path), hint=_MEND)
     if found and max(found.values()) > (head := store.n_events()):
         finding = f"names event {max(found.values())} of a log of {head}"
-        raise BrokenPlaces(finding, where=str(path), mend=_MEND)
+        raise BrokenPlaces(finding, where=str(path), hint=_MEND)
     return found
 
 
@@ -216,18 +216,18 @@ def _send(store: ReleaseStore, found: dict[str, Channel], run: RunLink | None, p
     sent, late = Sent(dict.fromkeys(found, 0), []), False
     with store.notices_lock(timeout=max(patience, 0.0)):
         head = store.n_events()
-        _tried[store.root.resolve()] = head
+        _last_attempt[store.root.resolve()] = head
         cursors = {**dict.fromkeys(found, head), **read_cursors(store)}
         events = events_to_tell(store, min(cursors[name] for name in found))
         for name, deliver in found.items():
             for event in [event for event in events if event.number > cursors[name]]:
-                problem, mend = f"notices by {name} wait: there was no more time", ""
+                problem, hint = f"notices by {name} wait: there was no more time", ""
                 if (left := end - time.monotonic()) > 0:
-                    problem, mend = _problem(name, deliver, _linked(notice_of(store, event), run), left)
+                    problem, hint = _problem(name, deliver, _linked(notice_of(store, event), run), left)
                 else:
                     late = True
                 if problem:
-                    _add(sent, problem, mend)
+                    _add(sent, problem, hint)
                     break
                 sent.delivered[name] += 1
                 cursors[name] = event.number
@@ -239,14 +239,14 @@ def _send(store: ReleaseStore, found: dict[str, Channel], run: RunLink | None, p
     return replace(sent, late=late)
 
 
-def _add(sent: Sent, problem: str, mend: str) -> None:
+def _add(sent: Sent, problem: str, hint: str) -> None:
     if problem:
         sent.problems.append(problem)
-    if mend:
-        sent.mends[problem] = mend
+    if hint:
+        sent.hints[problem] = hint
 
 
-_tried: dict[Path, int] = {}
+_last_attempt: dict[Path, int] = {}
 """How long the log of a store was when this process last tried to tell what happened."""
 
 
@@ -263,11 +263,11 @@ def _problem(name: str, deliver: Channel, notice: Notice, left: float) -> tuple[
     try:
         deliver(notice, min(left, notice_channels.TIMEOUT))
     except Exception as error:  # a channel must never fail a release
-        told, mend = f"broke ({type(error).__name__})", ""
+        told, hint = f"broke ({type(error).__name__})", ""
         if isinstance(error, ReleaseGateError):
-            told, mend = error.finding, error.mend
+            told, hint = error.message, error.hint
         log_event("notice.failed", level="error", **about)
-        return f"a notice by {name} waits: {told}", mend
+        return f"a notice by {name} waits: {told}", hint
     log_event("notice.sent", **about)
     return "", ""
 

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from policy.errors import TransientFailure, UsageError
 from policy.plain_file import not_read, read_bytes
-from services.observability.limit import within
+from services.observability.limit import run_with_timeout
 
 _LARGEST = 1 << 20
 _PIECE = 1 << 16
@@ -56,9 +56,9 @@ def check_address(url: str, where: str) -> str:
     except ValueError:
         host = None
     if host is None or parts.scheme not in ("http", "https"):
-        raise UsageError("is no http or https address", where=where, mend="Write https://HOST/PATH.")
+        raise UsageError("is no http or https address", where=where, hint="Write https://HOST/PATH.")
     if parts.scheme == "http" and not is_loopback(host):
-        raise UsageError(f"{host} is to be reached by http", where=where, mend="Take https.")
+        raise UsageError(f"{host} is to be reached by http", where=where, hint="Take https.")
     return host
 
 
@@ -71,20 +71,20 @@ def secret_of(path: Path, where: str) -> str:
         raise UsageError(
             not_read(error),
             where=where,
-            mend="Name a file there with the secret in one line, that its owner alone reads (mode 0600).",
+            hint="Name a file there with the secret in one line, that its owner alone reads (mode 0600).",
         ) from None
     if mode & 0o077:
         raise UsageError(
-            f"has mode {mode:04o}, and others can read it", where=where, mend=f"Run `chmod 600 {path}`."
+            f"has mode {mode:04o}, and others can read it", where=where, hint=f"Run `chmod 600 {path}`."
         )
     if not text.isascii() or not text.isprintable() or not text:
         raise UsageError(
-            "holds no secret of one line", where=where, mend="Write the secret there, in one line of ASCII."
+            "holds no secret of one line", where=where, hint="Write the secret there, in one line of ASCII."
         )
     return text
 
 
-def talk(
+def request_json(
     url: str, document: Any = None, *, headers: dict[str, str] | None = None, timeout: float = 10.0
 ) -> Any:
     """Post a document as JSON, or get where there is none, and return the JSON that comes back, if any.
@@ -99,7 +99,7 @@ def talk(
     opener = _direct if is_loopback(urlsplit(url).hostname) else _opener
     try:
         request = urllib.request.Request(url, data, sent)  # noqa: S310 -- checked by check_address
-        body = within(timeout, lambda: _exchange(opener, request, timeout))
+        body = run_with_timeout(timeout, lambda: _exchange(opener, request, timeout))
     except TimeoutError:
         raise TransientFailure(f"took more than {timeout:g} s") from None
     except Answered:

@@ -12,7 +12,7 @@ from tasks.aggregation.ke_mdav import LocalRule, aggregate
 from tasks.aggregation.polish import PolishRule, polish
 from tasks.partitioning.attributes import attributes_of, weights_of
 from tasks.partitioning.constraints import Constraints
-from tasks.parts import Group, NeighbourParameters, Parameters, Part, Setting, SizeParameters, named
+from tasks.parts import BuildContext, Component, Group, NeighbourParameters, Parameters, SizeParameters, named
 from tasks.representation.features import ranks, z_scored
 from tasks.types import FloatArray, IntArray, PreparedTable, Progress, Representation
 
@@ -54,7 +54,7 @@ def local_points(table: PreparedTable, where: Representation, metric: Metric, ro
     return ranks(table) if metric == "rank" else where.latent
 
 
-def _ke_mdav(chosen: KeMdavParameters, setting: Setting) -> Group:
+def _ke_mdav(chosen: KeMdavParameters, setting: BuildContext) -> Group:
     planned = None if chosen.group_size is None and chosen.group_factor == 1 else setting.group_size
     rule = LocalRule(setting.max_group_size, chosen.sensitive_weight, chosen.max_sensitive_spread, planned)
     polishing = PolishRule(overlap_weight=chosen.overlap_weight, sweeps=chosen.sweeps, seed=setting.seed)
@@ -85,7 +85,7 @@ class ManifoldMdavParameters(NeighbourParameters, SizeParameters):
     """The graph, and the fixed size."""
 
 
-def _mdav(chosen: MdavParameters, setting: Setting) -> Group:
+def _mdav(chosen: MdavParameters, setting: BuildContext) -> Group:
     def group(
         table: PreparedTable,
         where: Representation,
@@ -100,7 +100,7 @@ def _mdav(chosen: MdavParameters, setting: Setting) -> Group:
     return group
 
 
-def _manifold_mdav(chosen: ManifoldMdavParameters, setting: Setting) -> Group:
+def _manifold_mdav(chosen: ManifoldMdavParameters, setting: BuildContext) -> Group:
     def group(
         _table: PreparedTable,
         where: Representation,
@@ -116,7 +116,7 @@ def _manifold_mdav(chosen: ManifoldMdavParameters, setting: Setting) -> Group:
     return group
 
 
-def _none(_chosen: Parameters, _setting: Setting) -> Group:
+def _none(_chosen: Parameters, _setting: BuildContext) -> Group:
     def group(
         _table: PreparedTable,
         _where: Representation,
@@ -130,8 +130,10 @@ def _none(_chosen: Parameters, _setting: Setting) -> Group:
 
 
 AGGREGATIONS = named(
-    Part("ke-mdav", "groups of the nearest k that hold the model, in each leaf", KeMdavParameters, _ke_mdav),
-    Part("mdav", "groups of the nearest k, farthest first, in each leaf", MdavParameters, _mdav),
-    Part("m-mdav", "the same along a graph of neighbours", ManifoldMdavParameters, _manifold_mdav),
-    Part("none", "a leaf is a group", Parameters, _none),
+    Component(
+        "ke-mdav", "groups of the nearest k that hold the model, in each leaf", KeMdavParameters, _ke_mdav
+    ),
+    Component("mdav", "groups of the nearest k, farthest first, in each leaf", MdavParameters, _mdav),
+    Component("m-mdav", "the same along a graph of neighbours", ManifoldMdavParameters, _manifold_mdav),
+    Component("none", "a leaf is a group", Parameters, _none),
 )

@@ -105,7 +105,7 @@ def _blocks(
 
 def _containing(labels: IntArray, attributes: Attributes) -> IntArray:
     """Return how many of these groups' cells contain each record, (n,). O(n groups / 64)."""
-    from tasks.risk.candidates import find  # here: they are slow to import
+    from tasks.risk.candidates import find_containing  # here: they are slow to import
     from tasks.risk.cells import true_cells
 
     order = np.argsort(labels, kind="stable")
@@ -120,7 +120,7 @@ def _containing(labels: IntArray, attributes: Attributes) -> IntArray:
         member.append(table)
     cells = true_cells(np.nan_to_num(low, nan=-np.inf), np.nan_to_num(high, nan=np.inf), tuple(member))
     n_classes = np.zeros(len(labels), dtype=np.int64)
-    for found in find(numbers, attributes.codes.astype(np.int32), cells):
+    for found in find_containing(numbers, attributes.codes.astype(np.int32), cells):
         n_classes[found.people] = found.n_classes()
     return n_classes
 

@@ -28,7 +28,7 @@ def check_columns(names: Sequence[str], policy: ReleasePolicy, where: str) -> No
         raise InputError(
             f"none of its {len(names)} columns is named in the policy's roles",
             where=where,
-            mend="Line 1 of a file holds the names of the columns; the delimiter is source.delimiter.",
+            hint="Line 1 of a file holds the names of the columns; the delimiter is source.delimiter.",
         )
     check_distinct(names, where, tell=True)
     unknown = [name for name in names if name not in set(roles)]
@@ -39,13 +39,13 @@ def check_columns(names: Sequence[str], policy: ReleasePolicy, where: str) -> No
             f"{did_you_mean(missing[0], [name for name in unknown if name.isprintable()])}"
             f"{_more(missing, 'is missing', 'are missing')}",
             where=where,
-            mend="Name the input's column in roles, or mend the input.",
+            hint="Name the input's column in roles, or mend the input.",
         )
     if unknown:
         raise InputError(
             f"the column {shown(unknown[0])} has no role{_more(unknown, 'has none', 'have none')}",
             where=where,
-            mend="Give it a role in the policy; roles.dropped leaves a column out.",
+            hint="Give it a role in the policy; roles.dropped leaves a column out.",
         )
 
 
@@ -55,7 +55,7 @@ def check_distinct(names: Sequence[str], where: str, *, tell: bool) -> None:
     for position, name in enumerate(names, start=1):
         if not name.strip():
             raise InputError(
-                f"column {position} has no name", where=where, mend="Name every column in line 1."
+                f"column {position} has no name", where=where, hint="Name every column in line 1."
             )
         first = seen.setdefault(name.casefold(), position)
         if first != position:
@@ -70,7 +70,7 @@ def check_distinct(names: Sequence[str], where: str, *, tell: bool) -> None:
             raise InputError(
                 f"columns {first} and {position} have the same name{called}",
                 where=where,
-                mend="Every column needs a name of its own.",
+                hint="Every column needs a name of its own.",
             )
 
 

@@ -82,7 +82,7 @@ class FrameBuilder:
             raise InputError(
                 f"gives more than {MOST_ROWS:,} rows",
                 where=self._where,
-                mend="Split the table, or ask for less.",
+                hint="Split the table, or ask for less.",
             )
         for name in self.names:
             column = chunk[name]
@@ -95,7 +95,7 @@ class FrameBuilder:
                 raise InputError(
                     f"the column {shown(name)} has more than {MOST_VALUES:,} different values",
                     where=self._where,
-                    mend="Group its values in the input, or drop it (roles.dropped).",
+                    hint="Group its values in the input, or drop it (roles.dropped).",
                 )
             self._parts[name].append(values)
 

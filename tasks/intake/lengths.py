@@ -37,12 +37,12 @@ def check_lengths(
     for name, cell in zip(texts, cells, strict=True):
         if cell > 4 * LONGEST_CELL:  # bytes: a character has four at most
             raise cell_too_long(name, where)
-    mend = "Drop its long columns (roles.dropped)."
+    hint = "Drop its long columns (roles.dropped)."
     if row > LONGEST_ROW:
-        raise InputError(f"a row has more than {LONGEST_ROW:,} bytes", where=where, mend=mend)
+        raise InputError(f"a row has more than {LONGEST_ROW:,} bytes", where=where, hint=hint)
     if whole > MEMORY_SHARE * memory_bytes():
         finding = f"holds {whole >> 20:,} MiB of text, more than half of the memory"
-        raise InputError(finding, where=where, mend=f"Split the table. {mend}")
+        raise InputError(finding, where=where, hint=f"Split the table. {hint}")
     return row
 
 
@@ -51,7 +51,7 @@ def cell_too_long(name: str, where: str) -> InputError:
     return InputError(
         f"the column {shown(name)} has a cell of more than {LONGEST_CELL:,} characters",
         where=where,
-        mend="Check the quotes of the table, or drop the column (roles.dropped).",
+        hint="Check the quotes of the table, or drop the column (roles.dropped).",
     )
 
 

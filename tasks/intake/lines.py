@@ -77,7 +77,7 @@ def _broken(table: SealedFile, line: int) -> InputError:
     return InputError(
         f"line {line} has a quote that is not closed there",
         where=table.shown,
-        mend="Quotes inside quoted text are doubled. Where values do hold line breaks, write "
+        hint="Quotes inside quoted text are doubled. Where values do hold line breaks, write "
         "source.line_breaks: true.",
     )
 
@@ -86,7 +86,7 @@ def _delimiter(table: SealedFile, line: int) -> InputError:
     return InputError(
         f"line {line} has a quoted value that holds the delimiter",
         where=table.shown,
-        mend="Check the quotes there, or write source.quoted_delimiters: true.",
+        hint="Check the quotes there, or write source.quoted_delimiters: true.",
     )
 
 
@@ -94,5 +94,5 @@ def _too_long(table: SealedFile, line: int) -> InputError:
     return InputError(
         f"line {line} has more than {LONGEST_LINE:,} bytes",
         where=table.shown,
-        mend="Check the quotes and line ends there.",
+        hint="Check the quotes and line ends there.",
     )

@@ -92,7 +92,7 @@ def _read(source: TableSource, files: Files, policy: ReleasePolicy) -> FrameBuil
     finally:
         connection.close()
     if builder.n_rows == 0:
-        raise InputError("gives no rows", where=where, mend="Check the period and the table's rows.")
+        raise InputError("gives no rows", where=where, hint="Check the period and the table's rows.")
     return builder
 
 
@@ -101,17 +101,17 @@ def _read_whole(
 ) -> FrameBuilder:
     """Read the table's file without a query, straight into the frame's columns."""
     text = _checked_text(file, table, policy, own=True)
-    finding, mend = "", ""
+    finding, hint = "", ""
     try:
         connection.execute(f"CREATE VIEW input AS {_select(file, table, text, policy)}")
         longest = text.count.longest if text and not policy.source.line_breaks else None
         builder = _fetch(connection, WHOLE_INPUT, policy, table.shown, longest)
         finding = _rejected(connection, table, policy) if text else ""
-        mend = MEND_QUOTES
+        hint = MEND_QUOTES
     except duckdb.Error as error:
-        finding, mend = _file_problem(error, table, text)
+        finding, hint = _file_problem(error, table, text)
     if finding:
-        raise InputError(finding, where=table.shown, mend=mend)
+        raise InputError(finding, where=table.shown, hint=hint)
     _check_count(table, text, builder.n_rows)
     return builder
 
@@ -125,19 +125,19 @@ def _load(
 ) -> None:
     """Copy a file into a table of the database in memory, so that a query needs no file."""
     text = _checked_text(file, table, policy, own=False)
-    finding, mend, rows = "", "", 0
+    finding, hint, rows = "", "", 0
     try:
         connection.execute(f"CREATE TABLE {identifier(name)} AS {_select(file, table, text, policy)}")
         finding = _rejected(connection, table, policy) if text else ""
-        mend = MEND_QUOTES
+        hint = MEND_QUOTES
         if text:
             connection.execute("DROP TABLE IF EXISTS reject_errors; DROP TABLE IF EXISTS reject_scans")
         counted = connection.execute(f"SELECT count(*) FROM {identifier(name)}").fetchone()
         rows = counted[0] if counted else 0
     except duckdb.Error as error:
-        finding, mend = _file_problem(error, table, text)
+        finding, hint = _file_problem(error, table, text)
     if finding:
-        raise InputError(finding, where=table.shown, mend=mend)
+        raise InputError(finding, where=table.shown, hint=hint)
     _check_count(table, text, rows)
 
 
@@ -145,7 +145,7 @@ def _run(
     connection: duckdb.DuckDBPyConnection, query: str, names: list[str], policy: ReleasePolicy
 ) -> FrameBuilder:
     """Run a policy's query where nothing can be opened and no setting changed, for as long as it may take."""
-    finding, mend = "", MEND_QUERY
+    finding, hint = "", MEND_QUERY
     interrupted = Event()
 
     def interrupt() -> None:
@@ -161,16 +161,16 @@ def _run(
         if wrong is None:
             timer.start()
             return _fetch(connection, query.strip().rstrip(";"), policy, "source.query")
-        finding, mend = wrong
+        finding, hint = wrong
     except duckdb.Error as error:
         finding = _query_problem(error, query)
         if interrupted.is_set():
-            finding, mend = f"took longer than {QUERY_SECONDS:,.0f} seconds", "Ask for less."
+            finding, hint = f"took longer than {QUERY_SECONDS:,.0f} seconds", "Ask for less."
         elif isinstance(error, duckdb.OutOfMemoryException):
-            finding, mend = f"needs more than {MEMORY_LIMIT} of the memory", "Ask for less."
+            finding, hint = f"needs more than {MEMORY_LIMIT} of the memory", "Ask for less."
     finally:
         timer.cancel()
-    raise InputError(finding, where="source.query", mend=mend)
+    raise InputError(finding, where="source.query", hint=hint)
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ def _checked_text(file: InputFile, table: SealedFile, policy: ReleasePolicy, *, 
         raise InputError(
             f"line {line} has more than {len(names)} cells, which line 1 names{_rows(count)}",
             where=table.shown,
-            mend="Cells that hold the delimiter are written in double quotes.",
+            hint="Cells that hold the delimiter are written in double quotes.",
         )
     return _Text(names, counted)
 
@@ -214,13 +214,13 @@ def _check_parquet(table: SealedFile) -> None:
         file.seek(max(table.size - 4, 0))
         end = file.read(4)
     if table.size == 0:
-        raise InputError("the file is empty", where=table.shown, mend="Give a Parquet file with rows.")
+        raise InputError("the file is empty", where=table.shown, hint="Give a Parquet file with rows.")
     if start != b"PAR1" or end != b"PAR1":
         cut = " (it is cut off)" if start == b"PAR1" else ""
         raise InputError(
             f"is not a Parquet file{cut}",
             where=table.shown,
-            mend="Copy it again, or write source.format: csv.",
+            hint="Copy it again, or write source.format: csv.",
         )
 
 
@@ -234,7 +234,7 @@ def _check_count(table: SealedFile, text: _Text | None, n_rows: int) -> None:
         raise InputError(
             f"has {told - text.count.blank} rows by its line ends, and {n_rows} were read",
             where=table.shown,
-            mend="Check its quotes and line ends.",
+            hint="Check its quotes and line ends.",
         )
 
 

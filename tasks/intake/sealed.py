@@ -72,7 +72,7 @@ def sealed(path: Path, check: Callable[[Path], None] | None = None) -> Iterator[
         size = os.fstat(handle).st_size
         if PEM in os.pread(handle, PEM_WITHIN, 0):  # whatever it is called, and however it came to lie there
             raise InputError(
-                "holds a key (PEM), and no table", where=str(path), mend="Give the path of a table."
+                "holds a key (PEM), and no table", where=str(path), hint="Give the path of a table."
             )
         yield SealedFile(str(path), Path(f"/proc/self/fd/{handle}"), digest, size)
     finally:
@@ -81,7 +81,7 @@ def sealed(path: Path, check: Callable[[Path], None] | None = None) -> Iterator[
 
 def _copied(path: Path, handle: int, check: Callable[[Path], None] | None) -> str:
     """Copy the file's text into `handle`, and return the digest of its bytes."""
-    finding, mend = "", "Check the file."
+    finding, hint = "", "Check the file."
     try:
         with open_plain(path) as file:
             if check is not None and (lies := opened_path(file.fileno())) is not None:
@@ -95,28 +95,28 @@ def _copied(path: Path, handle: int, check: Callable[[Path], None] | None) -> st
                 _pour(digesting, handle, path)
             if _stamp(file.fileno()) == before:
                 return digesting.digest.hexdigest()
-            finding, mend = "changed while it was read", "Run again when the file is complete."
+            finding, hint = "changed while it was read", "Run again when the file is complete."
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         finding = f"cannot be read ({type(error).__name__})"
-        mend = "The file is damaged or is no gzip file."
+        hint = "The file is damaged or is no gzip file."
     except IsADirectoryError:
-        finding, mend = "is a folder", "Give the path of one CSV or Parquet file."
+        finding, hint = "is a folder", "Give the path of one CSV or Parquet file."
     except FileNotFoundError:
-        finding, mend = "no such file", "Give --input FILE, or mend source.path."
+        finding, hint = "no such file", "Give --input FILE, or mend source.path."
     except MemoryError:
-        finding, mend = "does not fit into memory", "Free memory, or split the table."
+        finding, hint = "does not fit into memory", "Free memory, or split the table."
     except OSError as error:
         if error.errno == errno.EFBIG:
             raise TransientFailure(
                 "is larger than a file that this process may write, and is copied into memory as one",
                 where=str(path),
-                mend="Allow larger files (`ulimit -f`), and look at the disk's free space.",
+                hint="Allow larger files (`ulimit -f`), and look at the disk's free space.",
             ) from None
         if error.errno in (errno.ENOMEM, errno.ENOSPC):  # of the memory, not of a disk
-            finding, mend = "does not fit into memory", "Free memory, or split the table."
+            finding, hint = "does not fit into memory", "Free memory, or split the table."
         else:
-            finding, mend = not_read(error), "Give a regular file that this account can read."
-    raise InputError(finding, where=str(path), mend=mend)
+            finding, hint = not_read(error), "Give a regular file that this account can read."
+    raise InputError(finding, where=str(path), hint=hint)
 
 
 def _stamp(handle: int) -> tuple[int, int]:
@@ -172,4 +172,4 @@ def _write(handle: int, chunk: bytes) -> None:
 
 
 def _too_large(path: Path, finding: str) -> InputError:
-    return InputError(finding, where=str(path), mend="Give the table itself, or split it.")
+    return InputError(finding, where=str(path), hint="Give the table itself, or split it.")

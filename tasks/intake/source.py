@@ -68,10 +68,10 @@ def find_source(
         raise UsageError(
             "names no table",
             where="source",
-            mend="Give --input FILE, or source.path or source.query in the policy.",
+            hint="Give --input FILE, or source.path or source.query in the policy.",
         )
     if source.format == "sql" and query is None:
-        raise UsageError("is 'sql' without a query", where="source.format", mend="Write source.query.")
+        raise UsageError("is 'sql' without a query", where="source.format", hint="Write source.query.")
     file = None
     if path is not None:
         where = "source.path" if input_path is None else "--input"
@@ -117,16 +117,16 @@ def with_period(text: str, period: str, where: str) -> str:
         raise UsageError(
             "{period} cannot be filled in: a period is made of letters, digits and _ . : - only",
             where=where,
-            mend="Give a period such as 2024Q1.",
+            hint="Give a period such as 2024Q1.",
         )
     return text.replace("{period}", period)
 
 
 def _file(path: Path, source: Source, check: Callable[[Path], None]) -> InputFile:
     if path.is_dir():
-        raise InputError("is a folder", where=str(path), mend="Give the path of one CSV or Parquet file.")
+        raise InputError("is a folder", where=str(path), hint="Give the path of one CSV or Parquet file.")
     if not path.exists():
-        raise InputError("no such file", where=str(path), mend="Give --input FILE, or mend source.path.")
+        raise InputError("no such file", where=str(path), hint="Give --input FILE, or mend source.path.")
     suffix = _suffix(path)
     delimiter = source.delimiter
     if suffix in (".tsv", ".tsv.gz") and "delimiter" not in source.model_fields_set:
@@ -148,6 +148,6 @@ def _format(written: str, path: Path, suffix: str) -> Literal["csv", "parquet"]:
         raise InputError(
             "the file's name does not tell its format",
             where=str(path),
-            mend=f"Name it {', '.join(SUFFIXES)}, or write source.format: csv or parquet.",
+            hint=f"Name it {', '.join(SUFFIXES)}, or write source.format: csv or parquet.",
         )
     return SUFFIXES[suffix]

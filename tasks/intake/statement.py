@@ -111,8 +111,8 @@ def _changing(node: dict[str, Any], volatile: set[str]) -> tuple[str, str] | Non
     if name in volatile or (name == "age" and len(node.get("arguments", [])) == 1):
         return f"calls {name}(), which does not follow from the inputs alone", MEND_SAME
     if name in _BARE:
-        mend = f"If a column is meant, write input.{name}."
-        return f"reads {name}, which does not follow from the inputs alone", mend
+        hint = f"If a column is meant, write input.{name}."
+        return f"reads {name}, which does not follow from the inputs alone", hint
     return None
 
 

@@ -21,9 +21,9 @@ def check_text(table: SealedFile, encoding: str) -> None:
     Raises InputError with the number of the first bad line.
     """
     with table.open() as file:
-        finding, mend = _text_problem(file, encoding)
+        finding, hint = _text_problem(file, encoding)
     if finding:
-        raise InputError(finding, where=table.shown, mend=mend)
+        raise InputError(finding, where=table.shown, hint=hint)
 
 
 def _text_problem(file: BinaryIO, encoding: str) -> tuple[str, str]:
@@ -86,25 +86,25 @@ def read_header(table: SealedFile, encoding: str, delimiter: str) -> list[str]:
             finding = "the line of column names has a quote that is not closed, or is too long"
         has_rows = not finding and any(line.strip() for line in limited)
     if finding:
-        raise InputError(finding, where=table.shown, mend="Quotes are doubled inside quoted text.")
+        raise InputError(finding, where=table.shown, hint="Quotes are doubled inside quoted text.")
     _check_header(names, table.shown, delimiter)
     if not has_rows:
         raise InputError(
-            "has column names and no rows", where=table.shown, mend="Give the period's whole table."
+            "has column names and no rows", where=table.shown, hint="Give the period's whole table."
         )
     return names
 
 
 def _check_header(names: list[str], where: str, delimiter: str) -> None:
     if not any(name.strip() for name in names):
-        raise InputError("line 1 is blank", where=where, mend="Line 1 holds the names of the columns.")
+        raise InputError("line 1 is blank", where=where, hint="Line 1 holds the names of the columns.")
     if len(names) == 1:
         inside = max(DELIMITERS, key=names[0].count)
         if inside != delimiter and names[0].count(inside):
             raise InputError(
                 f"line 1 is one column with the delimiter {shown(delimiter)}, and holds {DELIMITERS[inside]}",
                 where=where,
-                mend=f'Write source.delimiter: "{DELIMITERS[inside][1:-1]}" in the policy.',
+                hint=f'Write source.delimiter: "{DELIMITERS[inside][1:-1]}" in the policy.',
             )
 
 
@@ -150,7 +150,7 @@ def overlong_rows(table: SealedFile, encoding: str, delimiter: str, width: int) 
         raise InputError(
             f"line {before + 1} has a cell of more than {csv.field_size_limit()} characters",
             where=table.shown,
-            mend="Check the quotes there.",
+            hint="Check the quotes there.",
         )
     return count, first
 

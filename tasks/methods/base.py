@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from policy.recoding import Recoding
-from tasks.parts import Cut, Group, Parameters, Part, Recode, Represent
+from tasks.parts import Component, Cut, Group, Parameters, Recode, Represent
 
 PLACES = ("representation", "partition", "aggregation", "recoding")
 
@@ -25,9 +25,9 @@ class Method:
     summary: str
     source: str
     guarantees: str
-    representation: str | Part[Represent]
-    partition: str | Part[Cut]
-    aggregation: str | Part[Group]
+    representation: str | Component[Represent]
+    partition: str | Component[Cut]
+    aggregation: str | Component[Group]
     recoding: Recoding = "sets"
     defaults: Mapping[str, Any] = field(default_factory=dict)
 

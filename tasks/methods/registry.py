@@ -19,14 +19,14 @@ from tasks.methods.base import BoundMethod, Method
 from tasks.methods.presets import PRESETS
 from tasks.partitioning.parts import PARTITIONS
 from tasks.parts import (
+    BuildContext,
     CommonParameters,
+    Component,
     Cut,
     Group,
     Parameters,
-    Part,
     Recode,
     Represent,
-    Setting,
     SizeParameters,
 )
 from tasks.recoding.parts import RECODINGS
@@ -36,7 +36,7 @@ ENTRY_POINTS = "releasegate.methods"
 """The group of entry points under which another package offers a `Method`."""
 
 F = TypeVar("F")
-Chosen = tuple[Part[Represent], Part[Cut], Part[Group], Part[Recode]]
+Chosen = tuple[Component[Represent], Component[Cut], Component[Group], Component[Recode]]
 
 
 _packages: frozenset[str] = frozenset()
@@ -77,13 +77,13 @@ def methods() -> dict[str, Method]:
             method = entry.load()
         except Exception as error:  # whatever another package does when it is imported
             raise PolicyError(
-                f"cannot be loaded ({type(error).__name__})", where=where, mend="Mend or remove the package."
+                f"cannot be loaded ({type(error).__name__})", where=where, hint="Mend or remove the package."
             ) from None
         if not isinstance(method, Method) or method.name != entry.name or method.name in found:
             raise PolicyError(
                 "is not a Method of its own name, or the name is taken",
                 where=where,
-                mend="Mend or remove the package.",
+                hint="Mend or remove the package.",
             )
         found[method.name] = method
     return found
@@ -100,7 +100,7 @@ def bound_method(policy: ReleasePolicy, where: str = "policy") -> BoundMethod:
         raise PolicyError(
             f"'{name}' is a method of the package {elsewhere[name]}, which is not trusted here",
             where=f"{where}: method.name",
-            mend=f"The store's owner may name {elsewhere[name]} under packages in {TRUSTED_FILE}.",
+            hint=f"The store's owner may name {elsewhere[name]} under packages in {TRUSTED_FILE}.",
         )
     method = _known(name, methods(), "method", f"{where}: method.name")
     chosen = _chosen(policy, method, where)
@@ -115,11 +115,11 @@ def bound_method(policy: ReleasePolicy, where: str = "policy") -> BoundMethod:
         raise PolicyError(
             f"{max_group_size} is under 2k - 1 for privacy.k {policy.privacy.k}",
             where=f"{where}: method.parameters.max_group_size",
-            mend="Fewer than 2k records cannot be two classes: give at least 2k - 1.",
+            hint="Fewer than 2k records cannot be two classes: give at least 2k - 1.",
         )
     represent, cut, group, recode = chosen
     k = policy.privacy.k
-    setting = Setting(
+    setting = BuildContext(
         policy.roles,
         policy.privacy,
         policy.seed,
@@ -192,7 +192,7 @@ def _check_recoding(policy: ReleasePolicy, method: Method, where: str) -> None:
     raise PolicyError(
         f"{method.name} publishes cells that need not be true of their people ('{method.recoding}')",
         where=f"{where}: method.recoding",
-        mend=f"Say `recoding: {method.recoding}` if that is meant, or `recoding: sets`.",
+        hint=f"Say `recoding: {method.recoding}` if that is meant, or `recoding: sets`.",
     )
 
 
@@ -200,7 +200,7 @@ def _group_size(parameters: Parameters, k: int) -> int:
     return parameters.size(k) if isinstance(parameters, SizeParameters) else k
 
 
-def _part(part: str | Part[F], known: Mapping[str, Part[F]]) -> Part[F]:
+def _part(part: str | Component[F], known: Mapping[str, Component[F]]) -> Component[F]:
     return known[part] if isinstance(part, str) else part
 
 
@@ -209,7 +209,7 @@ def _known(name: str, known: Mapping[str, F], what: str, where: str) -> F:
         raise PolicyError(
             f"unknown {what} {shown_value(name)}{did_you_mean(name, known)}",
             where=where,
-            mend=f"Known {what}s: {', '.join(known)}.",
+            hint=f"Known {what}s: {', '.join(known)}.",
         )
     return known[name]
 
@@ -222,8 +222,8 @@ def _parameter_error(
     if first["type"] == "extra_forbidden":
         known = list(model.model_fields)
         finding = f"unknown parameter of {method.name}{did_you_mean(field, known)}"
-        mend = f"Allowed here: {', '.join(known)}."
+        hint = f"Allowed here: {', '.join(known)}."
     else:
         finding = first["msg"].replace("Input should be", "should be") + f", found {first['input']!r}"
-        mend = f"`releasegate methods {method.name}` lists the parameters."
-    return PolicyError(finding, where=f"{where}: method.parameters.{field}", mend=mend)
+        hint = f"`releasegate methods {method.name}` lists the parameters."
+    return PolicyError(finding, where=f"{where}: method.parameters.{field}", hint=hint)

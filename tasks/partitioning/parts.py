@@ -17,7 +17,7 @@ from tasks.partitioning.epsilon_ball import BallRule
 from tasks.partitioning.kmeans import apmca, sized
 from tasks.partitioning.mondrian import SplitRule, partition
 from tasks.partitioning.scores import Score
-from tasks.parts import BlockParameters, Cut, Parameters, Part, Setting, named
+from tasks.parts import BlockParameters, BuildContext, Component, Cut, Parameters, named
 from tasks.representation.features import unit_ranges
 from tasks.types import FloatArray, IntArray, Partition, PreparedTable, Progress, Representation
 
@@ -52,7 +52,7 @@ class MondrianParameters(Parameters):
     )
 
 
-def _mondrian(chosen: MondrianParameters, setting: Setting) -> Cut:
+def _mondrian(chosen: MondrianParameters, setting: BuildContext) -> Cut:
     k = setting.privacy.k
     stop = chosen.leaf_size or (LEAF_FACTOR * k if setting.grouped else 2 * k - 1)
 
@@ -84,7 +84,7 @@ def _mondrian(chosen: MondrianParameters, setting: Setting) -> Cut:
     return cut
 
 
-def _none(_chosen: Parameters, _setting: Setting) -> Cut:
+def _none(_chosen: Parameters, _setting: BuildContext) -> Cut:
     def cut(
         table: PreparedTable, _where: Representation, _constraints: Constraints, _progress: Progress
     ) -> Partition:
@@ -93,7 +93,7 @@ def _none(_chosen: Parameters, _setting: Setting) -> Cut:
     return cut
 
 
-def _blocks(chosen: BlockParameters, _setting: Setting) -> Cut:
+def _blocks(chosen: BlockParameters, _setting: BuildContext) -> Cut:
     def cut(
         table: PreparedTable, where: Representation, constraints: Constraints, progress: Progress
     ) -> Partition:
@@ -118,7 +118,7 @@ class ClusterParameters(Parameters):
     coarse: Annotated[int, Field(ge=1, le=1000)] = Field(16, description="clusters that k-means begins with")
 
 
-def _k_means(chosen: ClusterParameters, setting: Setting) -> Cut:
+def _k_means(chosen: ClusterParameters, setting: BuildContext) -> Cut:
     def cut(
         _table: PreparedTable, where: Representation, constraints: Constraints, progress: Progress
     ) -> Partition:
@@ -130,7 +130,7 @@ def _k_means(chosen: ClusterParameters, setting: Setting) -> Cut:
     return cut
 
 
-def _curriculum(_chosen: Parameters, setting: Setting) -> Cut:
+def _curriculum(_chosen: Parameters, setting: BuildContext) -> Cut:
     def clusters(points: FloatArray, k: int, _seed: int) -> IntArray:
         return sized(points, k)
 
@@ -163,14 +163,14 @@ class BallParameters(Parameters):
         return BallRule(epsilon=self.epsilon, epsilons=self.epsilons, few=self.few)
 
 
-def _balls(chosen: BallParameters, setting: Setting) -> Cut:
+def _balls(chosen: BallParameters, setting: BuildContext) -> Cut:
     for name in chosen.epsilons:
         if name not in setting.roles.quasi_identifiers:
             raise PolicyError(
                 f"names '{name}', which is no quasi-identifier"
                 f"{did_you_mean(name, setting.roles.quasi_identifiers)}",
                 where="method.parameters.epsilons",
-                mend="Name quasi-identifiers of roles.",
+                hint="Name quasi-identifiers of roles.",
             )
 
     def cut(
@@ -190,7 +190,7 @@ class LhdParameters(Parameters):
     block: Annotated[int, Field(ge=1)] = Field(128, description="nearest records that are tried at first")
 
 
-def _lhd(chosen: LhdParameters, setting: Setting) -> Cut:
+def _lhd(chosen: LhdParameters, setting: BuildContext) -> Cut:
     def cut(
         table: PreparedTable, _where: Representation, constraints: Constraints, progress: Progress
     ) -> Partition:
@@ -208,16 +208,18 @@ def _lhd(chosen: LhdParameters, setting: Setting) -> Cut:
 
 
 PARTITIONS = named(
-    Part("mondrian", "cuts that both sides can bear, best score first", MondrianParameters, _mondrian),
-    Part("blocks", "one leaf, or blocks of a large table", BlockParameters, _blocks),
-    Part("k-means", "clusters split while over 2k, merged while under k", ClusterParameters, _k_means),
-    Part("curriculum", "what is alike in runs, the rest in clusters of k to 2k - 1", Parameters, _curriculum),
-    Part(
+    Component("mondrian", "cuts that both sides can bear, best score first", MondrianParameters, _mondrian),
+    Component("blocks", "one leaf, or blocks of a large table", BlockParameters, _blocks),
+    Component("k-means", "clusters split while over 2k, merged while under k", ClusterParameters, _k_means),
+    Component(
+        "curriculum", "what is alike in runs, the rest in clusters of k to 2k - 1", Parameters, _curriculum
+    ),
+    Component(
         "epsilon-balls",
         "records near in every attribute; outliers to the nearest group",
         BallParameters,
         _balls,
     ),
-    Part("lhd", "classes grown at least precision lost until l values are there", LhdParameters, _lhd),
-    Part("none", "one group of all records", Parameters, _none),
+    Component("lhd", "classes grown at least precision lost until l values are there", LhdParameters, _lhd),
+    Component("none", "one group of all records", Parameters, _none),
 )

@@ -71,7 +71,7 @@ def _person(frame: pd.DataFrame, policy: ReleasePolicy) -> IntArray | None:
         raise InputError(
             f"{nobody} rows have no key, and people are counted by it",
             where=f"column '{policy.roles.key}'",
-            mend="Give every row its person's key, or leave such rows out.",
+            hint="Give every row its person's key, or leave such rows out.",
         )
     return codes.astype(np.int64)
 
@@ -90,7 +90,7 @@ def _numbers(frame: pd.DataFrame, name: str) -> FloatArray:
         raise InputError(
             "every value is missing",
             where=f"column '{name}'",
-            mend="Give the column the role `dropped`, or mend the input.",
+            hint="Give the column the role `dropped`, or mend the input.",
         )
     return values
 
@@ -125,7 +125,7 @@ def _encode(
         raise InputError(
             f"the label for missing values, '{label}', is also a value",
             where=f"column '{name}'",
-            mend="Choose another source.missing_label.",
+            hint="Choose another source.missing_label.",
         )
     rank_of = np.empty(len(present) + 1, dtype=np.int32)
     rank_of[ranked] = np.arange(len(present))

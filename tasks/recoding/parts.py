@@ -10,7 +10,7 @@ from pydantic import Field
 
 from policy.model import ReleasePolicy
 from tasks.partitioning.parts import BallParameters
-from tasks.parts import NeighbourParameters, Parameters, Part, Recode, Setting, named
+from tasks.parts import BuildContext, Component, NeighbourParameters, Parameters, Recode, named
 from tasks.recoding.adaptive import AdaptiveRule, adaptive
 from tasks.recoding.crowd import Bound
 from tasks.recoding.draws import seed_of
@@ -20,7 +20,7 @@ from tasks.recoding.replacement import centroids, medians
 from tasks.types import IntArray, PreparedTable, Recoded, Representation
 
 
-def _generalized(_chosen: Parameters, _setting: Setting) -> Recode:
+def _generalized(_chosen: Parameters, _setting: BuildContext) -> Recode:
     def recode(
         table: PreparedTable, _where: Representation, labels: IntArray, policy: ReleasePolicy, _seed: int
     ) -> Recoded:
@@ -29,7 +29,7 @@ def _generalized(_chosen: Parameters, _setting: Setting) -> Recode:
     return recode
 
 
-def _centroid(_chosen: Parameters, _setting: Setting) -> Recode:
+def _centroid(_chosen: Parameters, _setting: BuildContext) -> Recode:
     def recode(
         table: PreparedTable, _where: Representation, labels: IntArray, policy: ReleasePolicy, _seed: int
     ) -> Recoded:
@@ -38,7 +38,7 @@ def _centroid(_chosen: Parameters, _setting: Setting) -> Recode:
     return recode
 
 
-def _median(chosen: NeighbourParameters, _setting: Setting) -> Recode:
+def _median(chosen: NeighbourParameters, _setting: BuildContext) -> Recode:
     def recode(
         table: PreparedTable, where: Representation, labels: IntArray, policy: ReleasePolicy, _seed: int
     ) -> Recoded:
@@ -65,7 +65,7 @@ class AdaptiveParameters(Parameters):
     )
 
 
-def _adaptive(chosen: AdaptiveParameters, _setting: Setting) -> Recode:
+def _adaptive(chosen: AdaptiveParameters, _setting: BuildContext) -> Recode:
     rule = AdaptiveRule(**chosen.model_dump(include=set(AdaptiveParameters.model_fields)))
 
     def recode(
@@ -93,7 +93,7 @@ class QuantizedParameters(BallParameters):
     )
 
 
-def _quantized(chosen: QuantizedParameters, setting: Setting) -> Recode:
+def _quantized(chosen: QuantizedParameters, setting: BuildContext) -> Recode:
     rule = QuantizedRule(
         outliers=chosen.outliers,
         stir=chosen.stir,
@@ -112,10 +112,16 @@ def _quantized(chosen: QuantizedParameters, setting: Setting) -> Recode:
 
 
 RECODINGS = named(
-    Part("sets", "intervals and value sets that hold the group's values", Parameters, _generalized),
-    Part("hierarchy", "intervals and sets closed up to the policy's hierarchies", Parameters, _generalized),
-    Part("centroid", "means and most frequent categories in place of values", Parameters, _centroid),
-    Part("median", "the group's median record in place of all", NeighbourParameters, _median),
-    Part("adaptive", "categories kept or raised a level, numbers with noise", AdaptiveParameters, _adaptive),
-    Part("quantized", "outliers moved into their group, groups stirred", QuantizedParameters, _quantized),
+    Component("sets", "intervals and value sets that hold the group's values", Parameters, _generalized),
+    Component(
+        "hierarchy", "intervals and sets closed up to the policy's hierarchies", Parameters, _generalized
+    ),
+    Component("centroid", "means and most frequent categories in place of values", Parameters, _centroid),
+    Component("median", "the group's median record in place of all", NeighbourParameters, _median),
+    Component(
+        "adaptive", "categories kept or raised a level, numbers with noise", AdaptiveParameters, _adaptive
+    ),
+    Component(
+        "quantized", "outliers moved into their group, groups stirred", QuantizedParameters, _quantized
+    ),
 )

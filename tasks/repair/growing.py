@@ -8,7 +8,7 @@ import numpy as np
 
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
-from tasks.risk.nested import Side, difference, side_of, sizes
+from tasks.risk.nested import ReleaseGeometry, difference, side_of, sizes
 from tasks.risk.space import Boxes, Space
 from tasks.types import BoolArray, IntArray
 
@@ -39,7 +39,7 @@ class Growing:
         release = np.zeros(n, dtype=np.int64) if together else np.arange(n)
         still = np.zeros((n, p))
         names = tuple(str(number) for number in range(int(release.max(initial=0)) + 1))
-        side = Side(boxes, still, still, size, release, names, counts, self._earlier.stable)
+        side = ReleaseGeometry(boxes, still, still, size, release, names, counts, self._earlier.stable)
         found = difference(side, self._earlier, self._space, self._attributes, self._l)
         failing = np.any([each.failing for each in found], axis=0) if found else np.zeros(n, dtype=bool)
         return np.asarray(failing | sizes(side, self._earlier, self._k).failing)

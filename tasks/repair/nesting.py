@@ -9,7 +9,7 @@ import numpy as np
 
 from release_store.records import EquivalenceClasses, PersonHashes
 from tasks.repair.groups import Groups
-from tasks.risk.person_nesting import Told, told_of, undone
+from tasks.risk.person_nesting import KnownClasses, find_disclosures, told_of
 from tasks.risk.persons import Followed
 from tasks.risk.space import Space
 from tasks.types import BoolArray, IntArray
@@ -30,7 +30,7 @@ class Nesting:
     labels: IntArray
     records: IntArray
     starts: IntArray
-    earlier: Told
+    earlier: KnownClasses
     release: IntArray
     attributes: tuple[str, ...]
     l_least: int
@@ -57,7 +57,7 @@ class Nesting:
             counts[name][here] = each[group] + each[partner]
         told = [bool(self.sole[groups.members[one]].all()) for one in found.tolist()]
         told[here] = bool(self.sole[members].all())
-        own = Told(size, np.array(told) & living, self._of(counts))
+        own = KnownClasses(size, np.array(told) & living, self._of(counts))
         return bool(self._undone(np.where(living[local], local, -1), near, own)[here])
 
     def _of_class(self, place: int) -> IntArray:
@@ -70,7 +70,7 @@ class Nesting:
         members = [groups.members[one] for one in living.tolist()]
         published = np.concatenate(members) if members else np.zeros(0, dtype=np.int64)
         self.sole = only_ones(self.followed.person, published)
-        own = Told(
+        own = KnownClasses(
             groups.size[living],
             np.array([self.sole[one].all() for one in members], dtype=bool),
             self._of({name: counts[living] for name, counts in groups.counts.items()}),
@@ -81,11 +81,13 @@ class Nesting:
     def _of(self, counts: dict[str, IntArray]) -> tuple[IntArray, ...]:
         return tuple(counts[name] for name in self.attributes)
 
-    def _undone(self, group: IntArray, records: IntArray, own: Told) -> BoolArray:
+    def _undone(self, group: IntArray, records: IntArray, own: KnownClasses) -> BoolArray:
         followed = self.followed.take(records)
         failing = np.zeros(len(own.size), dtype=bool)
         for attribute in range(len(self.attributes)):
-            found = undone(group, followed, own, self.earlier, self.release, attribute, self.l_least)
+            found = find_disclosures(
+                group, followed, own, self.earlier, self.release, attribute, self.l_least
+            )
             failing |= found.failing
         return failing
 

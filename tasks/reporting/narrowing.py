@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tasks.risk.comparison import NOTHING
+from tasks.risk.comparison import UNCONSTRAINED
 from tasks.risk.evidence import Evidence
 from tasks.types import IntArray
 
@@ -45,7 +45,7 @@ def narrowing_figures(evidence: Evidence, measured: frozenset[str]) -> list[dict
         n_releases = len(evidence.beside.earlier)
         for each in evidence.together:
             if each.left is not None:
-                inside = each.left != NOTHING
+                inside = each.left != UNCONSTRAINED
                 counts = _counts(each.left[inside], people[inside])
                 found.append(_one(evidence, each.attribute, "cells", n_releases, "people", counts))
     if "person" in measured:

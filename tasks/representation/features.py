@@ -41,7 +41,7 @@ def _check_width(table: PreparedTable) -> None:
             f"one-hot features of {width} columns and {table.n_records} rows would take "
             f"{8e-9 * width * table.n_records:.0f} GB",
             where="method.parameters.encoding",
-            mend="Set `encoding: integer`, or group the values of the widest quasi-identifier.",
+            hint="Set `encoding: integer`, or group the values of the widest quasi-identifier.",
         )
 
 

@@ -9,7 +9,15 @@ from pydantic import Field
 
 from tasks.partitioning.blocks import blocks
 from tasks.partitioning.constraints import constraints_of
-from tasks.parts import BlockParameters, NeighbourParameters, Parameters, Part, Represent, Setting, named
+from tasks.parts import (
+    BlockParameters,
+    BuildContext,
+    Component,
+    NeighbourParameters,
+    Parameters,
+    Represent,
+    named,
+)
 from tasks.representation.autoencoder import encode
 from tasks.representation.features import Encoding, unit_ranges, z_scored
 from tasks.representation.manifold import isomap, lle
@@ -48,7 +56,7 @@ class EmbeddingParameters(ManifoldParameters):
     dimensions: Annotated[int, Field(ge=1, le=64)] = Field(6, description="of the embedding")
 
 
-def _autoencoder(chosen: AutoencoderParameters, setting: Setting) -> Represent:
+def _autoencoder(chosen: AutoencoderParameters, setting: BuildContext) -> Represent:
     def represent(table: PreparedTable, progress: Progress) -> Representation:
         latent, loss = encode(
             z_scored(table, encoding=chosen.encoding, clip=chosen.clip),
@@ -66,29 +74,29 @@ def _autoencoder(chosen: AutoencoderParameters, setting: Setting) -> Represent:
     return represent
 
 
-def _features(chosen: FeatureParameters, _setting: Setting) -> Represent:
+def _features(chosen: FeatureParameters, _setting: BuildContext) -> Represent:
     def represent(table: PreparedTable, _progress: Progress) -> Representation:
         return Representation(z_scored(table, encoding=chosen.encoding, clip=chosen.clip))
 
     return represent
 
 
-def _unit(_chosen: Parameters, _setting: Setting) -> Represent:
+def _unit(_chosen: Parameters, _setting: BuildContext) -> Represent:
     def represent(table: PreparedTable, _progress: Progress) -> Representation:
         return Representation(unit_ranges(table))
 
     return represent
 
 
-def _geodesic(chosen: ManifoldParameters, setting: Setting) -> Represent:
+def _geodesic(chosen: ManifoldParameters, setting: BuildContext) -> Represent:
     def represent(table: PreparedTable, progress: Progress) -> Representation:
         return _in_blocks(table, chosen, setting, progress)
 
     return represent
 
 
-def _embedding(embed: Callable[..., FloatArray]) -> Callable[[EmbeddingParameters, Setting], Represent]:
-    def bind(chosen: EmbeddingParameters, setting: Setting) -> Represent:
+def _embedding(embed: Callable[..., FloatArray]) -> Callable[[EmbeddingParameters, BuildContext], Represent]:
+    def bind(chosen: EmbeddingParameters, setting: BuildContext) -> Represent:
         def represent(table: PreparedTable, progress: Progress) -> Representation:
             found = _in_blocks(table, chosen, setting, progress)
             latent = embed(
@@ -107,7 +115,7 @@ def _embedding(embed: Callable[..., FloatArray]) -> Callable[[EmbeddingParameter
 
 
 def _in_blocks(
-    table: PreparedTable, chosen: ManifoldParameters, setting: Setting, progress: Progress
+    table: PreparedTable, chosen: ManifoldParameters, setting: BuildContext, progress: Progress
 ) -> Representation:
     features = z_scored(table, encoding=chosen.encoding, clip=chosen.clip)
     found, notes = blocks(
@@ -121,17 +129,17 @@ def _in_blocks(
 
 
 REPRESENTATIONS = named(
-    Part(
+    Component(
         "autoencoder", "latent space of an autoencoder of the features", AutoencoderParameters, _autoencoder
     ),
-    Part("original", "the features: z-scored numbers, encoded categories", FeatureParameters, _features),
-    Part(
+    Component("original", "the features: z-scored numbers, encoded categories", FeatureParameters, _features),
+    Component(
         "geodesic",
         "the features, and blocks in which distances go along neighbours",
         ManifoldParameters,
         _geodesic,
     ),
-    Part("isomap", "Isomap embedding of the features", EmbeddingParameters, _embedding(isomap)),
-    Part("lle", "locally linear embedding of the features", EmbeddingParameters, _embedding(lle)),
-    Part("unit", "numbers and places of categories, each scaled to [0, 1]", Parameters, _unit),
+    Component("isomap", "Isomap embedding of the features", EmbeddingParameters, _embedding(isomap)),
+    Component("lle", "locally linear embedding of the features", EmbeddingParameters, _embedding(lle)),
+    Component("unit", "numbers and places of categories, each scaled to [0, 1]", Parameters, _unit),
 )

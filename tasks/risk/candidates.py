@@ -26,7 +26,7 @@ CHUNK_WORDS = 262_144
 
 
 @dataclass(frozen=True)
-class Found:
+class ClassMatches:
     """The people `people` (m,) of one chunk who are in some class: person i's classes are
     `classes[starts[i]:starts[i + 1]]`, ascending, and those of the last reach to the end.
     """
@@ -52,7 +52,7 @@ class _Table:
     rows: Words
 
 
-def find(numbers: FloatArray, codes: NDArray[np.int32], cells: Cells) -> Iterator[Found]:
+def find_containing(numbers: FloatArray, codes: NDArray[np.int32], cells: Cells) -> Iterator[ClassMatches]:
     """Yield the classes of all people `numbers` (n, p), `codes` (n, q) who are in some class, in chunks.
 
     Where cells were replaced, a person's classes are the nearest of those that contain them in the others.
@@ -66,15 +66,15 @@ def find(numbers: FloatArray, codes: NDArray[np.int32], cells: Cells) -> Iterato
         yield from _containing(numbers, codes, cells)
     elif cells.all_replaced:
         for people, starts, classes in nearest_of_all(numbers, codes, cells.untrue()):
-            yield Found(people, starts, classes)
+            yield ClassMatches(people, starts, classes)
     else:
         for found in _containing(numbers, codes, cells.certain()):
             parts = nearest(found.people, found.starts, found.classes, numbers, codes, cells.untrue())
             for people, starts, classes in parts:
-                yield Found(people, starts, classes)
+                yield ClassMatches(people, starts, classes)
 
 
-def _containing(numbers: FloatArray, codes: NDArray[np.int32], cells: Cells) -> Iterator[Found]:
+def _containing(numbers: FloatArray, codes: NDArray[np.int32], cells: Cells) -> Iterator[ClassMatches]:
     n, n_classes = len(numbers), len(cells)
     width = max(-(-n_classes // 64), 1)
     tables, coarse = [], []
@@ -102,7 +102,7 @@ def _containing(numbers: FloatArray, codes: NDArray[np.int32], cells: Cells) -> 
             person, place = person[inside], place[inside]
         if len(person):
             starts = np.flatnonzero(np.diff(person, prepend=-1))
-            yield Found(here[person[starts]], starts, place)
+            yield ClassMatches(here[person[starts]], starts, place)
 
 
 def _pairs(sets: Words, width: int) -> tuple[IntArray, IntArray]:

@@ -24,7 +24,9 @@ from tasks.types import BoolArray, IntArray
 
 ROWS = 512
 FEW = 4096  # so many rows are intersected sooner than looked through for equal ones
-NOTHING = np.iinfo(np.int64).max  # more values than any set has: what is left where nothing was taken away
+UNCONSTRAINED = np.iinfo(
+    np.int64
+).max  # more values than any set has: what is left where nothing was taken away
 
 
 @dataclass(frozen=True)
@@ -235,7 +237,7 @@ def whole_history(
     failed = dict.fromkeys(columns, 0)
     witness: dict[int, dict[str, int | str]] = {c: {} for c in columns}
     own = {c: packed(boxes.present[c]) for c in columns}
-    left = {c: np.full(len(points), NOTHING, dtype=np.int64) for c in columns}
+    left = {c: np.full(len(points), UNCONSTRAINED, dtype=np.int64) for c in columns}
     for block in blocks(points, boxes):
         which, place = np.nonzero(block.inside)
         person, candidate = block.points[which], block.classes[place]
@@ -292,7 +294,7 @@ def least_left(
             first = np.zeros(len(distinct), dtype=np.int64)
             first[place[::-1]] = np.arange(n)[::-1]
             return least_left(own[first], allowed[first], seen[first], enough=enough)[place]
-    least = np.full(n, NOTHING, dtype=np.int64)
+    least = np.full(n, UNCONSTRAINED, dtype=np.int64)
     untried = own.copy()
     lines = np.flatnonzero(untried.any(axis=1))
     while len(lines):

@@ -41,7 +41,7 @@ def read_control(
     raise_if_failed(validate(found, plain, None), str(path))
     if found.digest == source.digest:
         raise InputError(
-            "is the source itself", where=str(path), mend="Give people who are not in the table."
+            "is the source itself", where=str(path), hint="Give people who are not in the table."
         )
     key = policy.roles.key
     if key is not None:
@@ -50,6 +50,6 @@ def read_control(
             raise InputError(
                 f"{both} of its people are in the source too",
                 where=str(path),
-                mend="A control group is of people who are not in the table: leave them out.",
+                hint="A control group is of people who are not in the table: leave them out.",
             )
     return prepare(found, policy)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tasks.risk.attackers import Knowledge, People
 from tasks.risk.bitsets import Words, packed
-from tasks.risk.candidates import find
+from tasks.risk.candidates import find_containing
 from tasks.risk.cells import Cells, true_cells
 from tasks.risk.linkage import Links
 from tasks.risk.space import distinct_rows
@@ -70,7 +70,7 @@ def fitting(target: Target, known: People, truth: People, what: Knowledge) -> Fi
         name: np.zeros((n, max(-(-tally.n_values // 64), 1)), dtype=np.uint64)
         for name, tally in units.tallies.items()
     }
-    for found in find(numbers[first], codes[first], _cells(units, what)):
+    for found in find_containing(numbers[first], codes[first], _cells(units, what)):
         rows[found.people] = found.total(units.size)
         one[found.people] = units.owner[found.classes[found.starts]]
         links.add(found, units.size)
@@ -111,7 +111,7 @@ def fits_unknown(
         unknown += [p + c for c in range(q) if c not in what.categorical]
         weights.append(units.size / target.choices[units.owner][:, unknown].prod(axis=1))
     sums = np.zeros((len(known), len(first)))
-    for found in find(numbers[first], codes[first], _cells(units, everything).as_written()):
+    for found in find_containing(numbers[first], codes[first], _cells(units, everything).as_written()):
         for line, weight in zip(sums, weights, strict=True):
             line[found.people] = found.total(weight)
     return sums[:, place]
@@ -135,7 +135,7 @@ def held(target: Target, truth: People, known: People | None = None) -> BoolArra
         numbers, codes = np.hstack([numbers, known.numbers]), np.hstack([codes, known.codes])
     first, place = distinct_rows([*numbers.T, *codes.T])
     inside = np.zeros(len(first), dtype=bool)
-    for found in find(numbers[first], codes[first], wanted):
+    for found in find_containing(numbers[first], codes[first], wanted):
         inside[found.people] = True
     unseen = np.any([truth.values[name] < 0 for name in target.sensitive], axis=0)
     return np.asarray(inside[place] & ~unseen)

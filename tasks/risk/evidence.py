@@ -30,7 +30,7 @@ from tasks.risk.comparison import (
 from tasks.risk.disclosure import Fitting, fitting
 from tasks.risk.external import External, erroneous, from_source, held_out
 from tasks.risk.linkage import Links, draws
-from tasks.risk.nested import Side, side_of
+from tasks.risk.nested import ReleaseGeometry, side_of
 from tasks.risk.persons import all_followed, joinable
 from tasks.risk.published import people_counted, read_rows
 from tasks.risk.space import Boxes, Points, Space, boxes_of, points_of, space_of
@@ -240,7 +240,7 @@ class Evidence:
         return all_followed(own.hashes, earlier, [int(each.size.sum()) for _, each in self.earlier])
 
     @cached_property
-    def sides(self) -> tuple[Side, Side]:
+    def sides(self) -> tuple[ReleaseGeometry, ReleaseGeometry]:
         """The candidate and the compared releases, at least one, as checks of nested classes need them."""
         return (
             side_of([("", self.classes)], self.space, self.policy, [SAME_PERIOD]),

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components, maximum_flow
 
-from tasks.risk.candidates import Found, find
+from tasks.risk.candidates import ClassMatches, find_containing
 from tasks.risk.cells import Cells
 from tasks.risk.space import distinct_rows
 from tasks.types import BoolArray, FloatArray, IntArray
@@ -73,8 +73,8 @@ def possible_classes(
     seat = np.zeros(len(first), dtype=np.int64)
     seat[(uses // n_classes)[::-1]] = (uses % n_classes)[::-1]
 
-    def found() -> Iterator[Found]:
-        return find(numbers[first], codes[first], cells)
+    def found() -> Iterator[ClassMatches]:
+        return find_containing(numbers[first], codes[first], cells)
 
     component = _components(found(), seat, uses, n_classes)
     if component is None:
@@ -111,7 +111,7 @@ def an_assignment(numbers: FloatArray, codes: NDArray[np.int32], size: IntArray,
     first, point = distinct_rows([*numbers.T, *codes.T])
     n_points, n_same = len(first), np.bincount(point)
     people, classes, n_pairs = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], 0
-    for part in find(numbers[first], codes[first], cells):
+    for part in find_containing(numbers[first], codes[first], cells):
         people.append(np.repeat(part.people, part.n_classes()))
         classes.append(part.classes)
         n_pairs += len(part.classes)
@@ -136,7 +136,9 @@ def an_assignment(numbers: FloatArray, codes: NDArray[np.int32], size: IntArray,
     return own
 
 
-def _components(parts: Iterator[Found], seat: IntArray, uses: IntArray, n_classes: int) -> IntArray | None:
+def _components(
+    parts: Iterator[ClassMatches], seat: IntArray, uses: IntArray, n_classes: int
+) -> IntArray | None:
     """Return the strongly connected component of each class, (N,); None if somebody lies outside their own.
 
     `seat` (m,) is one class of each point, `uses` are all of them as point * N + class. The other classes of

@@ -138,8 +138,8 @@ def unique_gate(evidence: Evidence) -> GateResult:
     worst = max(shares.values(), default=0.0)
     over = {name: round(share, 4) for name, share in shares.items() if not share <= limit.max}
     named = ", ".join(f"'{name}'" for name in over)
-    mend = f": {named}; round or group it, drop it, or name it in gates.unique.allow" if over else ""
-    detail = f"people whose value nobody else has{mend}"
+    hint = f": {named}; round or group it, drop it, or name it in gates.unique.allow" if over else ""
+    detail = f"people whose value nobody else has{hint}"
     verdict = Verdict.FAIL if over else Verdict.PASS
     return GateResult("unique", verdict, worst, limit.max, "<=", READER, 0.0, detail, dict(over))
 

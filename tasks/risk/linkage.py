@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from release_store.records import EquivalenceClasses
-from tasks.risk.candidates import Found, find
+from tasks.risk.candidates import ClassMatches, find_containing
 from tasks.risk.cells import Cells, written_cells
 from tasks.risk.space import distinct_rows, placed, space_of
 from tasks.types import FloatArray, IntArray, PreparedTable
@@ -34,7 +34,7 @@ class Links:
         """Return the links of n people who are in no class, to be added to."""
         return cls(np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64), np.full(n, -1, dtype=np.int64))
 
-    def add(self, found: Found, size: IntArray) -> None:
+    def add(self, found: ClassMatches, size: IntArray) -> None:
         """Fill in some people's classes, of `size` (N,) rows each."""
         self.smallest[found.people] = np.minimum.reduceat(size[found.classes], found.starts)
         self.candidates[found.people] = found.n_classes()
@@ -67,7 +67,7 @@ def link_people(numbers: FloatArray, codes: NDArray[np.int32], cells: Cells, siz
     """
     first, place = distinct_rows([*numbers.T, *codes.T])
     links = Links.of_nobody(len(first))
-    for found in find(numbers[first], codes[first], cells):
+    for found in find_containing(numbers[first], codes[first], cells):
         links.add(found, size)
     return links.take(place)
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.risk.candidates import find
+from tasks.risk.candidates import find_containing
 from tasks.risk.cells import Cells, true_cells
 from tasks.risk.forced import possible_classes
 from tasks.risk.occupied import Occupied
@@ -77,7 +77,7 @@ def _with_none(cells: Cells) -> Cells:
 def _sole(numbers: FloatArray, codes: NDArray[np.int32], cells: Cells, told: Sequence[Occupied]) -> BoolArray:
     """Tell of each person whether they alone fit some class and are where somebody of it is."""
     counts = [_Count.of(each, len(cells)) for each in told]
-    for part in find(numbers, codes, cells):
+    for part in find_containing(numbers, codes, cells):
         person = np.repeat(part.people, part.n_classes())
         for count in counts:
             count.add(person, part.classes)

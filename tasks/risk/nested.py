@@ -32,7 +32,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Side:
+class ReleaseGeometry:
     """The classes of the candidate, or of all earlier releases.
 
     `boxes` (n) as published; `least`, `greatest` (n, p) how far people's numbers can have moved since;
@@ -54,7 +54,7 @@ def side_of(
     space: Space,
     policy: ReleasePolicy,
     apart: Sequence[tuple[int, int]] | None = None,
-) -> Side:
+) -> ReleaseGeometry:
     """Place the classes of these releases, at least one and the oldest first, in the space.
 
     `apart` is as in `history_of`; the candidate alone is a side with [(0, 0)].
@@ -64,7 +64,7 @@ def side_of(
     moved = np.array([[steps(policy, name, periods) for name in space.numeric] for periods in apart])
     moved = moved.reshape(len(releases), len(space.numeric), 2).repeat(n, axis=0)
     counts = [counts_of(classes, space) for _, classes in releases]
-    return Side(
+    return ReleaseGeometry(
         concatenated([boxes_of(classes, space) for _, classes in releases]),
         moved[:, :, 0],
         moved[:, :, 1],
@@ -85,13 +85,17 @@ class _Check:
     """What is taken from each other, `counts(side)` (n, v), and when what is left (n, v) is too little."""
 
     name: str
-    counts: Callable[[Side], IntArray]
+    counts: Callable[[ReleaseGeometry], IntArray]
     few: Callable[[IntArray], BoolArray]
     attribute: int | None  # the place of the sensitive attribute that both must publish
 
 
 def difference(
-    candidate: Side, earlier: Side, space: Space, attributes: Iterable[str], l_least: int
+    candidate: ReleaseGeometry,
+    earlier: ReleaseGeometry,
+    space: Space,
+    attributes: Iterable[str],
+    l_least: int,
 ) -> list[Comparison]:
     """Compare the multisets of values of nested classes, both ways.
 
@@ -109,7 +113,7 @@ def difference(
     return [_compared(check(name), candidate, earlier) for name in attributes]
 
 
-def sizes(candidate: Side, earlier: Side, k_least: int) -> Comparison:
+def sizes(candidate: ReleaseGeometry, earlier: ReleaseGeometry, k_least: int) -> Comparison:
     """Compare the sizes of nested classes: those that differ by 1 to k - 1 set so few people apart."""
 
     def few(left: IntArray) -> BoolArray:
@@ -119,7 +123,7 @@ def sizes(candidate: Side, earlier: Side, k_least: int) -> Comparison:
     return _compared(_Check("size", lambda side: side.size[:, None], few, None), candidate, earlier)
 
 
-def _compared(check: _Check, candidate: Side, earlier: Side) -> Comparison:
+def _compared(check: _Check, candidate: ReleaseGeometry, earlier: ReleaseGeometry) -> Comparison:
     """Ask of every nested pair what is left, and of all classes of a release that lie inside the same one."""
     failing = np.zeros(len(candidate.boxes), dtype=bool)
     pairs = together = failed = 0
@@ -164,7 +168,7 @@ def _runs(line: IntArray, release: IntArray) -> tuple[IntArray, IntArray]:
     return starts, np.diff(np.append(starts, len(line)))
 
 
-def _named(pair: tuple[int, int], earlier: Side) -> dict[str, int | str]:
+def _named(pair: tuple[int, int], earlier: ReleaseGeometry) -> dict[str, int | str]:
     """Name a pair of a candidate class and an earlier class."""
     release = int(earlier.release[pair[1]])
     return {
@@ -175,7 +179,7 @@ def _named(pair: tuple[int, int], earlier: Side) -> dict[str, int | str]:
 
 
 def _nests(
-    outer: Side, inner: Side, attribute: int | None, width: int
+    outer: ReleaseGeometry, inner: ReleaseGeometry, attribute: int | None, width: int
 ) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield outer classes and the inner classes inside them, sorted by both; all of an outer one at once."""
     index = _Inside(inner)
@@ -193,7 +197,9 @@ def _nests(
             yield rows[chosen[line]], place
 
 
-def _bounds(side: Side, rows: IntArray, *, as_outer: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _bounds(
+    side: ReleaseGeometry, rows: IntArray, *, as_outer: bool
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the bounds that decide and the widths; the outer side gives way to rounding."""
     low, high, least, greatest = (
         each[rows] for each in (side.boxes.low, side.boxes.high, side.least, side.greatest)
@@ -208,7 +214,7 @@ def _bounds(side: Side, rows: IntArray, *, as_outer: bool) -> tuple[FloatArray, 
 class _Inside:
     """The inner classes, indexed so that those inside any outer class that share values are found by bits."""
 
-    def __init__(self, inner: Side) -> None:
+    def __init__(self, inner: ReleaseGeometry) -> None:
         low, high, width = _bounds(inner, np.arange(len(inner.boxes)), as_outer=False)
         self._low = [AtMost.of(-column) for column in low.T]
         self._high = [AtMost.of(column) for column in high.T]
@@ -219,7 +225,7 @@ class _Inside:
         ]
         self._everyone = packed(np.ones(len(inner.boxes), dtype=bool))
 
-    def of(self, outer: Side, rows: IntArray) -> Words:
+    def of(self, outer: ReleaseGeometry, rows: IntArray) -> Words:
         """Return the inner classes inside each outer class of `rows` that may share people with it."""
         low, high, width = _bounds(outer, rows, as_outer=True)
         found = np.repeat(self._everyone[None, :], len(rows), axis=0)
@@ -236,7 +242,7 @@ class _Inside:
         return found
 
 
-def _inside(inner: Side, i: IntArray, outer: Side, o: IntArray) -> BoolArray:
+def _inside(inner: ReleaseGeometry, i: IntArray, outer: ReleaseGeometry, o: IntArray) -> BoolArray:
     """Tell for pairs of classes whether the inner one lies inside the outer one, (pairs,)."""
     low, high, width = _bounds(inner, i, as_outer=False)
     outer_low, outer_high, outer_width = _bounds(outer, o, as_outer=True)

@@ -11,9 +11,9 @@ import numpy as np
 
 from release_store.records import EquivalenceClasses, GateResult, PersonHashes, Verdict
 from tasks.risk.bitsets import packed
-from tasks.risk.comparison import NOTHING, Allowed, History, history_of, least_left, sizes_of
+from tasks.risk.comparison import UNCONSTRAINED, Allowed, History, history_of, least_left, sizes_of
 from tasks.risk.evidence import CannotTell, Evidence, LeftByPerson
-from tasks.risk.person_nesting import told_of, undone
+from tasks.risk.person_nesting import find_disclosures, told_of
 from tasks.risk.persons import Followed, allowed_by_person, follow, joinable, why_not_joined
 from tasks.risk.space import Boxes, Space, boxes_of, space_of
 from tasks.types import BoolArray, IntArray
@@ -242,7 +242,7 @@ def _narrowed(people: _People) -> _Found:
         taken = least_left(own[number], people.allowed.masks[c][rows], people.allowed.seen[c][rows])
         left = sizes_of(own)[people.number]
         left[rows] = np.minimum(left[rows], taken)
-        worst = np.full(int(person.max(initial=-1)) + 1, NOTHING)
+        worst = np.full(int(person.max(initial=-1)) + 1, UNCONSTRAINED)
         np.minimum.at(worst, person, left)
         people.evidence.left_by_person[name] = LeftByPerson(worst, n_joined)
         bad = taken < people.evidence.policy.privacy.l
@@ -267,7 +267,9 @@ def _undone(people: _People) -> _Found:
     pairs = together = 0
     l_least = evidence.policy.privacy.l
     for place, name in enumerate(attributes):
-        found = undone(people.number, people.followed, own, earlier, history.release, place, l_least)
+        found = find_disclosures(
+            people.number, people.followed, own, earlier, history.release, place, l_least
+        )
         failing |= found.failing
         pairs, together = found.compared, found.together
         if found.first is not None:

@@ -23,7 +23,7 @@ CELLS = 4_000_000
 
 
 @dataclass(frozen=True)
-class Told:
+class KnownClasses:
     """Classes and their people: `size` (N,) and, an attribute, `counts` (N, values).
 
     `told` (N,) says whether everybody in a class is known, and in no other class of its release.
@@ -33,9 +33,9 @@ class Told:
     told: BoolArray
     counts: tuple[IntArray, ...]
 
-    def together(self, classes: IntArray, starts: IntArray) -> Told:
+    def together(self, classes: IntArray, starts: IntArray) -> KnownClasses:
         """Return runs of `classes`, each from one of `starts` to the next, as one class each."""
-        return Told(
+        return KnownClasses(
             np.add.reduceat(self.size[classes], starts),
             np.logical_and.reduceat(self.told[classes], starts),
             tuple(np.add.reduceat(counts[classes], starts, axis=0) for counts in self.counts),
@@ -46,10 +46,10 @@ def told_of(
     releases: Sequence[tuple[EquivalenceClasses, PersonHashes | None]],
     space: Space,
     attributes: Sequence[str],
-) -> Told:
+) -> KnownClasses:
     """Return the classes of some releases with who is known to be in them. O(people)."""
     counts = [counts_of(classes, space) for classes, _ in releases]
-    return Told(
+    return KnownClasses(
         np.concatenate([classes.size for classes, _ in releases]),
         np.concatenate([_told(classes, people) for classes, people in releases]),
         tuple(np.concatenate([each[name] for each in counts]) for name in attributes),
@@ -79,11 +79,11 @@ class Undone:
     first: tuple[int, int] | None
 
 
-def undone(
+def find_disclosures(
     group: IntArray,
     followed: Followed,
-    own: Told,
-    earlier: Told,
+    own: KnownClasses,
+    earlier: KnownClasses,
     release: IntArray,
     attribute: int,
     l_least: int,
@@ -101,7 +101,9 @@ def undone(
     failed = together = 0
     first: tuple[int, int] | None = None
 
-    def look(mine: Told, theirs: Told, n: IntArray, starts: IntArray, order: IntArray) -> None:
+    def look(
+        mine: KnownClasses, theirs: KnownClasses, n: IntArray, starts: IntArray, order: IntArray
+    ) -> None:
         nonlocal failed, first
         bad = mine.told & theirs.told
         bad &= _few(mine, theirs, n, attribute, l_least) | _few(theirs, mine, n, attribute, l_least)
@@ -147,7 +149,7 @@ def undone(
     return Undone(failing, len(key), together, failed, first)
 
 
-def _few(one: Told, other: Told, shared: IntArray, attribute: int, l_least: int) -> BoolArray:
+def _few(one: KnownClasses, other: KnownClasses, shared: IntArray, attribute: int, l_least: int) -> BoolArray:
     """Tell whether those of `one` who are not among `shared` people (n,) are left with 1 to l - 1 values.
 
     A class without any value is of a release that does not publish the attribute: it tells nothing. Where

@@ -37,7 +37,7 @@ def read_classes(file: Path, policy: ReleasePolicy) -> EquivalenceClasses:
     except duckdb.Error as error:
         # DuckDB's own text may quote what it read, so only its kind is told.
         raise VerificationFailed(
-            f"cannot be read as Parquet ({type(error).__name__})", where=str(file), mend="Stage it again."
+            f"cannot be read as Parquet ({type(error).__name__})", where=str(file), hint="Stage it again."
         ) from None
     intervals: dict[str, FloatArray] = {}
     sets: dict[str, SetCells] = {}
@@ -52,7 +52,7 @@ def read_classes(file: Path, policy: ReleasePolicy) -> EquivalenceClasses:
                 raise VerificationFailed(
                     f"the column '{name}' has a cell that is no interval",
                     where=str(file),
-                    mend="Stage it again.",
+                    hint="Stage it again.",
                 )
             intervals[name] = bounds
         else:
@@ -125,7 +125,7 @@ def _read_rows(
         ]
         if columns != expected:
             raise VerificationFailed(
-                "its columns are not those that the policy publishes", where=str(file), mend="Stage it again."
+                "its columns are not those that the policy publishes", where=str(file), hint="Stage it again."
             )
         listed = ", ".join(identifier(c) for c in keys)
         # Where every quasi-identifier is noised, all rows are one class.
@@ -153,7 +153,7 @@ def _read_rows(
                 raise VerificationFailed(
                     f"the column '{name}' has a value that is no finite number",
                     where=str(file),
-                    mend="Stage it again.",
+                    hint="Stage it again.",
                 )
             values[name], counts[name] = _count_matrix(found, len(cells), policy.source.missing_label)
     return cells, values, counts
@@ -190,7 +190,7 @@ def _set_cells(column: pd.Series[str], file: Path, name: str) -> SetCells:
         raise VerificationFailed(
             f"the column '{name}' has a cell that is no set of values",
             where=str(file),
-            mend="Stage it again.",
+            hint="Stage it again.",
         ) from None
     domain = tuple(sorted({value for values in read if values is not None for value in values}))
     rank = {value: i for i, value in enumerate(domain)}

@@ -120,7 +120,7 @@ def review(
             judged = classes if same else _classes(one, by)
         except VerificationFailed as error:
             asked = (GATES if gates is None else gates) if by is None else asked_gates(by, gates)
-            results = tuple(unmeasured(gate, Verdict.UNKNOWN, error.finding) for gate in asked)
+            results = tuple(unmeasured(gate, Verdict.UNKNOWN, error.message) for gate in asked)
             found.append(Review(one, by, False, results))
         else:
             table = table_of(one, by)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from release_store.records import EquivalenceClasses
 from tasks.risk.attackers import People
-from tasks.risk.candidates import Found
+from tasks.risk.candidates import ClassMatches
 from tasks.risk.cells import Cells, true_cells, unit_of, written_cells
 from tasks.risk.space import Space, distinct_rows
 from tasks.types import FloatArray, IntArray
@@ -34,7 +34,7 @@ class Tally:
         self._value, self._rows = value[order], rows[order]
         self._first = np.searchsorted(unit[order], np.arange(n_units + 1))
 
-    def over(self, found: Found) -> Iterator[tuple[slice, IntArray]]:
+    def over(self, found: ClassMatches) -> Iterator[tuple[slice, IntArray]]:
         """Yield the sums (V, m) over the units of each person found, for a few people at a time."""
         step = max(1, TOTALS // max(self.n_values, 1))
         ends = np.append(found.starts, len(found.classes))

@@ -20,7 +20,7 @@ from tasks.risk.control import read_control
 from tasks.risk.evidence import Evidence
 from tasks.risk.gate import GateReport, asked_gates, assess
 from tasks.risk.published import read_classes
-from tasks.shielded import artifact_key, progress, shown, stage
+from tasks.shielded import artifact_key, progress, stage, try_publish_artifact
 from tasks.types import Candidate, PreparedTable, SourceTable
 
 
@@ -77,7 +77,7 @@ def risk_gate(
     store.record_gates(
         candidate.candidate_id, report.results, to=to, actor=actor, asked=asked, figures=measured
     )
-    shown(
+    try_publish_artifact(
         create_table_artifact,
         key=artifact_key("gates", policy.series),
         table=[artifact_row(result) for result in report.results],

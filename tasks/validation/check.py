@@ -30,7 +30,7 @@ class ExpectationResult:
     unexpected_rows: int | None
     rows: int
     detail: str
-    mend: str = ""
+    hint: str = ""
 
 
 def validate(table: SourceTable, policy: ReleasePolicy, last: LastRelease | None) -> list[ExpectationResult]:
@@ -53,7 +53,7 @@ def validate(table: SourceTable, policy: ReleasePolicy, last: LastRelease | None
         raise ValidationFailed(
             f"the expectations could not be judged ({problem})",
             where=table.origin,
-            mend="Check the input's columns against the policy's roles.",
+            hint="Check the input's columns against the policy's roles.",
         )
     return results
 
@@ -68,7 +68,7 @@ def raise_if_failed(results: Sequence[ExpectationResult], where: str, more_of_it
     told = "; ".join(result.detail for result in failed[:MOST_FINDINGS])
     more = f"; and {len(failed) - MOST_FINDINGS} more" if len(failed) > MOST_FINDINGS else ""
     beside = f" ({more_of_it})" if more_of_it else ""
-    raise ValidationFailed(told + more + beside, where=where, mend=failed[0].mend)
+    raise ValidationFailed(told + more + beside, where=where, hint=failed[0].hint)
 
 
 def as_records(results: Sequence[ExpectationResult]) -> list[dict[str, Any]]:

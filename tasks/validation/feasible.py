@@ -58,5 +58,5 @@ def feasible(table: SourceTable, policy: ReleasePolicy) -> list[ExpectationResul
     return found
 
 
-def _result(column: str | None, rows: int, said: str, mend: str) -> ExpectationResult:
-    return ExpectationResult(NAME, column, not said, None, rows, said, mend if said else "")
+def _result(column: str | None, rows: int, said: str, hint: str) -> ExpectationResult:
+    return ExpectationResult(NAME, column, not said, None, rows, said, hint if said else "")

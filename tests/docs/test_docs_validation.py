@@ -81,7 +81,7 @@ def test_a_bad_file_says_what_the_page_says(tmp_path: Path, case: str) -> None:
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(InputError) as caught:
         read_table(_policy(), input_path=path, period="2026Q1", base=tmp_path)
-    assert caught.value.finding == _rows("What a bad file says")[case]
+    assert caught.value.message == _rows("What a bad file says")[case]
     assert caught.value.where == str(path)
     assert caught.value.exit_code == 3
 
@@ -117,4 +117,4 @@ def test_a_bad_table_says_what_the_page_says(case: str) -> None:
     last: LastRelease | None = None
     with pytest.raises(ValidationFailed) as caught:
         raise_if_failed(validate(SourceTable(frame, "0" * 64, "t.csv"), _policy(), last), "t.csv")
-    assert _later_rows()[case] in caught.value.finding.split("; ")
+    assert _later_rows()[case] in caught.value.message.split("; ")

@@ -35,7 +35,7 @@ def attempt(store: ReleaseStore, series: str, period: str) -> dict[str, str | No
     try:
         return {**told, "release": published(store, record.candidate_id).release_id, "refused": None}
     except ReleaseGateError as error:
-        return {**told, "release": None, "refused": error.finding}
+        return {**told, "release": None, "refused": error.message}
 
 
 def main(root: Path, number: int, of: int, n_periods: int) -> None:

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 from front_desk import Desk
 
-from flows.late_input import Look, Wanted, late_state, look, wait_here
+from flows.late_input import ExpectedInput, InputCheck, late_state, look, wait_here
 from policy.errors import InputError, UsageError
 from policy.load import load_policy
 from release_store.canonical import utc_now
@@ -25,10 +25,10 @@ ROOT = Path(__file__).parents[2]
 WAIT = {"hours": 1, "every_minutes": 10, "settled_seconds": 60}
 
 
-def wanted(desk: Desk, input_path: Path | None = None, **source: object) -> Wanted:
+def wanted(desk: Desk, input_path: Path | None = None, **source: object) -> ExpectedInput:
     """The input of 2026Q1 of a policy that waits."""
     file = desk.policy(source={"path": "{period}.csv", "wait": WAIT, **source})
-    return Wanted(load_policy(file), "2026Q1", input_path, desk.folder)
+    return ExpectedInput(load_policy(file), "2026Q1", input_path, desk.folder)
 
 
 def table(desk: Desk, age: float = 3600) -> Path:
@@ -47,7 +47,7 @@ def test_a_file_that_is_there_and_has_settled_is_not_late(desk: Desk) -> None:
 
 
 def test_a_file_that_is_not_there_is_late(desk: Desk) -> None:
-    assert look(wanted(desk)) == Look("is not there")
+    assert look(wanted(desk)) == InputCheck("is not there")
 
 
 @pytest.mark.parametrize(("age", "late"), [(2, True), (59, True), (120, False), (-30, True), (-3600, False)])
@@ -122,7 +122,7 @@ def test_after_its_time_it_is_given_up_once_and_in_the_log(
     for _ in range(2):
         with pytest.raises(InputError, match="is not there") as caught:
             wait_here(wanted(desk), desk.store, actor="ann", say=lambda _: None, sleep=clock.sleep)
-        assert caught.value.mend.startswith("It is given up after 7 looks")
+        assert caught.value.hint.startswith("It is given up after 7 looks")
     assert clock.now - begun == timedelta(hours=2)
     (event,) = desk.store.events()[logged:]
     assert (event.action, event.object, event.actor) == ("input.missing", "clinic/2026Q1", "ann")
@@ -135,7 +135,7 @@ def test_without_a_deployment_a_run_fails_at_once(desk: Desk) -> None:
     common = {"actor": "ann", "scheduled": utc_now(), "until": None, "number": 1, "seen": ""}
     with pytest.raises(InputError, match="is not there") as caught:
         late_state(wanted(desk), desk.store, **common)  # type: ignore[arg-type]
-    assert caught.value.mend == "Run it again when it is there, or with --wait."
+    assert caught.value.hint == "Run it again when it is there, or with --wait."
     table(desk)
     assert late_state(wanted(desk), desk.store, **common) is None  # type: ignore[arg-type]
 

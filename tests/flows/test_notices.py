@@ -24,7 +24,7 @@ from release_store.connection import transaction
 from release_store.correction import correct_clock
 from release_store.expiry import end_expired
 from release_store.records import CandidateState
-from release_store.roll_call import note_people
+from release_store.roll_call import record_reviewers
 from release_store.staff import PEOPLE_VARIABLE, people_path
 from release_store.store import ReleaseStore
 from release_store.verification import verify
@@ -42,10 +42,10 @@ from services.observability.notices import (
     Sent,
     begin,
     due,
+    notify_on_exit,
     read_cursors,
     send_all,
     send_due,
-    telling,
     verify_failed,
 )
 from tests.at_work import key_of, member, withdraw, write_people
@@ -261,7 +261,7 @@ def test_a_server_that_is_away_fails_nothing(
     with listening() as listener:
         url = listener.url
     monkeypatch.setenv(URL_VARIABLE, url)
-    with telling(desk.root):
+    with notify_on_exit(desk.root):
         blocked(desk.store)
     line = "releasegate: a notice by url waits: the address cannot be reached (ConnectionRefusedError)\n"
     assert capsys.readouterr().err == line
@@ -270,7 +270,7 @@ def test_a_server_that_is_away_fails_nothing(
 
 def test_what_brought_an_error_about_is_told_too(desk: Desk, kept: Path) -> None:
     def work() -> None:
-        with telling(desk.root):
+        with notify_on_exit(desk.root):
             blocked(desk.store)
             raise ZeroDivisionError
 
@@ -280,7 +280,7 @@ def test_what_brought_an_error_about_is_told_too(desk: Desk, kept: Path) -> None
 
 
 def test_a_place_that_is_no_store_is_left_to_whoever_works_in_it(tmp_path: Path, kept: Path) -> None:
-    with telling(tmp_path / "nothing"):
+    with notify_on_exit(tmp_path / "nothing"):
         pass
     assert told(kept) == []
 
@@ -370,7 +370,7 @@ def test_the_command_says_what_could_not_be_told(
 
 
 @pytest.mark.parametrize(
-    ("status", "code", "mend"),
+    ("status", "code", "hint"),
     [
         (204, 0, None),
         (302, 2, "Set RELEASEGATE_NOTICE_URL to the address that it leads to."),
@@ -387,7 +387,7 @@ def test_the_exit_code_of_the_command_says_whether_waiting_helps(
     capsys: Capture,
     status: int,
     code: int,
-    mend: str | None,
+    hint: str | None,
 ) -> None:
     with listening() as listener:
         listener.answer = lambda _request: (status, None)
@@ -400,7 +400,7 @@ def test_the_exit_code_of_the_command_says_whether_waiting_helps(
         []
         if code == 0
         else [f"releasegate: a notice by url waits: the address answers {status}"]
-        + ([f"  {mend}"] if mend else [])
+        + ([f"  {hint}"] if hint else [])
     )
     assert due(desk.store) == {"url": 2 * (code != 0)}  # with who is in force
 
@@ -430,7 +430,7 @@ def test_a_program_that_is_none_is_not_waited_for(
 def test_an_impossible_setting_is_told_before_anything_is_due(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: Capture, variable: str, value: str, name: str
 ) -> None:
-    note_people(desk.store)  # else this is due
+    record_reviewers(desk.store)  # else this is due
     monkeypatch.setenv(URL_VARIABLE if name == "url" else COMMAND_VARIABLE, "https://chat.example.org/")
     monkeypatch.setenv(variable, value)
     assert desk.say("notify") == 2
@@ -558,16 +558,16 @@ def test_a_broken_file_of_places_stops_nothing_and_is_told_with_its_mend(
     path = desk.root / CURSORS
     spoil, finding = BROKEN_PLACES[name]
     spoil(path)
-    mend = "  Remove it: what is due by then is told no more, and notices begin with what comes next."
-    with telling(desk.root):
+    hint = "  Remove it: what is due by then is told no more, and notices begin with what comes next."
+    with notify_on_exit(desk.root):
         held = blocked(desk.store)
     told_of, mended = capsys.readouterr().err.splitlines()
     assert told_of.startswith(f"releasegate: notices wait: {path} {finding}")
-    assert mended == mend
+    assert mended == hint
     with pytest.raises(BrokenPlaces, match=re.escape(finding)):
         read_cursors(desk.store)
     assert desk.say("notify") == 2
-    assert capsys.readouterr().err.splitlines()[1] == mend
+    assert capsys.readouterr().err.splitlines()[1] == hint
     assert desk.say("doctor") == 6
     assert finding in capsys.readouterr().out
     assert told(kept) == []
@@ -590,7 +590,7 @@ def test_a_run_publishes_beside_a_broken_file_of_places(desk: Desk, kept: Path, 
 
 def test_a_broken_file_of_places_is_told_where_no_channel_is_set(desk: Desk, capsys: Capture) -> None:
     (desk.root / CURSORS).write_text("[" * 100_000)
-    with telling(desk.root):
+    with notify_on_exit(desk.root):
         blocked(desk.store)
     assert capsys.readouterr().err == ""
     assert desk.say("notify", "--json") == 2
@@ -691,8 +691,8 @@ def test_who_came_and_went_is_told_by_name_and_without_keys(desk: Desk, kept: Pa
     assert people[0]["text"] == "The people who work with the store changed: bob, cid, dan added."
     assert (people[0]["added"], people[0]["removed"], people[0]["changed"]) == (["bob", "cid", "dan"], [], [])
     assert people[0]["series"] == ""
-    note_people(desk.store)
-    note_people(desk.store)  # nothing changed since
+    record_reviewers(desk.store)
+    record_reviewers(desk.store)  # nothing changed since
     send_due(desk.store)
     _, second = (one for one in told(kept) if one["notice"] == "releasegate.people.changed")
     assert second["text"] == (
@@ -701,7 +701,7 @@ def test_who_came_and_went_is_told_by_name_and_without_keys(desk: Desk, kept: Pa
     assert keys.public_hex(key_of("bob").key) not in kept.read_text()
     path = people_path(desk.root)
     path.write_text("approvers_at_least: 1\n" + path.read_text())
-    note_people(desk.store)
+    record_reviewers(desk.store)
     send_due(desk.store)
     last = next(one for one in told(kept)[::-1] if one["notice"] == "releasegate.people.changed")
     assert last["text"].endswith("changed: now 1 of them must agree to a candidate at least.")

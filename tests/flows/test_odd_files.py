@@ -133,9 +133,9 @@ def test_people_that_are_a_link_to_themselves_are_refused(
         ("people", "add", "Eve", "--role", "admin", "--public-key", "ab" * 32),
         ("run", desk.policy(), "--input", desk.table(), "--period", "2026Q1", "--by", "ann"),
     ):
-        told, mend = refused(desk, capsys, *words)
+        told, hint = refused(desk, capsys, *words)
         assert str(path) in told
-        assert mend == "  Remove the link, or mend where it leads."
+        assert hint == "  Remove the link, or mend where it leads."
     elsewhere = desk.folder / "loop.yaml"
     elsewhere.symlink_to(elsewhere.name)
     monkeypatch.setenv(PEOPLE_VARIABLE, str(elsewhere))
@@ -172,7 +172,7 @@ def test_a_command_names_only_proofs_that_it_takes(desk: Desk, capsys: Capture) 
         with pytest.raises(UsageError) as caught:
             prove(staff.members[0], None, said, "")
         signed = act in (Act.APPROVE, Act.REJECT, Act.PUBLISH, Act.OVERRIDE, Act.WITHDRAW)
-        assert ("--signed" in caught.value.mend) is signed
+        assert ("--signed" in caught.value.hint) is signed
     words = ["run", str(desk.policy()), "--period", "2026Q1", "--by", "ann"]
     assert main(["--store", str(desk.root), *words]) == 2
     assert capsys.readouterr().err.splitlines()[1] == "  Give --key FILE or --token-file FILE."
@@ -187,9 +187,9 @@ def test_a_key_with_a_passphrase_says_so(desk: Desk, capsys: Capture) -> None:
             serialization.BestAvailableEncryption(b"a passphrase"),
         )
     )
-    told, mend = refused(desk, capsys, "clock", "--by", "ann", "--reason", "was ahead", "--key", path)
+    told, hint = refused(desk, capsys, "clock", "--by", "ann", "--reason", "was ahead", "--key", path)
     assert told == f"releasegate: {path}: has a passphrase, and nobody is asked for one"
-    assert f"openssl pkey -in {path} -out NEW" in mend
+    assert f"openssl pkey -in {path} -out NEW" in hint
     path.replace(keys.key_path(desk.root))
     with pytest.raises(UsageError, match="has a passphrase"):
         keys.key_at_hand(desk.root)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from flows.decision import decide_release
 from flows.taking_down import withdraw_release
 from policy.errors import UsageError
-from release_store.permission import LONGEST_NAME, LONGEST_REASON, Act, check_typed, unfit
+from release_store.permission import LONGEST_NAME, LONGEST_REASON, Act, check_typed, text_problem
 from services.actor import runner, system_user
 from tests.at_work import key_file, write_people
 from tests.faults.small_work import assessed, published
@@ -50,14 +50,14 @@ def test_it_is_told_in_two_lines(name: str) -> None:
     with pytest.raises(UsageError) as caught:
         check_typed("bob", text, "it")
     error = caught.value
-    assert (error.where, error.finding, error.mend) == (
+    assert (error.where, error.message, error.hint) == (
         "it",
         f"the reason {finding}",
         "Say why, in plain words.",
     )
     with pytest.raises(UsageError, match="the name ") as caught:
         check_typed(text, "fine", "it")
-    assert caught.value.mend == "Give the name as the file of people has it."
+    assert caught.value.hint == "Give the name as the file of people has it."
 
 
 @pytest.mark.parametrize(
@@ -117,14 +117,14 @@ def test_what_people_do_write_is_taken() -> None:
         "né e\u0301",
         "\u200bseen",
     ):
-        assert unfit(text) is None
+        assert text_problem(text) is None
         check_typed("bob", text, "it")
     check_typed("", " ", "it")  # what is empty, the rules of the act refuse
 
 
 @given(st.text())
 def test_what_is_taken_has_something_to_be_seen(text: str) -> None:
-    if unfit(text) is None:
+    if text_problem(text) is None:
         assert text.strip()
         assert "\0" not in text
         text.encode()
@@ -135,7 +135,7 @@ def test_a_service_has_a_name_in_one_line(desk: Desk, monkeypatch: pytest.Monkey
     monkeypatch.setenv("RELEASEGATE_ACTOR", name)
     with pytest.raises(UsageError, match="RELEASEGATE_ACTOR is no name in one line") as caught:
         system_user()
-    assert caught.value.mend
+    assert caught.value.hint
     with pytest.raises(UsageError, match="RELEASEGATE_ACTOR is no name in one line"):
         runner(desk.store, Act.PREPARE, None)
 

@@ -13,7 +13,7 @@ from front_desk import Desk
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.text import escaped, shown
+from reports.text import escaped, sanitize_text
 from tests.at_work import member, withdraw, write_people
 
 Capture = pytest.CaptureFixture[str]
@@ -24,13 +24,13 @@ RELEASE, REVISED, WAITS = "clinic-2026Q1-r1", "clinic-2026Q1-r2", "clinic-2026Q2
 
 
 def test_commanding_signs_are_written_as_numbers() -> None:
-    assert shown(EVIL) == SHOWN
-    assert shown("Zoë O'Brien, रमा 🙂 \\ [x]") == "Zoë O'Brien, रमा 🙂 \\ [x]"
+    assert sanitize_text(EVIL) == SHOWN
+    assert sanitize_text("Zoë O'Brien, रमा 🙂 \\ [x]") == "Zoë O'Brien, रमा 🙂 \\ [x]"
 
 
 @given(st.text())
 def test_whatever_was_typed_is_one_line_without_commands(text: str) -> None:
-    for line in (shown(text), escaped(text)):
+    for line in (sanitize_text(text), escaped(text)):
         assert len(line.splitlines()) <= 1
         assert not {unicodedata.category(sign) for sign in line} & {"Cc", "Zl", "Zp", "Cs"}
 
@@ -83,7 +83,7 @@ def test_no_command_obeys_a_name_or_a_reason(
     assert told.say(*words) == code
     for text in capsys.readouterr():
         assert not any(line.strip().startswith("FORGED") for line in text.splitlines())
-        assert not [sign for sign in text if sign != "\n" and shown(sign) != sign]
+        assert not [sign for sign in text if sign != "\n" and sanitize_text(sign) != sign]
 
 
 def test_json_says_what_was_typed(told: Desk, capsys: Capture) -> None:

@@ -9,7 +9,7 @@ from front_desk import Desk
 
 from policy.errors import UsageError
 from release_store.records import ReleaseState
-from services.revision import asked_of
+from services.revision import resolve_revision
 from tests.at_work import withdraw
 
 pytestmark = pytest.mark.flow
@@ -83,7 +83,7 @@ def test_a_revision_without_name_reason_or_release_is_none(
     published: Desk, period: str, by: str | None, reason: str, finding: str
 ) -> None:
     with pytest.raises(UsageError, match=finding):
-        asked_of(published.store, "clinic", period, by=by, revise=reason)
+        resolve_revision(published.store, "clinic", period, by=by, revise=reason)
 
 
 def test_the_system_user_does_not_revise(published: Desk, capsys: Capture) -> None:

@@ -148,7 +148,7 @@ def test_each_thing_that_is_wrong_is_found_and_has_its_mend(
     found = wrong(server())
     assert set(found) == {name}
     assert found[name].startswith(finding)
-    assert all(check.mend for check in server() if check.condition is Condition.WRONG)
+    assert all(check.hint for check in server() if check.condition is Condition.WRONG)
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_an_address_that_is_none_is_told_in_a_line(
     monkeypatch.setenv("PREFECT_API_URL", url)
     (check,) = [one for one in set_up(desk.root) if one.name == "server"]
     assert check.found == "PREFECT_API_URL is no http or https address"
-    assert check.mend == "Write it like http://127.0.0.1:4200/api, or leave it out."
+    assert check.hint == "Write it like http://127.0.0.1:4200/api, or leave it out."
 
 
 @pytest.mark.parametrize("headers", ["{x", "[1]", "7", '"text"'])
@@ -242,7 +242,7 @@ def test_headers_that_are_no_json_object_are_told_in_a_line(
     monkeypatch.setenv("PREFECT_CLIENT_CUSTOM_HEADERS", headers)
     (check,) = [one for one in set_up(desk.root) if one.name == "server"]
     assert check.found == "PREFECT_CLIENT_CUSTOM_HEADERS is no JSON object"
-    assert check.mend
+    assert check.hint
 
 
 def test_a_server_that_is_away_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -343,7 +343,7 @@ def test_logs_lineage_and_notices_that_cannot_be_written_are_told(
     assert found["log"] == "/nowhere/log cannot be written"
     assert found["lineage"] == f"{lineage.VARIABLE}: lineage.example.org is to be reached by http"
     assert found["notices"] == f"{URL_VARIABLE}: chat.example.org is to be reached by http"
-    assert all(check.mend for check in set_up(desk.root) if check.condition is Condition.WRONG)
+    assert all(check.hint for check in set_up(desk.root) if check.condition is Condition.WRONG)
 
 
 def test_notices_that_are_due_are_counted(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -353,7 +353,7 @@ def test_notices_that_are_due_are_counted(desk: Desk, monkeypatch: pytest.Monkey
     awaiting(desk.store)
     (check,) = setup_checks._notices(desk.store)
     assert (check.condition, check.found) == (Condition.WRONG, "due: 1 by command")
-    assert check.mend == "`releasegate notify` delivers them."
+    assert check.hint == "`releasegate notify` delivers them."
 
 
 def test_the_command_tells_store_and_set_up_and_ends_with_six_where_one_is_wrong(

@@ -23,7 +23,7 @@ from release_store.records import CandidateState
 from services.observability.lineage import VARIABLE, Lineage
 from services.observability.notice_channels import COMMAND_VARIABLE, SECRET_VARIABLE, URL_VARIABLE
 from services.observability.notices import begin, due, send_due
-from services.observability.web import talk
+from services.observability.web import request_json
 from tests.release_store.hand_made import K_FAILS, stage
 from tests.timeouts import HANG_TIMEOUT
 
@@ -96,7 +96,7 @@ def blocked(desk: Desk, period: str = "2024") -> None:
 @pytest.mark.parametrize("drip", DRIPS)
 def test_one_exchange_ends_at_its_limit_however_slowly_the_server_answers(scheme: str, drip: str) -> None:
     with dripping(*DRIPS[drip]) as port, pytest.raises(TransientFailure):
-        talk(f"{scheme}://127.0.0.1:{port}/", {"a": 1}, timeout=LIMIT)
+        request_json(f"{scheme}://127.0.0.1:{port}/", {"a": 1}, timeout=LIMIT)
 
 
 @pytest.mark.parametrize("drip", ["drips its head", "drips its body"])

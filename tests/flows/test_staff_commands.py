@@ -19,7 +19,7 @@ from release_store.records import CandidateState
 from release_store.staff import load_staff
 from release_store.store import ReleaseStore
 from release_store.verification import verify
-from services.actor import acting, runner, system_account
+from services.actor import authenticated_as, runner, system_account
 from tests.at_work import key_file, key_of, member, write_people
 from tests.faults.small_work import assessed
 
@@ -121,7 +121,7 @@ def test_a_name_is_nobodys_until_it_is_proven(desk: Desk) -> None:
     store = desk.store
     with pytest.raises(UsageError, match="ann is a name, and a name proves nothing"):
         runner(store, Act.PREPARE, "ann")
-    with acting(store, Act.PREPARE, "ann", key_of("ann")):
+    with authenticated_as(store, Act.PREPARE, "ann", key_of("ann")):
         assert runner(store, Act.PREPARE, "ann").name == "ann"
         with pytest.raises(UsageError, match="a name proves nothing"):
             runner(store, Act.PREPARE, "bob")
@@ -132,9 +132,9 @@ def test_a_name_is_nobodys_until_it_is_proven(desk: Desk) -> None:
         ("bob", "bob", "bob has no role for this: it takes operator"),
         ("mallory", "mallory", "mallory is not in people.yaml"),
     ):
-        with pytest.raises(UsageError, match=finding), acting(store, Act.PREPARE, by, key_of(key)):
+        with pytest.raises(UsageError, match=finding), authenticated_as(store, Act.PREPARE, by, key_of(key)):
             raise AssertionError
-    with pytest.raises(UsageError, match="gives no proof"), acting(store, Act.PREPARE, "ann", None):
+    with pytest.raises(UsageError, match="gives no proof"), authenticated_as(store, Act.PREPARE, "ann", None):
         raise AssertionError
 
 

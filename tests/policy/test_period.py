@@ -198,7 +198,7 @@ def test_a_period_that_has_not_begun_is_refused(
     assert not has_ended(running, kind, day)
     with pytest.raises(UsageError, match=f"the period {ahead} has not begun") as caught:
         has_ended(ahead, kind, day)
-    assert caught.value.mend == f"Name a period that has ended, such as {ended}."
+    assert caught.value.hint == f"Name a period that has ended, such as {ended}."
     assert has_ended(ahead, "given", day)
 
 

@@ -78,7 +78,7 @@ def test_the_policy_that_the_errors_are_made_from_is_right() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "finding", "mend"),
+    ("text", "finding", "hint"),
     [
         ("", "holds nothing", MAPPING),
         ("# nothing but a comment\n", "holds nothing", MAPPING),
@@ -108,11 +108,11 @@ def test_the_policy_that_the_errors_are_made_from_is_right() -> None:
         ("a: 2026-13-45", "holds a date that is in no calendar", QUOTES),
     ],
 )
-def test_what_is_no_policy_at_all_is_told_with_its_line(text: str, finding: str | None, mend: str) -> None:
+def test_what_is_no_policy_at_all_is_told_with_its_line(text: str, finding: str | None, hint: str) -> None:
     finding = finding or (
         "line 1: could not determine a constructor for the tag 'tag:yaml.org,2002:python/name:os.system'"
     )
-    assert error_of(text) == f"clinic.yaml: {finding}\n  {mend}"
+    assert error_of(text) == f"clinic.yaml: {finding}\n  {hint}"
 
 
 def test_a_policy_that_is_not_there_is_told(tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_a_misspelt_field_that_is_missed_too_is_told_as_misspelt() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "mend"),
+    ("field", "hint"),
     [
         ("series", "Add this field."),
         ("roles", "Add this field."),
@@ -256,8 +256,8 @@ def test_a_misspelt_field_that_is_missed_too_is_told_as_misspelt() -> None:
         ("roles.sensitive.disease.stability", "Add this field."),
     ],
 )
-def test_a_missing_field_is_named(field: str, mend: str) -> None:
-    assert error_of(text_without(field)) == f"clinic.yaml: {field}: is missing\n  {mend}"
+def test_a_missing_field_is_named(field: str, hint: str) -> None:
+    assert error_of(text_without(field)) == f"clinic.yaml: {field}: is missing\n  {hint}"
 
 
 @pytest.mark.parametrize(
@@ -452,7 +452,7 @@ def test_a_nested_hierarchy_that_is_none_is_told(written: Any, finding: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("content", "finding", "mend"),
+    ("content", "finding", "hint"),
     [
         (None, "no such file", "Give a path relative to the policy's folder."),
         (b"", "the hierarchy has no values", LEVELS),
@@ -462,13 +462,13 @@ def test_a_nested_hierarchy_that_is_none_is_told(written: Any, finding: str) -> 
     ],
 )
 def test_a_hierarchy_file_that_is_none_is_told_with_its_path(
-    tmp_path: Path, content: bytes | None, finding: str, mend: str
+    tmp_path: Path, content: bytes | None, finding: str, hint: str
 ) -> None:
     path, beside = tmp_path / "clinic.yaml", tmp_path / "cities.csv"
     if content is not None:
         beside.write_bytes(content)
     text = text_with(f"{QI}.city", {"type": "categorical", "hierarchy": "cities.csv"})
-    assert error_of(text, path) == f"{path}: {QI}.city.hierarchy ({beside}): {finding}\n  {mend}"
+    assert error_of(text, path) == f"{path}: {QI}.city.hierarchy ({beside}): {finding}\n  {hint}"
 
 
 def _bound_error(method: dict[str, Any]) -> str:

@@ -17,7 +17,7 @@ from worlds import Release, evidence_of, group, policy_for
 from policy.load import parse_policy
 from release_store.records import PersonHashes
 from tasks.reporting.narrowing import narrowing_figures
-from tasks.risk.comparison import NOTHING, least_left, narrowed
+from tasks.risk.comparison import UNCONSTRAINED, least_left, narrowed
 from tasks.risk.evidence import Evidence
 from tasks.risk.gate import GATES, assess
 
@@ -188,6 +188,6 @@ def test_the_least_that_is_left_is_trying_every_choice(
                 common &= mask
             if common:
                 sizes.append(common.bit_count())
-        expected.append(min(sizes, default=NOTHING))
+        expected.append(min(sizes, default=UNCONSTRAINED))
     assert least_left(own, allowed, seen).tolist() == expected
     assert narrowed(own, allowed, seen, l_least).tolist() == [n < l_least for n in expected]

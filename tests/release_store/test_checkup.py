@@ -70,8 +70,8 @@ def only(store: ReleaseStore, name: str, said: str) -> None:
     (check,) = not_fine(store)
     assert (check.name, check.condition) == (name, Condition.WRONG)
     assert said in check.found
-    assert check.mend
-    assert "\n" not in check.found + check.mend
+    assert check.hint
+    assert "\n" not in check.found + check.hint
 
 
 def test_a_store_that_is_well_is_fine_in_every_check(store: ReleaseStore) -> None:

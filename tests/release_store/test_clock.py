@@ -34,7 +34,7 @@ def test_an_event_is_not_earlier_than_the_last(store: ReleaseStore, monkeypatch:
     clock(monkeypatch, hours=-3)
     with pytest.raises(StoreError, match="the last event of the store is 3 hours later") as caught:
         agreed(store, word(waiting), 1)
-    assert caught.value.mend.startswith("Set the clock, and try again; nothing was changed.")
+    assert caught.value.hint.startswith("Set the clock, and try again; nothing was changed.")
     assert store.events() == logged
     assert store.candidate(waiting.candidate_id).state is CandidateState.AWAITING_APPROVAL
     monkeypatch.undo()
@@ -78,7 +78,7 @@ def test_doctor_and_a_command_in_a_process_of_its_own_tell_it(
     monkeypatch.undo()
     (found,) = [check for check in checkup(store.root) if check.name == "clock"]
     assert found.condition is Condition.WRONG
-    assert found.mend.startswith("Set the clock; if it is right, ")
+    assert found.hint.startswith("Set the clock; if it is right, ")
     script = (
         "import sys; from pathlib import Path; from release_store.store import ReleaseStore, CandidateState\n"
         "store = ReleaseStore.open(Path(sys.argv[1]))\n"

@@ -120,7 +120,7 @@ def test_a_store_of_a_newer_schema_is_refused_in_one_line(store: ReleaseStore) -
         con.execute("CREATE TABLE later (x INTEGER)")
     with pytest.raises(StoreError, match=r"schema is 999") as caught:
         ReleaseStore.open(store.root)
-    assert "\n" not in caught.value.finding
+    assert "\n" not in caught.value.message
 
 
 def test_a_migration_that_breaks_leaves_nothing_behind(
@@ -173,7 +173,7 @@ def test_an_error_of_the_database_is_told_without_what_was_being_written(store: 
 def test_a_missing_or_broken_database_is_told(store: ReleaseStore, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no store here") as caught:
         ReleaseStore.open(tmp_path / "elsewhere")
-    assert "releasegate init" in caught.value.mend
+    assert "releasegate init" in caught.value.hint
     (store.root / DATABASE).write_bytes(b"x" * 5000)
     with pytest.raises(StoreError, match="cannot be opened"):
         ReleaseStore.open(store.root)

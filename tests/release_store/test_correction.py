@@ -71,10 +71,10 @@ def test_a_clock_far_ahead_is_corrected_and_all_goes_on(ahead: ReleaseStore) -> 
     logged = ahead.events()
     with pytest.raises(StoreError, match="the last event of the store is 25550 days later") as caught:
         awaiting(ahead, period="2025")
-    assert "`releasegate clock`" in caught.value.mend
+    assert "`releasegate clock`" in caught.value.hint
     (found,) = [check for check in checkup(ahead.root) if check.name == "clock"]
     assert found.condition is Condition.WRONG
-    assert "`releasegate clock`" in found.mend
+    assert "`releasegate clock`" in found.hint
     event = corrected(ahead)
     assert (event.action, event.actor, event.reason) == (CORRECTED, "eve", WHY)
     assert event.payload["bound"]["last_event_at"] == logged[-1].at
@@ -96,7 +96,7 @@ def test_a_clock_that_is_fine_is_not_corrected(store: ReleaseStore) -> None:
     logged = store.events()
     with pytest.raises(UsageError, match="its last event is not ahead of the clock") as caught:
         corrected(store)
-    assert caught.value.mend == "There is nothing to correct."
+    assert caught.value.hint == "There is nothing to correct."
     assert store.events() == logged
 
 
@@ -116,8 +116,8 @@ def test_it_takes_an_administrator_who_proves_it(
     logged = ahead.events()
     with pytest.raises(UsageError) as caught:
         correct_clock(ahead, by=by, reason=WHY, credential=credential)
-    assert finding in caught.value.finding
-    assert caught.value.mend
+    assert finding in caught.value.message
+    assert caught.value.hint
     assert ahead.events() == logged
     with pytest.raises(UsageError, match="a correction of the clock has a reason"):
         correct_clock(ahead, by="eve", reason=" ", credential=key_of("eve"))

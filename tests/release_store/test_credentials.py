@@ -31,13 +31,13 @@ from release_store.credentials import (
     read_token,
     signed_text,
 )
-from release_store.staff import Member
+from release_store.staff import Reviewer
 from release_store.verify_evidence import signed_by
 from tests.at_work import key_of, member
 
 NOW = datetime(2026, 11, 22, 3, 0, 0, 123456, tzinfo=UTC)
 SAID = Statement("approve", "s-1", "clinic-2024-c1", {"candidate_digest": "a" * 64}, "ada", "seen", NOW)
-ADA = Member.model_validate(member("ada"))
+ADA = Reviewer.model_validate(member("ada"))
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 CHANGES: dict[str, st.SearchStrategy[Any]] = {
     "act": st.sampled_from(["reject", "override", "withdraw", "publish", ""]),
@@ -105,7 +105,9 @@ def test_another_key_and_a_key_where_only_a_token_is_known_are_refused() -> None
         prove(ADA, key_of("bob"), SAID, "roster")
     with pytest.raises(UsageError, match="this is not signed by the key of ada"):
         prove(ADA, SignedText(signed_text(SAID, key_of("bob").key)), SAID, "roster")
-    by_token = Member.model_validate({"name": "ada", "roles": ["admin"], "token_hash": hash_token("t" * 30)})
+    by_token = Reviewer.model_validate(
+        {"name": "ada", "roles": ["admin"], "token_hash": hash_token("t" * 30)}
+    )
     with pytest.raises(UsageError, match="this is not signed by the key of ada"):
         prove(by_token, key_of("ada"), SAID, "roster")
     with pytest.raises(UsageError, match="ada gives no proof of being ada"):
@@ -114,7 +116,7 @@ def test_another_key_and_a_key_where_only_a_token_is_known_are_refused() -> None
 
 def test_a_token_proves_whose_hash_it_has_and_is_not_kept() -> None:
     hashed = hash_token("t" * 30)
-    eve = Member.model_validate({"name": "eve", "roles": ["admin"], "token_hash": hashed})
+    eve = Reviewer.model_validate({"name": "eve", "roles": ["admin"], "token_hash": hashed})
     proof = prove(eve, Token("t" * 30), SAID, "roster")
     assert proof.document().keys() == {"method", "people", "token"}
     assert "t" * 30 not in str(proof)

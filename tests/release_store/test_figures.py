@@ -149,7 +149,7 @@ def test_what_is_no_json_any_more_is_told_and_nothing_of_it_is_quoted(store: Rel
         change(store, f"UPDATE candidate_figures SET document = '{text}'", guarded=GUARDED)
         with pytest.raises(StoreError) as told:
             store.all_figures()
-        assert (told.value.where, told.value.finding) == (name, "its figures cannot be read")
+        assert (told.value.where, told.value.message) == (name, "its figures cannot be read")
 
 
 def test_figures_are_append_only(store: ReleaseStore) -> None:

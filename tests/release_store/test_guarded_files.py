@@ -79,7 +79,7 @@ def test_keys_that_are_files_are_read_as_before(tmp_path: Path) -> None:
         f"  Run `chmod 600 {path}`.",
     ]
     assert "cannot be read (FileNotFoundError)" in told(lambda: read_token(tmp_path / "none"))[0]
-    assert "cannot be read (IsADirectoryError)" in told(lambda: read_plain(tmp_path, mend="Name another."))[0]
+    assert "cannot be read (IsADirectoryError)" in told(lambda: read_plain(tmp_path, hint="Name another."))[0]
 
 
 @pytest.mark.parametrize(("mode", "fine"), [(0o755, True), (0o775, False), (0o777, False), (0o1777, True)])

@@ -50,7 +50,7 @@ def test_a_lock_that_is_held_names_its_process(store: ReleaseStore) -> None:
         with pytest.raises(SeriesInUse) as caught, store.series_lock("clinic", 0.1):
             pass
         assert (
-            caught.value.finding == f"process {other.pid} has been publishing to 'clinic' for more than 0.1 s"
+            caught.value.message == f"process {other.pid} has been publishing to 'clinic' for more than 0.1 s"
         )
         assert caught.value.where == str(path)
         other.communicate()

@@ -137,8 +137,8 @@ def test_a_key_that_protects_nobody_is_refused(
     monkeypatch.setenv(PERSON_KEY_VARIABLE, str(path))
     with pytest.raises(UsageError, match=said) as caught:
         person_key(store.root)
-    assert caught.value.mend
-    assert "\n" not in caught.value.finding
+    assert caught.value.hint
+    assert "\n" not in caught.value.message
 
 
 # How long they are kept ------------------------------------------------------------------------------

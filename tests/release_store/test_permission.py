@@ -46,7 +46,7 @@ def test_a_rule_binds_an_act_exactly_when_the_table_says_so(act: Act, rule: Rule
         with pytest.raises(UsageError) as caught:
             check_permission(act, BREAKS[rule], "it")
         assert caught.value.where == "it"
-        assert caught.value.mend
+        assert caught.value.hint
     else:
         assert refusal(act, BREAKS[rule], "it") is None
 

@@ -114,9 +114,9 @@ def test_a_refusal_is_told_and_logged(
     credential = text(store, record, by, key) if signed else key_of(key)
     with pytest.raises(kind) as caught:
         give(store, record, by, credential)
-    assert finding in caught.value.finding
+    assert finding in caught.value.message
     assert caught.value.where == record.candidate_id
-    assert caught.value.mend
+    assert caught.value.hint
     action, actor, reason = last(store)
     proven = by != "mallory" and by == key
     assert (action, actor) == ("decision.refused", by if proven else system_account())
@@ -148,7 +148,7 @@ def test_a_signed_text_is_of_one_store_one_candidate_one_person_and_one_time(sto
     ):
         with pytest.raises(ReleaseGateError) as caught:
             give(store, record, "bob", wrong)
-        assert finding in caught.value.finding
+        assert finding in caught.value.message
         # Signed by bob for this very candidate, and refused on another ground: these are bob's own words.
         own = "yet to come" in finding or "before what" in finding or "other files" in finding
         assert last(store)[:2] == ("decision.refused", "bob" if own else system_account())
@@ -227,7 +227,7 @@ def test_without_a_file_of_people_nobody_decides(store: ReleaseStore) -> None:
     people_path(store.root).unlink()
     with pytest.raises(UsageError, match="nobody is known who could decide") as caught:
         agreed(store, word(record), 1)
-    assert "releasegate people add" in caught.value.mend
+    assert "releasegate people add" in caught.value.hint
     with pytest.raises(UsageError, match="nobody is known who could decide"):
         withdraw(store, "clinic-2024-r1", by="bob", reason="wrong", credential=key_of("bob"))
     assert store.events() == logged
@@ -290,7 +290,7 @@ def test_a_withdrawal_is_signed_for_a_release_in_its_state(store: ReleaseStore) 
     ):
         with pytest.raises(UsageError) as caught:
             withdraw(store, first.release_id, by=by, reason="wrong", credential=credential)
-        assert finding in caught.value.finding
+        assert finding in caught.value.message
         assert last(store)[:2] == ("decision.refused", system_account())
         assert store.events()[-1].payload["claimed_by"] == by
     withdraw(store, first.release_id, by="eve", reason="wrong", credential=signed)
@@ -623,19 +623,19 @@ def test_a_refusal_says_its_mend_in_every_state(store: ReleaseStore, state: Cand
     for act in ("approve", "reject", "override"):
         with pytest.raises(ReleaseGateError) as caught:  # the maker's word is refused in any state
             agreed(store, word(record, "ann", act), 1)
-        assert caught.value.mend
-        assert "\n" not in caught.value.finding + caught.value.mend
+        assert caught.value.hint
+        assert "\n" not in caught.value.message + caught.value.hint
 
 
 @pytest.mark.parametrize(
-    ("blocked", "act", "mend"),
+    ("blocked", "act", "hint"),
     [
         (True, "override", "Restore the files, or prepare the period again."),
         (False, "approve", "Restore the files, or reject the candidate and prepare the period again."),
     ],
 )
 def test_files_that_were_altered_are_told_with_what_can_be_done(
-    store: ReleaseStore, blocked: bool, act: str, mend: str
+    store: ReleaseStore, blocked: bool, act: str, hint: str
 ) -> None:
     record = stage(store) if blocked else awaiting(store)
     if blocked:
@@ -643,8 +643,8 @@ def test_files_that_were_altered_are_told_with_what_can_be_done(
     altered(store, record)
     with pytest.raises(VerificationFailed, match="changed since the gates judged it") as caught:
         agreed(store, word(record, "bob", act), 1)
-    assert caught.value.mend == mend
+    assert caught.value.hint == hint
     if blocked:
         with pytest.raises(UsageError, match="is blocked, and only") as usage:
             agreed(store, word(record, "bob"), 1)
-        assert usage.value.mend == "Prepare the period again, or let two administrators override the gates."
+        assert usage.value.hint == "Prepare the period again, or let two administrators override the gates."

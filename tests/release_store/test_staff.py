@@ -58,7 +58,7 @@ def test_what_a_file_of_people_may_not_say(people: list[dict[str, object]], find
     with pytest.raises(UsageError) as caught:
         parsed(*people)
     assert finding in str(caught.value)
-    assert caught.value.mend
+    assert caught.value.hint
     assert "secret-token" not in str(caught.value)
 
 
@@ -89,7 +89,7 @@ def test_where_the_file_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert load_staff(root) is None
     with pytest.raises(UsageError, match="nobody is known who could decide") as caught:
         needed_staff(root)
-    assert "releasegate people add" in caught.value.mend
+    assert "releasegate people add" in caught.value.hint
     monkeypatch.setenv(PEOPLE_VARIABLE, str(root / "people.yaml"))
     with pytest.raises(UsageError, match="lies inside the store"):
         load_staff(root)

@@ -17,7 +17,7 @@ from release_store.connection import connect
 from release_store.decisions import decide
 from release_store.records import CandidateRecord, CandidateState, Verdict
 from release_store.release_changes import _check_admitted
-from release_store.staff import Staff, needed_staff
+from release_store.staff import Reviewers, needed_staff
 from release_store.store import ReleaseStore
 from tests.at_work import key_of, member, write_people
 
@@ -90,7 +90,7 @@ class World:
 
     con: duckdb.DuckDBPyConnection
     store_id: str
-    staff: Staff
+    staff: Reviewers
     records: dict[str, CandidateRecord]
 
 

@@ -13,7 +13,7 @@ from small import MIXED, TWO_SENSITIVE, anonymized, mixed_rows, prepared, small_
 
 from tasks.recoding.generalize import generalized
 from tasks.risk import candidates, target
-from tasks.risk.candidates import Found, find
+from tasks.risk.candidates import ClassMatches, find_containing
 from tasks.risk.cells import Cells, cells_of, true_cells
 from tasks.risk.space import boxes_of, placed, space_of
 from tasks.risk.target import Tally
@@ -38,7 +38,7 @@ def looped(numbers: FloatArray, codes: Any, cells: Cells) -> BoolArray:
 
 def gathered(numbers: FloatArray, codes: Any, cells: Cells) -> BoolArray:
     inside = np.zeros((len(numbers), len(cells)), dtype=bool)
-    for found in find(numbers, codes, cells):
+    for found in find_containing(numbers, codes, cells):
         ends = np.append(found.starts, len(found.classes))
         assert (np.diff(ends) > 0).all()
         for person, first, last in zip(found.people, ends[:-1], ends[1:], strict=True):
@@ -118,7 +118,7 @@ def test_sums_over_classes_are_those_of_a_loop(few: int, monkeypatch: pytest.Mon
     counts[4] = 0  # a unit without a row of any value
     classes = [sorted(rng.choice(20, size, replace=False).tolist()) for size in (1, 3, 7, 20, 2, 1)]
     starts = np.cumsum([0, *map(len, classes)])[:-1]
-    found = Found(np.arange(6), starts, np.concatenate(classes))
+    found = ClassMatches(np.arange(6), starts, np.concatenate(classes))
     unit, value = np.nonzero(counts)
     tally = Tally(unit, value, counts[unit, value], 20, 5)
     totals = np.full((5, 6), -1)

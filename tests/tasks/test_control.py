@@ -77,7 +77,7 @@ def test_the_sources_bounds_and_values_hold_for_it(
 ) -> None:
     with pytest.raises(kind) as told:
         read(tmp_path, [*OUTSIDE, row])
-    assert finding in told.value.finding
+    assert finding in told.value.message
 
 
 def test_a_file_that_is_not_there_or_has_other_columns_is_refused(tmp_path: Path) -> None:
