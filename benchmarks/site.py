@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks import report, synthetic_store
 from benchmarks.page_times import page_times
 from benchmarks.store import measure, tables
-from release_store.connection import DATABASE
+from release_store.db.connection import DATABASE
 
 PROMISED = {"report": 30}  # for 1,000 releases
 

@@ -24,7 +24,7 @@ from time import perf_counter
 
 from benchmarks import report, synthetic_store
 from benchmarks.synthetic_store import PER_SERIES
-from release_store.connection import DATABASE
+from release_store.db.connection import DATABASE
 
 COMMANDS = (("history",), ("history", "series000"), ("history", "--json"), ("verify",))
 PROMISED = {"history": 1.0, "verify": 30.0}

@@ -20,20 +20,34 @@ import pandas as pd
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from policy.errors import UsageError
-from release_store import audit, keys, merkle
-from release_store.announcement import LATEST, catalog
-from release_store.canonical import canonical_json, digest_of, iso, pretty_json, sha256_hex, tree_digest
-from release_store.changes import gate_document
-from release_store.classes import classes_digest
-from release_store.connection import transaction
-from release_store.credentials import Statement
-from release_store.identification import CHANGED
+from release_store.approval.authentication import CHANGED
+from release_store.approval.credentials import Statement
+from release_store.approval.reviewers import Reviewer, roster
+from release_store.audit import keys, merkle
+from release_store.audit import log as audit
+from release_store.db.changes import gate_document
+from release_store.db.classes import classes_digest
+from release_store.db.connection import transaction
+from release_store.evidence.verify_evidence import REPORT
 from release_store.permission import Role
-from release_store.public_files import CATALOG, MANIFEST, checkpoint_file, release_folder, series_folder
+from release_store.protocol.canonical import (
+    canonical_json,
+    digest_of,
+    iso,
+    pretty_json,
+    sha256_hex,
+    tree_digest,
+)
+from release_store.publishing.announcement import LATEST, catalog
+from release_store.publishing.public_files import (
+    CATALOG,
+    MANIFEST,
+    checkpoint_file,
+    release_folder,
+    series_folder,
+)
 from release_store.records import EquivalenceClasses, GateResult, Proof, SetCells, Verdict
-from release_store.staff import Reviewer, roster
 from release_store.store import ReleaseStore
-from release_store.verify_evidence import REPORT
 
 PER_SERIES = 100
 EVENTS_PER_RELEASE = 12  # of the release and of the blocked candidate before it

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from services.outcome import Outcome
 
 if TYPE_CHECKING:
-    from release_store.audit import Finding
+    from release_store.audit.log import Finding
 
 
 def init(args: argparse.Namespace) -> int:
     """Make a store and its keys."""
-    from release_store.keys import key_path
+    from release_store.audit.keys import key_path
     from release_store.person_key import person_key_path
     from release_store.store import ReleaseStore
 
@@ -37,9 +37,9 @@ def _check_nothing_was_put(root: Path) -> None:
     """
     from policy.errors import UsageError
     from policy.trusted import TRUSTED_FILE
-    from release_store.connection import DATABASE
+    from release_store.approval.reviewers import PEOPLE_VARIABLE, people_path
+    from release_store.db.connection import DATABASE
     from release_store.guarded_files import resolved
-    from release_store.staff import PEOPLE_VARIABLE, people_path
 
     if (root / DATABASE).is_file():
         return  # a store already, which is told by who makes it
@@ -65,7 +65,7 @@ def draft(args: argparse.Namespace) -> int:
 def run(args: argparse.Namespace) -> int:
     """Run the release flow here, with Prefect's server where one is configured and its own otherwise."""
     from flows.running import run_release
-    from release_store.credentials import given_credential
+    from release_store.approval.credentials import given_credential
 
     return print_outcome(
         args,
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
 def rejudge(args: argparse.Namespace) -> int:
     """Judge a stale candidate again, and publish it where every gate passes and nobody is to be asked."""
     from flows.running import run_rejudge
-    from release_store.credentials import given_credential
+    from release_store.approval.credentials import given_credential
 
     return print_outcome(
         args,
@@ -127,7 +127,7 @@ def override(args: argparse.Namespace) -> int:
 
 
 def _decide(args: argparse.Namespace, decision: str) -> int:
-    from release_store.credentials import given_credential
+    from release_store.approval.credentials import given_credential
     from release_store.store import ReleaseStore
     from reports.text import sanitize_text
     from services.decide import decide
@@ -151,11 +151,11 @@ def _decide(args: argparse.Namespace, decision: str) -> int:
 
 def withdraw(args: argparse.Namespace) -> int:
     """Take a release out of the public place; a tombstone stays."""
-    from release_store.credentials import given_credential
-    from release_store.public_files import kept_folder, tombstone_file
-    from release_store.publication import recover
+    from release_store.approval.credentials import given_credential
+    from release_store.publishing.public_files import kept_folder, tombstone_file
+    from release_store.publishing.publication import recover
+    from release_store.publishing.withdrawal import withdraw as withdrawn
     from release_store.store import ReleaseStore
-    from release_store.withdrawal import withdraw as withdrawn
     from services.observability.notices import notify_on_exit
 
     store = ReleaseStore.open(args.store)
@@ -176,11 +176,11 @@ def withdraw(args: argparse.Namespace) -> int:
 
 def clock(args: argparse.Namespace) -> int:
     """Let the log go on from the time now, where its last event is yet to come."""
-    from release_store.correction import correct_clock
-    from release_store.credentials import given_credential
-    from release_store.publication import recover
+    from release_store.approval.credentials import given_credential
+    from release_store.audit.clock import correct_clock
+    from release_store.evidence.verify_evidence import corrected_in_words
+    from release_store.publishing.publication import recover
     from release_store.store import ReleaseStore
-    from release_store.verify_evidence import corrected_in_words
     from services.observability.notices import notify_on_exit
 
     store = ReleaseStore.open(args.store)
@@ -209,8 +209,8 @@ def clock(args: argparse.Namespace) -> int:
 def notify(args: argparse.Namespace) -> int:
     """End candidates whose time has passed, and deliver the notices that are due."""
     from policy.errors import ReleaseGateError, UsageError
-    from release_store.expiry import end_expired
-    from release_store.roll_call import record_reviewers
+    from release_store.approval.expiry import end_expired
+    from release_store.approval.roll_call import record_reviewers
     from release_store.store import ReleaseStore
     from services.actor import system_user
     from services.observability.notice_channels import channels
@@ -255,8 +255,8 @@ def notify(args: argparse.Namespace) -> int:
 def sign(args: argparse.Namespace) -> int:
     """Print a signed decision in one line."""
     from policy.errors import UsageError
-    from release_store.credentials import PrivateKey, given_credential
-    from release_store.signing import read_to_sign, signed
+    from release_store.approval.credentials import PrivateKey, given_credential
+    from release_store.approval.signing import read_to_sign, signed
     from release_store.store import ReleaseStore
     from reports.documents import record_document
 
@@ -277,8 +277,8 @@ def sign(args: argparse.Namespace) -> int:
 
 def people(args: argparse.Namespace) -> int:
     """List the people who work with the store, or add one."""
-    from cli.staff import add_person, people_document, show_people
-    from release_store.staff import needed_staff
+    from cli.reviewers import add_person, people_document, show_people
+    from release_store.approval.reviewers import needed_staff
 
     if args.people_command == "add":
         staff = add_person(
@@ -370,8 +370,8 @@ def audit(args: argparse.Namespace) -> int:
 
 def evidence(args: argparse.Namespace) -> int:
     """Write the evidence bundle of one release."""
-    from release_store.canonical import file_digest
-    from release_store.evidence import write_evidence
+    from release_store.evidence.bundle import write_evidence
+    from release_store.protocol.canonical import file_digest
     from release_store.store import ReleaseStore
 
     store = ReleaseStore.open(args.store)
@@ -407,8 +407,8 @@ def verify(args: argparse.Namespace) -> int:
     """Check the whole store, or one bundle; one line a finding."""
     from policy.errors import VerificationFailed
     from release_store.store import ReleaseStore
-    from release_store.verification import notes
-    from release_store.verification import verify as verified
+    from release_store.verification.verify import notes
+    from release_store.verification.verify import verify as verified
     from reports.text import sanitize_text
 
     if args.bundle is not None:
@@ -435,8 +435,8 @@ def _listed(findings: Sequence[Finding]) -> list[dict[str, str]]:
 
 def _verify_bundle(args: argparse.Namespace) -> int:
     from policy.errors import UsageError
+    from release_store.evidence.verify_evidence import NOT_WHAT_IT_WAS, examine, tell
     from release_store.guarded_files import check_plain
-    from release_store.verify_evidence import NOT_WHAT_IT_WAS, examine, tell
 
     for given in (args.bundle, args.checkpoint, args.public_key):
         if given is not None:
@@ -502,7 +502,7 @@ def doctor(args: argparse.Namespace) -> int:
     """Look whether store and set-up are fit for work, settle what was interrupted; one line a check."""
     from flows.setup_checks import set_up
     from policy.errors import VerificationFailed
-    from release_store.checkup import Condition, checkup
+    from release_store.verification.checkup import Condition, checkup
     from reports.text import sanitize_text
 
     checks = checkup(args.store) + set_up(args.store)
@@ -597,7 +597,7 @@ def _exit_code(outcome: Outcome) -> int:
 
 
 def _write_json(document: object) -> None:
-    from release_store.canonical import indented_json
+    from release_store.protocol.canonical import indented_json
 
     sys.stdout.write(indented_json(document, default=_plain) + "\n")
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from policy.errors import UsageError, did_you_mean
-from release_store.changes import gate_document
+from release_store.db.changes import gate_document
 from release_store.guarded_files import resolved
 from release_store.store import ReleaseStore
 from reports.documents import Document

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from flows.running import progress_reporter
 from policy.errors import StoreError, UsageError, did_you_mean
-from release_store import queries
-from release_store.canonical import file_digest
-from release_store.connection import connect
-from release_store.figures import read_figures
+from release_store.db import queries
+from release_store.db.connection import connect
+from release_store.db.figures import read_figures
 from release_store.guarded_files import resolved
+from release_store.protocol.canonical import file_digest
+from release_store.snapshot import read_whole
 from release_store.store import ReleaseStore
-from release_store.whole import read_whole
 from reports.documents import Document
 from reports.report import page
 from reports.sheet import reader

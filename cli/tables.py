@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cli.console import console, gate_result, gate_table, plain_table, titled
-from release_store.approvals import why
+from release_store.approval.approvals import why
 from release_store.records import Verdict
 from release_store.store import ReleaseStore
 from reports.documents import Document, history_document

@@ -11,8 +11,8 @@ from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.states import Completed, Failed
 
 from policy.errors import ReleaseGateError
-from release_store.expiry import end_expired
-from release_store.roll_call import record_reviewers
+from release_store.approval.expiry import end_expired
+from release_store.approval.roll_call import record_reviewers
 from release_store.store import ReleaseStore
 from services.actor import system_user
 from services.observability.notices import notify_on_exit, tell_problems, verify_failed

@@ -10,7 +10,7 @@ from prefect.states import Completed
 from pydantic import Field
 
 from flows.verdict_artifacts import show_verdict
-from release_store.credentials import SignedText
+from release_store.approval.credentials import SignedText
 from release_store.permission import LONGEST_NAME, LONGEST_REASON
 from release_store.store import ReleaseStore
 from services.decide import decide

@@ -16,7 +16,7 @@ from flows.observation import Observation
 from flows.verdict_artifacts import show_verdict
 from policy.errors import ReleaseGateError
 from policy.model import ReleasePolicy
-from release_store.approvals import why
+from release_store.approval.approvals import why
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
 from reports.releasing import report_of, report_path, write_candidate_report

@@ -16,7 +16,7 @@ from typing import Any
 from policy.errors import InputError, TransientFailure, UsageError
 from policy.model import ReleasePolicy, Wait
 from policy.trusted import Trusted
-from release_store.canonical import iso, utc_now
+from release_store.protocol.canonical import iso, utc_now
 from release_store.store import ReleaseStore
 from services.outcome import Outcome
 from tasks.intake.source import source_path

@@ -9,9 +9,9 @@ from prefect.states import Completed
 from flows.judging import Judging, reporting
 from policy.load import policy_digest
 from policy.model import ReleasePolicy
-from release_store.canonical import utc_now
-from release_store.public_files import candidate_folder
-from release_store.publication import check_staged_files
+from release_store.protocol.canonical import utc_now
+from release_store.publishing.public_files import candidate_folder
+from release_store.publishing.publication import check_staged_files
 from release_store.records import CandidateRecord, CandidateState
 from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore

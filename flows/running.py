@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from policy.errors import ReleaseGateError, TransientFailure
-from release_store.credentials import Credential
+from release_store.approval.credentials import Credential
 from release_store.permission import Act
 from services.outcome import Outcome
 
@@ -40,7 +40,7 @@ def run_release(
     """
     from policy.load import load_policy
     from policy.period import day_at, has_ended, read_period
-    from release_store.canonical import utc_now
+    from release_store.protocol.canonical import utc_now
     from release_store.store import ReleaseStore
     from services.actor import authenticated_as
     from services.trust import trusted_in
@@ -94,8 +94,8 @@ def _waited_for(
     """Wait for the input of a period that is to be released, and return the period: it does not move on."""
     from flows.late_input import ExpectedInput, wait_here
     from policy.period import day_at, period_at, read_period
-    from release_store.canonical import utc_now
     from release_store.names import check_period
+    from release_store.protocol.canonical import utc_now
     from services.actor import runner
 
     if period is None:

@@ -10,11 +10,11 @@ from flows import settings
 from flows.setup_server import server
 from flows.setup_versions import versions
 from policy.errors import ReleaseGateError
-from release_store.approvals import needed_by
-from release_store.checkup import Check, Condition
+from release_store.approval.approvals import needed_by
+from release_store.approval.reviewers import load_staff, people_path
 from release_store.permission import Act
-from release_store.staff import load_staff, people_path
 from release_store.store import ReleaseStore
+from release_store.verification.checkup import Check, Condition
 from services.observability import lineage, logs
 from services.observability.notice_channels import channels, check_channels
 from services.observability.notices import due

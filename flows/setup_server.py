@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from flows.settings import REQUIRED
 from policy.errors import TransientFailure, UsageError
-from release_store.checkup import Check, Condition
+from release_store.verification.checkup import Check, Condition
 from services.observability.web import Answered, is_loopback, request_json
 
 TAG = "releasegate"

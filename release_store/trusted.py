@@ -17,10 +17,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from policy.errors import UsageError
 from policy.trusted import TRUSTED_FILE, Trusted
 from policy.yaml_text import load_yaml, yaml_finding
+from release_store.approval.reviewers import people_path
+from release_store.audit.keys import key_path
 from release_store.guarded_files import check_file, check_folder, read_plain, resolved, trusted_owners
-from release_store.keys import key_path
 from release_store.person_key import person_key_path
-from release_store.staff import people_path
 
 _MEND = "See docs/security.md for what is allowed."
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from release_store import queries
-from release_store.changes import gate_document
-from release_store.connection import connect
-from release_store.figures import read_figures
+from release_store.db import queries
+from release_store.db.changes import gate_document
+from release_store.db.connection import connect
+from release_store.db.figures import read_figures
 from release_store.records import Release, ReleaseState
 from release_store.store import ReleaseStore
 from reports.series_pictures import Judged, short_name

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from policy.rounding import limit_share, limit_text, measured_share, measured_text
-from release_store.approvals import why
+from release_store.approval.approvals import why
 from release_store.permission import Act
 from release_store.records import CandidateState, ReleaseState, Verdict
 from reports.compared import BY_CELLS, BY_PERSON

@@ -5,12 +5,12 @@ from __future__ import annotations
 from policy.errors import VerificationFailed
 from policy.load import policy_from_document
 from policy.model import ReleasePolicy
-from release_store.canonical import utc_now
-from release_store.credentials import Credential
-from release_store.identification import as_signed
+from release_store.approval.authentication import as_signed
+from release_store.approval.credentials import Credential
 from release_store.permission import OVERRIDES_NEEDED, Act, check_typed
-from release_store.public_files import candidate_folder
-from release_store.publication import check_staged_files, publish, recover
+from release_store.protocol.canonical import utc_now
+from release_store.publishing.public_files import candidate_folder
+from release_store.publishing.publication import check_staged_files, publish, recover
 from release_store.records import CandidateRecord, CandidateState, Decision
 from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore

@@ -6,7 +6,7 @@ import numpy as np
 
 from policy.errors import ReleaseGateError
 from policy.load import policy_from_document
-from release_store.public_files import candidate_folder, differing_files
+from release_store.publishing.public_files import candidate_folder, differing_files
 from release_store.records import EquivalenceClasses
 from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from policy.errors import ReleaseGateError
-from release_store.audit import Finding
+from release_store.audit.log import Finding
+from release_store.evidence.verify_evidence import mark_of
 from release_store.records import Verdict
 from release_store.store import ReleaseStore
-from release_store.verification import overrides, verify
-from release_store.verify_evidence import mark_of
+from release_store.verification.verify import overrides, verify
 from reports.documents import Document
 from reports.text import minute, override_line, sanitize_text
 from services.review import audit_series

@@ -11,7 +11,7 @@ import pytest
 from filelock import FileLock
 
 from examples.register import demo
-from release_store.keys import KEY_VARIABLE
+from release_store.audit.keys import KEY_VARIABLE
 from tests.plain_prefect import plain_prefect
 
 DEMO_ROWS = 3000  # of a quarter: the verdicts are those of the demo's 20,000

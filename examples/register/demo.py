@@ -22,7 +22,7 @@ from policy.errors import ReleaseGateError, UsageError
 from policy.trusted import TRUSTED_FILE
 from release_store.records import GateResult, Verdict
 from release_store.store import ReleaseStore
-from release_store.verification import verify
+from release_store.verification.verify import verify
 from services.outcome import Outcome
 
 POLICIES = Path(__file__).resolve().parent.parent / "policies"

@@ -1,4 +1,4 @@
-/* Verify the evidence bundle of one release in the browser: release_store/verify_evidence.py, function by function.
+/* Verify the evidence bundle of one release in the browser: release_store/evidence/verify_evidence.py, function by function.
  *
  * verifyBundle(bundle, key, options) takes a Blob or the bytes of a bundle, and the public key that is trusted (64
  * hexadecimal digits or PEM; null trusts the bundle's own), and tells what was found, with the script's verdict and

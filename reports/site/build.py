@@ -11,15 +11,15 @@ from time import perf_counter
 from typing import Any
 
 from policy.errors import ReleaseGateError
-from release_store import audit
-from release_store.audit import Finding
-from release_store.connection import connect
-from release_store.evidence import write_evidence
-from release_store.manifest import software_versions
+from release_store.audit import log as audit
+from release_store.audit.log import Finding
+from release_store.db.connection import connect
+from release_store.evidence.bundle import write_evidence
+from release_store.publishing.manifest import software_versions
 from release_store.records import CandidateRecord, Release
+from release_store.snapshot import StoreSnapshot
 from release_store.store import ReleaseStore
-from release_store.verification import verify
-from release_store.whole import StoreSnapshot
+from release_store.verification.verify import verify
 from reports.pages import asset, beside, embedded, render
 from reports.series import kind_of
 from reports.series_pictures import Judged, SeriesPictures, series_pictures, short_name

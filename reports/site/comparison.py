@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from release_store.records import CandidateRecord, Release
-from release_store.whole import StoreSnapshot
+from release_store.snapshot import StoreSnapshot
 from reports.difference_sides import fields_of, side_of
 from reports.documents import Document
 

@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-from release_store.audit import Finding
-from release_store.public_files import candidate_folder, differing_files
-from release_store.whole import StoreSnapshot
+from release_store.audit.log import Finding
+from release_store.publishing.public_files import candidate_folder, differing_files
+from release_store.snapshot import StoreSnapshot
 from reports.site.places import Places
 from reports.site.story import Stories
 from reports.withheld import WAITS

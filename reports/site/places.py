@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from policy.errors import VerificationFailed
 from release_store.names import check_series
-from release_store.whole import StoreSnapshot
+from release_store.snapshot import StoreSnapshot
 
 INDEX, DIFF, LOG, VERIFY = "index.html", "diff.html", "log.html", "verify.html"
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")

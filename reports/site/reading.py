@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import duckdb
 
 from policy.errors import StoreError, VerificationFailed
-from release_store.whole import StoreSnapshot, read_whole
+from release_store.snapshot import StoreSnapshot, read_whole
 from reports.documents import check_known_series
 
 _MEND = "`releasegate verify` says more; restore the store from a backup."

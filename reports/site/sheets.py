@@ -14,9 +14,9 @@ import duckdb
 
 from policy.errors import VerificationFailed
 from policy.plain_file import read_bytes
-from release_store.canonical import iso
-from release_store.decisions import decision_document
-from release_store.public_files import (
+from release_store.approval.decisions import decision_document
+from release_store.protocol.canonical import iso
+from release_store.publishing.public_files import (
     MANIFEST,
     candidate_folder,
     checkpoint_file,
@@ -26,7 +26,7 @@ from release_store.public_files import (
 )
 from release_store.records import CandidateRecord, Decision, Release, ReleaseState
 from release_store.sealed import sealed_file
-from release_store.whole import StoreSnapshot
+from release_store.snapshot import StoreSnapshot
 from reports.compared import n_earlier
 from reports.sheet import Kept, Sheet, sample, sheet_of
 from reports.site.places import Places

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from policy.model import ReleasePolicy
 from policy.trusted import Trusted
-from release_store.commitment import commitment_to, draw_key
+from release_store.protocol.commitment import commitment_to, draw_key
 from tasks.intake.read import read_table
 from tasks.shielded import stage
 from tasks.types import SourceTable

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from release_store.publication import publish
+from release_store.db.release_changes import Report
+from release_store.publishing.publication import publish
 from release_store.records import EquivalenceClasses, Release
-from release_store.release_changes import Report
 from release_store.store import ReleaseStore
 from tasks.shielded import stage
 from tasks.types import Candidate

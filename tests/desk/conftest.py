@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from selenium import webdriver
 
-from release_store import keys
-from release_store.evidence import write_evidence
-from release_store.keys import KEY_VARIABLE
+from release_store.audit import keys
+from release_store.audit.keys import KEY_VARIABLE
+from release_store.evidence.bundle import write_evidence
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
 from tests.desk import sheets, verify_page

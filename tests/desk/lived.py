@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from release_store.keys import KEY_VARIABLE
+from release_store.audit.keys import KEY_VARIABLE
 from release_store.records import CandidateState, GateResult
 from release_store.store import ReleaseStore
 from reports.site.build import Built, build

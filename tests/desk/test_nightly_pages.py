@@ -16,8 +16,8 @@ import pytest
 from selenium import webdriver
 
 from benchmarks import site as site_benchmark
-from release_store import keys
-from release_store.keys import KEY_VARIABLE
+from release_store.audit import keys
+from release_store.audit.keys import KEY_VARIABLE
 from tests.desk import pairs, verify_page
 from tests.desk.chromium import EVERY_VIEW, Chromium
 from tests.desk.kinds_of_pages import PAGES, violations

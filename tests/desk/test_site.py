@@ -12,11 +12,11 @@ import pytest
 
 from cli.__main__ import main
 from policy.errors import UsageError
-from release_store.changes import UNREAD
-from release_store.connection import connect
-from release_store.keys import KEY_VARIABLE
+from release_store.audit.keys import KEY_VARIABLE
+from release_store.db.changes import UNREAD
+from release_store.db.connection import connect
+from release_store.snapshot import read_whole
 from release_store.store import ReleaseStore
-from release_store.whole import read_whole
 from reports.difference_sides import fields_of, rows_of
 from reports.site.comparison import side
 from reports.site.folder import MARKER

@@ -17,9 +17,9 @@ import pytest
 
 from cli.__main__ import main
 from policy.errors import UsageError
-from release_store.keys import KEY_VARIABLE
+from release_store.audit.keys import KEY_VARIABLE
 from release_store.store import ReleaseStore
-from release_store.verification import verify
+from release_store.verification.verify import verify
 from reports.site import folder as folder_module
 from reports.site.folder import MARKER, site_folder
 from tests.desk.lived import built_from, files

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from cli.__main__ import main
-from release_store import keys
-from release_store.keys import KEY_VARIABLE
-from release_store.public_files import candidate_folder
+from release_store.audit import keys
+from release_store.audit.keys import KEY_VARIABLE
+from release_store.publishing.public_files import candidate_folder
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
 from reports.site import overview as overview_module

@@ -11,8 +11,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
-from release_store import keys
-from release_store.public_files import checkpoint_file
+from release_store.audit import keys
+from release_store.publishing.public_files import checkpoint_file
 from tests.desk import verify_page
 from tests.desk.large_bundles import large_bundle
 from tests.desk.verify_page import element, result

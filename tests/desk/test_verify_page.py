@@ -11,12 +11,15 @@ from typing import Any
 import pytest
 from selenium import webdriver
 
-from release_store import audit, correction, decisions, keys
-from release_store.canonical import pretty_json
-from release_store.correction import correct_clock
-from release_store.credentials import Token, hash_token
-from release_store.evidence import write_evidence
-from release_store.public_files import checkpoint_file
+from release_store.approval import decisions
+from release_store.approval.credentials import Token, hash_token
+from release_store.audit import clock as correction
+from release_store.audit import keys
+from release_store.audit import log as audit
+from release_store.audit.clock import correct_clock
+from release_store.evidence.bundle import write_evidence
+from release_store.protocol.canonical import pretty_json
+from release_store.publishing.public_files import checkpoint_file
 from release_store.store import ReleaseStore
 from tests.at_work import agreed, key_of, write_people
 from tests.desk.random_edits import KINDS, flipped_bits, random_edits

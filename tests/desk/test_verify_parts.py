@@ -13,7 +13,13 @@ from typing import Any
 import pytest
 from selenium import webdriver
 
-from release_store.verify_evidence import _comparable, canonical, out_of_order, package_text, read_json
+from release_store.evidence.verify_evidence import (
+    _comparable,
+    canonical,
+    out_of_order,
+    package_text,
+    read_json,
+)
 from tests.desk.random_edits import seeded
 from tests.desk.verify_page import in_base64
 

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from cli.__main__ import main
-from release_store.keys import KEY_VARIABLE
+from release_store.audit.keys import KEY_VARIABLE
 from release_store.records import CandidateState, GateResult
 from release_store.store import ReleaseStore
 from tests.at_work import withdraw, write_people

@@ -123,7 +123,7 @@ def test_every_exit_code_is_that_of_its_error() -> None:
 
 def test_every_state_and_action_of_the_log_is_named() -> None:
     page = _text("docs/store.md")
-    source = "".join(path.read_text("utf-8") for path in (ROOT / "release_store").glob("*.py"))
+    source = "".join(path.read_text("utf-8") for path in (ROOT / "release_store").rglob("*.py"))
     written = set(
         re.findall(
             r'"((?:store|input|candidate|decision|publication|release|series)\.[a-z_]+|people\.changed)"',

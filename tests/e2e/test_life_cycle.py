@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from release_store.records import CandidateState, ReleaseState
-from release_store.verification import verify
+from release_store.verification.verify import verify
 from tests.e2e.browser import lacking
 from tests.e2e.site import Site
 from tests.e2e.story import (

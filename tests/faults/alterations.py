@@ -28,18 +28,19 @@ import duckdb
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from policy.errors import VerificationFailed
-from release_store import keys, queries
-from release_store.audit import GENESIS, event_hash
-from release_store.canonical import canonical_json, digest_of, pretty_json
-from release_store.connection import DATABASE, connect
-from release_store.public_files import tombstone_file
-from release_store.publication import recover
+from release_store.audit import keys
+from release_store.audit.log import GENESIS, event_hash
+from release_store.db import queries
+from release_store.db.connection import DATABASE, connect
+from release_store.db.shape import shape_of
+from release_store.protocol.canonical import canonical_json, digest_of, pretty_json
+from release_store.publishing.public_files import tombstone_file
+from release_store.publishing.publication import recover
+from release_store.publishing.tombstones import superseded_tombstones, tombstone
+from release_store.publishing.withdrawal import withdrawal_event
 from release_store.records import AuditEvent, ReleaseState
-from release_store.shape import shape_of
 from release_store.store import ReleaseStore
-from release_store.tombstones import superseded_tombstones, tombstone
-from release_store.verification import verify
-from release_store.withdrawal import withdrawal_event
+from release_store.verification.verify import verify
 from tests.at_work import decide, withdraw, write_people
 from tests.faults.small_work import assessed, people_in, published
 
@@ -400,7 +401,7 @@ def report_byte(root: Path, rng: random.Random) -> str:
 
 def release_with_catalog(root: Path, rng: random.Random) -> str:
     """Change a release's number, period or time, and write the catalog that goes with it."""
-    from release_store.announcement import catalog
+    from release_store.publishing.announcement import catalog
 
     column = rng.choice(["number", "period", "published_at"])
     with unguarded(root) as con:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from release_store import keys
+from release_store.audit import keys
 from release_store.store import ReleaseStore
 from tests.faults.site import Site
 from tests.flows.front_desk import Desk

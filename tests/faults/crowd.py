@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from policy.errors import ReleaseGateError
-from release_store import connection
+from release_store.db import connection
 from release_store.store import ReleaseStore
 from tests.faults.small_work import assessed, published
 from tests.timeouts import HANG_TIMEOUT

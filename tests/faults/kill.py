@@ -33,15 +33,16 @@ from types import ModuleType
 import duckdb
 
 from policy.errors import ReleaseGateError
-from release_store import audit, keys
-from release_store.audit import check_chain
-from release_store.connection import DATABASE
-from release_store.leftovers import leftovers
-from release_store.public_files import differing_files, kept_folder, release_folder
-from release_store.publication import recover
+from release_store.audit import keys
+from release_store.audit import log as audit
+from release_store.audit.log import check_chain
+from release_store.db.connection import DATABASE
+from release_store.publishing.public_files import differing_files, kept_folder, release_folder
+from release_store.publishing.publication import recover
+from release_store.publishing.recovery import leftovers
 from release_store.records import CandidateState, Release, ReleaseState
 from release_store.store import ReleaseStore
-from release_store.verification import verify
+from release_store.verification.verify import verify
 from tests.at_work import decide, withdraw, write_people
 from tests.faults.small_work import assessed, published
 
@@ -313,7 +314,9 @@ def _died(
 
 def _tell_commits(seen: Path) -> None:
     """Let every transaction of this process write the log's size to `seen` right after its commit."""
-    from release_store import connection, publication, store, withdrawal
+    from release_store import store
+    from release_store.db import connection
+    from release_store.publishing import publication, withdrawal
 
     told = seen.open("a", encoding="utf-8", buffering=1)
     transaction = connection.transaction

@@ -9,11 +9,11 @@ import pytest
 
 from cli.__main__ import main
 from policy.errors import PolicyError
-from release_store import keys
-from release_store.public_files import candidate_folder
+from release_store.audit import keys
+from release_store.publishing.public_files import candidate_folder
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
-from release_store.verification import verify
+from release_store.verification.verify import verify
 from tests.at_work import key_file, write_people
 from tests.faults.small_work import MAKER, assessed
 

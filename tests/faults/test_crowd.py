@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from release_store import keys
-from release_store.audit import check_chain
-from release_store.canonical import digest_of, tree_digest
+from release_store.audit import keys
+from release_store.audit.log import check_chain
+from release_store.protocol.canonical import digest_of, tree_digest
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
-from release_store.verification import verify
+from release_store.verification.verify import verify
 from tests.faults.crowd import attempts
 from tests.timeouts import HANG_TIMEOUT
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from release_store import keys
-from release_store.leftovers import REASON, foreign_folders, leftovers
-from release_store.publication import recover
+from release_store.audit import keys
+from release_store.publishing.publication import recover
+from release_store.publishing.recovery import REASON, foreign_folders, leftovers
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
-from release_store.verification import verify
+from release_store.verification.verify import verify
 from tests.faults.dead_run import POINTS
 from tests.faults.small_work import assessed, published
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from release_store.verification import verify
+from release_store.verification.verify import verify
 from tests.faults.site import Site
 from tests.flows.front_desk import Desk
 

@@ -8,11 +8,11 @@ import pytest
 
 from cli.__main__ import main
 from policy.errors import UsageError
-from release_store import keys
+from release_store.approval.reviewers import people_path
+from release_store.audit import keys
 from release_store.records import CandidateState
-from release_store.staff import people_path
 from release_store.store import ReleaseStore
-from release_store.verification import verify
+from release_store.verification.verify import verify
 from tests.at_work import agreed, decide, key_of, member, write_people
 from tests.faults.small_work import assessed
 from tests.release_store.hand_made import awaiting, word

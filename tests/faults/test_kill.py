@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from release_store.leftovers import REASON
-from release_store.public_files import release_folder
+from release_store.publishing.public_files import release_folder
+from release_store.publishing.recovery import REASON
 from release_store.store import ReleaseStore
 from tests.faults import kill
 from tests.timeouts import LONG_TIMEOUT

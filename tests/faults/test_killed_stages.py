@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from cli.__main__ import main
-from release_store.checkup import Condition, checkup
-from release_store.publication import unsettled
+from release_store.publishing.publication import unsettled
 from release_store.records import CandidateState
-from release_store.verification import verify
+from release_store.verification.checkup import Condition, checkup
+from release_store.verification.verify import verify
 from tests.faults.site import ROOT, Site
 from tests.flows.front_desk import Desk
 from tests.plain_prefect import plain_prefect

@@ -10,8 +10,8 @@ import sys
 import pytest
 
 from flows import machine_limits
-from release_store.connection import DATABASE
-from release_store.verification import verify
+from release_store.db.connection import DATABASE
+from release_store.verification.verify import verify
 from tests.faults.site import ROOT
 from tests.flows import front_desk
 from tests.flows.front_desk import Desk

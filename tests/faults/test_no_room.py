@@ -12,8 +12,8 @@ from collections.abc import Callable
 import pytest
 
 from cli.__main__ import main
-from release_store.connection import DATABASE
-from release_store.verification import verify
+from release_store.db.connection import DATABASE
+from release_store.verification.verify import verify
 from tests.faults.site import ROOT, Site
 from tests.flows.front_desk import Desk
 from tests.plain_prefect import plain_prefect

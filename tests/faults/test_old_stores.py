@@ -11,11 +11,12 @@ import pytest
 
 from cli.__main__ import main
 from policy.errors import StoreError, VerificationFailed
-from release_store import connection, keys
-from release_store.connection import DATABASE, migrations
+from release_store.audit import keys
+from release_store.db import connection
+from release_store.db.connection import DATABASE, migrations
 from release_store.records import CandidateState, ReleaseState
 from release_store.store import ReleaseStore
-from release_store.verification import verify
+from release_store.verification.verify import verify
 from tests.at_work import decide, write_people
 from tests.faults.small_work import assessed, people_in
 from tests.fixtures.make_store import BLOCKED, HERE, TEST_KEY, WAITING, make, pack, unpack

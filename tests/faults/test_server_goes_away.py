@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from release_store.verification import verify
+from release_store.verification.verify import verify
 from tests.faults.site import ROOT, Site
 from tests.flows.front_desk import Desk
 from tests.timeouts import HANG_TIMEOUT

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from policy.load import load_policy, policy_digest, policy_document
 from policy.period import periods_apart
-from release_store.canonical import utc_now
 from release_store.person_key import person_key
-from release_store.public_files import candidate_folder
-from release_store.publication import publish
+from release_store.protocol.canonical import utc_now
+from release_store.publishing.public_files import candidate_folder
+from release_store.publishing.publication import publish
 from release_store.records import CandidateRecord, CandidateState
 from release_store.store import ReleaseStore
 from tasks.composition import People, composed

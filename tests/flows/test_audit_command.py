@@ -15,12 +15,12 @@ from rich.console import Console
 from policy.errors import PolicyError, VerificationFailed
 from policy.load import policy_from_document
 from policy.model import ReleasePolicy
-from release_store import connection
-from release_store.evidence import write_evidence
-from release_store.publication import recover
+from release_store.db import connection
+from release_store.evidence.bundle import write_evidence
+from release_store.evidence.verify_evidence import examine
+from release_store.publishing.publication import recover
 from release_store.records import GateResult, ReleaseState
-from release_store.verification import verify
-from release_store.verify_evidence import examine
+from release_store.verification.verify import verify
 from tasks.risk.gate import GATES
 from tests.at_work import withdraw
 

@@ -29,7 +29,7 @@ from front_desk import POLICY, people
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from release_store.evidence import write_evidence
+from release_store.evidence.bundle import write_evidence
 from release_store.person_key import PERSON_KEY_VARIABLE
 from release_store.store import ReleaseStore
 

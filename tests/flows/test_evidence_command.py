@@ -10,7 +10,7 @@ import pytest
 from front_desk import Desk
 
 from cli.__main__ import main
-from release_store import keys
+from release_store.audit import keys
 from tests.at_work import key_of
 
 Capture = pytest.CaptureFixture[str]

@@ -17,8 +17,8 @@ from front_desk import Desk
 from flows.late_input import ExpectedInput, InputCheck, late_state, look, wait_here
 from policy.errors import InputError, UsageError
 from policy.load import load_policy
-from release_store.canonical import utc_now
-from release_store.verification import verify
+from release_store.protocol.canonical import utc_now
+from release_store.verification.verify import verify
 from tests.timeouts import HANG_TIMEOUT
 
 ROOT = Path(__file__).parents[2]

@@ -18,16 +18,17 @@ import pytest
 from front_desk import Desk
 from listener import listening
 
-from release_store import audit, keys
-from release_store.canonical import utc_now
-from release_store.connection import transaction
-from release_store.correction import correct_clock
-from release_store.expiry import end_expired
+from release_store.approval.expiry import end_expired
+from release_store.approval.reviewers import PEOPLE_VARIABLE, people_path
+from release_store.approval.roll_call import record_reviewers
+from release_store.audit import keys
+from release_store.audit import log as audit
+from release_store.audit.clock import correct_clock
+from release_store.db.connection import transaction
+from release_store.protocol.canonical import utc_now
 from release_store.records import CandidateState
-from release_store.roll_call import record_reviewers
-from release_store.staff import PEOPLE_VARIABLE, people_path
 from release_store.store import ReleaseStore
-from release_store.verification import verify
+from release_store.verification.verify import verify
 from services.observability.notice import KINDS
 from services.observability.notice_channels import (
     COMMAND_VARIABLE,

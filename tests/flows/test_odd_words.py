@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flows.decision import decide_release
-from flows.taking_down import withdraw_release
+from flows.withdraw import withdraw_release
 from policy.errors import UsageError
 from release_store.permission import LONGEST_NAME, LONGEST_REASON, Act, check_typed, text_problem
 from services.actor import runner, system_user

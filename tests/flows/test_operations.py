@@ -10,8 +10,8 @@ import pytest
 from front_desk import Desk
 
 from policy.errors import UsageError, VerificationFailed
-from release_store.identification import system_account
-from release_store.public_files import release_folder
+from release_store.approval.authentication import system_account
+from release_store.publishing.public_files import release_folder
 from services.store_review import review_markdown, review_rows, review_store, summary_line
 from tests.timeouts import HANG_TIMEOUT
 
@@ -148,7 +148,7 @@ def test_another_digest_than_the_one_that_was_looked_at_is_not_decided_on(
 
 @pytest.mark.prefect
 def test_without_a_signature_nothing_is_taken_down(prefect_server: None, published: Desk) -> None:
-    from flows.taking_down import withdraw_release
+    from flows.withdraw import withdraw_release
 
     state = withdraw_release(
         release=RELEASE,
@@ -167,7 +167,7 @@ def test_every_parameter_of_a_form_says_what_it_is() -> None:
     from flows.decision import decide_release
     from flows.evaluate_flow import evaluate_methods
     from flows.release import release
-    from flows.taking_down import withdraw_release
+    from flows.withdraw import withdraw_release
 
     for flow in (audit_review, decide_release, evaluate_methods, release, withdraw_release):
         for name, shown in flow.parameters.properties.items():

@@ -46,7 +46,9 @@ def told_folder(fresh_store: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         table = desk.table(f"{seed}.csv", seed=seed)
         plain_run.run(desk.store, policy, table, "2026Q1", TYPED)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("release_store.staff.check_members", lambda *_: None)  # which refuses such a name
+        patch.setattr(
+            "release_store.approval.reviewers.check_members", lambda *_: None
+        )  # which refuses such a name
         write_people(desk.root, member(TYPED))
         withdraw(desk.store, REVISED, by=TYPED, reason=TYPED)
     write_people(desk.root)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from front_desk import Desk, people
 
-from release_store import decisions
+from release_store.approval import decisions
 from release_store.records import CandidateState, Verdict
 from tests.at_work import withdraw
 from tests.plain_prefect import plain_prefect

@@ -12,8 +12,8 @@ import pytest
 from front_desk import Desk
 
 from flows import repetition
-from release_store.canonical import utc_now
-from release_store.publication import recover
+from release_store.protocol.canonical import utc_now
+from release_store.publishing.publication import recover
 from release_store.records import CandidateState
 from tests.timeouts import HANG_TIMEOUT
 
@@ -59,7 +59,7 @@ def test_one_that_expired_is_made_again(desk: Desk, monkeypatch: pytest.MonkeyPa
     policy, table = desk.policy(approval=ONE | {"expires_days": 0.001}), desk.table()
     assert desk.run(policy, table) == 5
     later = utc_now() + timedelta(minutes=2)
-    monkeypatch.setattr("release_store.changes.utc_now", lambda: later)
+    monkeypatch.setattr("release_store.db.changes.utc_now", lambda: later)
     monkeypatch.setattr(repetition, "utc_now", lambda: later)
     assert desk.run(policy, table) == 5
     assert states(desk) == {C1: "expired", C2: "awaiting_approval"}
@@ -92,8 +92,8 @@ def test_what_people_approved_is_left_to_people(desk: Desk, capsys: Capture) -> 
     policy, table = desk.policy(approval=ONE), desk.table()
     assert desk.run(policy, table) == 5
     record = desk.store.candidate(C1)
-    from release_store.changes import set_state
-    from release_store.connection import transaction
+    from release_store.db.changes import set_state
+    from release_store.db.connection import transaction
 
     with transaction(desk.root) as con:
         set_state(con, record.candidate_id, CandidateState.APPROVED, actor="bob")

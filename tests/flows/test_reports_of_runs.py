@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from front_desk import Desk
 
-from release_store.canonical import sha256_hex
-from release_store.checkup import Condition, checkup
+from release_store.protocol.canonical import sha256_hex
 from release_store.records import CandidateState
-from release_store.verification import verify
+from release_store.verification.checkup import Condition, checkup
+from release_store.verification.verify import verify
 from tests.plain_prefect import plain_prefect
 
 pytestmark = pytest.mark.flow

@@ -12,7 +12,7 @@ import pytest
 from front_desk import POLICY, Desk
 
 from release_store.records import GateResult, Verdict
-from release_store.verification import verify
+from release_store.verification.verify import verify
 from services.observability.notice_channels import COMMAND_VARIABLE
 from services.store_review import review_markdown, review_rows, review_store, summary_line
 from tasks.risk.evidence import Evidence

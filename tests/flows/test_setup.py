@@ -20,8 +20,8 @@ from flows import settings, setup_checks, setup_server, setup_versions
 from flows.setup_checks import set_up
 from flows.setup_server import listens_openly, server
 from flows.setup_versions import TRAPS, requirements, versions
-from release_store.checkup import Check, Condition
-from release_store.staff import PEOPLE_VARIABLE, people_path
+from release_store.approval.reviewers import PEOPLE_VARIABLE, people_path
+from release_store.verification.checkup import Check, Condition
 from services.observability import lineage, logs
 from services.observability.notice_channels import COMMAND_VARIABLE, URL_VARIABLE
 from services.observability.notices import begin

@@ -13,12 +13,12 @@ from front_desk import Desk
 
 from cli.__main__ import main
 from policy.errors import UsageError
-from release_store import keys
+from release_store.approval.reviewers import load_staff
+from release_store.audit import keys
 from release_store.permission import Act
 from release_store.records import CandidateState
-from release_store.staff import load_staff
 from release_store.store import ReleaseStore
-from release_store.verification import verify
+from release_store.verification.verify import verify
 from services.actor import authenticated_as, runner, system_account
 from tests.at_work import key_file, key_of, member, write_people
 from tests.faults.small_work import assessed

@@ -11,8 +11,8 @@ import duckdb
 import pytest
 
 from policy.load import load_policy
-from release_store.public_files import release_folder
-from release_store.verification import verify
+from release_store.publishing.public_files import release_folder
+from release_store.verification.verify import verify
 from tasks.risk.published import read_classes
 from tests.flows.front_desk import Desk
 from tests.hostile.watch import Watch

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from policy.load import load_policy
-from release_store.public_files import release_folder
+from release_store.publishing.public_files import release_folder
 from release_store.records import Verdict
 from tests.flows.front_desk import CITIES, DISEASES, POLICY, Desk
 from tests.plain_prefect import plain_prefect

@@ -23,7 +23,7 @@ from typing import Any
 from cli.__main__ import main
 from policy.errors import Blocked
 from release_store.store import ReleaseStore
-from release_store.verification import verify
+from release_store.verification.verify import verify
 from tests.hostile.watch import Acts, Watch
 from tests.hostile.writers import BESIDE, NAME, OUTSIDE, TOKEN, Case, write_case
 from tests.plain_prefect import plain_prefect

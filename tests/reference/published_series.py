@@ -17,7 +17,7 @@ from policy.load import policy_from_document
 from policy.model import ReleasePolicy
 from release_store.person_key import person_key
 from release_store.person_values import opened_values
-from release_store.public_files import release_folder
+from release_store.publishing.public_files import release_folder
 from release_store.records import PersonHashes
 from release_store.store import ReleaseStore
 

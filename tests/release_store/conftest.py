@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from release_store import keys
+from release_store.audit import keys
 from release_store.store import ReleaseStore
 from tests.at_work import write_people
 from tests.release_store.hand_made import approved, publish_one

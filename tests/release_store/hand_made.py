@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from release_store.canonical import digest_of, sha256_hex, tree_digest
-from release_store.public_files import candidate_folder
-from release_store.publication import publish
+from release_store.db.release_changes import Report
+from release_store.protocol.canonical import digest_of, sha256_hex, tree_digest
+from release_store.publishing.public_files import candidate_folder
+from release_store.publishing.publication import publish
 from release_store.records import (
     CandidateRecord,
     CandidateState,
@@ -22,7 +23,6 @@ from release_store.records import (
     SetCells,
     Verdict,
 )
-from release_store.release_changes import Report
 from release_store.store import ReleaseStore
 
 K_PASSES = GateResult("k", Verdict.PASS, 3.0, 2.0, ">=", "prosecutor", 0.01)

@@ -23,11 +23,11 @@ from typing import Any
 
 from hand_made import publish_one
 
-from release_store import audit
-from release_store.canonical import canonical_json
-from release_store.publication import recover
+from release_store.audit import log as audit
+from release_store.protocol.canonical import canonical_json
+from release_store.publishing.publication import recover
 from release_store.store import ReleaseStore
-from release_store.verification import verify
+from release_store.verification.verify import verify
 from tests.at_work import withdraw
 
 STEPS = (

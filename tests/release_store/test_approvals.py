@@ -12,16 +12,16 @@ from hand_made import publish_one, word
 
 from policy.errors import StoreError, UsageError
 from policy.load import parse_policy, policy_document
-from release_store import keys
-from release_store.approvals import FIELD, Before, approval_of, needed_by, why
-from release_store.canonical import digest_of, sha256_hex, tree_digest, utc_now
-from release_store.evidence import write_evidence
-from release_store.public_files import candidate_folder
+from release_store.approval.approvals import FIELD, Before, approval_of, needed_by, why
+from release_store.approval.reviewers import load_staff, people_path
+from release_store.audit import keys
+from release_store.evidence.bundle import write_evidence
+from release_store.evidence.verify_evidence import examine
+from release_store.protocol.canonical import digest_of, sha256_hex, tree_digest, utc_now
+from release_store.publishing.public_files import candidate_folder
 from release_store.records import CandidateRecord, CandidateState
-from release_store.staff import load_staff, people_path
 from release_store.store import ReleaseStore
-from release_store.verification import verify
-from release_store.verify_evidence import examine
+from release_store.verification.verify import verify
 from tests.at_work import agreed, decide, withdraw, write_people
 from tests.faults.small_work import PASSES
 
@@ -239,7 +239,7 @@ def kept_as(series: ReleaseStore, monkeypatch: pytest.MonkeyPatch, **said: Any) 
     def other(*args: Any) -> dict[str, Any]:
         return {**approval_of(*args), **said}
 
-    monkeypatch.setattr("release_store.changes.approval_of", other)
+    monkeypatch.setattr("release_store.db.changes.approval_of", other)
     record = staged(series, document(privacy={"k": 2}))
     return [one.what for one in verify(series) if one.where == record.candidate_id]
 
@@ -270,7 +270,7 @@ def test_by_other_rules_the_least_is_what_is_checked(
 def test_a_candidate_without_the_number_is_found_once_one_has_it(
     series: ReleaseStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("release_store.changes.replace", lambda record, **_: record)
+    monkeypatch.setattr("release_store.db.changes.replace", lambda record, **_: record)
     record = staged(series, document(privacy={"k": 2}))
     assert [(one.where, one.what) for one in verify(series)] == [
         (record.candidate_id, "does not say how many people had to agree")

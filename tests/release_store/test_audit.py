@@ -12,16 +12,16 @@ import pytest
 import rfc8785
 
 from policy.errors import StoreError
-from release_store import audit
-from release_store.audit import check_chain
-from release_store.connection import transaction
+from release_store.audit import log as audit
+from release_store.audit.log import check_chain
+from release_store.db.connection import transaction
 from release_store.store import ReleaseStore
 from tests.timeouts import HANG_TIMEOUT
 
 WRITER = """
 import sys
 from pathlib import Path
-from release_store import connection
+from release_store.db import connection
 from release_store.store import ReleaseStore
 from tests.timeouts import HANG_TIMEOUT
 connection.LOCK_TIMEOUT = HANG_TIMEOUT

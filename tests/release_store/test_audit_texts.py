@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.errors import StoreError
-from release_store import audit
-from release_store.audit import (
+from release_store.audit import log as audit
+from release_store.audit.log import (
     canonical_payload,
     event_hash,
     flat_shape,
@@ -21,9 +21,9 @@ from release_store.audit import (
     plain_payload,
     plain_text,
 )
-from release_store.canonical import canonical_json
-from release_store.connection import connect, transaction
-from release_store.logged import read_log
+from release_store.audit.replay import read_log
+from release_store.db.connection import connect, transaction
+from release_store.protocol.canonical import canonical_json
 from release_store.records import AuditEvent
 from release_store.store import ReleaseStore
 

@@ -8,8 +8,8 @@ import pytest
 from hand_made import K_FAILS, K_PASSES, approved, awaiting, publish_one, stage, word
 
 from policy.errors import Blocked, StoreError, UsageError
-from release_store.canonical import digest_of
-from release_store.identification import system_account
+from release_store.approval.authentication import system_account
+from release_store.protocol.canonical import digest_of
 from release_store.records import CandidateState, GateResult, Verdict
 from release_store.store import ReleaseStore
 from tests.at_work import agreed
@@ -143,7 +143,7 @@ def test_a_gate_that_was_to_be_asked_and_was_not_does_not_open_the_way(
 
 
 def test_a_gate_to_which_the_policy_sets_a_limit_is_to_be_asked(store: ReleaseStore) -> None:
-    from release_store.changes import gates_limited_by
+    from release_store.db.changes import gates_limited_by
 
     document = {"gates": {"err": {"max": 0.1}, "umr": None, "ncp": {"max": 0.5}, "transient": "compare"}}
     assert gates_limited_by(document) == {"err", "ncp"}

@@ -11,11 +11,12 @@ import pytest
 from hand_made import approved, publish_one
 
 from policy.errors import UsageError, VerificationFailed
-from release_store import announcement, checkpoints, keys
-from release_store.checkpoints import kept_file
-from release_store.publication import recover
+from release_store.audit import checkpoints, keys
+from release_store.audit.checkpoints import kept_file
+from release_store.publishing import announcement
+from release_store.publishing.publication import recover
 from release_store.store import ReleaseStore
-from release_store.verification import verify
+from release_store.verification.verify import verify
 from tests.faults.alterations import _rechained, _write_log, unguarded
 
 

@@ -17,15 +17,17 @@ from hand_made import approved, publish_one, stage
 
 from cli.__main__ import main
 from policy.errors import UsageError
-from release_store import checkup as module
-from release_store import connection, keys, publication
-from release_store.checkup import Check, Condition, checkup
-from release_store.connection import DATABASE, migrations
-from release_store.leftovers import REASON
-from release_store.locks import held_locks
+from release_store.audit import keys
+from release_store.db import connection
+from release_store.db.connection import DATABASE, migrations
 from release_store.person_key import PERSON_KEY_VARIABLE
+from release_store.publishing import publication
+from release_store.publishing.locks import held_locks
+from release_store.publishing.recovery import REASON
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
+from release_store.verification import checkup as module
+from release_store.verification.checkup import Check, Condition, checkup
 
 HERE = Path(__file__).parent
 ENVIRONMENT = {

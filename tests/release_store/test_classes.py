@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.errors import StoreError, VerificationFailed
-from release_store import connection
-from release_store.classes import classes_digest, delete_classes, read_classes, write_classes
+from release_store.db import connection
+from release_store.db.classes import classes_digest, delete_classes, read_classes, write_classes
 from release_store.records import EquivalenceClasses, SetCells
 from release_store.store import ReleaseStore
 

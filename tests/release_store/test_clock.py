@@ -11,11 +11,12 @@ import pytest
 from hand_made import approved, awaiting, publish_one, word
 
 from policy.errors import Blocked, StoreError
-from release_store import audit, decisions
-from release_store.checkup import Condition, checkup
+from release_store.approval import decisions
+from release_store.audit import log as audit
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
-from release_store.verification import verify
+from release_store.verification.checkup import Condition, checkup
+from release_store.verification.verify import verify
 from tests.at_work import agreed
 
 ROOT = Path(__file__).parents[2]

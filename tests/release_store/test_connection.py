@@ -11,12 +11,12 @@ import duckdb
 import pytest
 
 from policy.errors import StoreError, UsageError, VerificationFailed
-from release_store import connection
-from release_store.checkup import Condition, checkup
-from release_store.connection import DATABASE, connect, transaction
-from release_store.locks import held_locks
+from release_store.db import connection
+from release_store.db.connection import DATABASE, connect, transaction
+from release_store.publishing.locks import held_locks
 from release_store.store import ReleaseStore
-from release_store.verification import verify
+from release_store.verification.checkup import Condition, checkup
+from release_store.verification.verify import verify
 
 HOLDER = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print('held', flush=True); sys.stdin.read()"
 

@@ -15,19 +15,22 @@ from hand_made import K_FAILS, approved, awaiting, classes_of_two, publish_one, 
 
 from cli.__main__ import main
 from policy.errors import Blocked, StoreError, UsageError
-from release_store import audit, correction, decisions, keys
-from release_store.canonical import canonical_json
-from release_store.checkup import Condition, checkup
-from release_store.connection import connect, transaction
-from release_store.correction import correct_clock
-from release_store.credentials import Token, hash_token
-from release_store.evidence import write_evidence
-from release_store.publication import recover
+from release_store.approval import decisions
+from release_store.approval.credentials import Token, hash_token
+from release_store.audit import clock as correction
+from release_store.audit import keys
+from release_store.audit import log as audit
+from release_store.audit.clock import correct_clock
+from release_store.db.connection import connect, transaction
+from release_store.db.release_changes import start_publication
+from release_store.evidence.bundle import write_evidence
+from release_store.evidence.verify_evidence import CORRECTED, examine, wrong_correction
+from release_store.protocol.canonical import canonical_json
+from release_store.publishing.publication import recover
 from release_store.records import AuditEvent, CandidateState, ReleaseState
-from release_store.release_changes import start_publication
 from release_store.store import ReleaseStore
-from release_store.verification import notes, verify
-from release_store.verify_evidence import CORRECTED, examine, wrong_correction
+from release_store.verification.checkup import Condition, checkup
+from release_store.verification.verify import notes, verify
 from services.observability.notice import notice_of
 from tests.at_work import agreed, key_file, key_of, member, withdraw, write_people
 

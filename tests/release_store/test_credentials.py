@@ -14,9 +14,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from policy.errors import UsageError
-from release_store import credentials
-from release_store.canonical import canonical_json
-from release_store.credentials import (
+from release_store.approval import credentials
+from release_store.approval.credentials import (
     PrivateKey,
     SignedText,
     Statement,
@@ -31,8 +30,9 @@ from release_store.credentials import (
     read_token,
     signed_text,
 )
-from release_store.staff import Reviewer
-from release_store.verify_evidence import signed_by
+from release_store.approval.reviewers import Reviewer
+from release_store.evidence.verify_evidence import signed_by
+from release_store.protocol.canonical import canonical_json
 from tests.at_work import key_of, member
 
 NOW = datetime(2026, 11, 22, 3, 0, 0, 123456, tzinfo=UTC)

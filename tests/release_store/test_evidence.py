@@ -20,16 +20,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from policy.errors import StoreError, UsageError, VerificationFailed
-from release_store import keys
-from release_store.announcement import announce
-from release_store.canonical import canonical_json, pretty_json
-from release_store.checkpoints import kept_file
-from release_store.connection import DATABASE
-from release_store.evidence import write_evidence
-from release_store.public_files import checkpoint_file
+from release_store.audit import keys
+from release_store.audit.checkpoints import kept_file
+from release_store.db.connection import DATABASE
+from release_store.evidence.bundle import write_evidence
+from release_store.evidence.verify_evidence import Report, _one_line, canonical, examine, main, read_json
+from release_store.protocol.canonical import canonical_json, pretty_json
+from release_store.publishing.announcement import announce
+from release_store.publishing.public_files import checkpoint_file
 from release_store.store import ReleaseStore
-from release_store.verification import verify
-from release_store.verify_evidence import Report, _one_line, canonical, examine, main, read_json
+from release_store.verification.verify import verify
 from tests.at_work import agreed
 
 

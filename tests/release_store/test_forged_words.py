@@ -12,17 +12,17 @@ import pytest
 from hand_made import approved, awaiting, publish_one, word
 
 from policy.errors import ReleaseGateError, UsageError, VerificationFailed
-from release_store import keys
-from release_store.canonical import canonical_json
-from release_store.checkpoints import kept_file
-from release_store.credentials import SignedText, signed_text
-from release_store.identification import as_signed, statement_of
-from release_store.public_files import kept_folder
+from release_store.approval.authentication import as_signed, statement_of
+from release_store.approval.credentials import SignedText, signed_text
+from release_store.approval.reviewers import load_staff
+from release_store.audit import keys
+from release_store.audit.checkpoints import kept_file
+from release_store.evidence.verify_evidence import is_public_key
+from release_store.protocol.canonical import canonical_json
+from release_store.publishing.public_files import kept_folder
 from release_store.records import CandidateRecord, CandidateState, Release
-from release_store.staff import load_staff
 from release_store.store import ReleaseStore
-from release_store.verification import verify
-from release_store.verify_evidence import is_public_key
+from release_store.verification.verify import verify
 from tests.at_work import key_of, member, withdraw, write_people
 
 NEUTRAL = "01" + "00" * 31  # the neutral element: under it, S = 0 signs every text

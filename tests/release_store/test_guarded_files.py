@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 import yaml
 
-from cli.staff import add_person
+from cli.reviewers import add_person
 from policy.errors import UsageError
-from release_store import keys
-from release_store.credentials import read_private_key, read_token
+from release_store.approval.credentials import read_private_key, read_token
+from release_store.approval.reviewers import PEOPLE_VARIABLE, load_staff
+from release_store.audit import keys
 from release_store.guarded_files import check_file, check_folder_status, read_plain, trusted_owners
 from release_store.person_key import person_key
-from release_store.staff import PEOPLE_VARIABLE, load_staff
 from tests.at_work import key_file, key_of, member, write_people
 
 STRANGER = 4711

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from policy.errors import UsageError
-from release_store import keys
+from release_store.audit import keys
 from release_store.store import ReleaseStore
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from cli.__main__ import main
-from release_store.connection import DATABASE
-from release_store.keys import PUBLIC_KEY_FILE
+from release_store.audit.keys import PUBLIC_KEY_FILE
+from release_store.db.connection import DATABASE
 from release_store.store import ReleaseStore, SeriesInUse
 
 HOLD = """

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.errors import StoreError
-from release_store.merkle import (
+from release_store.audit.merkle import (
     MerkleTree,
     consistency_holds,
     inclusion_holds,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from release_store import verify_evidence
+from release_store.evidence import verify_evidence
 from release_store.permission import same_person
 
 RAMA, RAAM = "\u0930\u092e\u093e", "\u0930\u093e\u092e"  # the same letters, another vowel sign

@@ -10,7 +10,7 @@ from hand_made import K_PASSES, approved, awaiting, publish_one, stage, word
 from policy.errors import Blocked
 from release_store.records import CandidateState, ReleaseState
 from release_store.store import ReleaseStore
-from release_store.verification import verify
+from release_store.verification.verify import verify
 from tests.at_work import agreed
 
 

@@ -15,10 +15,10 @@ import pytest
 from hand_made import K_FAILS, K_PASSES, approved, awaiting, classes_of_two, publish_one, stage, word
 
 from policy.errors import Blocked, UsageError, VerificationFailed
-from release_store import connection, publication
-from release_store import people as module
-from release_store.connection import DATABASE, connect
-from release_store.people import statement_of
+from release_store.db import connection
+from release_store.db import people as module
+from release_store.db.connection import DATABASE, connect
+from release_store.db.people import statement_of
 from release_store.person_key import (
     PERSON_KEY_VARIABLE,
     hashed_people,
@@ -26,9 +26,10 @@ from release_store.person_key import (
     person_key,
     person_key_path,
 )
+from release_store.publishing import publication
 from release_store.records import CandidateState, PersonHashes, Verdict
 from release_store.store import ReleaseStore
-from release_store.verification import verify
+from release_store.verification.verify import verify
 from tests.at_work import agreed
 
 KEY, OTHER_KEY = b"k" * 32, b"o" * 32

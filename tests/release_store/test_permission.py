@@ -10,13 +10,13 @@ import pytest
 from hand_made import approved, awaiting, classes_of_two, publish_one, stage, word
 
 from policy.errors import ReleaseGateError, StoreError, UsageError
-from release_store import publication
-from release_store.changes import set_state
-from release_store.connection import transaction
+from release_store.db.changes import set_state
+from release_store.db.connection import transaction
+from release_store.db.release_changes import start_publication
 from release_store.permission import WHO, Act, Person, Rule, broken_rule, check_permission, holds, refusal
-from release_store.publication import publish
+from release_store.publishing import publication
+from release_store.publishing.publication import publish
 from release_store.records import CandidateState, ReleaseState
-from release_store.release_changes import start_publication
 from release_store.states import CANDIDATE_TRANSITIONS, WHEN, may
 from release_store.store import ReleaseStore
 from tests.at_work import agreed, withdraw

@@ -14,21 +14,21 @@ from bundles import Told, forged, put_together, taken_apart
 from hand_made import K_FAILS, K_PASSES, approved, awaiting, publish_one, stage, word
 
 from policy.errors import Blocked, ReleaseGateError, StoreError, UsageError, VerificationFailed
-from release_store import keys
-from release_store.canonical import file_digest, sha256_hex, utc_now
-from release_store.connection import DATABASE
-from release_store.credentials import Credential, SignedText, Token, hash_token, signed_text
-from release_store.evidence import write_evidence
-from release_store.identification import as_signed, statement_of, system_account
-from release_store.logged import read_log
+from release_store.approval.authentication import as_signed, statement_of, system_account
+from release_store.approval.credentials import Credential, SignedText, Token, hash_token, signed_text
+from release_store.approval.reviewers import people_path
+from release_store.audit import keys
+from release_store.audit.replay import read_log
+from release_store.db.connection import DATABASE
+from release_store.evidence.bundle import write_evidence
+from release_store.evidence.verify_evidence import examine, mark_of, package_text, wrong_mark
 from release_store.permission import OVERRIDES_NEEDED
-from release_store.public_files import candidate_folder
+from release_store.protocol.canonical import file_digest, sha256_hex, utc_now
+from release_store.publishing.public_files import candidate_folder
+from release_store.publishing.withdrawal import withdraw, withdrawal_statement
 from release_store.records import CandidateRecord, CandidateState, GateResult, Verdict
-from release_store.staff import people_path
 from release_store.store import ReleaseStore
-from release_store.verification import notes, verify
-from release_store.verify_evidence import examine, mark_of, package_text, wrong_mark
-from release_store.withdrawal import withdraw, withdrawal_statement
+from release_store.verification.verify import notes, verify
 from tests.at_work import agreed, key_of, member, write_people
 
 K_UNKNOWN = replace(K_FAILS, verdict=Verdict.UNKNOWN)
@@ -533,7 +533,7 @@ def proof_of(other: str) -> Callable[[dict[str, Any]], None]:
 def test_verify_finds_the_maker_under_another_name(
     decided: ReleaseStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from release_store import verification
+    from release_store.verification import verify as verification
 
     def edited(con: duckdb.DuckDBPyConnection) -> Any:
         log = read_log(con)
@@ -593,7 +593,7 @@ def test_verify_finds_a_proof_that_does_not_hold(
     finding: str,
 ) -> None:
     """Said of the log as it was read, whatever its hashes say: those find any change by themselves."""
-    from release_store import verification
+    from release_store.verification import verify as verification
 
     def edited(con: duckdb.DuckDBPyConnection) -> Any:
         log = read_log(con)

@@ -11,13 +11,14 @@ import pytest
 from hand_made import approved, awaiting, classes_of_two, publish_one, stage, word
 
 from policy.errors import Blocked, StoreError, UsageError, VerificationFailed
-from release_store import keys, publication
-from release_store.canonical import file_digest
-from release_store.locks import held_locks
-from release_store.publication import publish, recover
+from release_store.audit import keys
+from release_store.protocol.canonical import file_digest
+from release_store.publishing import publication
+from release_store.publishing.locks import held_locks
+from release_store.publishing.publication import publish, recover
 from release_store.records import CandidateState, ReleaseState
 from release_store.store import ReleaseStore
-from release_store.verification import verify
+from release_store.verification.verify import verify
 from tests.at_work import agreed
 from tests.timeouts import HANG_TIMEOUT
 
@@ -32,7 +33,7 @@ import sys, time
 from pathlib import Path
 from hand_made import publish_one
 from policy.errors import Blocked
-from release_store import publication
+from release_store.publishing import publication
 from release_store.store import ReleaseStore
 store = ReleaseStore.open(Path(sys.argv[1]))
 build, sleep = publication.build_release, time.sleep

@@ -13,14 +13,15 @@ from hand_made import K_FAILS, approved, classes_of_two, stage, word
 from test_verification import found
 
 from policy.errors import StoreError, VerificationFailed
-from release_store import keys, publication
-from release_store.canonical import canonical_json, pretty_json, sha256_hex
-from release_store.evidence import write_evidence
-from release_store.publication import recover
+from release_store.audit import keys
+from release_store.evidence.bundle import write_evidence
+from release_store.evidence.verify_evidence import examine
+from release_store.protocol.canonical import canonical_json, pretty_json, sha256_hex
+from release_store.publishing import publication
+from release_store.publishing.publication import recover
 from release_store.records import CandidateState, Release
 from release_store.store import ReleaseStore
-from release_store.verification import verify
-from release_store.verify_evidence import examine
+from release_store.verification.verify import verify
 from reports.releasing import report_of
 from tests.at_work import agreed
 

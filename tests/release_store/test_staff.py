@@ -8,11 +8,18 @@ import pytest
 import yaml
 
 from policy.errors import UsageError
-from release_store.canonical import digest_of
-from release_store.credentials import hash_token
+from release_store.approval.credentials import hash_token
+from release_store.approval.reviewers import (
+    PEOPLE_VARIABLE,
+    load_staff,
+    needed_staff,
+    parse_staff,
+    people_path,
+    roster,
+)
+from release_store.evidence.verify_evidence import _ROLES as SCRIPT_ROLES
 from release_store.permission import ROLES, Act, Role
-from release_store.staff import PEOPLE_VARIABLE, load_staff, needed_staff, parse_staff, people_path, roster
-from release_store.verify_evidence import _ROLES as SCRIPT_ROLES
+from release_store.protocol.canonical import digest_of
 from tests.at_work import member, write_people
 
 HERE = Path("people.yaml")

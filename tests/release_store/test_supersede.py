@@ -9,11 +9,11 @@ import pytest
 from hand_made import approved, awaiting, publish_one, word
 
 from policy.errors import StoreError
-from release_store.canonical import file_digest
-from release_store.publication import recover
+from release_store.protocol.canonical import file_digest
+from release_store.publishing.publication import recover
 from release_store.records import ReleaseState
 from release_store.store import ReleaseStore
-from release_store.verification import verify
+from release_store.verification.verify import verify
 from tests.at_work import agreed, withdraw
 
 TOMBSTONE = "releases/clinic/clinic-2024-r1.superseded.json"

@@ -9,11 +9,11 @@ import duckdb
 import pytest
 from hand_made import approved, awaiting, publish_one, word
 
-from release_store import keys
-from release_store.canonical import pretty_json
-from release_store.connection import DATABASE
+from release_store.audit import keys
+from release_store.db.connection import DATABASE
+from release_store.protocol.canonical import pretty_json
 from release_store.store import ReleaseStore
-from release_store.verification import verify
+from release_store.verification.verify import verify
 from tests.at_work import agreed, write_people
 
 RELEASE = Path("releases/clinic/clinic-2025-r1")
@@ -137,7 +137,7 @@ def test_a_release_that_was_cut_out_whole_is_found_by_its_checkpoint(history: Re
 def test_a_log_rewritten_with_fresh_hashes_is_found_by_the_signed_checkpoint(history: ReleaseStore) -> None:
     from dataclasses import replace
 
-    from release_store.audit import GENESIS, check_chain, event_hash
+    from release_store.audit.log import GENESIS, check_chain, event_hash
 
     head, statements, forged = GENESIS, [], []
     for event in history.events():

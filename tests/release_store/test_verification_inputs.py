@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from release_store.store import ReleaseStore
-from release_store.verification import verify
+from release_store.verification.verify import verify
 from tests.faults.alterations import unguarded
 
 

@@ -7,14 +7,15 @@ from hand_made import approved, publish_one
 from test_publication import killed_and_recovered
 
 from policy.errors import StoreError, UsageError
-from release_store import keys, withdrawal
-from release_store.canonical import file_digest
-from release_store.checkup import Condition, checkup
-from release_store.public_files import kept_folder
-from release_store.publication import recover
+from release_store.audit import keys
+from release_store.protocol.canonical import file_digest
+from release_store.publishing import withdrawal
+from release_store.publishing.public_files import kept_folder
+from release_store.publishing.publication import recover
 from release_store.records import Release, ReleaseState
 from release_store.store import ReleaseStore
-from release_store.verification import verify
+from release_store.verification.checkup import Condition, checkup
+from release_store.verification.verify import verify
 from tests.at_work import withdraw
 
 

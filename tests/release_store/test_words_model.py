@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from policy.errors import ReleaseGateError, StoreError
-from release_store import queries
-from release_store.connection import connect
-from release_store.decisions import decide
+from release_store.approval.decisions import decide
+from release_store.approval.reviewers import Reviewers, needed_staff
+from release_store.db import queries
+from release_store.db.connection import connect
+from release_store.db.release_changes import _check_admitted
 from release_store.records import CandidateRecord, CandidateState, Verdict
-from release_store.release_changes import _check_admitted
-from release_store.staff import Reviewers, needed_staff
 from release_store.store import ReleaseStore
 from tests.at_work import key_of, member, write_people
 

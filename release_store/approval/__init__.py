@@ -1,0 +1,1 @@
+"""Who may decide, what proves it, and the decisions that they took."""

@@ -1,0 +1,96 @@
+"""How many people must agree to a candidate, and why: its policy, the last release's, and the store's least.
+
+A policy that guards less than that of the series' last release is nobody's to publish alone: at least one
+person agrees, and as many as the release before needed. What was found stands in the candidate's summary, and
+with it in the log, the manifest and the evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from policy.load import policy_from_document
+from policy.loosening import RULES, loosened
+from policy.model import ReleasePolicy
+from release_store.protocol.canonical import digest_of
+
+FIELD = "approval"  # of a candidate's summary
+_MOST_TOLD = 6
+_UNREADABLE = "the two policies cannot be compared"
+
+
+@dataclass(frozen=True)
+class Before:
+    """The last release of a series: its policy's document, None where it is lost, and how many it needed."""
+
+    release_id: str
+    policy: Mapping[str, Any] | None
+    needed: int
+
+
+def approval_of(policy: Mapping[str, Any], before: Before | None, at_least: int) -> dict[str, Any]:
+    """Return how many people must agree to a candidate by its policy's document, and why.
+
+    `before` is the series' last release, whatever its state, and None for a first one; `at_least` what the
+    people of the store ask of every candidate.
+    """
+    looser = [] if before is None else looser_than(before.policy, policy)
+    by_policy = approvers_of(policy)
+    least = max(before.needed, 1) if before is not None and looser else 0
+    return {
+        "needed": max(by_policy, at_least, least),
+        "at_least": at_least,
+        "compared_with": None if before is None else before.release_id,
+        "looser": looser,
+        "rules": RULES,
+    }
+
+
+def looser_than(earlier: Mapping[str, Any] | None, now: Mapping[str, Any]) -> list[str]:
+    """Return what a policy's document guards less than an earlier one's, as `loosened`.
+
+    One that cannot be read guards we know not what: any other is taken for looser.
+    """
+    if earlier is None:
+        return [_UNREADABLE]
+    if digest_of(earlier) == digest_of(now):
+        return []
+    before, after = read(earlier), read(now)
+    return [_UNREADABLE] if before is None or after is None else loosened(before, after)
+
+
+def read(document: Mapping[str, Any]) -> ReleasePolicy | None:
+    """Return the policy of a document that is kept, or None where it is none that is understood."""
+    try:
+        return policy_from_document(document)
+    except Exception:  # whatever stands there
+        return None
+
+
+def approvers_of(policy: Mapping[str, Any]) -> int:
+    """Return how many people must agree by a policy's document alone."""
+    approval = policy.get("approval") or {}
+    return int(approval.get("approvers", 0))
+
+
+def needed_by(policy: Mapping[str, Any], summary: Mapping[str, Any]) -> int:
+    """Return how many people must agree to a candidate: what is kept of it, and never less than its policy's.
+
+    A candidate of an earlier releasegate has its policy's number alone.
+    """
+    kept = summary.get(FIELD) or {}
+    return max(approvers_of(policy), int(kept.get("needed", 0)))
+
+
+def why(summary: Mapping[str, Any]) -> str:
+    """Return in one line why a candidate needs more people than its policy says, or nothing."""
+    kept = summary.get(FIELD) or {}
+    looser, needed = kept.get("looser") or [], kept.get("needed", 0)
+    asks = f"needs {needed} approver{'' if needed == 1 else 's'}"
+    if looser:
+        more = len(looser) - _MOST_TOLD
+        told = ", ".join(map(str, looser[:_MOST_TOLD])) + (f" and {more} more" if more > 0 else "")
+        return f"looser than {kept.get('compared_with')}: {told}; {asks}"
+    return f"people.yaml asks for {kept['at_least']} at least; {asks}" if kept.get("at_least") else ""

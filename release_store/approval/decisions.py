@@ -1,0 +1,374 @@
+"""People's decisions: whether they may be taken, and whether what was seen is still what stands there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import duckdb
+
+from policy.errors import Blocked, ReleaseGateError, StoreError, UsageError, VerificationFailed
+from release_store.approval.authentication import (
+    Unproven,
+    identified,
+    maker_of,
+    marks_of,
+    refuse,
+    statement_of,
+)
+from release_store.approval.credentials import Credential, check_moment
+from release_store.approval.reviewers import Reviewers
+from release_store.audit import log as audit
+from release_store.db import queries
+from release_store.db.changes import approvers_demanded, set_state
+from release_store.evidence.verify_evidence import is_by
+from release_store.permission import OVERRIDES_NEEDED, Act, Person, Rule, holds, refusal
+from release_store.protocol.canonical import canonical_json, iso, utc_now
+from release_store.records import CandidateRecord, CandidateState, Decision, GateResult, Verdict
+from release_store.states import may
+
+Connection = duckdb.DuckDBPyConnection
+MEND_BLOCKED = "Prepare the period again."
+BEFORE_CORRECTION = "the clock was corrected since it was made"
+MEND_ALTERED = "Restore the files, or reject the candidate and prepare the period again."
+_MEND_ALTERED_BLOCKED = "Restore the files, or prepare the period again."
+MENDS = {  # what a candidate that an act is not done to in its state needs
+    CandidateState.STAGED: "Wait until its gates have judged it.",
+    CandidateState.ASSESSED: "Wait until its gates have judged it.",
+    CandidateState.AWAITING_APPROVAL: "Approve or reject it.",
+    CandidateState.APPROVED: "Approving it publishes it; or reject it.",
+    CandidateState.PUBLISHING: "Wait until it is published, or run `releasegate doctor`.",
+    CandidateState.BLOCKED: "Prepare the period again, or let two administrators override the gates.",
+    CandidateState.PUBLISHED: "Withdraw the release, or revise it: `releasegate run` with --revise REASON.",
+    CandidateState.EXPIRED: "`releasegate rejudge` judges it again; decide on that candidate.",
+    CandidateState.STALE: "`releasegate rejudge` judges it again; decide on that candidate.",
+    CandidateState.REJECTED: MEND_BLOCKED,
+    CandidateState.FAILED: MEND_BLOCKED,
+}
+
+
+ACTS = (Act.APPROVE, Act.REJECT, Act.OVERRIDE)
+OVERRIDABLE = frozenset({Verdict.FAIL, Verdict.UNKNOWN})  # a gate that broke or was not run says nothing
+
+
+def decide(
+    con: Connection,
+    store_id: str,
+    decision: Decision,
+    staff: Reviewers,
+    credential: Credential | None,
+    *,
+    approvers_needed: int,
+    altered: Sequence[str] = (),
+) -> CandidateState | ReleaseGateError:
+    """Take one person's decision, and return the candidate's new state.
+
+    `altered` names the staged files that are not those that the gates judged. A refusal is logged in the same
+    transaction and returned as the error to raise once it is kept: Blocked where the candidate expired, is
+    stale, or is not what the person saw; VerificationFailed for an approval of altered files; UsageError
+    otherwise. A rejection does not ask the policy, which may be damaged.
+    """
+    record = queries.candidate(con, decision.candidate_id)
+    said = statement_of(decision, store_id)
+    if decision.decision not in ACTS:
+        refused: ReleaseGateError | None = Unproven(
+            "a decision is approve, reject or override", where=record.candidate_id, hint="Take one of them."
+        )
+    else:
+        proven = _proven(con, record, decision, staff, credential, store_id)
+        if isinstance(proven, Decision):
+            decision = proven
+            refused = _ended(con, record, decision) or _refusal(con, record, decision)
+            refused = refused or _changed(record, decision, altered)
+        else:
+            refused = proven
+    if refused is not None:
+        refuse(con, decision.decision, said, refused)
+        return refused
+    if decision.decision == Act.OVERRIDE:
+        return _override(con, record, decision, staff)
+    demanded = 0 if decision.decision == Act.REJECT else approvers_demanded(con, record.candidate_id)
+    needed = max(approvers_needed, demanded, staff.approvers_at_least, 1)
+    return _accept(con, record, decision, needed, staff)
+
+
+def allow_publication(
+    con: Connection, store_id: str, decision: Decision, staff: Reviewers, credential: Credential | None
+) -> ReleaseGateError | None:
+    """Keep that a person publishes an approved candidate whose publication was interrupted and undone.
+
+    A refusal is logged and returned, as by `decide`.
+    """
+    record = queries.candidate(con, decision.candidate_id)
+    proven = _proven(con, record, decision, staff, credential, store_id)
+    if isinstance(proven, Decision):
+        refused = _other(record, proven) or _too_few(con, record, proven, staff)
+    else:
+        refused = proven
+    if refused is not None or not isinstance(proven, Decision):
+        error = refused or StoreError("nobody publishes it", where=record.candidate_id)
+        refuse(con, decision.decision, statement_of(decision, store_id), error)
+        return error
+    audit.append(
+        con,
+        decision.by,
+        f"decision.{decision.decision}",
+        record.candidate_id,
+        decision.reason,
+        decision_document(proven),
+    )
+    return None
+
+
+def _proven(
+    con: Connection,
+    record: CandidateRecord,
+    decision: Decision,
+    staff: Reviewers,
+    credential: Credential | None,
+    store_id: str,
+) -> Decision | ReleaseGateError:
+    """Return a decision with its proof, or the error that tells why it has none."""
+    said = statement_of(decision, store_id)
+    proof = identified(con, staff, Act(decision.decision), said, credential)
+    if isinstance(proof, ReleaseGateError):
+        return proof
+    since = audit.corrected_since(con, "candidate.staged", record.candidate_id) or record.made_at
+    try:
+        check_moment(said, utc_now(), since)
+    except UsageError as error:
+        return error
+    return replace(decision, proof=proof)
+
+
+def _ended(con: Connection, record: CandidateRecord, decision: Decision) -> ReleaseGateError | None:
+    """End a candidate that is too old or was judged against a history that has moved on.
+
+    One that gates held back has ended already, and stays as it is.
+    """
+    corrected = audit.corrected_since(con, "candidate.staged", record.candidate_id) is not None
+    if record.state is CandidateState.STALE:
+        return _stale(record, corrected=corrected)
+    blocked = record.state is CandidateState.BLOCKED and decision.decision == Act.OVERRIDE
+    if record.state is not CandidateState.AWAITING_APPROVAL and not blocked:
+        return None
+    if blocked and corrected:
+        return Blocked(BEFORE_CORRECTION, where=record.candidate_id, hint=MEND_BLOCKED)
+    if record.expires_at is not None and utc_now() >= record.expires_at:
+        to, found = CandidateState.EXPIRED, _expired(record, f"{record.expires_at:%Y-%m-%d %H:%M}")
+    elif queries.history_head(con, record.series) != record.history_head:
+        to, found = CandidateState.STALE, _stale(record)
+    else:
+        return None
+    if blocked:
+        return Blocked(found.message, where=found.where, hint=MEND_BLOCKED)
+    set_state(con, record.candidate_id, to, actor=decision.by, reason=found.message)
+    return found
+
+
+def _expired(record: CandidateRecord, when: str) -> Blocked:
+    return Blocked(
+        f"expired on {when} UTC",
+        where=record.candidate_id,
+        hint=f"`releasegate rejudge {record.candidate_id}` judges it again.",
+    )
+
+
+def _stale(record: CandidateRecord, *, corrected: bool = False) -> Blocked:
+    since = "the series has another release, or the period another candidate, since the gates judged it"
+    return Blocked(
+        f"stale: {BEFORE_CORRECTION if corrected else since}",
+        where=record.candidate_id,
+        hint=f"`releasegate rejudge {record.candidate_id}` judges it again; decide on that candidate.",
+    )
+
+
+def _refusal(con: Connection, record: CandidateRecord, decision: Decision) -> ReleaseGateError | None:
+    where, act = record.candidate_id, Act(decision.decision)
+    if not may(act, record.state):
+        only = (
+            "only what gates held back is overridden"
+            if act is Act.OVERRIDE
+            else "only a candidate that awaits approval is decided on"
+        )
+        return UsageError(f"is {record.state}, and {only}", where=where, hint=MENDS[record.state])
+    if act is Act.OVERRIDE and (error := _not_overridable(where, queries.gates(con, where))):
+        return error
+    other = _other(record, decision)
+    if other is not None:
+        return other
+    earlier = queries.decisions(con, where)
+    decided = [one.by for one in earlier]
+    if any(_one_proof(one, decision) for one in earlier):
+        decided.append(decision.by)  # another name now, and the same key
+    made_by = decision.by if _is_maker(con, decision) else record.made_by
+    return refusal(act, Person(decision.by, decision.reason, made_by, decided), where)
+
+
+def _is_maker(con: Connection, decision: Decision) -> bool:
+    """Tell whether the one who decides has the maker's key or token, under whatever name."""
+    proof = None if decision.proof is None else decision.proof.document()
+    return is_by(proof, maker_of(con, decision.candidate_id))
+
+
+def _one_proof(one: Decision, other: Decision) -> bool:
+    if one.proof is None or other.proof is None:
+        return False
+    return any(
+        getattr(one.proof, name) and getattr(one.proof, name) == getattr(other.proof, name)
+        for name in ("public_key", "token")
+    )
+
+
+def _other(record: CandidateRecord, decision: Decision) -> Blocked | None:
+    seen = (decision.candidate_digest, decision.policy_digest, decision.history_head)
+    if seen == (record.candidate_digest, record.policy_digest, record.history_head):
+        return None
+    return Blocked(
+        "the decision is about other files, another policy or another history than the candidate's",
+        where=record.candidate_id,
+        hint="Look at the candidate again, and decide on what stands there now.",
+    )
+
+
+def _not_overridable(where: str, results: Sequence[GateResult]) -> UsageError | None:
+    wrong = [one for one in results if one.verdict not in (Verdict.PASS, *OVERRIDABLE)]
+    if wrong or not results:
+        told = ", ".join(f"{one.gate} says {one.verdict}" for one in wrong) or "there is none"
+        return UsageError(
+            f"a gate that broke or was not run cannot be overridden: {told}", where=where, hint=MEND_BLOCKED
+        )
+    return None
+
+
+def _changed(record: CandidateRecord, decision: Decision, altered: Sequence[str]) -> ReleaseGateError | None:
+    if not altered or decision.decision == Act.REJECT:
+        return None
+    finding = f"changed since the gates judged it: {', '.join(altered)}"
+    hint = MEND_ALTERED if may(Act.REJECT, record.state) else _MEND_ALTERED_BLOCKED
+    return VerificationFailed(finding, where=decision.candidate_id, hint=hint)
+
+
+def in_force(staff: Reviewers, words: Sequence[Decision]) -> int:
+    """Return how many of these words are of people who could give them today, by the same key or token."""
+    marks = [marks_of(staff, one.by) for one in words]
+    return sum(
+        member is not None
+        and member.may(Act(one.decision))
+        and (one.proof is None or is_by(one.proof.document(), mark))
+        for one, mark, member in zip(words, marks, (staff.member(one.by) for one in words), strict=True)
+    )
+
+
+def _too_few(
+    con: Connection, record: CandidateRecord, publisher: Decision, staff: Reviewers
+) -> ReleaseGateError | None:
+    """Count the words for an approved candidate anew, by the people and their least of today.
+
+    Who publishes it agrees to it, if they may and have not done so.
+    """
+    where = record.candidate_id
+    words = queries.decisions(con, where)
+    verdicts = queries.verdicts_of(con, [where]).get(where, [])
+    if is_overridden(verdicts, [one.decision for one in words]):
+        given = in_force(staff, [one for one in words if one.decision == Act.OVERRIDE])
+        needed = OVERRIDES_NEEDED
+    else:
+        agreed = [one for one in words if one.decision == Act.APPROVE]
+        same = any(one.by == publisher.by or _one_proof(one, publisher) for one in agreed)
+        may_agree = holds(Rule.NOT_THE_MAKER, Person(publisher.by, made_by=record.made_by))
+        given = in_force(staff, agreed) + (may_agree and not same and not _is_maker(con, publisher))
+        needed = max(approvers_demanded(con, where), staff.approvers_at_least)
+    if given >= needed:
+        return None
+    return UsageError(
+        f"{given} of {needed} words for it are of people who might give them today",
+        where=where,
+        hint="Reject it, and run the period again: what is made then waits for them.",
+    )
+
+
+def _accept(
+    con: Connection, record: CandidateRecord, decision: Decision, needed: int, staff: Reviewers
+) -> CandidateState:
+    earlier = queries.decisions(con, record.candidate_id)
+    _keep(con, decision, len(earlier), {"approvers_needed": needed})
+    if decision.decision == "reject":
+        set_state(
+            con, record.candidate_id, CandidateState.REJECTED, actor=decision.by, reason=decision.reason
+        )
+        return CandidateState.REJECTED
+    given = in_force(staff, earlier) + 1
+    if given < needed:
+        return CandidateState.AWAITING_APPROVAL
+    reason = f"{given} of {needed} approvals"
+    set_state(con, record.candidate_id, CandidateState.APPROVED, actor=decision.by, reason=reason)
+    return CandidateState.APPROVED
+
+
+def _override(
+    con: Connection, record: CandidateRecord, decision: Decision, staff: Reviewers
+) -> CandidateState:
+    """Keep one administrator's word to publish what gates held back; the second one opens the way."""
+    earlier = queries.decisions(con, record.candidate_id)
+    gates = overridden_gates(queries.verdicts_of(con, [record.candidate_id]).get(record.candidate_id, []))
+    _keep(con, decision, len(earlier), {"gates": gates})
+    given = in_force(staff, earlier) + 1
+    if given < OVERRIDES_NEEDED:
+        return CandidateState.BLOCKED
+    reason = f"{given} of {OVERRIDES_NEEDED} overrides of {', '.join(gates)}"
+    set_state(con, record.candidate_id, CandidateState.APPROVED, actor=decision.by, reason=reason)
+    return CandidateState.APPROVED
+
+
+def overridden_gates(verdicts: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the gates that did not pass, which is what an override is about."""
+    return [gate for gate, verdict in verdicts if verdict != Verdict.PASS]
+
+
+def is_overridden(verdicts: Sequence[tuple[str, str]], words: Sequence[str]) -> bool:
+    """Tell whether administrators let out what these gates held back: enough words, no gate that broke."""
+    told = {verdict for _, verdict in verdicts}
+    return (
+        words.count(Act.OVERRIDE.value) >= OVERRIDES_NEEDED
+        and Act.REJECT.value not in words
+        and not told.isdisjoint(OVERRIDABLE)
+        and told <= {Verdict.PASS, *OVERRIDABLE}
+    )
+
+
+def _keep(con: Connection, decision: Decision, position: int, told: Mapping[str, Any]) -> None:
+    document = decision_document(decision)
+    con.execute(
+        "INSERT INTO proven_decision VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            decision.candidate_id,
+            position,
+            decision.decision,
+            decision.by,
+            decision.reason,
+            iso(decision.at),
+            decision.candidate_digest,
+            decision.policy_digest,
+            decision.history_head,
+            canonical_json(document["proof"]).decode(),
+        ],
+    )
+    action = f"decision.{decision.decision}"
+    audit.append(con, decision.by, action, decision.candidate_id, decision.reason, {**document, **told})
+
+
+def decision_document(decision: Decision) -> dict[str, Any]:
+    """Return a decision as plain JSON; one of the first stores has no proof."""
+    proof = {} if decision.proof is None else {"proof": decision.proof.document()}
+    return {
+        "decision": decision.decision,
+        "by": decision.by,
+        "reason": decision.reason,
+        "at": iso(decision.at),
+        "candidate_digest": decision.candidate_digest,
+        "policy_digest": decision.policy_digest,
+        "history_head": decision.history_head,
+        **proof,
+    }

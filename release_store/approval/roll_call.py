@@ -1,0 +1,23 @@
+"""Keep in the log who is in force whenever somebody looks, so that a change is told before it is used."""
+
+from __future__ import annotations
+
+from release_store.approval.authentication import log_people
+from release_store.approval.reviewers import load_staff
+from release_store.db.connection import connect, is_read_only, transaction
+from release_store.store import ReleaseStore
+
+
+def record_reviewers(store: ReleaseStore) -> None:
+    """Log the people in force if they changed since they were last logged; a store that is only read is left.
+
+    Raises UsageError for a file of people that cannot be read.
+    """
+    staff = load_staff(store.root)
+    if staff is None:
+        return
+    with connect(store.root) as con:
+        if is_read_only(con):
+            return
+    with transaction(store.root) as con:
+        log_people(con, staff)

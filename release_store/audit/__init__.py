@@ -1,0 +1,1 @@
+"""The audit log: numbered events, their Merkle tree, signed checkpoints and the key that signs them."""

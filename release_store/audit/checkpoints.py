@@ -1,0 +1,258 @@
+"""Which checkpoints are still to be signed, and what the log must go on from before anything is.
+
+The newest signed checkpoint is kept beside the signing key too, outside the store: whoever can write the
+store cannot make it go away. It is kept before it appears beside its release, so that a process that dies in
+between leaves what recovery puts in place.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from policy.errors import ReleaseGateError, StoreError, UsageError, VerificationFailed
+from policy.plain_file import not_read, read_bytes
+from release_store.audit import keys, merkle
+from release_store.audit import log as audit
+from release_store.db import queries
+from release_store.protocol.canonical import iso, pretty_json, utc_now
+from release_store.publishing.public_files import checkpoint_files, checkpoint_of, replace_file
+from release_store.records import Release
+
+Connection = duckdb.DuckDBPyConnection
+Checkpoint = dict[str, Any]
+
+KEPT = "kept"  # what a store's first event says of the checkpoint beside the key; old stores say nothing
+_MEND = "Run `releasegate verify`; nothing is signed until the history is restored from a copy."
+
+
+@dataclass
+class Missing:
+    """The checkpoints that are not beside their releases, and what is known of the log that was signed."""
+
+    kept: list[Checkpoint]  # those that were signed last, from beside the key
+    newest: Checkpoint | None  # of those and of the store's own
+    unwritten: dict[Path, Checkpoint] = field(default_factory=dict)  # signed, and never put in place
+    unsigned: dict[Path, int] = field(default_factory=dict)  # with the event that each is due to
+    lost: list[Path] = field(default_factory=list)  # a later state was signed, so each was there once
+
+
+def kept_file(root: Path, store_id: str) -> Path:
+    """Return where the newest checkpoint of a store is kept: beside the signing key, one file a store.
+
+    Raises VerificationFailed if the store's id is none: it is about to name a file.
+    """
+    if not re.fullmatch("[0-9a-f-]{36}", store_id):
+        raise VerificationFailed("the store's id is not written as it was", where=root.name, hint=_MEND)
+    key = keys.key_path(root)
+    return key.with_name(f"{key.name}.{store_id}.checkpoint.json")
+
+
+def read_kept(path: Path) -> list[Checkpoint]:
+    """Return the checkpoints in a file as `keep` writes it, nothing if there is none; nothing is checked.
+
+    Raises VerificationFailed if it cannot be read.
+    """
+    try:
+        found = json.loads(read_bytes(path))
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, RecursionError) as error:
+        raise VerificationFailed(not_read(error), where=str(path), hint="Restore it from a copy.") from None
+    if not isinstance(found, list) or not found or not all(isinstance(one, dict) for one in found):
+        raise VerificationFailed("holds no checkpoint", where=str(path), hint="Restore it from a copy.")
+    return found
+
+
+def check_can_keep(root: Path) -> None:
+    """Raise UsageError where the folder of the signing key cannot be written."""
+    folder = keys.key_path(root).parent
+    if not os.access(folder, os.W_OK):
+        raise UsageError(
+            "the folder of the signing key cannot be written, and the newest checkpoint is kept there",
+            where=str(folder),
+            hint=f"Give the right to write there, or name a key in another folder in {keys.KEY_VARIABLE}.",
+        )
+
+
+def sign(con: Connection, key: Ed25519PrivateKey, of: Sequence[str]) -> list[Checkpoint]:
+    """Return a checkpoint of the log as it is for each of `of`: a release's id, or `<release>.withdrawn`."""
+    size, head = audit.log_head(con)
+    tree = merkle.log_tree(audit.read_hashes(con))
+    store_id = queries.store_info(con, "store_id")
+    if size != tree.size:
+        raise VerificationFailed(
+            f"the log has {tree.size} events, and the last is number {size}", where=store_id, hint=_MEND
+        )
+    root, at = tree.root(size).hex(), iso(utc_now())
+    return [
+        keys.sign_checkpoint(key, store_id=store_id, size=size, head=head, at=at, root=root, of=one)
+        for one in of
+    ]
+
+
+def keep(path: Path, signed: Sequence[Checkpoint]) -> None:
+    """Keep beside the key what was signed last. Raises StoreError if the folder cannot be written."""
+    try:
+        replace_file(path, pretty_json(list(signed)))
+    except OSError as error:
+        raise StoreError(
+            f"the newest checkpoint could not be kept beside the signing key ({type(error).__name__})",
+            where=str(path),
+            hint="Free the disk, or mend the rights; the next run signs it.",
+        ) from None
+
+
+def _is_own_key(root: Path, public_key: str | None) -> bool:
+    """Tell whether the key in the place of the store's is the store's: beside another nothing was kept."""
+    try:
+        return keys.public_hex(keys.key_at_hand(root)) == public_key
+    except ReleaseGateError:
+        return False
+
+
+def always_kept(con: Connection) -> bool:
+    """Tell whether the store has had a checkpoint beside its key since it was made."""
+    found = con.execute("SELECT payload FROM event WHERE number = 1 AND action = 'store.created'").fetchone()
+    payload = audit.canonical_payload(found[0]) if found else None
+    return (payload or {}).get("checkpoint") == KEPT
+
+
+def due(con: Connection) -> dict[str, int]:
+    """Return the events after which a checkpoint is written, by what it is of."""
+    rows = con.execute(
+        "SELECT action, object, min(number) FROM event "
+        "WHERE action IN ('release.published', 'release.taken_down') GROUP BY ALL"
+    ).fetchall()
+    return {due_name(action, name) or "": int(number) for action, name, number in rows}
+
+
+def due_name(action: str, name: str) -> str | None:
+    """Return what the checkpoint that follows an event is of; None where none follows."""
+    endings = {"release.published": "", "release.taken_down": ".withdrawn"}
+    return name + endings[action] if action in endings else None
+
+
+def look(con: Connection, root: Path, public_key: str | None) -> Missing:
+    """Return which checkpoints of all series are not there, and the newest that there is.
+
+    Raises VerificationFailed if what is kept beside the key is not a checkpoint of this store and key.
+    """
+    store_id = queries.store_info(con, "store_id")
+    place = kept_file(root, store_id)
+    kept = read_kept(place)
+    if not all(_is_of(one, store_id, public_key) for one in kept):
+        raise VerificationFailed(
+            "is not a checkpoint of this store that its key signed",
+            where=str(place),
+            hint="Restore it from a copy.",
+        )
+    events = due(con)
+    wanted = {
+        path: events[checkpoint_of(path)]
+        for release in queries.releases(con)
+        for path in checkpoint_files(root, release)
+        if checkpoint_of(path) in events
+    }
+    found = Missing(kept, _newest(root, wanted, kept, store_id, public_key))
+    if found.newest is None and not wanted and always_kept(con) and _is_own_key(root, public_key):
+        raise VerificationFailed(
+            "is missing, and the newest checkpoint was kept there", where=str(place), hint=_MEND
+        )
+    signed_size = _size(found.newest)
+    waiting = {one.get("of"): one for one in kept}
+    for path, number in wanted.items():
+        if os.path.lexists(path):
+            continue
+        if checkpoint_of(path) in waiting:
+            found.unwritten[path] = waiting[checkpoint_of(path)]
+        elif number > signed_size:
+            found.unsigned[path] = number
+        else:
+            found.lost.append(path)
+    return found
+
+
+def _newest(
+    root: Path,
+    wanted: Mapping[Path, int],
+    kept: Sequence[Checkpoint],
+    store_id: str,
+    public_key: str | None,
+) -> Checkpoint | None:
+    """Return the newest checkpoint: of those in the store, only what may be newer than `kept` is read."""
+    paths: Sequence[Path] = sorted((root / "releases").glob("*/*.checkpoint.json"))
+    if kept:
+        size = _size(kept[-1])
+        paths = [path for path, number in wanted.items() if number > size]
+    own = [one for one in map(_read, paths) if one is not None and _is_of(one, store_id, public_key)]
+    return max([*own, *kept], key=_size, default=None)
+
+
+def _read(path: Path) -> Checkpoint | None:
+    try:
+        found = json.loads(read_bytes(path))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _is_of(checkpoint: Checkpoint, store_id: str, public_key: str | None) -> bool:
+    return (
+        public_key is not None
+        and keys.signature_holds(checkpoint, public_key)
+        and checkpoint["store_id"] == store_id
+    )
+
+
+def _size(checkpoint: Checkpoint | None) -> int:
+    return int(checkpoint["size"]) if checkpoint else 0
+
+
+def check_goes_on(con: Connection, newest: Checkpoint | None, *, by_root: bool) -> None:
+    """Raise VerificationFailed unless the log goes on from the newest checkpoint that there is.
+
+    Its head is one look-up; its root, where it has one and `by_root` asks for it, is over the whole log.
+    """
+    if newest is None:
+        return
+    size = _size(newest)
+    found = con.execute("SELECT hash FROM event WHERE number = ?", [size]).fetchone()
+    holds = found is not None and found[0] == newest["head"]
+    if holds and by_root and "root" in newest:
+        tree = merkle.log_tree(audit.read_hashes(con))
+        holds = tree.size >= size and tree.root(size).hex() == newest["root"]
+    if not holds:
+        raise VerificationFailed(
+            f"the log does not go on from the newest checkpoint, which signs its first {size} events",
+            where=newest["store_id"],
+            hint=_MEND,
+        )
+
+
+def check_may_sign(con: Connection, missing: Missing, releases: Sequence[Release]) -> None:
+    """Raise VerificationFailed unless only what was interrupted is unsigned.
+
+    Beside a key that keeps the newest checkpoint, that is whatever is newer. A store of before then
+    has one interrupted release at the end of its history, not more.
+    """
+    check_goes_on(con, missing.newest, by_root=True)
+    if missing.kept:
+        return
+    last = audit.log_head(con)[0]
+    of = {checkpoint_of(path).removesuffix(".withdrawn") for path in missing.unsigned}
+    first = missing.newest is None and (len(releases) > 1 or max(missing.unsigned.values()) != last)
+    if len(of) > 1 or first:
+        raise VerificationFailed(
+            "the log tells of releases, and no checkpoint that signs them is in the store or beside the key",
+            where=queries.store_info(con, "store_id"),
+            hint=_MEND,
+        )

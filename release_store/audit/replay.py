@@ -1,0 +1,210 @@
+"""What the audit log says of each candidate and release, gathered in one pass over a log of any length."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import duckdb
+
+from release_store.approval.approvals import FIELD
+from release_store.audit.checkpoints import due_name
+from release_store.audit.log import GENESIS, Finding, canonical_payload, flat_shape, hash_of_texts, read_rows
+from release_store.evidence.verify_evidence import CORRECTED, IN_ORDER, out_of_order, wrong_correction
+
+_DECISION = ("decision", "by", "reason", "at", "candidate_digest", "policy_digest", "history_head")
+_DECIDED = ("decision.approve", "decision.reject", "decision.override")
+_WORDS = (*_DECIDED, "decision.publish", "release.withdrawn", CORRECTED)  # what a person says, and proves
+_TOLD_BY = ("state", "release_state")  # fields of the events that move a candidate or a release
+_TOLD_OF = (
+    "candidate",
+    "clock",
+    "decision",
+    "people",
+    "publication",
+    "release",
+)  # what their actions begin with
+
+
+@dataclass
+class LoggedCandidate:
+    """The events that moved a candidate, as texts, since there may be very many; and its decisions."""
+
+    actor: str
+    first: str
+    number: int = 0  # of the first event
+    people: int | None = None  # who was in force then: the index in `Log.people`, None before the first
+    state: Any = None
+    assessed: str | None = None
+
+    def staged(self) -> dict[str, Any]:
+        """Return the payload of its first event."""
+        found: dict[str, Any] = json.loads(self.first)
+        return found
+
+    def asked(self) -> list[str]:
+        """Return the gates that were to be asked; the first stores did not log it."""
+        if self.assessed is None or '"asked"' not in self.assessed:
+            return []
+        return list(json.loads(self.assessed).get("asked") or [])
+
+    def figures(self) -> Any:
+        """Return the digest of its figures; None where none were kept."""
+        if self.assessed is None or '"figures"' not in self.assessed:
+            return None
+        return json.loads(self.assessed).get("figures")
+
+    def gates(self) -> Any:
+        """Return the gate results of its last assessment."""
+        return json.loads(self.assessed).get("gates") if self.assessed is not None else []
+
+
+@dataclass
+class LoggedRelease:
+    """How often a release was published by the log, with what, and the state that the log left it in."""
+
+    published: list[str] = field(default_factory=list)  # texts
+    number: int | None = None  # of the first event that published it
+    state: Any = None
+
+    def publications(self) -> list[dict[str, Any]]:
+        """Return the payload of every event that published it."""
+        return [json.loads(text) for text in self.published]
+
+
+@dataclass(frozen=True)
+class LoggedWord:
+    """What a person said, as the log has it, and the people whom the log knew then (`Log.people`)."""
+
+    number: int
+    actor: str
+    action: str
+    object: str
+    reason: str
+    payload: dict[str, Any]
+    people: int | None  # the index in `Log.people`, None before the first
+
+
+@dataclass
+class ReplayedLog:
+    """What one pass over the log found."""
+
+    hashes: list[str] = field(default_factory=list)  # of all events, in order
+    first: tuple[str, dict[str, Any]] | None = None  # action and payload
+    candidates: dict[str, LoggedCandidate] = field(default_factory=dict)
+    decisions: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    words: list[LoggedWord] = field(default_factory=list)
+    people: list[dict[str, Any]] = field(default_factory=list)  # who was in force, each time it changed
+    releases: dict[str, LoggedRelease] = field(default_factory=dict)
+    published: set[str] = field(default_factory=set)
+    started: set[str] = field(default_factory=set)
+    announced: dict[str, int] = field(default_factory=dict)  # events that a checkpoint follows, by its `of`
+    counted_since: int | None = None  # the first event by which it is said how many people must agree
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        """How many events there are."""
+        return len(self.hashes)
+
+
+def read_log(con: duckdb.DuckDBPyConnection) -> ReplayedLog:
+    """Read the whole log, and check its numbers, links, hashes and times on the way."""
+    log = ReplayedLog()
+    number, head, at = 0, GENESIS, ""
+    shapes: dict[str, re.Pattern[str]] = {}  # by action, of events that move nothing: most of a long log
+    for rows in read_rows(con):
+        for row in rows:
+            shape = shapes.get(row[3])
+            plain = shape is not None and shape.fullmatch(row[6])
+            linked = row[0] == number + 1 and row[7] == head and row[1] >= at
+            if plain and linked and row[8] == hash_of_texts(*row[:8]):
+                number, head, at = row[0], row[8], row[1]
+                log.hashes.append(head)
+                continue
+            payload = canonical_payload(row[6])
+            if row[0] != number + 1 or row[7] != head or payload is None or row[8] != hash_of_texts(*row[:8]):
+                log.findings += _broken(row, number, head, payload)
+            _note(log, row, payload or {})
+            log.findings += _untimely(log, row, at, payload or {})
+            number, head, at = row[0], row[8], row[1]
+            log.hashes.append(head)
+            if payload is not None and row[3] not in shapes and _moves_nothing(row[3], payload):
+                found = flat_shape(payload)
+                if found is not None:
+                    shapes[row[3]] = found
+    return log
+
+
+def _moves_nothing(action: str, payload: dict[str, Any]) -> bool:
+    """Tell whether `_note` passes over every event of this action with the fields of this payload."""
+    return action.partition(".")[0] not in _TOLD_OF and not any(name in payload for name in _TOLD_BY)
+
+
+def _broken(row: tuple[Any, ...], number: int, head: str, payload: dict[str, Any] | None) -> list[Finding]:
+    where = f"event {row[0]}"
+    findings = []
+    if row[0] != number + 1:
+        findings.append(Finding(where, f"follows event {number}; the numbers between are missing"))
+    if row[7] != head:
+        findings.append(Finding(where, "is not linked to the event before it"))
+    if payload is None or row[8] != hash_of_texts(*row[:8]):
+        findings.append(Finding(where, "does not match its own hash: it was changed"))
+    return findings
+
+
+def _untimely(log: ReplayedLog, row: tuple[Any, ...], before: str, payload: dict[str, Any]) -> list[Finding]:
+    """Return what is wrong with an event's time: it goes on from the one before, or the clock was corrected.
+
+    Logs of earlier releasegates do not say that theirs do, and may step back.
+    """
+    where = f"event {row[0]}"
+    if row[3] == CORRECTED:
+        event = {"at": row[1], "previous": row[7], "payload": payload}
+        try:
+            wrong = wrong_correction(event, before)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            wrong = "does not say what it must"
+    elif before and (log.first or ("", {}))[1].get("times") == IN_ORDER:
+        wrong = out_of_order(before, row[1])
+    else:
+        wrong = None
+    return [Finding(where, wrong)] if wrong else []
+
+
+def _note(log: ReplayedLog, row: tuple[Any, ...], payload: dict[str, Any]) -> None:
+    """Keep what an event says of a candidate or a release."""
+    number, _, actor, action, subject, reason, text, _, _ = row
+    if not log.first:
+        log.first = (action, payload)
+    if "state" in payload and "candidate" in payload:
+        name, people = str(payload["candidate"]), len(log.people) - 1 if log.people else None
+        known = log.candidates.setdefault(name, LoggedCandidate(actor, text, number, people))
+        known.state = payload["state"]
+        if log.counted_since is None and isinstance(said := payload.get("summary"), dict) and FIELD in said:
+            log.counted_since = number
+        if action == "candidate.assessed":
+            known.assessed = text
+    if action in _DECIDED:
+        said = {name: payload.get(name) for name in _DECISION}
+        if "proof" in payload:
+            said["proof"] = payload["proof"]
+        log.decisions.setdefault(subject, []).append(said)
+    if action in _WORDS:
+        people = len(log.people) - 1 if log.people else None
+        log.words.append(LoggedWord(number, actor, action, subject, reason, payload, people))
+    if action == "people.changed":
+        log.people.append(payload)
+    if action == "publication.started":
+        log.started.add(str(payload.get("release")))
+    if of := due_name(action, subject):
+        log.announced.setdefault(of, number)
+    if action == "release.published":
+        log.published.add(str(payload.get("release")))
+        release = log.releases.setdefault(subject, LoggedRelease())
+        release.published.append(text)
+        release.number = release.number or number
+    if "release_state" in payload and "release" in payload:
+        log.releases.setdefault(str(payload["release"]), LoggedRelease()).state = payload["release_state"]

@@ -1,0 +1,1 @@
+"""The DuckDB file: connections, migrations, and what is read from and written to each group of tables."""

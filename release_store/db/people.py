@@ -1,0 +1,224 @@
+"""Keyed hashes of people in and out of the store, and what the log says of them.
+
+They are kept from the staging of a candidate on, since whoever approves it has no source to take them from,
+and are deleted when it ends without being published, unless it can be judged again or overridden.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import duckdb
+
+from policy.errors import VerificationFailed
+from release_store.audit import log as audit
+from release_store.audit.log import Finding
+from release_store.audit.replay import LoggedRelease, ReplayedLog
+from release_store.db import queries
+from release_store.protocol.canonical import sha256_hex
+from release_store.records import CandidateState, PeopleInCommon, PersonHashes
+
+Connection = duckdb.DuckDBPyConnection
+Statement = dict[str, Any]
+
+TABLES = ("person_key", "person_hash", "person_values")
+WITHOUT_PEOPLE = frozenset({CandidateState.REJECTED, CandidateState.FAILED})
+_NOT_STAGED = "its keyed hashes of people are not those that it was staged with"
+_NOBODY = sha256_hex(b"")
+# What is signed of a row; of one that was kept before classes were, what was signed then.
+_LINE = "system.main.sha256(CASE WHEN class IS NULL THEN person ELSE person || ' ' || class END)"
+_AT_ONCE = 1_000_000  # hashes that one query puts in order
+
+
+def write_people(con: Connection, candidate_id: str, people: PersonHashes) -> None:
+    """Keep the hashes of a candidate's people."""
+    import pandas as pd
+
+    con.execute("INSERT INTO person_key VALUES (?, ?)", [candidate_id, people.fingerprint])
+    classes = people.classes if people.classes is not None else [None] * len(people.hashes)
+    columns = {"person": pd.Series(people.hashes, dtype=object), "class": pd.array(classes, dtype="Int32")}
+    con.register("incoming", pd.DataFrame(columns))
+    try:
+        con.execute(
+            "INSERT INTO person_hash SELECT ?, person::VARCHAR, class::INTEGER FROM incoming", [candidate_id]
+        )
+    finally:
+        con.unregister("incoming")
+    if people.values is not None:
+        con.execute("INSERT INTO person_values VALUES (?, ?)", [candidate_id, people.values])
+
+
+def read_people(con: Connection, candidate_id: str) -> PersonHashes | None:
+    """Return the hashes of a candidate's people, or None where none are kept.
+
+    Raises VerificationFailed if they are not those that it was staged with.
+    """
+    if publishable_people(con, candidate_id) is None:
+        return None
+    found = con.execute(
+        "SELECT person, class FROM person_hash WHERE candidate_id = ? ORDER BY person, class", [candidate_id]
+    ).fetchall()
+    known = all(number is not None for _, number in found)
+    sealed = con.execute("SELECT sealed FROM person_values WHERE candidate_id = ?", [candidate_id]).fetchone()
+    return PersonHashes(
+        _fingerprints(con)[candidate_id],
+        tuple(person for person, _ in found),
+        tuple(int(number) for _, number in found) if known else None,
+        None if sealed is None else bytes(sealed[0]),
+    )
+
+
+def delete_people(con: Connection, candidate_id: str) -> None:
+    """Forget the people of a candidate that ended without being published."""
+    for table in TABLES:
+        con.execute(f"DELETE FROM {table} WHERE candidate_id = ?", [candidate_id])
+
+
+def statement_of(con: Connection, candidate_id: str) -> Statement | None:
+    """Return what the log says of the hashes that are kept of a candidate, or None where none are."""
+    return _statements(con, [candidate_id]).get(candidate_id)
+
+
+def publishable_people(con: Connection, candidate_id: str) -> Statement | None:
+    """Return the statement of a candidate's hashes, which must be those that it was staged with.
+
+    Raises VerificationFailed if they are not.
+    """
+    kept = statement_of(con, candidate_id)
+    staged = [
+        event.payload.get("people")
+        for event in audit.read_events_about(con, [], [candidate_id], [])
+        if event.action == "candidate.staged"
+    ]
+    if staged != [kept]:
+        raise VerificationFailed(
+            _NOT_STAGED,
+            where=candidate_id,
+            hint="Prepare the period again; `releasegate verify` says more.",
+        )
+    return kept
+
+
+def people_in_common(con: Connection, candidate_id: str) -> PeopleInCommon | None:
+    """Return how many of a candidate's people were in each release of its series before it.
+
+    None where its people are not kept; a release whose people are not, or under another key, has None.
+    """
+    fingerprint = _fingerprints(con).get(candidate_id)
+    if fingerprint is None:
+        return None
+    (n,) = con.execute(
+        "SELECT count(DISTINCT person) FROM person_hash WHERE candidate_id = ?", [candidate_id]
+    ).fetchone() or (0,)
+    releases = queries.releases(con, queries.candidate(con, candidate_id).series)
+    own = next((one.number for one in releases if one.candidate_id == candidate_id), None)
+    earlier = [one for one in releases if own is None or one.number < own]
+    comparable = [
+        name
+        for name, other in _fingerprints(con).items()
+        if other == fingerprint and name in {one.candidate_id for one in earlier}
+    ]
+    found = dict(
+        con.execute(
+            "SELECT one.candidate_id, count(DISTINCT person) "
+            "FROM person_hash own JOIN person_hash one USING (person) "
+            "WHERE own.candidate_id = ? AND one.candidate_id IN (SELECT unnest(?::VARCHAR[])) "
+            "GROUP BY one.candidate_id",
+            [candidate_id, comparable],
+        ).fetchall()
+    )
+    counts = {
+        one.release_id: found.get(one.candidate_id, 0) if one.candidate_id in comparable else None
+        for one in earlier
+    }
+    return PeopleInCommon(fingerprint, n, counts)
+
+
+def check_people(con: Connection, log: ReplayedLog) -> list[Finding]:
+    """Return where the hashes that are kept are not those that were logged, or of nobody that may be kept."""
+    names = sorted({name for table in TABLES for name in _candidates(con, table)})
+    kept = _statements(con, names)
+    findings = []
+    # Only what is needed of ten thousand rows: they are read whole elsewhere.
+    states = dict(con.execute("SELECT candidate_id, state FROM candidate ORDER BY position").fetchall())
+    releases = con.execute("SELECT release_id, candidate_id FROM release ORDER BY series, number").fetchall()
+    for name in names:
+        if name not in states:
+            findings.append(Finding(name, "people are kept of it, and it is no candidate"))
+        elif states[name] in WITHOUT_PEOPLE:
+            findings.append(Finding(name, f"is {states[name]}, and people are kept of it"))
+    for name, state in states.items():
+        logged = log.candidates.get(name)
+        if logged is not None and state not in WITHOUT_PEOPLE:
+            said = logged.staged().get("people") if '"people"' in logged.first else None
+            gone = state == CandidateState.BLOCKED and name not in kept  # nobody can override it any more
+            if said != kept.get(name) and not gone:
+                findings.append(Finding(name, _NOT_STAGED))
+    for release_id, candidate_id in releases:
+        texts = log.releases.get(release_id, LoggedRelease()).published
+        said = [json.loads(text).get("people") if '"people"' in text else None for text in texts]
+        if said != [kept.get(candidate_id)]:
+            findings.append(
+                Finding(release_id, "its keyed hashes of people are not those that were published")
+            )
+    return findings
+
+
+def _candidates(con: Connection, table: str) -> list[str]:
+    return [name for (name,) in con.execute(f"SELECT DISTINCT candidate_id FROM {table}").fetchall()]
+
+
+def _fingerprints(con: Connection) -> dict[str, str]:
+    return dict(con.execute("SELECT candidate_id, fingerprint FROM person_key ORDER BY ALL").fetchall())
+
+
+def _statements(con: Connection, candidate_ids: Sequence[str]) -> dict[str, Statement]:
+    """Return for each candidate the fingerprints of its keys, the count and the digest of its hashes, and the
+    digest of its sealed values where some are kept.
+    """
+    fingerprints = con.execute(
+        "SELECT candidate_id, string_agg(fingerprint, ' ' ORDER BY fingerprint) FROM person_key "
+        "WHERE candidate_id IN (SELECT unnest(?::VARCHAR[])) GROUP BY candidate_id",
+        [list(candidate_ids)],
+    ).fetchall()
+    found: dict[str, Statement] = {
+        name: {"key": key, "n": 0, "digest": _NOBODY} for name, key in fingerprints
+    }
+    for names in _pieces(con, candidate_ids):
+        for name, n, digest in con.execute(
+            "SELECT candidate_id, count(DISTINCT person), "
+            f"system.main.sha256(string_agg({_LINE}, '' ORDER BY person, class)) "
+            "FROM person_hash WHERE candidate_id IN (SELECT unnest(?::VARCHAR[])) GROUP BY candidate_id",
+            [names],
+        ).fetchall():
+            found[name] = {"key": None, **found.get(name, {}), "n": n, "digest": digest}
+    for name, digest in con.execute(
+        "SELECT candidate_id, system.main.sha256(sealed) FROM person_values "
+        "WHERE candidate_id IN (SELECT unnest(?::VARCHAR[]))",
+        [list(candidate_ids)],
+    ).fetchall():
+        found[name] = {"key": None, "n": 0, "digest": _NOBODY, **found.get(name, {}), "values": digest}
+    return found
+
+
+def _pieces(con: Connection, candidate_ids: Sequence[str]) -> Iterator[list[str]]:
+    """Cut a list of candidates into pieces whose hashes fit in memory together."""
+    counts: Mapping[str, int] = dict(
+        con.execute(
+            "SELECT candidate_id, count(*) FROM person_hash "
+            "WHERE candidate_id IN (SELECT unnest(?::VARCHAR[])) GROUP BY candidate_id ORDER BY candidate_id",
+            [list(candidate_ids)],
+        ).fetchall()
+    )
+    piece: list[str] = []
+    total = 0
+    for name, n in counts.items():
+        if piece and total + n > _AT_ONCE:
+            yield piece
+            piece, total = [], 0
+        piece.append(name)
+        total += n
+    if piece:
+        yield piece

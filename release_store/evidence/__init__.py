@@ -1,0 +1,1 @@
+"""The bundle of a release that a stranger verifies offline, and the script that does it."""

@@ -1,0 +1,253 @@
+"""One zip with all that a stranger needs to verify a release offline, and the script that does it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zipfile
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from policy.errors import StoreError, UsageError, VerificationFailed
+from policy.plain_file import open_plain, read_bytes
+from release_store.approval.authentication import CHANGED
+from release_store.audit import keys, merkle
+from release_store.audit import log as audit
+from release_store.db import queries
+from release_store.db.connection import connect
+from release_store.evidence import verify_evidence as bundle
+from release_store.guarded_files import resolved
+from release_store.protocol.canonical import canonical_json, pretty_json
+from release_store.publishing.public_files import checkpoint_file, kept_folder
+from release_store.records import AuditEvent, CandidateRecord, Release
+from release_store.store import ReleaseStore
+
+_SOONEST = (1980, 1, 1, 0, 0, 0)  # the first time that a zip can hold
+_README = """\
+Evidence of the release {release_id}
+{rule}
+
+This bundle shows what was published, by which policy, what every gate measured, who agreed, and that none
+of it was changed since. It holds nothing of the source beyond the published files.
+
+    python verify_evidence.py BUNDLE.zip [--public-key FILE|HEX] [--checkpoint FILE]
+
+needs Python 3.10 or newer and the package `cryptography`; no network, no database. It prints one line a
+finding and ends with 0 if there is none, with 6 otherwise. Unpack the script alone: it reads the zip itself.
+
+Whoever made the whole bundle could have made the key and the script in it too. So
+  - give the public key (--public-key) and an earlier checkpoint (--checkpoint) that you kept from elsewhere;
+  - take the script from elsewhere if you do not trust the sender: it is a part of releasegate.
+
+release/                 the files as they were published, and manifest.json, which binds them
+policy.json              the policy that the release was made by
+evidence.json            the events of the audit log about the release, its candidate (and those that had its
+                         files before and became stale or expired) and its input, each with a proof that it
+                         stands in the signed log (Merkle tree of RFC 9162); corrections of the clock; the
+                         people whom the log knew when somebody's word was taken, with their public keys
+checkpoint.json          the signed state of the log when the release was published
+newest-checkpoint.json   the signed state of the log when this bundle was made
+public-key.pem           the key that signed both (Ed25519)
+
+Every event in it is proven to be in the log; that there are no others about the release is not. So it cannot
+show that the release was not superseded or withdrawn since, or that nobody's word on it was refused: the
+publisher's catalog says how it stands, and `releasegate verify` sees the whole log. Nor can it show that
+a key was used by the person whose it is, or that the source was what it should have been: only its digest is
+kept. A word that rests on a token is as good as the log that keeps it.
+"""
+
+
+def write_evidence(store: ReleaseStore, release_id: str, out: Path) -> Path:
+    """Write the evidence of a release to the zip `out`, the same bytes for the same store, and return `out`.
+
+    Raises UsageError if there is no such release or `out` cannot be written; VerificationFailed, and leaves
+    nothing, if what the store holds does not verify; StoreError if no checkpoint has a tree's root yet.
+    """
+    if resolved(out).is_relative_to(store.root.resolve()):
+        raise UsageError(
+            "lies in the store, where nothing foreign belongs",
+            where=str(out),
+            hint="Choose another file with --out.",
+        )
+    if out.is_symlink() or (out.exists() and not (out.is_file() and zipfile.is_zipfile(out))):
+        raise UsageError(
+            "is there already, and is no bundle", where=str(out), hint="Choose another file with --out."
+        )
+    with connect(store.root) as con:
+        release = queries.release(con, release_id)
+        documents = _documents(con, store.root, release)
+    folder = kept_folder(store.root, release)
+    beside = out.with_name(f".{out.name}.new")
+    try:
+        try:
+            with zipfile.ZipFile(beside, "w") as archive:
+                _fill(archive, documents, {name: folder / name for name in release.files})
+            report = bundle.examine(beside, keys.read_public_hex(store.root))
+            if report.findings:
+                where, what = report.findings[0]
+                raise VerificationFailed(
+                    f"the store does not hold good evidence: {where}: {what}",
+                    where=release_id,
+                    hint="`releasegate verify` says more.",
+                )
+            beside.replace(out)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"the bundle cannot be written ({type(error).__name__})",
+            where=str(out),
+            hint="Choose another file with --out, and see that the release's files can be read.",
+        ) from None
+    return out
+
+
+def _documents(con: duckdb.DuckDBPyConnection, root: Path, release: Release) -> dict[str, bytes]:
+    """Return every member of the bundle but the published files."""
+    record = queries.candidate(con, release.candidate_id)
+    checkpoint = _read_checkpoint(checkpoint_file(root, release.series, release.release_id))
+    trusted = keys.read_public_hex(root)
+    if checkpoint is None or trusted is None or not keys.signature_holds(checkpoint, trusted):
+        raise VerificationFailed(
+            "its checkpoint is missing or not signed by the store's key",
+            where=release.release_id,
+            hint="`releasegate verify` says more; restore a lost checkpoint from a copy of the store.",
+        )
+    signed = _signed_checkpoints(root, trusted)
+    if not signed:
+        raise StoreError(
+            "no checkpoint of the store signs the root of the log's tree yet",
+            where=release.release_id,
+            hint="The next publication writes one that does.",
+        )
+    newest = signed[max(signed)]
+    tree = merkle.log_tree(audit.read_hashes(con))
+    if tree.size < newest["size"]:
+        raise VerificationFailed(
+            "the log is shorter than its newest checkpoint",
+            where=release.release_id,
+            hint="`releasegate verify` says more.",
+        )
+    numbers = [1] if "root" in checkpoint else [1, int(checkpoint["size"])]
+    events = _events_about(con, numbers, release, record)
+    rule = "=" * len(f"Evidence of the release {release.release_id}")
+    script = resources.files("release_store.evidence") / bundle.SCRIPT
+    return {
+        bundle.README: _README.format(release_id=release.release_id, rule=rule).encode(),
+        bundle.SCRIPT: script.read_bytes(),
+        bundle.CHECKPOINT: pretty_json(checkpoint),
+        bundle.NEWEST: pretty_json(newest),
+        bundle.PUBLIC_KEY: read_bytes(root / keys.PUBLIC_KEY_FILE),
+        bundle.POLICY: canonical_json(queries.policy(con, record.policy_digest)),
+        bundle.EVIDENCE: pretty_json(_evidence(tree, events, checkpoint, newest, sorted(signed))),
+    }
+
+
+def _events_about(
+    con: duckdb.DuckDBPyConnection, numbers: Sequence[int], release: Release, record: CandidateRecord
+) -> list[AuditEvent]:
+    """Return the events of those numbers, and all about a release, its candidate and its input."""
+    names = {("release", release.release_id), *(("candidate", one) for one in _candidates(con, record))}
+    subjects = {name for _, name in names}
+    found = audit.read_events_about(
+        con,
+        numbers,
+        sorted(subjects),
+        [
+            canonical_json({field: value}).decode().strip("{}")
+            for field, value in sorted({*names, ("input", record.input_digest)})
+        ],
+    )
+    period = f"{release.series}/{release.period}"
+    about = [
+        event
+        for event in found
+        if event.number in numbers
+        or event.object in subjects
+        or any(event.payload.get(field) == name for field, name in names)
+        or (event.object == period and event.payload.get("input") == record.input_digest)
+    ]
+    about += audit.read_events_of(con, [bundle.CORRECTED])
+    known = audit.read_numbers(con, CHANGED)
+    wanted = {
+        max((number for number in known if number < event.number), default=0)
+        for event in about
+        if "proof" in event.payload
+    }
+    people = audit.read_events_about(con, sorted(wanted - {0} - {one.number for one in about}), [], [])
+    return sorted([*about, *people], key=lambda event: event.number)
+
+
+def _candidates(con: duckdb.DuckDBPyConnection, record: CandidateRecord) -> list[str]:
+    """Return a candidate and those whose files it has, which were judged before it."""
+    found = [record.candidate_id]
+    while (before := record.summary.get("judged_again")) and before["of"] not in found:
+        record = queries.candidate(con, str(before["of"]))
+        found.append(record.candidate_id)
+    return found
+
+
+def _evidence(
+    tree: merkle.MerkleTree,
+    events: Sequence[AuditEvent],
+    checkpoint: dict[str, Any],
+    newest: dict[str, Any],
+    sizes: Sequence[int],
+) -> dict[str, Any]:
+    """Return the events with their proofs, and the proofs that the newest tree continues the earlier ones."""
+    proven = []
+    for event in events:
+        by = bundle.proven_by(event.number, checkpoint, newest)
+        path = None if by is None else tree.inclusion_proof(event.number - 1, by["size"])
+        proven.append({"event": vars(event), "path": path and _hexadecimal(path)})
+    return {
+        "format": bundle.FORMAT,
+        "events": proven,
+        "consistency": [
+            {"size": size, "path": _hexadecimal(tree.consistency_proof(size, newest["size"]))}
+            for size in sizes
+            if size < newest["size"]
+        ],
+    }
+
+
+def _hexadecimal(path: Sequence[bytes]) -> list[str]:
+    return [one.hex() for one in path]
+
+
+def _signed_checkpoints(root: Path, trusted: str) -> dict[int, dict[str, Any]]:
+    """Return every checkpoint that holds and has a tree's root, by its size."""
+    found: dict[int, dict[str, Any]] = {}
+    for path in sorted((root / "releases").glob("*/*.checkpoint.json")):
+        one = _read_checkpoint(path)
+        if one is not None and "root" in one and keys.signature_holds(one, trusted):
+            found[int(one["size"])] = one
+    return found
+
+
+def _read_checkpoint(path: Path) -> dict[str, Any] | None:
+    try:
+        found = json.loads(read_bytes(path))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _fill(archive: zipfile.ZipFile, documents: Mapping[str, bytes], files: Mapping[str, Path]) -> None:
+    """Write the members by their names, with fixed times and modes."""
+    published = {bundle.RELEASE + name: path for name, path in files.items()}
+    for name in sorted(documents.keys() | published.keys()):
+        member = zipfile.ZipInfo(name, _SOONEST)
+        member.compress_type = zipfile.ZIP_DEFLATED
+        member.create_system = 3  # Unix, wherever it is made
+        member.external_attr = 0o100644 << 16
+        if name in documents:
+            archive.writestr(member, documents[name])
+            continue
+        member.file_size = published[name].stat().st_size
+        with open_plain(published[name]) as reader, archive.open(member, "w") as writer:
+            shutil.copyfileobj(reader, writer, 1 << 20)

@@ -1,0 +1,1 @@
+"""One way to write JSON as bytes, and the digests and commitments that everything is bound by."""

@@ -1,0 +1,1 @@
+"""A candidate becomes public whole, or not at all, and how it is taken down."""

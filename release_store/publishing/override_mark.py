@@ -1,0 +1,53 @@
+"""The mark in the data package of a release that administrators published by override.
+
+The data package that is published is the one that was judged, with one property more: which gates were
+overridden, by whom and when. Without that property it is, byte for byte, what was judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from policy.errors import StoreError, VerificationFailed
+from release_store.evidence.verify_evidence import MARK, PACKAGE, mark_of, package_text, read_json
+from release_store.protocol.canonical import sha256_hex
+
+
+def judged_package(folder: Path, files: Mapping[str, str]) -> dict[str, str]:
+    """Return the name and the digest of the staged file that is to carry a mark.
+
+    Raises StoreError for a candidate without a data package, which nothing could mark.
+    """
+    if PACKAGE not in files:
+        raise StoreError(
+            f"has no {PACKAGE}, and so the override cannot be marked in it",
+            where=str(folder),
+            hint="Prepare the period again.",
+        )
+    return {PACKAGE: files[PACKAGE]}
+
+
+def marked_package(folder: Path, override: Mapping[str, Any]) -> bytes:
+    """Return the data package in `folder` with the mark of `override`, as it stands in the manifest.
+
+    Raises VerificationFailed if the file is not the one that was judged, StoreError for one that could not be
+    read back from its marked form.
+    """
+    path = folder / PACKAGE
+    judged = path.read_bytes()
+    if sha256_hex(judged) != override["judged"][PACKAGE]:
+        raise VerificationFailed("is not the file that was judged", where=str(path))
+    try:
+        found = read_json(judged)
+        plain = isinstance(found, dict) and MARK not in found and package_text(found) == judged
+    except (ValueError, TypeError):
+        plain = False
+    if not plain:
+        raise StoreError(
+            "is not written as data packages are, and the override cannot be marked in it",
+            where=str(path),
+            hint="Prepare the period again.",
+        )
+    return package_text({MARK: mark_of(override), **found})

@@ -1,0 +1,216 @@
+"""Publication: a candidate becomes public whole, or not at all, whatever happens in between.
+
+1. In one transaction: all is checked again, and the start, the classes and every file's digest are kept.
+2. The files are put together in a hidden folder, synced, and appear by one rename.
+3. In one transaction: the release is kept, and the candidate is published.
+4. The signed checkpoint, `latest` and the catalog follow; what was not yet written, the next run writes.
+
+Whatever ends between two steps is finished or undone by `recover`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from policy.errors import ReleaseGateError, StoreError, VerificationFailed
+from release_store.approval.decisions import MEND_ALTERED
+from release_store.audit import keys
+from release_store.audit import log as audit
+from release_store.audit.checkpoints import check_can_keep
+from release_store.db import queries
+from release_store.db.connection import connect, transaction
+from release_store.db.release_changes import (
+    Report,
+    Started,
+    fail_publication,
+    finish_publication,
+    start_publication,
+    started_publication,
+    undo_publication,
+)
+from release_store.publishing.announcement import (
+    announce,
+    announcements_missing,
+    check_log,
+    outdated_catalog,
+    write_catalog,
+)
+from release_store.publishing.public_files import (
+    appear,
+    build_release,
+    candidate_folder,
+    check_places,
+    differing_files,
+    partial_folder,
+    release_folder,
+    remove_folder,
+)
+from release_store.publishing.recovery import leftovers, settle_leftovers
+from release_store.publishing.withdrawal import settle_withdrawals, unsettled_withdrawals
+from release_store.records import CandidateState, EquivalenceClasses, Release
+from release_store.store import ReleaseStore, SeriesInUse
+
+
+def publish(
+    store: ReleaseStore,
+    candidate_id: str,
+    classes: EquivalenceClasses,
+    *,
+    actor: str,
+    manifest_extra: Mapping[str, Any],
+    reason: str = "",
+    report: Report | None = None,
+) -> Release:
+    """Make an approved candidate public; to be called inside `store.series_lock`.
+
+    `classes` are those that the gates read from the staged files; `reason` is of the person who asks for the
+    publication, where it does not follow from gates or approvals. `report` makes the release's `report.html`
+    of what its manifest says but for its files; what it raises goes on to the caller, and nothing is kept.
+    Raises Blocked if the candidate is stale (it is then marked so), VerificationFailed if a staged file
+    changed or the log does not go on from the newest checkpoint, StoreError if it is not approved by gates
+    and people or cannot be written; in each of these nothing becomes public.
+    """
+    key = keys.load_key(store.root)
+    check_can_keep(store.root)
+    check_log(store)
+    series = store.candidate(candidate_id).series
+    check_places(store.root, series)
+    _recover_series(store, series)
+    check_staged_files(store, candidate_id, actor)
+    with transaction(store.root) as con:
+        begun = start_publication(
+            con, store.root, candidate_id, classes, actor, manifest_extra, reason, report
+        )
+    if isinstance(begun, ReleaseGateError):
+        raise begun
+    started, documents = begun
+    staged = {name: digest for name, digest in started.files.items() if name not in documents}
+    partial = partial_folder(store.root, series, started.release_id)
+    try:
+        build_release(partial, candidate_folder(store.root, candidate_id), staged, documents)
+        appear(partial, release_folder(store.root, series, started.release_id))
+    except (OSError, ReleaseGateError) as error:
+        if not release_folder(store.root, series, started.release_id).exists():
+            _undo(store, started, f"the files could not be written ({type(error).__name__})")
+        if isinstance(error, ReleaseGateError):
+            raise
+        raise StoreError(
+            f"the release could not be written ({type(error).__name__})",
+            where=str(partial.parent),
+            hint="Look at the disk's free space and the folder's rights, and publish again.",
+        ) from None
+    with transaction(store.root) as con:
+        release = finish_publication(con, started)
+    try:
+        announce(store, key, series)
+    except OSError as error:
+        raise StoreError(
+            f"is published, but its checkpoint or the catalog could not be written ({type(error).__name__})",
+            where=release.release_id,
+            hint="Free the disk; the next run writes them again.",
+        ) from None
+    return release
+
+
+def recover(store: ReleaseStore, *, timeout: float = 0.0) -> list[str]:
+    """Finish or undo what interrupted publications and withdrawals left; say what was done in a line each.
+
+    A series whose lock another process holds, for `timeout` seconds at least, is left alone: whoever holds
+    it is alive and settles its own, and what is left after that the next to come settles. What a run left
+    that died before its publication is ended.
+    Raises VerificationFailed where the log does not go on from the newest checkpoint: nothing is signed.
+    """
+    check_log(store)
+    said = settle_leftovers(store)
+    for series in _series_names(store):
+        begun = _unfinished(store, series) or unsettled_withdrawals(store, series)
+        if not begun and not announcements_missing(store, series):
+            continue
+        try:
+            with store.series_lock(series, timeout):
+                said += _settle_series(store, series)
+        except SeriesInUse:
+            continue
+    outdated = outdated_catalog(store)
+    if outdated is not None:
+        write_catalog(store)
+        said.append(f"{outdated.relative_to(store.root)}: written again")
+    return said
+
+
+def _settle_series(store: ReleaseStore, series: str) -> list[str]:
+    said = _recover_series(store, series)
+    said += settle_withdrawals(store, series)
+    missing = announcements_missing(store, series)
+    if missing:
+        outdated = outdated_catalog(store)
+        missing += set(announce(store, keys.load_key(store.root), series)) - set(missing)
+        missing += [outdated] if outdated else []
+        said += [f"{path.relative_to(store.root)}: written again" for path in missing]
+    return said
+
+
+def unsettled(store: ReleaseStore) -> list[str]:
+    """Return what `recover` would settle, in one line each; nothing is changed."""
+    left = [f"{name}: was never judged" for names in leftovers(store).values() for name in names]
+    for series in _series_names(store):
+        left += [f"{one.candidate_id}: its publication was interrupted" for one in _unfinished(store, series)]
+        withdrawn = unsettled_withdrawals(store, series)
+        left += [f"{one.release_id}: is withdrawn, and was not taken down" for one in withdrawn]
+        missing = announcements_missing(store, series)
+        left += [f"{path.relative_to(store.root)}: is missing or out of date" for path in missing]
+    outdated = outdated_catalog(store)
+    if outdated is not None:
+        left.append(f"{outdated.relative_to(store.root)}: is missing or out of date")
+    return left
+
+
+def _undo(store: ReleaseStore, started: Started, reason: str) -> None:
+    remove_folder(partial_folder(store.root, started.series, started.release_id))
+    with transaction(store.root) as con:
+        undo_publication(con, started, reason)
+
+
+def _series_names(store: ReleaseStore) -> list[str]:
+    return sorted({record.series for record in store.candidates()})
+
+
+def _unfinished(store: ReleaseStore, series: str) -> list[Started]:
+    with connect(store.root) as con:
+        return [
+            started_publication(con, record.candidate_id, series)
+            for record in queries.candidates(con, series)
+            if record.state is CandidateState.PUBLISHING
+        ]
+
+
+def _recover_series(store: ReleaseStore, series: str) -> list[str]:
+    """Settle the interrupted publications of a series; its lock must be held, so that none is running."""
+    said = []
+    for started in _unfinished(store, series):
+        final = release_folder(store.root, series, started.release_id)
+        if not final.exists():
+            _undo(store, started, "the publication was interrupted before anything was public")
+            said.append(f"{started.candidate_id}: publication undone, nothing was public; approved again")
+        elif differing_files(final, started.files):
+            with transaction(store.root) as con:
+                fail_publication(con, started)
+            said.append(f"{started.candidate_id}: failed, {final} is not what was to be published")
+        else:
+            with transaction(store.root) as con:
+                finish_publication(con, started)
+            said.append(f"{started.candidate_id}: publication finished as {started.release_id}")
+    return said
+
+
+def check_staged_files(store: ReleaseStore, candidate_id: str, actor: str) -> None:
+    """Raise VerificationFailed, and log it, unless the staged files are those that the gates judged."""
+    folder = candidate_folder(store.root, candidate_id)
+    changed = differing_files(folder, store.files(candidate_id))
+    if not changed:
+        return
+    finding = f"changed since the gates judged it: {', '.join(changed)}"
+    with transaction(store.root) as con:
+        audit.append(con, actor, "publication.refused", candidate_id, finding)
+    raise VerificationFailed(finding, where=str(folder), hint=MEND_ALTERED)

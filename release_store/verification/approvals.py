@@ -1,0 +1,92 @@
+"""Is the number of people who had to agree to each candidate the one that follows from what is kept?"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping
+from typing import Any
+
+from policy.loosening import RULES
+from release_store.approval.approvals import FIELD, Before, approval_of, needed_by, read
+from release_store.approval.reviewers import AT_LEAST
+from release_store.audit.log import Finding
+from release_store.records import CandidateRecord
+from release_store.verification.view import View, guarded, same
+
+_COUNTED = ("needed", "at_least", "compared_with")
+_Pair = tuple[
+    str, str, int, int
+]  # digests of the policy before and of its own, needed before, asked by people
+
+
+def check_approvals(view: View, records: Mapping[str, CandidateRecord]) -> list[Finding]:
+    """Each candidate says how many had to agree; candidates of earlier versions, before any did, need not.
+
+    It is found anew from its policy, the policy of the series' last release then, and what the people of the
+    store asked then. Those that other rules of what is looser found are held to the least alone.
+    """
+    published = _published(view, records)
+    found: dict[_Pair, dict[str, Any] | None] = {}
+    findings: list[Finding] = []
+    for name, record in records.items():
+        if name in view.log.candidates:
+            findings += guarded(name, _approval, view, records, published, found, record)
+    return findings
+
+
+def _published(view: View, records: Mapping[str, CandidateRecord]) -> dict[str, list[tuple[int, str, str]]]:
+    """Return for each series the event that published each release, with its id and candidate, in order."""
+    by_series: dict[str, list[tuple[int, str, str]]] = {}
+    rows = view.con.execute("SELECT release_id, series, candidate_id FROM release").fetchall()
+    for release_id, series, candidate_id in rows:
+        logged = view.log.releases.get(release_id)
+        if logged is not None and logged.number is not None and candidate_id in records:
+            by_series.setdefault(series, []).append((logged.number, release_id, candidate_id))
+    return {series: sorted(found) for series, found in by_series.items()}
+
+
+def _approval(
+    view: View,
+    records: Mapping[str, CandidateRecord],
+    published: Mapping[str, list[tuple[int, str, str]]],
+    found: dict[_Pair, dict[str, Any] | None],
+    record: CandidateRecord,
+) -> list[Finding]:
+    name, logged = record.candidate_id, view.log.candidates[record.candidate_id]
+    kept = record.summary.get(FIELD)
+    if kept is None:
+        since = view.log.counted_since
+        late = since is not None and logged.number > since
+        return [Finding(name, "does not say how many people had to agree")] if late else []
+    policy = view.policy(record.policy_digest)
+    people = {} if logged.people is None else view.log.people[logged.people]
+    at_least = int(people.get(AT_LEAST, 0))
+    earlier = published.get(record.series, [])
+    place = bisect_left(earlier, (logged.number, "", ""))
+    of = records[earlier[place - 1][2]] if place else None
+    pair = ("" if of is None else of.policy_digest, record.policy_digest, _needed(view, of), at_least)
+    if pair not in found:
+        found[pair] = _again(view, pair, policy)
+    again = found[pair]
+    if again is None or kept["rules"] != RULES:  # by a version that reads policies in another way
+        again = {**kept, "at_least": at_least, "needed": max(kept["needed"], at_least, needed_by(policy, {}))}
+    again = {**again, "compared_with": earlier[place - 1][1] if place else None}
+    if all(same(kept[field], again[field]) for field in _COUNTED):
+        return []
+    return [Finding(name, "the number of people who had to agree is not the one that follows from the log")]
+
+
+def _needed(view: View, record: CandidateRecord | None) -> int:
+    """Return how many people had to agree to a candidate, 0 for none."""
+    return 0 if record is None else needed_by(view.policy(record.policy_digest), record.summary)
+
+
+def _again(view: View, pair: _Pair, policy: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Find anew how many must agree; None where it rests on a policy that is not understood any more."""
+    before_digest, digest, needed, at_least = pair
+    if not before_digest:
+        return approval_of(policy, None, at_least)
+    document = view.policy(before_digest)
+    if before_digest != digest and None in (read(document), read(policy)):
+        return None
+    return approval_of(policy, Before("", document, needed), at_least)

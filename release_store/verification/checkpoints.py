@@ -1,0 +1,141 @@
+"""Does every signed checkpoint hold for the log as it is: those of the releases, and one kept elsewhere?"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from policy.errors import ReleaseGateError, UsageError
+from policy.plain_file import not_read, read_bytes
+from release_store.audit import keys
+from release_store.audit.checkpoints import always_kept, kept_file, read_kept
+from release_store.audit.log import Finding
+from release_store.evidence.verify_evidence import is_public_key
+from release_store.guarded_files import read_plain
+from release_store.protocol.canonical import pretty_json
+from release_store.publishing.public_files import checkpoint_files, checkpoint_of
+from release_store.records import Release
+from release_store.verification.view import View
+
+
+def check_checkpoints(view: View, releases: list[Release]) -> list[Finding]:
+    """Every checkpoint holds for the log as it is, and is the one of the release that it lies beside."""
+    wanted = {path for release in releases for path in checkpoint_files(view.root, release)}
+    findings = []
+    newest = 0
+    seen: dict[str, Path] = {}
+    for path in sorted(wanted | set((view.root / "releases").glob("*/*.checkpoint.json"))):
+        size, wrong, found = _checkpoint(view, path)
+        newest = max(newest, size)
+        if not wrong:
+            wrong = _misplaced(view, path, found)
+            first = seen.setdefault(str(found["signature"]), path)
+            wrong = wrong or [f"is the same as {first.name}"] * (first != path)
+        findings += [Finding(f"{path.parent.name}/{path.name}", what) for what in wrong]
+    if newest > view.log.size:
+        findings.append(_cut(view, newest))
+    return findings
+
+
+def _misplaced(view: View, path: Path, found: dict[str, Any]) -> list[str]:
+    """A checkpoint is of the release whose name it bears, and signs the event that it follows.
+
+    Those of the earlier forms do not say what they are of.
+    """
+    if found.get("of", checkpoint_of(path)) != checkpoint_of(path):
+        return ["is the checkpoint of another"]
+    if int(found["size"]) < view.log.announced.get(checkpoint_of(path), 0):
+        return ["is older than what it is the checkpoint of"]
+    return []
+
+
+def check_kept_with_key(view: View) -> list[Finding]:
+    """What is kept beside the signing key holds for the log too, where it is at hand."""
+    try:
+        path = kept_file(view.root, view.store_id)
+    except UsageError:
+        return []  # the key lies in the store, which is told elsewhere
+    kept = always_kept(view.con) or _one_was_kept(view.root)
+    if not path.exists() and keys.key_path(view.root).exists() and kept:
+        return [Finding(path.name, "is missing: the newest checkpoint is kept beside the signing key")]
+    return [
+        finding
+        for one in read_kept(path)
+        for finding in check_kept_checkpoint(view, Path(path.name), one, view.public_key)
+    ]
+
+
+def _one_was_kept(root: Path) -> bool:
+    """Tell whether a checkpoint of the store is of a form that was kept beside the key from the first on."""
+    for path in root.glob("releases/*/*.checkpoint.json"):
+        with suppress(OSError, ValueError, RecursionError):
+            found = json.loads(read_bytes(path))
+            if isinstance(found, dict) and "of" in found:
+                return True
+    return False
+
+
+def _cut(view: View, size: int) -> Finding:
+    return Finding("log", f"has {view.log.size} events, and a signed checkpoint saw {size}")
+
+
+def _checkpoint(view: View, path: Path) -> tuple[int, list[str], dict[str, Any]]:
+    """Return the size that a checkpoint signs (0 if it does not hold), what is wrong with it, and itself."""
+    try:
+        data = read_bytes(path)
+        found: Any = json.loads(data)
+    except (OSError, ValueError, RecursionError):
+        return 0, ["is missing or no JSON"], {}
+    size, wrong = _statement(view, found, view.public_key)
+    if not wrong and data != pretty_json(found):
+        wrong = ["is not written as it was"]
+    return size, wrong, found
+
+
+def kept_public_key(text: str) -> str:
+    """Return a key in hexadecimal that is given as such, or as a file. Raises UsageError if it is none."""
+    return text if is_public_key(text) else keys.read_public_file(Path(text))
+
+
+def read_kept_checkpoint(path: Path) -> Any:
+    """Return what a checkpoint kept elsewhere says. Raises UsageError if it cannot be read."""
+    hint = "Give a checkpoint that was copied from beside a release."
+    data, _ = read_plain(path, "the checkpoint", hint=hint)
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        finding = f"the checkpoint {not_read(error)}"
+        raise UsageError(finding, where=str(path), hint=hint) from None
+    return found[-1] if isinstance(found, list) and found else found  # as it is kept beside the key
+
+
+def check_kept_checkpoint(view: View, path: Path, found: Any, trusted: str | None) -> list[Finding]:
+    """What `found` says, a checkpoint that somebody kept in `path`, holds for the log as it is."""
+    size, wrong = _guarded_statement(view, found, trusted)
+    findings = [Finding(str(path), what) for what in wrong]
+    return [*findings, _cut(view, size)] if size > view.log.size else findings
+
+
+def _guarded_statement(view: View, found: Any, trusted: str | None) -> tuple[int, list[str]]:
+    try:
+        return _statement(view, found, trusted)
+    except (ReleaseGateError, duckdb.Error):
+        return 0, ["cannot be compared with the store"]
+
+
+def _statement(view: View, found: Any, trusted: str | None) -> tuple[int, list[str]]:
+    """Return the size that a signed statement gives the log (0 if it does not hold), and what is wrong."""
+    if not isinstance(found, dict) or trusted is None or not keys.signature_holds(found, trusted):
+        return 0, ["is not signed by the store's key as it stands"]
+    if found["store_id"] != view.store_id:
+        return 0, ["is of another store"]
+    size = int(found["size"])
+    if not 0 < size <= view.log.size or view.log.hashes[size - 1] != found["head"]:
+        return size, [f"the log's event {size} is not the one that was signed"]
+    if "root" in found and found["root"] != view.tree.root(size).hex():
+        return size, [f"the root of the log's first {size} events is not the one that was signed"]
+    return size, []

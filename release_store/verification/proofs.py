@@ -1,0 +1,49 @@
+"""Is every word that let something out, or took it down, proven to be of a person who might say it?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from release_store.audit.log import Finding
+from release_store.audit.replay import LoggedWord
+from release_store.evidence.verify_evidence import CORRECTED, PROVEN, one_person, wrong_proof
+from release_store.verification.view import View
+
+
+def check_words(view: View) -> list[Finding]:
+    """Every decision and withdrawal carries a proof that holds; those before people had keys need none.
+
+    The people are those of the last `people.changed` before the word.
+    """
+    demanded = (view.log.first or ("", {}))[1].get("decisions") == PROVEN
+    findings = []
+    by_object: dict[str, list[LoggedWord]] = {}
+    for word in view.log.words:
+        people = None if word.people is None else view.log.people[word.people]
+        try:
+            wrong = wrong_proof(vars(word), view.store_id, people, demanded)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            wrong = "does not say what it must"
+        if wrong:
+            findings.append(Finding(f"event {word.number}", f"the word on {word.object} {wrong}"))
+        by_object.setdefault(word.object, []).append(word)
+    for name, words in by_object.items():
+        if len(words) > 1:
+            findings += _twice(name, words)
+    return findings
+
+
+def _twice(name: str, words: Sequence[LoggedWord]) -> Iterator[Finding]:
+    """One person decides once; who publishes what was interrupted may be anybody who approves.
+
+    The clock may be wrong, and corrected, more than once.
+    """
+    decided = [word for word in words if word.action not in ("decision.publish", CORRECTED)]
+    for one, other in combinations(decided, 2):
+        if one_person(vars(one), vars(other)):
+            yield Finding(name, f"events {one.number} and {other.number} are decisions of one person")
+    proofs = [word.payload.get("proof") or {} for word in words]
+    signatures = [proof["signature"] for proof in proofs if "signature" in proof]
+    if len(set(signatures)) < len(signatures):
+        yield Finding(name, "one signature stands for two words")

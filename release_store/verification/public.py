@@ -1,0 +1,104 @@
+"""Is everything in the public place, and in that of withdrawn releases, accounted for by the history?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+from release_store.audit.log import Finding
+from release_store.db import queries
+from release_store.protocol.canonical import pretty_json
+from release_store.publishing.announcement import LATEST, catalog, latest_release, link_target
+from release_store.publishing.public_files import CATALOG, checkpoint_files, series_folder
+from release_store.publishing.tombstones import says
+from release_store.records import Release, ReleaseState
+from release_store.verification.view import View
+
+_OTHERS = (".superseded.json", ".withdrawn.json")  # which the checks of tombstones know
+_STRANGE = "is nothing that the history accounts for"
+_LEFT = "is left by an interruption; the next run, or `releasegate doctor`, settles it"
+
+
+def check_folders(view: View, releases: list[Release]) -> list[Finding]:
+    """The catalog, `latest` and every name in the public place are those of the history."""
+    findings = []
+    path = view.root / "releases" / CATALOG
+    if releases and not says(path, pretty_json(catalog(releases))):
+        findings.append(Finding(CATALOG, "is missing or does not list the releases as they are"))
+    for series, group in groupby(releases, key=lambda release: release.series):  # they come by series
+        own = list(group)
+        if link_target(series_folder(view.root, series) / LATEST) != latest_release(own):
+            findings.append(Finding(f"{series}/{LATEST}", "does not point to the last release"))
+    findings += _public(view, releases)
+    return findings + list(_withdrawn(view.root, releases))
+
+
+def _public(view: View, releases: list[Release]) -> Iterator[Finding]:
+    top = view.root / "releases"
+    known = {release.release_id for release in releases if release.state is not ReleaseState.WITHDRAWN}
+    gone = {release.release_id for release in releases} - known
+    checkpoints = {path for release in releases for path in checkpoint_files(view.root, release)}
+    all_series = {record.series for record in queries.candidates(view.con)}
+    if top.is_symlink():
+        yield Finding("releases", "is a symbolic link")
+    for entry in _entries(top):
+        if entry.name == CATALOG:
+            continue
+        if entry.name == f".{CATALOG}.new":
+            yield Finding(entry.name, _LEFT)
+        elif entry.name not in all_series or not _is_folder(entry):
+            yield Finding(f"releases/{entry.name}", _STRANGE)
+        else:
+            for inner in _entries(entry):
+                what = _of_series(view, inner, known, gone, checkpoints)
+                if what:
+                    yield Finding(f"{entry.name}/{inner.name}", what)
+
+
+def _of_series(view: View, path: Path, known: set[str], gone: set[str], checkpoints: set[Path]) -> str | None:
+    """Return what is wrong with an entry in a series' folder, None if nothing is that is looked at here."""
+    name = path.name
+    if name.startswith("."):
+        return _hidden(view, name[1:])
+    if name == LATEST or name.endswith(_OTHERS) or name in gone:
+        return None  # told already
+    if name in known or path in checkpoints:
+        fine = _is_folder(path) if name in known else path.is_file() and not path.is_symlink()
+        return None if fine else "is a symbolic link, or of another kind than what was published"
+    if not _is_folder(path):
+        return _STRANGE
+    if name in view.log.started:
+        return "is left by an interrupted publication; `recover` settles it"
+    return "is a release folder that no release of the store accounts for"
+
+
+def _hidden(view: View, name: str) -> str:
+    """Tell a file or folder that was about to take its name from one that is nothing of the store's."""
+    whole = name.removesuffix(".partial").removesuffix(".new").removesuffix(".json")
+    release_id = whole
+    for ending in (".checkpoint", ".withdrawn", ".superseded"):
+        release_id = release_id.removesuffix(ending)
+    return _LEFT if whole == LATEST or release_id in view.log.started else _STRANGE
+
+
+def _withdrawn(root: Path, releases: list[Release]) -> Iterator[Finding]:
+    """Below `withdrawn` a folder a series; what is in it and of no release `check_withdrawals` tells."""
+    gone = {(one.series, one.release_id) for one in releases if one.state is ReleaseState.WITHDRAWN}
+    for entry in _entries(root / "withdrawn"):
+        if entry.name not in {series for series, _ in gone} or not _is_folder(entry):
+            yield Finding(f"withdrawn/{entry.name}", _STRANGE)
+            continue
+        for inner in _entries(entry):
+            if (entry.name, inner.name) in gone and not _is_folder(inner):
+                yield Finding(f"withdrawn/{entry.name}/{inner.name}", "is no folder")
+            elif inner.name.startswith("."):  # which a pattern does not show
+                yield Finding(f"withdrawn/{entry.name}/{inner.name}", _STRANGE)
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
+
+
+def _entries(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.is_dir() else []
