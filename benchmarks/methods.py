@@ -60,10 +60,10 @@ def measure(method: str, name: str, rows: int | None) -> dict[str, Any]:
     chosen = Method(name=method, recoding=methods()[method].recoding)
     policy = policy.model_copy(update={"method": chosen})
     bound, table, meter = bound_method(policy), prepare(source, policy), Meter()
-    where = meter.run("representation", bound.represent, table, no_progress)
-    leaves = meter.run("partition", leaves_of, table, where, bound, policy, no_progress)
-    groups = meter.run("aggregation", groups_of, table, where, leaves, bound, policy, no_progress)
-    meter.run("recoding", bound.recode, table, where, groups.labels, policy, bound.seed)
+    representation = meter.run("representation", bound.represent, table, no_progress)
+    leaves = meter.run("partition", leaves_of, table, representation, bound, policy, no_progress)
+    groups = meter.run("aggregation", groups_of, table, representation, leaves, bound, policy, no_progress)
+    meter.run("recoding", bound.recode, table, representation, groups.labels, policy, bound.seed)
     cpu = {stage: meter.costs[stage].cpu for stage in STAGES}
     total = meter.total(STAGES)
     return {**cpu, "cpu": total.cpu, "wall": total.wall, "peak": total.peak / MIB, "rows": table.n_records}

@@ -33,10 +33,10 @@ def make(source: SourceTable, policy: ReleasePolicy, folder: Path, meter: Meter)
     """Run the stages from preprocessing to the reading back of the staged rows; `folder` must not exist."""
     method = bound_method(policy)
     table = meter.run("preprocessing", prepare, source, policy)
-    where = meter.run("representation", method.represent, table, no_progress)
-    leaves = meter.run("partitioning", leaves_of, table, where, method, policy, no_progress)
-    groups = meter.run("aggregation", groups_of, table, where, leaves, method, policy, no_progress)
-    rows = meter.run("recoding", method.recode, table, where, groups.labels, policy, method.seed)
+    representation = meter.run("representation", method.represent, table, no_progress)
+    leaves = meter.run("partitioning", leaves_of, table, representation, method, policy, no_progress)
+    groups = meter.run("aggregation", groups_of, table, representation, leaves, method, policy, no_progress)
+    rows = meter.run("recoding", method.recode, table, representation, groups.labels, policy, method.seed)
     candidate = meter.run(
         "staging",
         stage,

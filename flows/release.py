@@ -42,7 +42,7 @@ from tasks.preprocessing.task import preprocessing
 from tasks.recoding.task import recoding
 from tasks.repair.task import repairing
 from tasks.reporting.task import table_figuring
-from tasks.representation.task import representation
+from tasks.representation.task import representation as represent
 from tasks.shielded import sanitize_errors
 from tasks.staging.task import staging
 from tasks.validation.task import validation
@@ -171,9 +171,9 @@ class _Run(Judging):
         self.timed("validation", validation, source, policy, store, self.period, self.actor)
         control = self.control(source, base)
         table = self.timed("preprocessing", preprocessing, source, policy)
-        where = self.timed("representation", representation, table, method)
-        leaves = self.timed("partitioning", partitioning, table, where, method, policy)
-        groups = self.timed("aggregation", aggregation, table, where, leaves, method, policy)
+        representation = self.timed("representation", represent, table, method)
+        leaves = self.timed("partitioning", partitioning, table, representation, method, policy)
+        groups = self.timed("aggregation", aggregation, table, representation, leaves, method, policy)
         with self.series_lock():
             reason = self.revision.reason if self.revision else None
             asked = resolve_revision(store, policy.series, self.period, by=self.actor, revise=reason)
@@ -189,9 +189,9 @@ class _Run(Judging):
             if waiting is not None:  # another run made it meanwhile
                 return resume_candidate(self, waiting)
             groups = self.timed(
-                "repair", repairing, source, table, where, groups, method, policy, store, self.period
+                "repair", repairing, source, table, representation, groups, method, policy, store, self.period
             )
-            rows = self.timed("recoding", recoding, table, where, groups, method, policy)
+            rows = self.timed("recoding", recoding, table, representation, groups, method, policy)
             notes = {"parts": dict(zip(PLACES, method.parts, strict=True)), **groups.notes, **rows.notes}
             candidate = self.timed(
                 "staging",
@@ -206,7 +206,9 @@ class _Run(Judging):
                 seats=groups.seats,
                 revision=self.revision,
             )
-            figures = partial(self.timed, "figures", table_figuring, table, where, groups, rows, policy)
+            figures = partial(
+                self.timed, "figures", table_figuring, table, representation, groups, rows, policy
+            )
             return self.assess_and_publish(table, candidate, notes, control, figures)
 
 

@@ -30,7 +30,7 @@ from tasks.repair.staying import staying
 from tasks.repair.totals import left_out
 from tasks.repair.worlds import Questions, Worlds
 from tasks.representation.features import z_scored
-from tasks.risk.beside import beside
+from tasks.risk.history_selection import select_history
 from tasks.risk.totals_gate import of_unfollowed
 from tasks.types import (
     FloatArray,
@@ -60,19 +60,19 @@ class People:
 
 def leaves_of(
     table: PreparedTable,
-    where: Representation,
+    representation: Representation,
     method: BoundMethod,
     policy: ReleasePolicy,
     progress: Progress,
 ) -> Partition:
     """Cut the records into leaves."""
-    cut = method.partition(table, where, constraints_of(table, policy.privacy), progress)
-    return Partition(cut.labels, {**where.notes, **cut.notes, "leaves": cut.n_groups})
+    cut = method.partition(table, representation, constraints_of(table, policy.privacy), progress)
+    return Partition(cut.labels, {**representation.notes, **cut.notes, "leaves": cut.n_groups})
 
 
 def groups_of(
     table: PreparedTable,
-    where: Representation,
+    representation: Representation,
     leaves: Partition,
     method: BoundMethod,
     policy: ReleasePolicy,
@@ -83,23 +83,23 @@ def groups_of(
     Whatever made them, groups that break the policy's model are merged with near ones.
     """
     constraints = constraints_of(table, policy.privacy)
-    made = method.aggregate(table, where, leaves.labels, constraints, progress)
-    labels, mended = enforced(_points(table, where), made, constraints, method.max_group_size)
+    made = method.aggregate(table, representation, leaves.labels, constraints, progress)
+    labels, mended = enforced(_points(table, representation), made, constraints, method.max_group_size)
     found = Partition(labels)
     over = int((np.bincount(labels[labels >= 0]) > method.max_group_size).sum())
     notes = {**leaves.notes, **mended, "groups": found.n_groups, "groups_over_max_group_size": over}
     return Partition(labels, notes)
 
 
-def _points(table: PreparedTable, where: Representation) -> FloatArray:
+def _points(table: PreparedTable, representation: Representation) -> FloatArray:
     """Return where records lie beside one another."""
     # Blocks that are embedded by themselves have no coordinates in common.
-    return where.latent if where.blocks is None else z_scored(table)
+    return representation.latent if representation.blocks is None else z_scored(table)
 
 
 def repaired(
     table: PreparedTable,
-    where: Representation,
+    representation: Representation,
     groups: Partition,
     method: BoundMethod,
     policy: ReleasePolicy,
@@ -115,15 +115,15 @@ def repaired(
     if policy.method.history == "sticky" and followers is not None:
         earlier = [(release.release_id, classes) for release, classes in history]
         revised = next((one.release_id for one, _ in reversed(history) if one.period == period), None)
-        groups = _stayed(table, where, groups, method, policy, earlier, followers, revised, progress)
-    found = beside(
+        groups = _stayed(table, representation, groups, method, policy, earlier, followers, revised, progress)
+    found = select_history(
         [(release.release_id, classes) for release, classes in history],
         policy,
         periods_apart([release.period for release, _ in history], period, policy.period),
     )
     worlds = _worlds(table, groups, policy, history, followers)
     followed = followers and followers.into([name for name, _ in found.earlier], releases)
-    constraints, points = constraints_of(table, policy.privacy), _points(table, where)
+    constraints, points = constraints_of(table, policy.privacy), _points(table, representation)
 
     def merge(groups: Partition) -> Partition:
         return repair(
@@ -173,7 +173,7 @@ def _worlds(
 
 def _stayed(
     table: PreparedTable,
-    where: Representation,
+    representation: Representation,
     groups: Partition,
     method: BoundMethod,
     policy: ReleasePolicy,
@@ -183,14 +183,14 @@ def _stayed(
     progress: Progress,
 ) -> Partition:
     """Return groups that keep the last release's people together; newcomers are cut as the method does."""
-    constraints, points = constraints_of(table, policy.privacy), _points(table, where)
+    constraints, points = constraints_of(table, policy.privacy), _points(table, representation)
 
     def cut(rows: IntArray, each: float) -> IntArray:
         """Cut one person of each bucket; `each` stands for so many."""
         fewer = _for_some(policy, each)
         if not constraints_of(table, fewer.privacy).group_holds(rows):
             return np.full(len(rows), -1, dtype=np.int64)
-        some, there = table.take(rows), where.take(rows)
+        some, there = table.take(rows), representation.take(rows)
         some_method = bound_method(fewer)
         leaves = leaves_of(some, there, some_method, fewer, no_progress)
         return groups_of(some, there, leaves, some_method, fewer, no_progress).labels
@@ -234,13 +234,13 @@ def composed(
     """
     table = prepare(source, policy)
     followers = None if people is None else followers_of(source, policy, people.key, people.earlier)
-    where = method.represent(table, _part(progress, "representation"))
-    leaves = leaves_of(table, where, method, policy, _part(progress, "partitioning"))
-    groups = groups_of(table, where, leaves, method, policy, _part(progress, "aggregation"))
+    representation = method.represent(table, _part(progress, "representation"))
+    leaves = leaves_of(table, representation, method, policy, _part(progress, "partitioning"))
+    groups = groups_of(table, representation, leaves, method, policy, _part(progress, "aggregation"))
     groups = repaired(
-        table, where, groups, method, policy, history, period, _part(progress, "repair"), followers
+        table, representation, groups, method, policy, history, period, _part(progress, "repair"), followers
     )
-    return method.recode(table, where, groups.labels, policy, method.seed), table, groups
+    return method.recode(table, representation, groups.labels, policy, method.seed), table, groups
 
 
 def _part(progress: Progress, name: str) -> Progress:

@@ -81,7 +81,12 @@ class Cut(Protocol):
     """Cuts the records into leaves."""
 
     def __call__(
-        self, table: PreparedTable, where: Representation, constraints: Constraints, progress: Progress, /
+        self,
+        table: PreparedTable,
+        representation: Representation,
+        constraints: Constraints,
+        progress: Progress,
+        /,
     ) -> Partition:
         """Return one leaf label a record, (n,), and how it came about."""
 
@@ -92,7 +97,7 @@ class Group(Protocol):
     def __call__(
         self,
         table: PreparedTable,
-        where: Representation,
+        representation: Representation,
         labels: IntArray,
         constraints: Constraints,
         progress: Progress,
@@ -107,7 +112,7 @@ class Recode(Protocol):
     def __call__(
         self,
         table: PreparedTable,
-        where: Representation,
+        representation: Representation,
         labels: IntArray,
         policy: ReleasePolicy,
         seed: int,

@@ -35,7 +35,7 @@ from reports.site.places import DIFF, INDEX, LOG, VERIFY, Places, places_of, ser
 from reports.site.reading import read_history, refusing_alterations
 from reports.site.scripts import write_data
 from reports.site.sheets import Reader, ReleasePage, shown_gates
-from reports.site.story import Narrator, Stories
+from reports.site.timeline import Narrator, Stories
 from reports.withheld import withheld
 from tasks.risk.gate import GATES
 

@@ -11,7 +11,7 @@ from release_store.audit.log import Finding
 from release_store.publishing.public_files import candidate_folder, differing_files
 from release_store.snapshot import StoreSnapshot
 from reports.site.places import Places
-from reports.site.story import Stories
+from reports.site.timeline import Stories
 from reports.withheld import WAITS
 
 _TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

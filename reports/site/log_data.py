@@ -8,7 +8,7 @@ from typing import Any
 
 from reports.site.places import Places
 from reports.site.scripts import write_data
-from reports.site.story import series_of
+from reports.site.timeline import series_of
 
 PIECE = 2_000  # events a file
 PAGE = 200  # rows that are shown at once

@@ -10,7 +10,7 @@ from release_store.protocol.canonical import iso
 from release_store.records import CandidateRecord, CandidateState, Release, ReleaseState, Verdict
 from release_store.snapshot import StoreSnapshot
 from reports.site.places import Places, series_place
-from reports.site.story import Entry, Stories
+from reports.site.timeline import Entry, Stories
 from reports.withheld import WAITS
 from tasks.risk.gate import in_short
 

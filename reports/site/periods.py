@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from release_store.records import CandidateRecord, CandidateState, Release, ReleaseState
-from reports.site.story import Entry
+from reports.site.timeline import Entry
 from reports.withheld import WAITS
 
 _BEFORE = {CandidateState.BLOCKED: "held back", CandidateState.REJECTED: "rejected"}

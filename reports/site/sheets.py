@@ -30,7 +30,7 @@ from release_store.snapshot import StoreSnapshot
 from reports.compared import n_earlier
 from reports.sheet import Kept, Sheet, sample, sheet_of
 from reports.site.places import Places
-from reports.site.story import Event
+from reports.site.timeline import Event
 from reports.withheld import withheld, without_content
 from tasks.reporting.figures import FORMAT
 

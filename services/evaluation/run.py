@@ -138,11 +138,11 @@ def measured(job: Job, source: SourceTable) -> Run:
 def made(table: PreparedTable, policy: ReleasePolicy) -> Made:
     """Run the method's stages, beside no earlier release."""
     method = bound_method(policy)
-    where = method.represent(table, no_progress)
-    leaves = leaves_of(table, where, method, policy, no_progress)
-    groups = groups_of(table, where, leaves, method, policy, no_progress)
-    rows = method.recode(table, where, groups.labels, policy, method.seed)
-    return Made(rows.records, rows.frame, groups.labels, where.latent)
+    representation = method.represent(table, no_progress)
+    leaves = leaves_of(table, representation, method, policy, no_progress)
+    groups = groups_of(table, representation, leaves, method, policy, no_progress)
+    rows = method.recode(table, representation, groups.labels, policy, method.seed)
+    return Made(rows.records, rows.frame, groups.labels, representation.latent)
 
 
 def _classes(seen: Released) -> dict[str, Value]:

@@ -45,13 +45,15 @@ class KeMdavParameters(MetricParameters, SizeParameters):
     )
 
 
-def local_points(table: PreparedTable, where: Representation, metric: Metric, roles: Roles) -> FloatArray:
+def local_points(
+    table: PreparedTable, representation: Representation, metric: Metric, roles: Roles
+) -> FloatArray:
     """Return the points (n, d) that a metric is the distance of."""
     if metric == "features":
         return z_scored(table)
     if metric == "ncp":
         return attributes_of(table, weights_of(roles)).points()
-    return ranks(table) if metric == "rank" else where.latent
+    return ranks(table) if metric == "rank" else representation.latent
 
 
 def _ke_mdav(chosen: KeMdavParameters, setting: BuildContext) -> Group:
@@ -61,12 +63,12 @@ def _ke_mdav(chosen: KeMdavParameters, setting: BuildContext) -> Group:
 
     def group(
         table: PreparedTable,
-        where: Representation,
+        representation: Representation,
         labels: IntArray,
         constraints: Constraints,
         progress: Progress,
     ) -> IntArray:
-        points = local_points(table, where, chosen.local_metric, setting.roles)
+        points = local_points(table, representation, chosen.local_metric, setting.roles)
         groups = aggregate(points, labels, constraints, rule, progress)
         if not chosen.sweeps:
             return groups
@@ -88,12 +90,12 @@ class ManifoldMdavParameters(NeighbourParameters, SizeParameters):
 def _mdav(chosen: MdavParameters, setting: BuildContext) -> Group:
     def group(
         table: PreparedTable,
-        where: Representation,
+        representation: Representation,
         labels: IntArray,
         constraints: Constraints,
         progress: Progress,
     ) -> IntArray:
-        points = local_points(table, where, chosen.local_metric, setting.roles)
+        points = local_points(table, representation, chosen.local_metric, setting.roles)
         size = max(setting.group_size, constraints.k)
         return mdav.aggregate(points, labels, size, progress=progress)
 
@@ -103,14 +105,14 @@ def _mdav(chosen: MdavParameters, setting: BuildContext) -> Group:
 def _manifold_mdav(chosen: ManifoldMdavParameters, setting: BuildContext) -> Group:
     def group(
         _table: PreparedTable,
-        where: Representation,
+        representation: Representation,
         labels: IntArray,
         constraints: Constraints,
         progress: Progress,
     ) -> IntArray:
         size = max(setting.group_size, constraints.k)
         return manifold_mdav.aggregate(
-            where.latent, labels, size, neighbours=chosen.neighbours, progress=progress
+            representation.latent, labels, size, neighbours=chosen.neighbours, progress=progress
         )
 
     return group

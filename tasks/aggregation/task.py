@@ -12,11 +12,11 @@ from tasks.types import Partition, PreparedTable, Representation
 @stage("aggregation: finer groups inside the leaves")
 def aggregation(
     table: PreparedTable,
-    where: Representation,
+    representation: Representation,
     leaves: Partition,
     method: BoundMethod,
     policy: ReleasePolicy,
 ) -> Partition:
     """Return the groups that will become classes."""
     with progress("aggregation") as tell:
-        return groups_of(table, where, leaves, method, policy, tell)
+        return groups_of(table, representation, leaves, method, policy, tell)

@@ -57,11 +57,11 @@ def _mondrian(chosen: MondrianParameters, setting: BuildContext) -> Cut:
     stop = chosen.leaf_size or (LEAF_FACTOR * k if setting.grouped else 2 * k - 1)
 
     def cut(
-        table: PreparedTable, where: Representation, constraints: Constraints, progress: Progress
+        table: PreparedTable, representation: Representation, constraints: Constraints, progress: Progress
     ) -> Partition:
-        points, attributes = where.latent, None
+        points, attributes = representation.latent, None
         if chosen.cuts == "both":
-            points = np.column_stack([where.latent, unit_ranges(table)])
+            points = np.column_stack([representation.latent, unit_ranges(table)])
         if chosen.score in ("ncp", "blend"):
             attributes = attributes_of(table, weights_of(setting.roles))
         rule = SplitRule(
@@ -74,7 +74,7 @@ def _mondrian(chosen: MondrianParameters, setting: BuildContext) -> Cut:
             weight_span=chosen.weight_span,
             weight_entropy=chosen.weight_entropy,
             weight_ncp=chosen.weight_ncp,
-            span_dimensions=where.latent.shape[1],
+            span_dimensions=representation.latent.shape[1],
         )
         kept = constraints
         if setting.group_size > k:
@@ -95,10 +95,10 @@ def _none(_chosen: Parameters, _setting: BuildContext) -> Cut:
 
 def _blocks(chosen: BlockParameters, _setting: BuildContext) -> Cut:
     def cut(
-        table: PreparedTable, where: Representation, constraints: Constraints, progress: Progress
+        table: PreparedTable, representation: Representation, constraints: Constraints, progress: Progress
     ) -> Partition:
-        if where.blocks is not None:
-            return Partition(where.blocks)
+        if representation.blocks is not None:
+            return Partition(representation.blocks)
         # On one-hot features all columns are equally wide, and there are many.
         labels, notes = blocks(
             unit_ranges(table),
@@ -120,10 +120,10 @@ class ClusterParameters(Parameters):
 
 def _k_means(chosen: ClusterParameters, setting: BuildContext) -> Cut:
     def cut(
-        _table: PreparedTable, where: Representation, constraints: Constraints, progress: Progress
+        _table: PreparedTable, representation: Representation, constraints: Constraints, progress: Progress
     ) -> Partition:
         labels = apmca(
-            where.latent, constraints.k, coarse=chosen.coarse, seed=setting.seed, progress=progress
+            representation.latent, constraints.k, coarse=chosen.coarse, seed=setting.seed, progress=progress
         )
         return Partition(labels)
 
@@ -135,10 +135,10 @@ def _curriculum(_chosen: Parameters, setting: BuildContext) -> Cut:
         return sized(points, k)
 
     def cut(
-        table: PreparedTable, where: Representation, constraints: Constraints, progress: Progress
+        table: PreparedTable, representation: Representation, constraints: Constraints, progress: Progress
     ) -> Partition:
         labels = curriculum.partition(
-            table, where.latent, constraints, cluster=clusters, seed=setting.seed, progress=progress
+            table, representation.latent, constraints, cluster=clusters, seed=setting.seed, progress=progress
         )
         return Partition(labels)
 

@@ -11,8 +11,8 @@ from tasks.types import Partition, PreparedTable, Representation
 
 @stage("partitioning: cut the records into leaves")
 def partitioning(
-    table: PreparedTable, where: Representation, method: BoundMethod, policy: ReleasePolicy
+    table: PreparedTable, representation: Representation, method: BoundMethod, policy: ReleasePolicy
 ) -> Partition:
     """Return the leaves."""
     with progress("partitioning") as tell:
-        return leaves_of(table, where, method, policy, tell)
+        return leaves_of(table, representation, method, policy, tell)

@@ -40,9 +40,13 @@ def _centroid(_chosen: Parameters, _setting: BuildContext) -> Recode:
 
 def _median(chosen: NeighbourParameters, _setting: BuildContext) -> Recode:
     def recode(
-        table: PreparedTable, where: Representation, labels: IntArray, policy: ReleasePolicy, _seed: int
+        table: PreparedTable,
+        representation: Representation,
+        labels: IntArray,
+        policy: ReleasePolicy,
+        _seed: int,
     ) -> Recoded:
-        return medians(table, where, labels, policy, neighbours=chosen.neighbours)
+        return medians(table, representation, labels, policy, neighbours=chosen.neighbours)
 
     return recode
 
@@ -69,9 +73,13 @@ def _adaptive(chosen: AdaptiveParameters, _setting: BuildContext) -> Recode:
     rule = AdaptiveRule(**chosen.model_dump(include=set(AdaptiveParameters.model_fields)))
 
     def recode(
-        table: PreparedTable, where: Representation, labels: IntArray, policy: ReleasePolicy, seed: int
+        table: PreparedTable,
+        representation: Representation,
+        labels: IntArray,
+        policy: ReleasePolicy,
+        seed: int,
     ) -> Recoded:
-        return adaptive(table, where, labels, policy, seed_of(table, seed), rule=rule)
+        return adaptive(table, representation, labels, policy, seed_of(table, seed), rule=rule)
 
     return recode
 
@@ -104,9 +112,13 @@ def _quantized(chosen: QuantizedParameters, setting: BuildContext) -> Recode:
     )
 
     def recode(
-        table: PreparedTable, where: Representation, labels: IntArray, policy: ReleasePolicy, seed: int
+        table: PreparedTable,
+        representation: Representation,
+        labels: IntArray,
+        policy: ReleasePolicy,
+        seed: int,
     ) -> Recoded:
-        return quantized(table, where, labels, policy, seed_of(table, seed), rule=rule)
+        return quantized(table, representation, labels, policy, seed_of(table, seed), rule=rule)
 
     return recode
 

@@ -35,7 +35,7 @@ def centroids(table: PreparedTable, labels: IntArray, policy: ReleasePolicy) -> 
 
 def medians(
     table: PreparedTable,
-    where: Representation,
+    representation: Representation,
     labels: IntArray,
     policy: ReleasePolicy,
     *,
@@ -52,10 +52,10 @@ def medians(
     n_groups = int(group.max(initial=-1)) + 1
     if not n_groups:
         chosen = np.empty(0, dtype=np.int64)
-    elif where.blocks is None:
-        chosen = medoids(where.latent, labels)
+    elif representation.blocks is None:
+        chosen = medoids(representation.latent, labels)
     else:
-        chosen = geodesic_medoids(where.latent, labels, where.blocks, neighbours=neighbours)
+        chosen = geodesic_medoids(representation.latent, labels, representation.blocks, neighbours=neighbours)
     cells: dict[str, np.ndarray] = {}
     for column, name in enumerate(table.numeric_names):
         mean = _means(table.numeric[kept, column], group, n_groups, _middle(policy, name))
@@ -63,7 +63,7 @@ def medians(
         cells[name] = as_published(np.where(np.isnan(own), mean, own), policy, name)[group]
     for column, name in enumerate(table.categorical_names):
         cells[name] = _single(table.domains[name])[table.codes[chosen, column]][group]
-    error = squared_error(where.latent, labels, where.latent[chosen])
+    error = squared_error(representation.latent, labels, representation.latent[chosen])
     return rows_of(table, policy, kept, cells, notes={"squared_error_to_medians": error})
 
 

@@ -11,10 +11,10 @@ from tasks.types import Partition, PreparedTable, Recoded, Representation
 @stage("recoding: groups become published cells")
 def recoding(
     table: PreparedTable,
-    where: Representation,
+    representation: Representation,
     groups: Partition,
     method: BoundMethod,
     policy: ReleasePolicy,
 ) -> Recoded:
     """Return the rows as they would be published."""
-    return method.recode(table, where, groups.labels, policy, method.seed)
+    return method.recode(table, representation, groups.labels, policy, method.seed)

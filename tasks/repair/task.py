@@ -16,7 +16,7 @@ from tasks.types import Partition, PreparedTable, Representation, SourceTable
 def repairing(
     source: SourceTable,
     table: PreparedTable,
-    where: Representation,
+    representation: Representation,
     groups: Partition,
     method: BoundMethod,
     policy: ReleasePolicy,
@@ -28,4 +28,4 @@ def repairing(
     people = store.earlier_people(policy.series) if policy.method.history != "blind" else []
     followers = followers_of(source, policy, person_key(store.root), people)
     with progress("repair") as tell:
-        return repaired(table, where, groups, method, policy, history, period, tell, followers)
+        return repaired(table, representation, groups, method, policy, history, period, tell, followers)

@@ -17,7 +17,7 @@ MOST = 1_500
 
 
 def latent_figures(
-    where: Representation, records: IntArray, labels: IntArray, policy: ReleasePolicy
+    representation: Representation, records: IntArray, labels: IntArray, policy: ReleasePolicy
 ) -> dict[str, Any] | None:
     """Return where the published `records` (m,) lie in the first two dimensions, and their groups' centres.
 
@@ -31,11 +31,11 @@ def latent_figures(
     an embedding are those of its blocks, which features have too. A part that a method brings itself is not
     known to be learned. None too for one dimension, and where nothing is published. O(m log m).
     """
-    if bound_method(policy).parts[0] not in LEARNED or where.latent.shape[1] < 2 or not len(records):
+    if bound_method(policy).parts[0] not in LEARNED or representation.latent.shape[1] < 2 or not len(records):
         return None
     least = policy.privacy.k
     chosen = np.sort(records)  # the order of the rows is not to change how sums are rounded
-    points, groups = where.latent[chosen, :2], labels[chosen]
+    points, groups = representation.latent[chosen, :2], labels[chosen]
     number, step, centre_of = hexagons(points)
     distinct, count = np.unique(number, return_counts=True)
     shown = _shown(count, least)
@@ -49,7 +49,7 @@ def latent_figures(
         hexagon, inside = np.unique(place, return_inverse=True)
         after, of = _listed(middle_of(hexagon), np.bincount(inside, weights=size[kept])), "hexagons"
     return {
-        "dimensions": int(where.latent.shape[1]),
+        "dimensions": int(representation.latent.shape[1]),
         "step": [_digits(each) for each in step.tolist()],
         "before": _listed(centre_of(distinct[shown]), rounded(count[shown], least)),
         "before_not_told": int(rounded(count[~shown].sum(keepdims=True), least)[0]),

@@ -42,7 +42,7 @@ def narrowing_figures(evidence: Evidence, measured: frozenset[str]) -> list[dict
         found.append(_one(evidence, name, "alone", 0, "rows", _counts(values, evidence.classes.size)))
     if "whole_history" in measured and evidence.together:
         people = np.bincount(evidence.points.place, minlength=len(evidence.points))
-        n_releases = len(evidence.beside.earlier)
+        n_releases = len(evidence.selected_history.earlier)
         for each in evidence.together:
             if each.left is not None:
                 inside = each.left != UNCONSTRAINED

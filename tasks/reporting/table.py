@@ -39,7 +39,7 @@ DECIMALS = 3
 def table_figures(
     table: PreparedTable,
     records: IntArray,
-    where: Representation,
+    representation: Representation,
     labels: IntArray,
     published: pd.DataFrame,
     policy: ReleasePolicy,
@@ -68,7 +68,7 @@ def table_figures(
             attributes.append(_categorical(name, codes, table.domains[name], published, classes, policy))
     attributes += [_as_it_is(name, "sensitive", published[name], policy) for name in policy.roles.sensitive]
     attributes += [_as_it_is(name, "kept", published[name], policy) for name in policy.roles.kept]
-    return {"attributes": attributes, "latent": latent_figures(where, records, labels, policy)}
+    return {"attributes": attributes, "latent": latent_figures(representation, records, labels, policy)}
 
 
 def _attribute(
@@ -154,8 +154,8 @@ def _categorical(
         stands = np.full(len(cells.rows), -1, dtype=np.int64)
         stands[cells.cell] = [rank.get(cells.names[value], -1) for value in cells.value]
         share = len(domain) if policy.method.recoding == "centroid" else 0
-        where = member.argmax(axis=1)[cells.of_row] if len(bins) else cells.of_row
-        readings = of_replaced(classes, codes == stands[cells.of_row], where, after, share=share)
+        representation = member.argmax(axis=1)[cells.of_row] if len(bins) else cells.of_row
+        readings = of_replaced(classes, codes == stands[cells.of_row], representation, after, share=share)
     return _attribute(name, "categorical", list(bins.labels), readings, counts, policy.privacy.k)
 
 

@@ -12,7 +12,11 @@ from tasks.types import Partition, PreparedTable, Recoded, Representation
 
 @stage("figures: what a report shows of the table")
 def table_figuring(
-    table: PreparedTable, where: Representation, groups: Partition, rows: Recoded, policy: ReleasePolicy
+    table: PreparedTable,
+    representation: Representation,
+    groups: Partition,
+    rows: Recoded,
+    policy: ReleasePolicy,
 ) -> dict[str, Any]:
     """Return each attribute before and after, and the latent space, as aggregates."""
-    return table_figures(table, rows.records, where, groups.labels, rows.frame, policy)
+    return table_figures(table, rows.records, representation, groups.labels, rows.frame, policy)

@@ -17,7 +17,6 @@ from release_store.records import EquivalenceClasses, PersonHashes
 from release_store.sealed import sealed_file
 from tasks.risk.attack import Attack, attack
 from tasks.risk.attackers import Knowledge, People, people_of
-from tasks.risk.beside import SAME_PERIOD, Beside, beside
 from tasks.risk.comparison import (
     Allowed,
     Comparison,
@@ -29,6 +28,7 @@ from tasks.risk.comparison import (
 )
 from tasks.risk.disclosure import Fitting, fitting
 from tasks.risk.external import External, erroneous, from_source, held_out
+from tasks.risk.history_selection import SAME_PERIOD, SelectedHistory, select_history
 from tasks.risk.linkage import Links, draws
 from tasks.risk.nested import ReleaseGeometry, side_of
 from tasks.risk.persons import all_followed, joinable
@@ -139,9 +139,9 @@ class Evidence:
         return draws(self.source.n_records, ext_frac, self.policy.linkage.seeds)
 
     @cached_property
-    def beside(self) -> Beside:
+    def selected_history(self) -> SelectedHistory:
         """The earlier releases that the policy's population compares, read by today's hierarchies."""
-        return beside(self.earlier, self.policy, self.apart)
+        return select_history(self.earlier, self.policy, self.apart)
 
     @cached_property
     def target(self) -> Target:
@@ -210,7 +210,9 @@ class Evidence:
     @cached_property
     def space(self) -> Space:
         """The space of all releases, and of the source where it is at hand."""
-        return space_of([self.classes, *(classes for _, classes in self.beside.earlier)], self.table)
+        return space_of(
+            [self.classes, *(classes for _, classes in self.selected_history.earlier)], self.table
+        )
 
     @cached_property
     def boxes(self) -> Boxes:
@@ -225,7 +227,7 @@ class Evidence:
     @cached_property
     def history(self) -> History | None:
         """The compared releases in that space, or None where there is none."""
-        return history_of(self.beside.earlier, self.space, self.policy, self.beside.apart)
+        return history_of(self.selected_history.earlier, self.space, self.policy, self.selected_history.apart)
 
     @cached_property
     def people_alone(self) -> bool:
@@ -244,7 +246,7 @@ class Evidence:
         """The candidate and the compared releases, at least one, as checks of nested classes need them."""
         return (
             side_of([("", self.classes)], self.space, self.policy, [SAME_PERIOD]),
-            side_of(self.beside.earlier, self.space, self.policy, self.beside.apart),
+            side_of(self.selected_history.earlier, self.space, self.policy, self.selected_history.apart),
         )
 
     @property

@@ -71,7 +71,7 @@ def size_gate(evidence: Evidence) -> GateResult:
 
 def _first(gate: str, evidence: Evidence) -> GateResult:
     said = "first release of the series: nothing to compare with"
-    if evidence.beside.left_out:
+    if evidence.selected_history.left_out:
         said = "first release of its period: nothing to compare with" + _left_out(evidence)
     coverage = _coverage(gate, [], "pairs", evidence)
     return GateResult(gate, Verdict.PASS, 0.0, 0.0, "<=", READER, 0.0, said, {COVERAGE: coverage})
@@ -109,7 +109,7 @@ def _result(
     detail = (
         f"classes that fail; {compared} {what}"
         + (f", {together} times several together," if together else "")
-        + f" over {len(evidence.beside.earlier)} earlier releases; {limit}"
+        + f" over {len(evidence.selected_history.earlier)} earlier releases; {limit}"
         + _assumptions(gate, evidence)
         + _left_out(evidence)
     )
@@ -133,7 +133,7 @@ def _result(
 
 def _coverage(gate: str, found: Sequence[Comparison], unit: str, evidence: Evidence) -> dict[str, Any]:
     """Return over what the check ran, and what was not run and why: names and counts."""
-    compared = evidence.beside.earlier
+    compared = evidence.selected_history.earlier
     said: dict[str, Any] = {
         "releases": len(compared),
         "classes": evidence.classes.n_classes,
@@ -150,7 +150,7 @@ def _coverage(gate: str, found: Sequence[Comparison], unit: str, evidence: Evide
 def _not_run(gate: str, evidence: Evidence) -> list[dict[str, str]]:
     found = []
     policy = evidence.policy
-    for name, classes in evidence.beside.left_out:
+    for name, classes in evidence.selected_history.left_out:
         counts = f"{classes.n_classes} classes, {int(classes.size.sum())} records"
         found.append({"what": name, "why": f"of another period of an independent population: {counts}"})
     if gate != "size":
@@ -158,7 +158,7 @@ def _not_run(gate: str, evidence: Evidence) -> list[dict[str, str]]:
             if name not in evidence.compared:
                 found.append({"what": name, "why": "transient, and the policy ignores it"})
                 continue
-            for release, classes in evidence.beside.earlier:
+            for release, classes in evidence.selected_history.earlier:
                 if name not in classes.counts:
                     found.append({"what": f"{name} beside {release}", "why": "not published in it"})
     if gate == "pairwise" and not of_cumulative(policy):
@@ -171,7 +171,7 @@ def _not_run(gate: str, evidence: Evidence) -> list[dict[str, str]]:
 
 
 def _left_out(evidence: Evidence) -> str:
-    left_out = evidence.beside.left_out
+    left_out = evidence.selected_history.left_out
     if not left_out:
         return ""
     n_classes = sum(classes.n_classes for _, classes in left_out)
@@ -186,9 +186,9 @@ def _blind(found: Sequence[Comparison], evidence: Evidence) -> dict[str, list[st
     """Return the earlier releases beside which the comparison sees nothing, and why."""
     untouched = {name for each in found for name in each.untouched}
     blind = {}
-    for name, classes in evidence.beside.earlier:
+    for name, classes in evidence.selected_history.earlier:
         why = unlike(evidence.classes, classes, evidence.policy)
-        foreign = evidence.beside.foreign.get(name, ())
+        foreign = evidence.selected_history.foreign.get(name, ())
         why += [f"{qi} has labels that the hierarchy does not know" for qi in foreign]
         why += [
             f"{qi} is noised again, and noise on the same people adds up over releases"
@@ -209,7 +209,9 @@ def _contradictions(evidence: Evidence) -> dict[str, str]:
     """
     own = evidence.n_published
     found = {}
-    for (name, classes), (_, most) in zip(evidence.beside.earlier, evidence.beside.apart, strict=True):
+    for (name, classes), (_, most) in zip(
+        evidence.selected_history.earlier, evidence.selected_history.apart, strict=True
+    ):
         theirs = int(classes.size.sum())
         if own < theirs and most >= 0:
             found[name] = f"the candidate has {own} records, fewer than its {theirs}: not cumulative"
@@ -237,7 +239,9 @@ def _assumptions(gate: str, evidence: Evidence) -> str:
         )
     left_out = [name for name in roles.sensitive if name not in attributes]
     for name in attributes:
-        without = [release for release, classes in evidence.beside.earlier if name not in classes.counts]
+        without = [
+            release for release, classes in evidence.selected_history.earlier if name not in classes.counts
+        ]
         if without:
             said += f"; {name} is not in {', '.join(without)}"
     return said + (f"; not compared, as the policy says: {', '.join(left_out)}" if left_out else "")

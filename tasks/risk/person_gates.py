@@ -118,7 +118,7 @@ class _People:
         What the policy's `independent` leaves out of the comparison by cells is left out wrongly then.
         """
         here = set(self.own.hashes)
-        left_out = {name for name, _ in self.evidence.beside.left_out}
+        left_out = {name for name, _ in self.evidence.selected_history.left_out}
         return [
             name
             for (name, _), people in zip(self.evidence.earlier, self.earlier, strict=True)

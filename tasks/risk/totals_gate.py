@@ -34,7 +34,7 @@ def totals_gate(evidence: Evidence) -> GateResult:
     policy, history = evidence.policy, evidence.history
     chosen = [
         (number, name, classes)
-        for number, (name, classes) in enumerate(evidence.beside.earlier)
+        for number, (name, classes) in enumerate(evidence.selected_history.earlier)
         if unfollowed(policy, name)
     ]
     coverage: dict[str, Any] = {"releases": len(chosen), "differences": {}, "not_run": []}

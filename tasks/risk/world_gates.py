@@ -45,7 +45,7 @@ def asks_for_worlds(policy: ReleasePolicy) -> bool:
 def worlds_gate(evidence: Evidence) -> GateResult:
     """Everybody in any release keeps l possible values by all releases together, and none is too likely."""
     own, policy = evidence.people, evidence.policy
-    if not (evidence.earlier if followed(policy) else evidence.beside.earlier):
+    if not (evidence.earlier if followed(policy) else evidence.selected_history.earlier):
         return _of_first(evidence)
     if not followed(policy):
         raise CannotTell(NOT_FOLLOWED)

@@ -21,7 +21,7 @@ from reports.difference_sides import fields_of, rows_of
 from reports.site.comparison import side
 from reports.site.folder import MARKER
 from reports.site.periods import periods_of
-from reports.site.story import Entry
+from reports.site.timeline import Entry
 from services.difference import difference_document
 from tests.desk.lived import HOSTILE, built_from, data, files, read
 from tests.desk.pairs import PAIRS, every_pair

@@ -92,9 +92,9 @@ def prepared(policy: ReleasePolicy, rows: Rows) -> PreparedTable:
 def anonymized(table: PreparedTable, policy: ReleasePolicy) -> Partition:
     """What the policy's method makes of the table, before any repair."""
     method = bound_method(policy)
-    where = method.represent(table, no_progress)
-    leaves = leaves_of(table, where, method, policy, no_progress)
-    return made_groups(table, where, leaves, method, policy, no_progress)
+    representation = method.represent(table, no_progress)
+    leaves = leaves_of(table, representation, method, policy, no_progress)
+    return made_groups(table, representation, leaves, method, policy, no_progress)
 
 
 @dataclass(frozen=True)
@@ -131,8 +131,8 @@ def published(
     if not isinstance(partition, Partition):
         partition = Partition(np.array(partition, dtype=np.int64))
     method = bound_method(policy)
-    where = method.represent(table, no_progress)
-    rows = method.recode(table, where, partition.labels, policy, method.seed)
+    representation = method.represent(table, no_progress)
+    rows = method.recode(table, representation, partition.labels, policy, method.seed)
     candidate = stage(
         rows.frame, policy, candidate_id="c1", period="2026", folder=folder, n_source=table.n_records
     )

@@ -16,8 +16,8 @@ from policy.period import periods_apart
 from release_store.records import EquivalenceClasses, GateResult, SetCells, Verdict
 from tasks.composition import repaired
 from tasks.methods.registry import bound_method
-from tasks.risk.beside import beside, by_leaves
 from tasks.risk.gate import GATES, GateReport, assess
+from tasks.risk.history_selection import by_leaves, select_history
 from tasks.risk.published import read_classes
 from tasks.types import Partition, Representation, no_progress
 
@@ -159,7 +159,7 @@ def test_a_label_of_an_unknown_level_is_unknown(tmp_path: Path) -> None:
         assert result.verdict is Verdict.UNKNOWN
         assert "city has labels that the hierarchy does not know" in result.detail
         assert not GateReport((result,)).passed
-    assert beside([("r", counties.classes)], cities.policy).foreign == {"r": ("city",)}
+    assert select_history([("r", counties.classes)], cities.policy).foreign == {"r": ("city",)}
 
 
 def test_value_sets_overlap_by_their_values_and_a_star_by_all(tmp_path: Path) -> None:

@@ -41,9 +41,9 @@ def exact() -> Iterator[None]:
 def before(policy: ReleasePolicy, rows: list[Any], labels: list[int], name: str) -> dict[str, int | None]:
     """The counts of one attribute that the document tells, None where it does not."""
     table, method = prepared(policy, rows), bound_method(policy)
-    where = method.represent(table, no_progress)
-    made = method.recode(table, where, np.array(labels), policy, method.seed)
-    found = table_figures(table, made.records, where, np.array(labels), made.frame, policy)
+    representation = method.represent(table, no_progress)
+    made = method.recode(table, representation, np.array(labels), policy, method.seed)
+    found = table_figures(table, made.records, representation, np.array(labels), made.frame, policy)
     (one,) = [each for each in found["attributes"] if each["name"] == name]
     return {each["label"]: each["before"] for each in one["bins"]}
 
@@ -97,8 +97,8 @@ def test_a_star_is_all_values_and_others_together_are_one_each() -> None:
     rows, labels = wards([[*names, *names[:20]], [*names, *names[:20]], ["v23"] * 9])
     policy = of(CITIES, 5)
     table, method = prepared(policy, rows), bound_method(policy)
-    where = method.represent(table, no_progress)
-    frame = method.recode(table, where, np.array(labels), policy, 0).frame
+    representation = method.represent(table, no_progress)
+    frame = method.recode(table, representation, np.array(labels), policy, 0).frame
     assert set(frame["city"]) == {"*", "v23"}
     cells = cells_of(frame["city"])
     assert cells.names == ("v23",)
@@ -106,7 +106,7 @@ def test_a_star_is_all_values_and_others_together_are_one_each() -> None:
     assert classes.rows.tolist() == [44, 44, 9]
     member = np.array([[True, True], [True, False]])  # the star, v23; bins v23 and others
     order = frame.index.to_numpy()
-    codes = table.codes[method.recode(table, where, np.array(labels), policy, 0).records[order], 1]
+    codes = table.codes[method.recode(table, representation, np.array(labels), policy, 0).records[order], 1]
     place = np.array([1] * 23 + [0])
     plain, firm = of_sets(cells, member, classes, codes.astype(np.int64), place, np.zeros(2), closed=False)
     assert plain.certain.tolist() == [9, 0]

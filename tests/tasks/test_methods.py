@@ -150,9 +150,9 @@ def test_what_a_method_guarantees_is_counted_on_the_rows_that_it_publishes(metho
         policy = small_policy(MIXED, TWO_SENSITIVE, method=method, privacy=privacy.model_dump())
         table = prepared(policy, rows)
         bound = bound_method(policy)
-        where = bound.represent(table, no_progress)
+        representation = bound.represent(table, no_progress)
         labels = anonymized(table, policy).labels
-        frame = bound.recode(table, where, labels, policy, bound.seed).frame
+        frame = bound.recode(table, representation, labels, policy, bound.seed).frame
         assert len(frame) == (labels >= 0).sum()
         everybody = constraints_of(table, policy.privacy).group_holds(np.flatnonzero(labels >= 0))
         if not everybody or frame.empty:

@@ -40,16 +40,16 @@ LABELS = [0, 0, 1, 1, 1, 2, 2, -1]
 
 
 def figures(policy: ReleasePolicy, rows: list[Any], labels: list[int]) -> dict[str, Any]:
-    table, made, where = published(policy, rows, labels)
-    return table_figures(table, made.records, where, np.array(labels), made.frame, policy)
+    table, made, representation = published(policy, rows, labels)
+    return table_figures(table, made.records, representation, np.array(labels), made.frame, policy)
 
 
 def published(
     policy: ReleasePolicy, rows: list[Any], labels: list[int]
 ) -> tuple[PreparedTable, Recoded, Representation]:
     table, method = prepared(policy, rows), bound_method(policy)
-    where = method.represent(table, no_progress)
-    return table, method.recode(table, where, np.array(labels), policy, method.seed), where
+    representation = method.represent(table, no_progress)
+    return table, method.recode(table, representation, np.array(labels), policy, method.seed), representation
 
 
 def bins_of(found: dict[str, Any], name: str) -> list[tuple[str, int | None, float]]:
@@ -113,10 +113,10 @@ def test_a_value_under_the_star_alone_has_no_name() -> None:
     cells = cells_of(text)
     assert (cells.names, cells.weight.tolist()) == (("Hull",), [4.0])
     rows: list[Any] = [(20, "Hull", "flu", "a")] * 6 + [(20, "cnrycity", "flu", "a")] * 4
-    table, _, where = published(SETS, rows, [0] * 10)
+    table, _, representation = published(SETS, rows, [0] * 10)
     frame = pd.DataFrame({"age_min": [20] * 10, "age_max": [20] * 10, "city": ["Hull"] * 5 + ["*"] * 5})
     frame = frame.assign(illness="flu", ward="a")
-    found = table_figures(table, np.arange(10), where, np.zeros(10, dtype=np.int64), frame, SETS)
+    found = table_figures(table, np.arange(10), representation, np.zeros(10, dtype=np.int64), frame, SETS)
     # Of the star's five, one is of Hull.
     assert bins_of(found, "city") == [("Hull", None, 10.0), (OTHERS, None, 0.0)]
     assert "cnry" not in json.dumps(found)
@@ -207,8 +207,8 @@ def releases(draw: st.DrawFn) -> tuple[ReleasePolicy, list[Any], list[int]]:
 @given(releases(), st.randoms())
 def test_of_any_release(drawn: tuple[ReleasePolicy, list[Any], list[int]], source: random.Random) -> None:
     policy, rows, labels = drawn
-    table, made, where = published(policy, rows, labels)
-    found = table_figures(table, made.records, where, np.array(labels), made.frame, policy)
+    table, made, representation = published(policy, rows, labels)
+    found = table_figures(table, made.records, representation, np.array(labels), made.frame, policy)
     for each in found["attributes"]:
         bins = each["bins"]
         assert sum(one["after"] for one in bins) == pytest.approx(len(made.frame), abs=0.02)
@@ -227,7 +227,7 @@ def test_of_any_release(drawn: tuple[ReleasePolicy, list[Any], list[int]], sourc
     order = list(range(len(made.frame)))
     source.shuffle(order)
     frame = made.frame.iloc[order].reset_index(drop=True)
-    again = table_figures(table, made.records[order], where, np.array(labels), frame, policy)
+    again = table_figures(table, made.records[order], representation, np.array(labels), frame, policy)
     assert json.dumps(again) == json.dumps(found)
 
 
@@ -294,9 +294,9 @@ def test_many_classes_are_told_in_hexagons() -> None:
 
 def test_nothing_is_shown_of_what_was_not_learned() -> None:
     latent, labels = np.random.default_rng(7).normal(0, 1, (40, 2)), np.zeros(40, dtype=np.int64)
-    where = Representation(latent)
-    assert latent_figures(where, np.arange(40), labels, small_policy(QIS)) is None
+    representation = Representation(latent)
+    assert latent_figures(representation, np.arange(40), labels, small_policy(QIS)) is None
     assert latent_figures(Representation(latent[:, :1]), np.arange(40), labels, _learned()) is None
-    assert latent_figures(where, np.zeros(0, dtype=np.int64), labels, _learned()) is None
+    assert latent_figures(representation, np.zeros(0, dtype=np.int64), labels, _learned()) is None
     isomap = small_policy(QIS, method={"name": "mondrian", "representation": "isomap"})
-    assert latent_figures(where, np.arange(40), labels, isomap) is not None
+    assert latent_figures(representation, np.arange(40), labels, isomap) is not None

@@ -76,8 +76,8 @@ def compact(labels: np.ndarray) -> np.ndarray:
 
 def recoded(policy: ReleasePolicy, table: PreparedTable, labels: np.ndarray):  # type: ignore[no-untyped-def]
     method = bound_method(policy)
-    where = method.represent(table, no_progress)
-    return method.recode(table, where, labels, policy, method.seed)
+    representation = method.represent(table, no_progress)
+    return method.recode(table, representation, labels, policy, method.seed)
 
 
 def rows_of(each: Released) -> list[Any]:

@@ -19,7 +19,7 @@ SAME_PERIOD = (0, 0)
 
 
 @dataclass(frozen=True)
-class Beside:
+class SelectedHistory:
     """The earlier releases that are compared, oldest first, with their periods `apart` as in `history_of`.
 
     `left_out` are those that the policy's population leaves out; `foreign` names for each release the
@@ -32,9 +32,9 @@ class Beside:
     foreign: dict[str, tuple[str, ...]]
 
 
-def beside(
+def select_history(
     earlier: Sequence[Named], policy: ReleasePolicy, apart: Sequence[tuple[int, int]] | None = None
-) -> Beside:
+) -> SelectedHistory:
     """Choose the releases that `policy.population` compares, and read their cells by today's leaves.
 
     Of an `independent` population nobody is in two periods, so only releases of the candidate's own period,
@@ -43,7 +43,7 @@ def beside(
     apart = one_apart(len(earlier)) if apart is None else apart
     chosen = [policy.population != "independent" or tuple(each) == SAME_PERIOD for each in apart]
     kept = [release for release, is_in in zip(earlier, chosen, strict=True) if is_in]
-    return Beside(
+    return SelectedHistory(
         tuple((name, by_leaves(classes, policy)) for name, classes in kept),
         tuple(each for each, is_in in zip(apart, chosen, strict=True) if is_in),
         tuple(release for release, is_in in zip(earlier, chosen, strict=True) if not is_in),
