@@ -52,8 +52,8 @@ def measured(gate: Document, policy: Document) -> str:
 
 def protected(gates: Sequence[Document], policy: Document) -> list[str]:
     """Return what holds against whom, one line a gate that passed and says something about people."""
-    telling = [gate for gate in gates if gate["verdict"] == Verdict.PASS and not _tells_nothing(gate)]
-    return [line for gate in telling if (line := measured(gate, policy))]
+    disclosing = [gate for gate in gates if gate["verdict"] == Verdict.PASS and not _tells_nothing(gate)]
+    return [line for gate in disclosing if (line := measured(gate, policy))]
 
 
 def rows_counted(policy: Document) -> str:
