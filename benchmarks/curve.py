@@ -24,8 +24,8 @@ from release_store.records import EquivalenceClasses
 from tasks.recoding.generalize import generalized_rows
 from tasks.representation.autoencoder import encode
 from tasks.representation.features import z_scored
-from tasks.risk.linkage import draws, expected_risk, link, unique_match_rate
-from tasks.risk.models.classes import largest_shares, spreads
+from tasks.risk.attacks.linkage import draws, expected_risk, link, unique_match_rate
+from tasks.risk.gates.models.classes import largest_shares, spreads
 from tasks.risk.published import read_classes
 from tasks.staging.stage import stage
 from tasks.types import IntArray

@@ -24,10 +24,10 @@ from examples.register.generate import generate
 from policy.load import load_policy
 from policy.model import ReleasePolicy
 from tasks.intake.read import read_table
+from tasks.risk.attacks.forced import Possible
+from tasks.risk.attacks.linkage import expected_risk, unique_match_rate
 from tasks.risk.evidence import Evidence
-from tasks.risk.forced import Possible
-from tasks.risk.forced_gate import possible_of
-from tasks.risk.linkage import expected_risk, unique_match_rate
+from tasks.risk.gates.forced import possible_of
 from tasks.staging.people import class_numbers
 from tasks.types import SourceTable
 from tasks.utility.ncp import ncp, scale_of

@@ -22,11 +22,11 @@ import numpy as np
 from benchmarks import report
 from benchmarks.meter import Cost, Meter
 from release_store.records import EquivalenceClasses, SetCells
-from tasks.risk.attackers import Knowledge, People
-from tasks.risk.disclosure import Fitting, fitting
-from tasks.risk.linkage import Links, link_people
-from tasks.risk.space import Space
-from tasks.risk.target import Target
+from tasks.geometry.space import Space
+from tasks.risk.attacks.attackers import Knowledge, People
+from tasks.risk.attacks.disclosure import Fitting, fitting
+from tasks.risk.attacks.linkage import Links, link_people
+from tasks.risk.attacks.target import Target
 from tasks.types import FloatArray, IntArray
 
 ATTACKERS = (62_500, 125_000, 250_000, 500_000, 1_000_000)

@@ -27,9 +27,9 @@ from policy.model import Ends, Limit, Method, ReleasePolicy
 from policy.recoding import Recoding
 from release_store.records import GateResult
 from tasks.intake.read import read_table
+from tasks.risk.attacks.inversion import Column, predictions
 from tasks.risk.evidence import Evidence
 from tasks.risk.gate import GATES, assess
-from tasks.risk.inversion import Column, predictions
 from tasks.types import IntArray, SourceTable
 from tasks.utility.loss import loss
 

@@ -29,10 +29,10 @@ from expectations.quiet import quiet
 from policy.load import load_policy
 from policy.model import Expectations, Method, Publication, ReleasePolicy, Source
 from release_store.records import EquivalenceClasses
+from tasks.history.intersection import pairwise, whole_history
 from tasks.intake.read import read_table
-from tasks.risk.comparison import pairwise, whole_history
+from tasks.risk.attacks.linkage import Links, expected_risk, unique_match_rate
 from tasks.risk.evidence import Evidence
-from tasks.risk.linkage import Links, expected_risk, unique_match_rate
 from tasks.types import SourceTable
 from tasks.utility.ncp import ncp, scale_of
 from tasks.validation.check import raise_if_failed, validate

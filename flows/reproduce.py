@@ -25,10 +25,10 @@ from release_store.records import CandidateRecord, Release
 from release_store.store import ReleaseStore
 from services.trust import trusted_in
 from tasks.composition import People, composed
+from tasks.history.following import may_follow_nobody
 from tasks.intake.read import read_table
 from tasks.intake.source import input_file
 from tasks.methods.registry import bound_method
-from tasks.risk.totals_gate import of_unfollowed
 from tasks.staging.stage import stage
 from tasks.types import Progress, SourceTable
 
@@ -103,7 +103,7 @@ def _source(
     source = read_table(policy, input_path=input_path, period=record.period, base=Path(), trusted=trusted)
     _check_digest(root, source.origin, source.digest, record, release_id)
     drawn = {policy.form(name) for name in policy.roles.quasi_identifiers} & {Form.REPLACED, Form.NOISED}
-    return replace(source, draw_key=draw_key(root)) if drawn or of_unfollowed(policy) else source
+    return replace(source, draw_key=draw_key(root)) if drawn or may_follow_nobody(policy) else source
 
 
 def _check_digest(root: Path, origin: str, digest: str, record: CandidateRecord, release_id: str) -> None:

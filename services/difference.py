@@ -12,8 +12,8 @@ from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
 from reports.difference_sides import rows_of, side_of
 from reports.documents import Document, record_document
+from tasks.geometry.space import equal_cells
 from tasks.risk.published import read_classes
-from tasks.risk.space import equal_cells
 
 
 def difference_document(store: ReleaseStore, one: str, other: str) -> Document:

@@ -15,6 +15,8 @@ from policy.model import ReleasePolicy
 from policy.period import periods_apart
 from release_store.records import EquivalenceClasses, PersonHashes, Release
 from tasks.aggregation.enforce import enforced
+from tasks.history.following import may_follow_nobody
+from tasks.history.selection import select_history
 from tasks.history.subjects import Unfit
 from tasks.history.worlds import Limits
 from tasks.methods.base import BoundMethod
@@ -30,8 +32,6 @@ from tasks.repair.staying import staying
 from tasks.repair.totals import left_out
 from tasks.repair.worlds import Questions, Worlds
 from tasks.representation.features import z_scored
-from tasks.risk.history_selection import select_history
-from tasks.risk.totals_gate import of_unfollowed
 from tasks.types import (
     FloatArray,
     IntArray,
@@ -145,7 +145,7 @@ def repaired(
         return left_out(table, labels, policy, found.earlier, found.apart, seed_of(table, method.seed))
 
     named = [] if worlds is None else [worlds.left_out]
-    if of_unfollowed(policy):
+    if may_follow_nobody(policy):
         named.append(by_totals)
     return in_rounds(groups, merge, enforce, named)
 

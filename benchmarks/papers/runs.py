@@ -17,8 +17,8 @@ from benchmarks import report
 from benchmarks.meter import Cost, Meter
 from benchmarks.pipeline import MAKING, Made, make
 from policy.model import Method, ReleasePolicy
+from tasks.risk.attacks.linkage import Spread, expected_risk, unique_match_rate
 from tasks.risk.evidence import Evidence
-from tasks.risk.linkage import Spread, expected_risk, unique_match_rate
 from tasks.types import FloatArray, SourceTable
 from tasks.utility.loss import loss, loss_by_attribute
 from tasks.utility.released import Released, released

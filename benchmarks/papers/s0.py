@@ -14,8 +14,8 @@ from policy.load import load_policy
 from policy.model import Privacy, ReleasePolicy
 from tasks.intake.read import read_table
 from tasks.methods.registry import bound_method
-from tasks.risk.linkage import Spread
-from tasks.risk.models.classes import entropies, largest_shares, spreads
+from tasks.risk.attacks.linkage import Spread
+from tasks.risk.gates.models.classes import entropies, largest_shares, spreads
 from tasks.utility.ncp import ncp, scale_of
 
 QUICK_ROWS = 1_000

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmarks.papers.trial import Figures, Trial
-from tasks.risk.attackers import ALL, HALF, HALF_AND_SENSITIVE, OUTSIDE, SENSITIVE
+from tasks.risk.attacks.attackers import ALL, HALF, HALF_AND_SENSITIVE, OUTSIDE, SENSITIVE
 
 ATTACKERS = {"i": HALF, "ii": ALL, "iii": SENSITIVE, "iv": HALF_AND_SENSITIVE, "v": OUTSIDE}
 GUESS = ("i", "ii", "v")  # these do not know the sensitive value

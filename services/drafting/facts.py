@@ -20,8 +20,8 @@ from tasks.intake.lines import LONGEST_LINE, count_records
 from tasks.intake.sealed import SealedFile, sealed
 from tasks.intake.source import SUFFIXES
 from tasks.intake.text import DELIMITERS, LONGEST_HEADER, check_text, read_header
-from tasks.risk.leaks import holding, plain_text
-from tasks.risk.personal_numbers import kinds_in
+from tasks.risk.attacks.leaks import holding, plain_text
+from tasks.risk.attacks.personal_numbers import kinds_in
 from tasks.sql import identifier, literal
 
 # Ways to write that a value is unknown. "None" is left out: it often says "nothing", which is a value.

@@ -13,15 +13,15 @@ import pandas as pd
 from policy.errors import ReleaseGateError
 from policy.model import ReleasePolicy
 from tasks.composition import groups_of, leaves_of
+from tasks.geometry.space import space_of
 from tasks.methods.registry import bound_method, trust_packages
 from tasks.preprocessing.prepare import prepare
-from tasks.risk.attackers import Knowledge, people_of
-from tasks.risk.disclosure import fitting
+from tasks.risk.attacks.attackers import Knowledge, people_of
+from tasks.risk.attacks.disclosure import fitting
+from tasks.risk.attacks.linkage import draws, expected_risk, over_draws, unique_match_rate
+from tasks.risk.attacks.target import Target
 from tasks.risk.evidence import CannotTell
-from tasks.risk.linkage import draws, expected_risk, over_draws, unique_match_rate
-from tasks.risk.models.classes import entropies, largest_shares, spreads
-from tasks.risk.space import space_of
-from tasks.risk.target import Target
+from tasks.risk.gates.models.classes import entropies, largest_shares, spreads
 from tasks.types import FloatArray, IntArray, PreparedTable, SourceTable, no_progress
 from tasks.utility.latent_view import LatentView, latent_view
 from tasks.utility.loss import loss, loss_by_attribute

@@ -105,8 +105,8 @@ def _blocks(
 
 def _containing(labels: IntArray, attributes: Attributes) -> IntArray:
     """Return how many of these groups' cells contain each record, (n,). O(n groups / 64)."""
-    from tasks.risk.candidates import find_containing  # here: they are slow to import
-    from tasks.risk.cells import true_cells
+    from tasks.geometry.candidates import find_containing  # here: they are slow to import
+    from tasks.geometry.cells import true_cells
 
     order = np.argsort(labels, kind="stable")
     starts = np.flatnonzero(np.diff(labels[order], prepend=-1))

@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 
 from policy.model import ReleasePolicy
+from tasks.geometry.space import Boxes, Space
 from tasks.recoding.hierarchy import closed_intervals, covers_of
-from tasks.risk.space import Boxes, Space
 from tasks.types import BoolArray, PreparedTable
 
 Closing = Callable[[Boxes], Boxes]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from policy.model import ReleasePolicy
 from release_store.person_key import fingerprint_of, person_hash
 from release_store.records import EquivalenceClasses, PersonHashes
-from tasks.risk.persons import all_followed, joinable
+from tasks.history.persons import all_followed, joinable
 from tasks.types import SourceTable
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from release_store.records import EquivalenceClasses
+from tasks.geometry.space import Boxes, Space, boxes_of, counts_of, distinct_rows
 from tasks.repair.closing import Closing
-from tasks.risk.space import Boxes, Space, boxes_of, counts_of, distinct_rows
 from tasks.types import BoolArray, IntArray
 
 

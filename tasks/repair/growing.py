@@ -8,8 +8,8 @@ import numpy as np
 
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
-from tasks.risk.nested import ReleaseGeometry, difference, side_of, sizes
-from tasks.risk.space import Boxes, Space
+from tasks.geometry.space import Boxes, Space
+from tasks.history.differencing import ReleaseGeometry, difference, side_of, sizes
 from tasks.types import BoolArray, IntArray
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.risk.bitsets import ClassIndex, packed, places
-from tasks.risk.comparison import Allowed, History, allowed_values, narrowed, pairwise_fails
-from tasks.risk.persons import Followed, allowed_by_person
-from tasks.risk.space import Boxes, Points, distinct_rows
+from tasks.geometry.bitsets import ClassIndex, packed, places
+from tasks.geometry.space import Boxes, Points, distinct_rows
+from tasks.history.intersection import Allowed, History, allowed_values, narrowed, pairwise_fails
+from tasks.history.persons import Followed, allowed_by_person
 from tasks.types import BoolArray, IntArray
 
 ROWS = 512

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tasks.risk.space import Boxes, Space
+from tasks.geometry.space import Boxes, Space
 from tasks.types import FloatArray
 from tasks.utility.ncp import Scale
 

@@ -14,6 +14,9 @@ import numpy as np
 
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
+from tasks.geometry.space import Boxes, points_of, space_of
+from tasks.history.intersection import compared_attributes, history_of
+from tasks.history.persons import follow
 from tasks.recoding.generalize import generalized
 from tasks.repair.closing import closing_of
 from tasks.repair.followers import Followers
@@ -23,9 +26,6 @@ from tasks.repair.judge import Judge
 from tasks.repair.measure import Measure
 from tasks.repair.nesting import Nesting, nesting_of
 from tasks.repair.worlds import Questions, Worlds
-from tasks.risk.comparison import compared_attributes, history_of
-from tasks.risk.persons import follow
-from tasks.risk.space import Boxes, points_of, space_of
 from tasks.types import BoolArray, IntArray, Partition, PreparedTable, Progress, no_progress
 from tasks.utility.ncp import scale_of
 

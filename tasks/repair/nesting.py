@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from release_store.records import EquivalenceClasses, PersonHashes
+from tasks.geometry.space import Space
+from tasks.history.person_nesting import KnownClasses, find_disclosures, told_of
+from tasks.history.persons import Followed
 from tasks.repair.groups import Groups
-from tasks.risk.person_nesting import KnownClasses, find_disclosures, told_of
-from tasks.risk.persons import Followed
-from tasks.risk.space import Space
 from tasks.types import BoolArray, IntArray
 
 

@@ -13,12 +13,12 @@ import numpy as np
 
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
+from tasks.geometry.components import components
+from tasks.geometry.space import boxes_of, counts_of, space_of
+from tasks.history.following import follows_nobody_into
+from tasks.history.intersection import compared_attributes, history_of
 from tasks.history.totals import exposed, several, surpluses
 from tasks.recoding.generalize import generalized
-from tasks.risk.comparison import compared_attributes, history_of
-from tasks.risk.components import components
-from tasks.risk.space import boxes_of, counts_of, space_of
-from tasks.risk.totals_gate import unfollowed
 from tasks.types import BoolArray, IntArray, PreparedTable
 
 
@@ -162,7 +162,7 @@ def _differences(
     totals: dict[str, list[IntArray]] = {name: [] for name in attributes}
     found: list[_Difference | _Several] = []
     for number, (release, each) in enumerate(earlier):
-        if not unfollowed(policy, release):
+        if not follows_nobody_into(policy, release):
             continue
         here, there, n = components(boxes, history.boxes.take(history.release == number))
         theirs = counts_of(each, space)

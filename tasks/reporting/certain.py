@@ -20,10 +20,10 @@ import pandas as pd
 
 from policy.model import ReleasePolicy
 from policy.recoding import Form
+from tasks.geometry.space import distinct_rows
 from tasks.reporting.number_bins import NumberBins
 from tasks.reporting.suppression import Public, components, nothing_certain
 from tasks.reporting.value_bins import Cells
-from tasks.risk.space import distinct_rows
 from tasks.types import BoolArray, FloatArray, IntArray
 
 

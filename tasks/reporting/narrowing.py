@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tasks.risk.comparison import UNCONSTRAINED
+from tasks.history.intersection import UNCONSTRAINED
 from tasks.risk.evidence import Evidence
 from tasks.types import IntArray
 

@@ -18,6 +18,7 @@ import pandas as pd
 
 from policy.model import ReleasePolicy
 from policy.recoding import Form
+from tasks.geometry.space import distinct_rows
 from tasks.reporting.certain import (
     Classes,
     classes_of,
@@ -30,7 +31,6 @@ from tasks.reporting.latent import latent_figures
 from tasks.reporting.number_bins import NumberBins, number_bins
 from tasks.reporting.suppression import Public, nothing_certain, rounded, told
 from tasks.reporting.value_bins import cells_of, value_bins
-from tasks.risk.space import distinct_rows
 from tasks.types import FloatArray, IntArray, PreparedTable, Representation
 
 DECIMALS = 3

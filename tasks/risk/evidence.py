@@ -15,9 +15,9 @@ from policy.model import ReleasePolicy
 from policy.recoding import Form
 from release_store.records import EquivalenceClasses, PersonHashes
 from release_store.sealed import sealed_file
-from tasks.risk.attack import Attack, attack
-from tasks.risk.attackers import Knowledge, People, people_of
-from tasks.risk.comparison import (
+from tasks.geometry.space import Boxes, Points, Space, boxes_of, points_of, space_of
+from tasks.history.differencing import ReleaseGeometry, side_of
+from tasks.history.intersection import (
     Allowed,
     Comparison,
     History,
@@ -26,15 +26,15 @@ from tasks.risk.comparison import (
     history_of,
     whole_history,
 )
-from tasks.risk.disclosure import Fitting, fitting
-from tasks.risk.external import External, erroneous, from_source, held_out
-from tasks.risk.history_selection import SAME_PERIOD, SelectedHistory, select_history
-from tasks.risk.linkage import Links, draws
-from tasks.risk.nested import ReleaseGeometry, side_of
-from tasks.risk.persons import all_followed, joinable
+from tasks.history.persons import all_followed, joinable
+from tasks.history.selection import SAME_PERIOD, SelectedHistory, select_history
+from tasks.risk.attacks.attack import Attack, attack
+from tasks.risk.attacks.attackers import Knowledge, People, people_of
+from tasks.risk.attacks.disclosure import Fitting, fitting
+from tasks.risk.attacks.external import External, erroneous, from_source, held_out
+from tasks.risk.attacks.linkage import Links, draws
+from tasks.risk.attacks.target import Target
 from tasks.risk.published import people_counted, read_rows
-from tasks.risk.space import Boxes, Points, Space, boxes_of, points_of, space_of
-from tasks.risk.target import Target
 from tasks.types import FloatArray, IntArray, PreparedTable
 from tasks.utility.loss import loss_by_attribute
 

@@ -12,21 +12,22 @@ from time import perf_counter
 from policy.model import ReleasePolicy
 from policy.rounding import bound_text, measured_text
 from release_store.records import GateResult, Verdict
-from tasks.risk import attack_gates as attacks
-from tasks.risk import (
-    forced_gate,
-    history_gates,
-    integrity,
-    inversion_gate,
-    leak_gates,
-    measured,
-    membership_gate,
-    person_gates,
-    totals_gate,
-    world_gates,
-)
+from tasks.history.following import follows_people, may_follow_nobody
 from tasks.risk.evidence import CannotTell, Evidence, NotAtHand
-from tasks.risk.models import alpha_k, classes, closeness, diversity, partial_knowledge
+from tasks.risk.gates import (
+    attacks,
+    forced,
+    history,
+    integrity,
+    inversion,
+    leaks,
+    measured,
+    membership,
+    persons,
+    totals,
+    worlds,
+)
+from tasks.risk.gates.models import alpha_k, classes, closeness, diversity, partial_knowledge
 from tasks.types import Progress, no_progress
 
 GateFunction = Callable[[Evidence], GateResult]
@@ -57,8 +58,8 @@ class Gate:
 GATES: dict[str, Gate] = {
     "files": Gate(integrity.files_gate),
     "truth": Gate(integrity.truth_gate, needs_source=True),
-    "leak": Gate(leak_gates.leak_gate, needs_source=True),
-    "unique": Gate(leak_gates.unique_gate),
+    "leak": Gate(leaks.leak_gate, needs_source=True),
+    "unique": Gate(leaks.unique_gate),
     "k": Gate(classes.k_gate),
     "p_max": Gate(classes.p_max_gate),
     "h_min": Gate(classes.h_min_gate),
@@ -73,11 +74,9 @@ GATES: dict[str, Gate] = {
     "lkc": Gate(partial_knowledge.lkc_gate, asked_by=_asks_for("lkc")),
     "err": Gate(measured.err_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.err)),
     "umr": Gate(measured.umr_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.umr)),
-    "forced": Gate(
-        forced_gate.forced_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.forced)
-    ),
+    "forced": Gate(forced.forced_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.forced)),
     "membership": Gate(
-        membership_gate.membership_gate,
+        membership.membership_gate,
         needs_source=True,
         asked_by=lambda policy: bool(policy.gates.membership),
     ),
@@ -90,16 +89,16 @@ GATES: dict[str, Gate] = {
         attacks.pr_dr_excess_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.pr_dr_excess)
     ),
     "inversion": Gate(
-        inversion_gate.inversion_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.inversion)
+        inversion.inversion_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.inversion)
     ),
-    "pairwise": Gate(history_gates.pairwise_gate),
-    "whole_history": Gate(history_gates.whole_history_gate, needs_source=True),
-    "difference": Gate(history_gates.difference_gate, asked_by=history_gates.of_cumulative),
-    "size": Gate(history_gates.size_gate, asked_by=history_gates.of_cumulative),
-    "person": Gate(person_gates.person_gate, asked_by=history_gates.followed),
-    "person_difference": Gate(person_gates.person_difference_gate, asked_by=history_gates.followed),
-    "worlds": Gate(world_gates.worlds_gate, asked_by=world_gates.asks_for_worlds),
-    "totals": Gate(totals_gate.totals_gate, asked_by=totals_gate.of_unfollowed),
+    "pairwise": Gate(history.pairwise_gate),
+    "whole_history": Gate(history.whole_history_gate, needs_source=True),
+    "difference": Gate(history.difference_gate, asked_by=history.of_cumulative),
+    "size": Gate(history.size_gate, asked_by=history.of_cumulative),
+    "person": Gate(persons.person_gate, asked_by=follows_people),
+    "person_difference": Gate(persons.person_difference_gate, asked_by=follows_people),
+    "worlds": Gate(worlds.worlds_gate, asked_by=worlds.asks_for_worlds),
+    "totals": Gate(totals.totals_gate, asked_by=may_follow_nobody),
     "suppression": Gate(measured.suppression_gate),
     "ncp": Gate(measured.ncp_gate, needs_source=True),
 }

@@ -16,7 +16,7 @@ from release_store.person_key import person_key
 from release_store.records import CandidateState, EquivalenceClasses, GateResult
 from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
-from tasks.risk.control import read_control
+from tasks.risk.attacks.control import read_control
 from tasks.risk.evidence import Evidence
 from tasks.risk.gate import GateReport, asked_gates, assess
 from tasks.risk.published import read_classes

@@ -11,9 +11,9 @@ import pandas as pd
 from policy.model import ReleasePolicy
 from policy.recoding import Form
 from release_store.records import EquivalenceClasses, SetCells
+from tasks.geometry.space import distinct_rows
 from tasks.preprocessing.prepare import number_text
 from tasks.recoding.cells import read_set
-from tasks.risk.space import distinct_rows
 from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable
 
 

@@ -14,7 +14,7 @@ from benchmarks.papers import runs, s0, s0_table2, s0_table3, s0_table4, s0_tabl
 from benchmarks.papers.s0_printed import DATASETS, MEASURED, PRINTED, PRINTED_LINKS
 from policy.load import load_policy
 from tasks.methods.registry import bound_method
-from tasks.risk.linkage import Spread
+from tasks.risk.attacks.linkage import Spread
 from tasks.types import SourceTable
 
 TABLES = (s0_table2, s0_table3, s0_table4, s0_table5, s1_adult, s3_adult)

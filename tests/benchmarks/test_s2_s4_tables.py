@@ -12,7 +12,7 @@ from benchmarks.papers import s2, s2_figure11, s2_table4, s2_table6, s2_table10,
 from benchmarks.papers.s2_attacks import ATTACKERS, GUESS, five_attacks
 from benchmarks.papers.s4_experiments import L_DIVERSITY, LHD, LKC, MODELS, Bench, Setting
 from benchmarks.papers.trial import as_history, cell, trial, with_privacy
-from tasks.risk.models.classes import largest_shares, spreads
+from tasks.risk.gates.models.classes import largest_shares, spreads
 from tasks.utility.queries import Queries
 
 

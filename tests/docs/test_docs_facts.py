@@ -44,8 +44,8 @@ def test_a_threshold_that_is_named_is_a_field_of_the_policy() -> None:
 
 
 def test_the_tables_of_the_readme_fail_beside_each_other_and_pass_alone() -> None:
-    from tasks.risk.comparison import history_of, pairwise
-    from tasks.risk.space import boxes_of, space_of
+    from tasks.geometry.space import boxes_of, space_of
+    from tasks.history.intersection import history_of, pairwise
 
     rows = docs_pages.table(docs_pages.section(ROOT / "README.md", "Why"))
     policy = parse_policy(

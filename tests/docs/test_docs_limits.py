@@ -11,8 +11,8 @@ import numpy as np
 
 from policy.load import parse_policy
 from release_store.records import EquivalenceClasses, SetCells
-from tasks.risk.comparison import Comparison, allowed_values, history_of, pairwise, whole_history
-from tasks.risk.space import Points, boxes_of, space_of
+from tasks.geometry.space import Points, boxes_of, space_of
+from tasks.history.intersection import Comparison, allowed_values, history_of, pairwise, whole_history
 
 PAGE = docs_pages.ROOT / "docs" / "gates.md"
 CLASS = re.compile(r"\{([\d,]+)\}:\s+\{([a-z, ]+)\}")

@@ -23,7 +23,7 @@ from policy.load import parse_policy
 from policy.model import CategoricalQuasiIdentifier, NumericQuasiIdentifier, ReleasePolicy
 from services.drafting.draft import UNDECIDED, draft
 from services.drafting.guesses import words_of
-from tasks.risk.personal_numbers import is_german_insured
+from tasks.risk.attacks.personal_numbers import is_german_insured
 
 Write = Callable[..., Path]
 

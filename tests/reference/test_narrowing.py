@@ -16,8 +16,8 @@ from worlds import Release, evidence_of, group, policy_for
 
 from policy.load import parse_policy
 from release_store.records import PersonHashes
+from tasks.history.intersection import UNCONSTRAINED, least_left, narrowed
 from tasks.reporting.narrowing import narrowing_figures
-from tasks.risk.comparison import UNCONSTRAINED, least_left, narrowed
 from tasks.risk.evidence import Evidence
 from tasks.risk.gate import GATES, assess
 

@@ -17,8 +17,8 @@ import pytest
 
 from policy.load import parse_policy
 from release_store.records import EquivalenceClasses, SetCells
-from tasks.risk.comparison import allowed_values, history_of, pairwise, whole_history
-from tasks.risk.space import Points, boxes_of, space_of
+from tasks.geometry.space import Points, boxes_of, space_of
+from tasks.history.intersection import allowed_values, history_of, pairwise, whole_history
 
 TABLE_7 = """
 position   | gender | salary

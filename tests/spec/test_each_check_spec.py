@@ -19,8 +19,8 @@ from test_comparison_spec import (
     whole_history_verdict,
 )
 
-from tasks.risk.nested import difference, side_of, sizes
-from tasks.risk.space import space_of
+from tasks.geometry.space import space_of
+from tasks.history.differencing import difference, side_of, sizes
 
 CHECKS = ("pairwise", "whole_history", "difference", "size")
 

@@ -24,9 +24,10 @@ from small import (
     write_source,
 )
 
-from tasks.risk import comparison, nested
-from tasks.risk.linkage import expected_risk, unique_match_rate
-from tasks.risk.models.classes import entropies, largest_shares, spreads
+from tasks.history import differencing as nested
+from tasks.history import intersection as comparison
+from tasks.risk.attacks.linkage import expected_risk, unique_match_rate
+from tasks.risk.gates.models.classes import entropies, largest_shares, spreads
 from tasks.types import Partition
 from tasks.utility.ncp import ncp, scale_of
 

@@ -11,11 +11,11 @@ import pytest
 from small import prepared, published, small_policy
 
 from release_store.records import GateResult, Verdict
-from tasks.risk.attack import attack
-from tasks.risk.attackers import ALL, HALF, HALF_AND_SENSITIVE, OUTSIDE, SENSITIVE
+from tasks.risk.attacks.attack import attack
+from tasks.risk.attacks.attackers import ALL, HALF, HALF_AND_SENSITIVE, OUTSIDE, SENSITIVE
+from tasks.risk.attacks.intervals import group_interval, interval, student_t
 from tasks.risk.evidence import Evidence
 from tasks.risk.gate import GATES, assess
-from tasks.risk.intervals import group_interval, interval, student_t
 
 AGE = {"age": {"type": "integer", "bounds": [0, 100]}}
 AGE_AND_CITY = {**AGE, "city": {"type": "categorical"}}
@@ -295,7 +295,7 @@ def test_file_and_classes_that_differ_break_the_gate_and_so_block(tmp_path: Path
 def test_who_knows_a_half_attacks_no_more_people_than_can_be_borne(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tasks.risk.attack.MOST_ATTACKED", 8)
+    monkeypatch.setattr("tasks.risk.attacks.attack.MOST_ATTACKED", 8)
     evidence = made(tmp_path, linkage={**EVERYBODY, "seeds": 2}, roles=(AGE, ONE))
     first = np.unique([rows[:4] for rows in evidence.tables(1.0)])
     assert evidence.attack(HALF).n_people == len(first) < 9

@@ -15,9 +15,9 @@ from policy.model import ReleasePolicy
 from policy.period import periods_apart
 from release_store.records import EquivalenceClasses, GateResult, SetCells, Verdict
 from tasks.composition import repaired
+from tasks.history.selection import by_leaves, select_history
 from tasks.methods.registry import bound_method
 from tasks.risk.gate import GATES, GateReport, assess
-from tasks.risk.history_selection import by_leaves, select_history
 from tasks.risk.published import read_classes
 from tasks.types import Partition, Representation, no_progress
 

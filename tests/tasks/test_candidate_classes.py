@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small import MIXED, TWO_SENSITIVE, anonymized, mixed_rows, prepared, small_policy
 
+from tasks.geometry import candidates
+from tasks.geometry.candidates import ClassMatches, find_containing
+from tasks.geometry.cells import Cells, cells_of, true_cells
+from tasks.geometry.space import boxes_of, placed, space_of
 from tasks.recoding.generalize import generalized
-from tasks.risk import candidates, target
-from tasks.risk.candidates import ClassMatches, find_containing
-from tasks.risk.cells import Cells, cells_of, true_cells
-from tasks.risk.space import boxes_of, placed, space_of
-from tasks.risk.target import Tally
+from tasks.risk.attacks import target
+from tasks.risk.attacks.target import Tally
 from tasks.types import BoolArray, FloatArray
 
 POLICY = small_policy(MIXED, TWO_SENSITIVE)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from small import MIXED, TWO_SENSITIVE, anonymized, mixed_rows, prepared, small_policy
 
 from release_store.records import EquivalenceClasses
+from tasks.geometry import containment
+from tasks.geometry.containment import blocks
+from tasks.geometry.space import Boxes, Points, boxes_of, distinct_rows, points_of, space_of
 from tasks.recoding.generalize import generalized
-from tasks.risk import containment
-from tasks.risk.containment import blocks
-from tasks.risk.space import Boxes, Points, boxes_of, distinct_rows, points_of, space_of
 from tasks.types import BoolArray, PreparedTable
 
 POLICY = small_policy(MIXED, TWO_SENSITIVE)

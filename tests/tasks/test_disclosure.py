@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from small import MIXED, TWO_SENSITIVE, Published, anonymized, mixed_rows, prepared, published, small_policy
 
 from tasks.preprocessing.prepare import number_text
-from tasks.risk.attackers import (
+from tasks.risk.attacks.attackers import (
     HALF,
     HALF_AND_SENSITIVE,
     Knowledge,
@@ -24,9 +24,9 @@ from tasks.risk.attackers import (
     knowledge_of,
     with_errors,
 )
-from tasks.risk.disclosure import fits_unknown, fitting, held
+from tasks.risk.attacks.disclosure import fits_unknown, fitting, held
+from tasks.risk.attacks.target import Target
 from tasks.risk.evidence import Evidence
-from tasks.risk.target import Target
 from tasks.types import PreparedTable
 
 loops = importlib.import_module("attacks")

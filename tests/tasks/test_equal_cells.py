@@ -13,7 +13,7 @@ from hypothesis import given
 from small import MIXED, TWO_SENSITIVE, anonymized, mixed_rows, prepared, published, small_policy
 
 from release_store.records import EquivalenceClasses, SetCells
-from tasks.risk.space import equal_cells
+from tasks.geometry.space import equal_cells
 
 
 def classes(*cells: tuple[int, int, str]) -> EquivalenceClasses:

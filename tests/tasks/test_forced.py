@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small import Published, prepared, published, small_policy
 
-import tasks.risk.forced as module
+import tasks.risk.attacks.forced as module
 from policy.recoding import contains_its_people
 from release_store.records import GateResult, Verdict
-from tasks.risk import candidates
-from tasks.risk.cells import Cells, true_cells
-from tasks.risk.forced import NoAssignment, Possible, an_assignment, possible_classes
+from tasks.geometry import candidates
+from tasks.geometry.cells import Cells, true_cells
+from tasks.risk.attacks.forced import NoAssignment, Possible, an_assignment, possible_classes
 from tasks.risk.gate import GATES, assess
 from tasks.types import IntArray
 

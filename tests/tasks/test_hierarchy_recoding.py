@@ -16,13 +16,13 @@ from policy.hierarchy import ROOT, Hierarchy, checked, read_csv_hierarchy
 from policy.load import parse_policy
 from policy.model import NumericQuasiIdentifier
 from release_store.records import Verdict
+from tasks.geometry.space import boxes_of, space_of
 from tasks.recoding.generalize import generalized, generalized_rows
 from tasks.recoding.hierarchy import covering_intervals, covers_of, interval_levels
 from tasks.repair.closing import closing_of
 from tasks.repair.groups import groups_of
 from tasks.repair.merge import repair
 from tasks.risk.gate import assess
-from tasks.risk.space import boxes_of, space_of
 
 CITIES = {"north": {"east": ["Riga", "Oslo"], "west": ["Cork"]}, "south": {"sea": ["Bari", "Nice"]}}
 COLUMNS = {

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from small import prepared, small_policy
 
 from release_store.records import EquivalenceClasses, SetCells
-from tasks.recoding.generalize import generalized
-from tasks.risk import bitsets, comparison
-from tasks.risk.bitsets import packed
-from tasks.risk.comparison import (
+from tasks.geometry import bitsets
+from tasks.geometry.bitsets import packed
+from tasks.geometry.space import Boxes, boxes_of, points_of, space_of
+from tasks.history import intersection as comparison
+from tasks.history.intersection import (
     History,
     allowed_values,
     compared_attributes,
@@ -25,7 +26,7 @@ from tasks.risk.comparison import (
     pairwise_fails,
     whole_history,
 )
-from tasks.risk.space import Boxes, boxes_of, points_of, space_of
+from tasks.recoding.generalize import generalized
 from tasks.types import BoolArray
 
 ALL = ~np.uint64(0)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from tasks.risk.intervals import group_interval, interval, student_t
+from tasks.risk.attacks.intervals import group_interval, interval, student_t
 
 NAN = float("nan")
 

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from small import Published, anonymized, prepared, published, small_policy, source_of
 
 from release_store.records import GateResult, Verdict
+from tasks.risk.attacks.inversion import Column, predictions, recovered, tie_order
+from tasks.risk.attacks.inversion_columns import columns_of
 from tasks.risk.gate import GATES, assess
-from tasks.risk.inversion import Column, predictions, recovered, tie_order
-from tasks.risk.inversion_columns import columns_of
-from tasks.risk.inversion_gate import NO_RECORDS, class_of_records, inverted
+from tasks.risk.gates.inversion import NO_RECORDS, class_of_records, inverted
 from tasks.staging.people import people_of
 
 AGE = {"age": {"type": "integer", "bounds": [0, 100]}}
@@ -392,7 +392,7 @@ def test_the_most_frequent_values_and_the_attained_ones_are_named_where_there_ar
     pairs = (np.concatenate([np.arange(10)] * 2), np.concatenate([ends[::2], ends[1::2]]))
     column = Column("c", 20, pairs, first=ends[::2], last=ends[1::2])
     whole = predictions([column], np.full(10, 2), knows_ends=True)
-    monkeypatch.setattr("tasks.risk.inversion.MOST_VALUES", 3)
+    monkeypatch.setattr("tasks.risk.attacks.inversion.MOST_VALUES", 3)
     few = predictions([column], np.full(10, 2), knows_ends=True)
     truth = (np.repeat(np.arange(10), 2), ends[:, None])
     assert recovered(whole, *truth) == recovered(few, *truth) == 20

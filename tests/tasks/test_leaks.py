@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from small import prepared, published, small_policy
 
 from release_store.records import GateResult, Verdict
+from tasks.risk.attacks.leaks import holding, once, plain_text, worth_looking_for
+from tasks.risk.attacks.personal_numbers import is_german_insured, is_german_pension, is_strict, kinds_in
 from tasks.risk.evidence import Evidence
 from tasks.risk.gate import GATES, assess
-from tasks.risk.leaks import holding, once, plain_text, worth_looking_for
-from tasks.risk.personal_numbers import is_german_insured, is_german_pension, is_strict, kinds_in
 
 SUPPLIER, AUTHOR, TELLS = "data supplier", "policy author", "publishes a person"
 AGE = {"age": {"type": "integer", "bounds": [0, 120]}}
@@ -188,7 +188,7 @@ def test_a_missing_identifier_is_nobodys(tmp_path: Path) -> None:
 
 @pytest.mark.enemy(SUPPLIER, "stops the work")
 def test_a_search_that_would_never_end_is_not_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tasks.risk.leaks.MOST_WORK", 10)
+    monkeypatch.setattr("tasks.risk.attacks.leaks.MOST_WORK", 10)
     result = asked("leak", evidence(tmp_path, noted("seen")))
     assert result.verdict is Verdict.UNKNOWN
     assert "would take too long" in result.detail

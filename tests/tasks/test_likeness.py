@@ -9,8 +9,8 @@ import pytest
 from small import Published, prepared, published, small_policy
 
 from release_store.records import Verdict
-from tasks.risk.history_gates import pairwise_gate
-from tasks.risk.likeness import unlike
+from tasks.history.likeness import unlike
+from tasks.risk.gates.history import pairwise_gate
 
 QIS = {
     "age": {"type": "integer", "bounds": [0, 1300]},

@@ -9,7 +9,7 @@ import pytest
 from small import prepared, published, small_policy
 
 from tasks.recoding.generalize import generalized
-from tasks.risk.linkage import draws, expected_risk, link, unique_match_rate
+from tasks.risk.attacks.linkage import draws, expected_risk, link, unique_match_rate
 
 AGE = small_policy({"age": {"type": "integer", "bounds": [0, 100]}})
 # Classes [10, 30] of four, [20, 40] of two, [50, 60] of three. 20 and 30 lie in the first two.

@@ -15,10 +15,10 @@ from small import Published, prepared, published, small_policy
 
 from policy.errors import PolicyError
 from release_store.records import GateResult, Verdict
-from tasks.risk.cells import Cells, true_cells
+from tasks.geometry.cells import Cells, true_cells
+from tasks.risk.attacks.membership import Members, members
+from tasks.risk.attacks.occupied import Occupied
 from tasks.risk.gate import GATES, assess
-from tasks.risk.membership import Members, members
-from tasks.risk.occupied import Occupied
 
 AGE: dict[str, Any] = {"age": {"type": "integer", "bounds": [0, 100]}}
 

@@ -17,8 +17,8 @@ from small import anonymized, prepared
 from release_store.records import Verdict
 from tasks.recoding.generalize import generalized
 from tasks.risk.gate import assess
-from tasks.risk.models import atoms, partial_knowledge
-from tasks.risk.models.closeness import equal_distances, ordered_distances
+from tasks.risk.gates.models import atoms, partial_knowledge
+from tasks.risk.gates.models.closeness import equal_distances, ordered_distances
 
 PASS, FAIL, UNKNOWN = Verdict.PASS, Verdict.FAIL, Verdict.UNKNOWN
 

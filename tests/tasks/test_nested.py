@@ -16,12 +16,12 @@ from small import Published, prepared, published, small_policy
 
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses, GateResult, SetCells, Verdict
+from tasks.geometry.space import space_of
+from tasks.history import differencing as nested
+from tasks.history.differencing import difference, side_of, sizes
+from tasks.history.intersection import Comparison
 from tasks.recoding.generalize import generalized
-from tasks.risk import nested
-from tasks.risk.comparison import Comparison
 from tasks.risk.gate import GATES, assess
-from tasks.risk.nested import difference, side_of, sizes
-from tasks.risk.space import space_of
 
 QIS: dict[str, Any] = {
     "age": {"type": "integer", "bounds": [0, 99], "moves": [-1, 2]},

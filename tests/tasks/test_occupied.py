@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small import prepared, published, small_policy
 
-from tasks.risk.forced_gate import own_classes
-from tasks.risk.membership import Members
-from tasks.risk.membership_gate import members_of
+from tasks.risk.attacks.membership import Members
+from tasks.risk.gates.forced import own_classes
+from tasks.risk.gates.membership import members_of
 
 NODES = {"north": ["ayr", "bath"], "south": ["cork", "dover", "ely"]}
 CITIES = [city for cities in NODES.values() for city in cities]

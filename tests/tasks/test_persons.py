@@ -19,13 +19,13 @@ from policy.errors import StoreError
 from policy.model import ReleasePolicy
 from release_store.person_key import hashed_people
 from release_store.records import EquivalenceClasses, GateResult, PersonHashes, Verdict
+from tasks.geometry.space import space_of
+from tasks.history.intersection import history_of
+from tasks.history.persons import follow
 from tasks.repair.followers import followers_of
 from tasks.repair.merge import repair
-from tasks.risk.comparison import history_of
 from tasks.risk.evidence import Evidence
 from tasks.risk.gate import GATES, asked_gates, assess
-from tasks.risk.persons import follow
-from tasks.risk.space import space_of
 from tasks.staging.people import class_numbers, people_of, with_values
 from tasks.types import Partition
 

@@ -33,7 +33,7 @@ from tasks.recoding.generalize import generalized
 from tasks.repair import judge as judging
 from tasks.repair import merge
 from tasks.repair.merge import repair
-from tasks.risk.history_gates import difference_gate, pairwise_gate, size_gate, whole_history_gate
+from tasks.risk.gates.history import difference_gate, pairwise_gate, size_gate, whole_history_gate
 from tasks.types import Partition
 
 AGE = {"age": {"type": "integer", "bounds": [0, 100]}}

@@ -16,15 +16,15 @@ from small import MIXED, TWO_SENSITIVE, mixed_rows, prepared, published, small_p
 from policy.errors import PolicyError
 from release_store.records import Verdict
 from tasks.aggregation.centres import medoids
+from tasks.geometry.cells import written_cells
+from tasks.geometry.space import boxes_of, space_of
 from tasks.methods.registry import bound_method
 from tasks.recoding.cells import read_set
 from tasks.recoding.draws import seed_of
 from tasks.recoding.replacement import centroids, medians
-from tasks.risk.cells import written_cells
+from tasks.risk.attacks.linkage import link
 from tasks.risk.gate import GATES, assess
-from tasks.risk.linkage import link
-from tasks.risk.measured import NEAREST
-from tasks.risk.space import boxes_of, space_of
+from tasks.risk.gates.measured import NEAREST
 from tasks.types import Representation
 from tasks.utility.moved import categories_moved, numbers_moved
 
@@ -127,7 +127,7 @@ def test_the_links_are_those_of_a_loop(recoding: str) -> None:
             made = published(policy, prepared(policy, rows), labels.tolist(), Path(name) / "c")
         for people in (made.table, prepared(policy, others)):
             space = space_of([made.classes], people)
-            from tasks.risk.space import placed
+            from tasks.geometry.space import placed
 
             numbers, codes = placed(people, space)
             cells = written_cells(made.classes, space, numbers)

@@ -25,12 +25,12 @@ from policy.errors import PolicyError
 from policy.load import parse_policy
 from policy.model import NumericQuasiIdentifier
 from release_store.records import Verdict
+from tasks.geometry.space import boxes_of, space_of
 from tasks.recoding.generalize import generalized
 from tasks.recoding.hierarchy import grid_step, rounded_intervals
 from tasks.repair.closing import closing_of
 from tasks.repair.groups import groups_of
 from tasks.risk.gate import assess
-from tasks.risk.space import boxes_of, space_of
 
 ROUNDED = {"name": "mondrian", "ends": "rounded"}
 

@@ -15,11 +15,11 @@ from small import Published, prepared, published, small_policy
 
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses, GateResult, Verdict
+from tasks.geometry.components import components
+from tasks.geometry.space import boxes_of, space_of
 from tasks.history.totals import exposed, several, surpluses
 from tasks.repair.totals import left_out
-from tasks.risk.components import components
 from tasks.risk.gate import GATES, asked_gates, assess
-from tasks.risk.space import boxes_of, space_of
 
 AGE = {"age": {"type": "integer", "bounds": [0, 100]}}
 ANNA, BEN = (30, "flu"), (31, "hiv")

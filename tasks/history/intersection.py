@@ -1,0 +1,325 @@
+"""A candidate beside every earlier release of its series: what the two together, and all together, pin down.
+
+Two classes are compatible if their cells overlap in every quasi-identifier that both releases publish.
+For a person in both, the sensitive value stands in both classes, so it is in the intersection; a
+non-empty intersection of under l values is a failure (Riyana, 2025, section 3.1, its operator read as in
+its example). An empty one says that nobody is in both, as long as the value does not change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from policy.model import ReleasePolicy
+from release_store.records import EquivalenceClasses
+from tasks.geometry.bitsets import ClassIndex, packed, places
+from tasks.geometry.containment import BLOCK, blocks
+from tasks.geometry.space import Boxes, Points, Space, boxes_of, concatenated
+from tasks.types import BoolArray, IntArray
+
+ROWS = 512
+FEW = 4096  # so many rows are intersected sooner than looked through for equal ones
+UNCONSTRAINED = np.iinfo(
+    np.int64
+).max  # more values than any set has: what is left where nothing was taken away
+
+
+@dataclass(frozen=True)
+class History:
+    """All classes of all earlier releases in one space: `boxes` (N), `release` (N,) numbered from the oldest.
+
+    `index` finds the classes that overlap a box.
+    """
+
+    boxes: Boxes
+    release: IntArray
+    names: tuple[str, ...]
+    index: ClassIndex
+
+    @property
+    def n_releases(self) -> int:
+        """How many earlier releases there are."""
+        return len(self.names)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What one check found for one sensitive attribute.
+
+    `failing` (n_classes,) candidate classes that fail; `compared` how many pairs (pairwise) or
+    combinations of a person and a class (whole history) were looked at; `failed` how many of them failed;
+    `witness` names one failure by class numbers and sizes; `untouched` (pairwise) the earlier releases none
+    of whose classes is compatible with one of the candidate's; `together` (nested classes) how many times
+    several classes of one release were taken together; `left` (whole history) (points,) the least number of
+    values, but not none, that any of a person's classes leaves with any choice of earlier releases or none,
+    `NOTHING` for whom no candidate class contains.
+    """
+
+    attribute: str
+    failing: BoolArray
+    compared: int
+    failed: int
+    witness: dict[str, int | str]
+    untouched: tuple[str, ...] = ()
+    together: int = 0
+    left: IntArray | None = None
+
+
+def history_of(
+    earlier: Sequence[tuple[str, EquivalenceClasses]],
+    space: Space,
+    policy: ReleasePolicy,
+    apart: Sequence[tuple[int, int]] | None = None,
+) -> History | None:
+    """Place the earlier releases (oldest first) in the space, moved as the policy says that people move.
+
+    A release is widened by as many times `moves` as its period is before the candidate's: `apart` gives the
+    least and the most for each (`policy.period.periods_apart`), where None counts one period a release. A
+    categorical quasi-identifier that `may_change` is compatible with everything. None where there is no
+    earlier release.
+    """
+    if not earlier:
+        return None
+    placed = [
+        _moved(boxes_of(classes, space), space, policy, periods)
+        for periods, (_, classes) in zip(apart or one_apart(len(earlier)), earlier, strict=True)
+    ]
+    release = np.repeat(np.arange(len(placed)), [len(boxes) for boxes in placed])
+    boxes = concatenated(placed)
+    return History(boxes, release, tuple(name for name, _ in earlier), ClassIndex(boxes))
+
+
+def one_apart(n_releases: int) -> list[tuple[int, int]]:
+    """Return how many periods each of so many releases lies back, oldest first, where each is of its own."""
+    return [(back, back) for back in range(n_releases, 0, -1)]
+
+
+def _moved(boxes: Boxes, space: Space, policy: ReleasePolicy, periods: tuple[int, int]) -> Boxes:
+    low, high, whole = boxes.low.copy(), boxes.high.copy(), boxes.whole.copy()
+    member = [m.copy() for m in boxes.member]
+    for column, name in enumerate(space.numeric):
+        least, greatest = steps(policy, name, periods)
+        low[:, column] += least
+        high[:, column] += greatest
+    for column, name in enumerate(space.domains):
+        if name in policy.roles.categorical and policy.roles.categorical[name].may_change:
+            member[column][:] = True
+            whole[:, column] = True
+    return replace(boxes, low=low, high=high, member=tuple(member), whole=whole)
+
+
+def steps(policy: ReleasePolicy, name: str, periods: tuple[int, int]) -> tuple[float, float]:
+    """Return how far a numeric quasi-identifier can have moved over so many periods: least and greatest."""
+    if name not in policy.roles.numeric:
+        return 0.0, 0.0
+    moved = [step * count for step in policy.roles.numeric[name].moves for count in periods]
+    return min(moved), max(moved)
+
+
+def compared_attributes(policy: ReleasePolicy) -> list[str]:
+    """Return the sensitive attributes that the policy wants compared with earlier releases."""
+    return [
+        name
+        for name, attribute in policy.roles.sensitive.items()
+        if attribute.stability == "stable" or policy.gates.transient == "compare"
+    ]
+
+
+def pairwise(
+    boxes: Boxes, history: History, space: Space, attributes: Iterable[str], l_least: int
+) -> list[Comparison]:
+    """Compare every class with every compatible class of every earlier release.
+
+    A pair fails where 0 < |A & B| < l. Cost: candidate classes times earlier classes, in blocks.
+    """
+    columns = [list(space.sensitive).index(name) for name in attributes]
+    failing = {c: np.zeros(len(boxes), dtype=bool) for c in columns}
+    compared = dict.fromkeys(columns, 0)
+    failed = dict.fromkeys(columns, 0)
+    witness: dict[int, dict[str, int | str]] = {c: {} for c in columns}
+    touched = np.zeros_like(history.index.everyone)
+    for first in range(0, len(boxes), ROWS):
+        part = boxes.take(np.arange(first, min(first + ROWS, len(boxes))))
+        overlapping = history.index.overlapping(part)
+        touched |= np.bitwise_or.reduce(overlapping, axis=0)
+        for c in columns:
+            pairs = overlapping & history.index.comparable(part, c)
+            bad = pairs & history.index.sharing_some_but_few(part, c, l_least)
+            compared[c] += int(np.bitwise_count(pairs).sum())
+            failed[c] += int(np.bitwise_count(bad).sum())
+            lines = np.flatnonzero(bad.any(axis=1))
+            failing[c][first + lines] = True
+            if not witness[c] and len(lines):
+                line = int(lines[0])
+                witness[c] = _witness(part, history, c, line, int(places(bad[line])[0]))
+                witness[c]["candidate_class"] = first + line
+    names = list(space.sensitive)
+    met = {history.names[r] for r in np.unique(history.release[places(touched)]).tolist()}
+    untouched = tuple(name for name in history.names if name not in met)
+    return [Comparison(names[c], failing[c], compared[c], failed[c], witness[c], untouched) for c in columns]
+
+
+def pairwise_fails(boxes: Boxes, history: History, columns: Sequence[int], l_least: int) -> BoolArray:
+    """Tell for a few classes whether any of their compatible pairs fails, (n_classes,)."""
+    overlapping = history.index.overlapping(boxes)
+    failing = np.zeros(len(boxes), dtype=bool)
+    for c in columns:
+        pairs = overlapping & history.index.comparable(boxes, c)
+        failing |= (pairs & history.index.sharing_some_but_few(boxes, c, l_least)).any(axis=1)
+    return failing
+
+
+def _witness(boxes: Boxes, history: History, column: int, line: int, place: int) -> dict[str, int | str]:
+    release = int(history.release[place])
+    first = int(np.searchsorted(history.release, release))
+    common = boxes.present[column][line] & history.boxes.present[column][place]
+    return {
+        "candidate_class": line,
+        "earlier_release": history.names[release],
+        "earlier_class": place - first,
+        "values_in_common": int(common.sum()),
+    }
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """What each earlier release allows each person: `masks[a]` (points, releases, words) bits of the
+    sensitive values of all classes that contain the point; `seen` (points, releases) whether any class does.
+    """
+
+    masks: dict[int, NDArray[np.uint64]]
+    seen: dict[int, BoolArray]
+
+
+def allowed_values(points: Points, history: History, columns: Sequence[int]) -> Allowed:
+    """Return for each person the union of the values in the earlier classes that contain them, a release."""
+    own = {c: packed(history.boxes.present[c]) for c in columns}
+    shape = len(points), history.n_releases
+    masks = {c: np.zeros((*shape, own[c].shape[1]), dtype=np.uint64) for c in columns}
+    seen = {c: np.zeros(shape, dtype=bool) for c in columns}
+    widest = max((words.shape[1] for words in own.values()), default=1)
+    for block in blocks(points, history.boxes):
+        pieces = 1 + int(np.count_nonzero(block.inside)) * widest // BLOCK
+        for lines in np.array_split(np.arange(len(block.points)), pieces):
+            line, place = np.nonzero(block.inside[lines])
+            person, classes = block.points[lines[line]], block.classes[place]
+            for c in columns:
+                known = history.boxes.knows[classes, c]
+                x, j = person[known], history.release[classes[known]]
+                # Classes come in the order of their releases: equal people and releases are neighbours.
+                starts = np.flatnonzero(np.append(True, (np.diff(x) != 0) | (np.diff(j) != 0))[: len(x)])
+                if len(starts):
+                    union = np.bitwise_or.reduceat(own[c][classes[known]], starts, axis=0)
+                    masks[c][x[starts], j[starts]] = union
+                    seen[c][x[starts], j[starts]] = True
+    return Allowed(masks, seen)
+
+
+def whole_history(
+    boxes: Boxes, points: Points, allowed: Allowed, space: Space, attributes: Iterable[str], l_least: int
+) -> list[Comparison]:
+    """Compare each person's classes over all releases together.
+
+    For each person x of the source and each candidate class that contains x, the class's values are
+    intersected with what the earlier releases allow x, for every choice of earlier releases that x may have
+    been in; 0 < size < l fails. Cost: distinct people times their candidate classes times distinct
+    intersections. How many values are left is kept too.
+    """
+    names = list(space.sensitive)
+    columns = [names.index(name) for name in attributes]
+    failing = {c: np.zeros(len(boxes), dtype=bool) for c in columns}
+    compared = dict.fromkeys(columns, 0)
+    failed = dict.fromkeys(columns, 0)
+    witness: dict[int, dict[str, int | str]] = {c: {} for c in columns}
+    own = {c: packed(boxes.present[c]) for c in columns}
+    left = {c: np.full(len(points), UNCONSTRAINED, dtype=np.int64) for c in columns}
+    for block in blocks(points, boxes):
+        which, place = np.nonzero(block.inside)
+        person, candidate = block.points[which], block.classes[place]
+        starts = np.flatnonzero(np.diff(which, prepend=-1))  # a point's classes are neighbours
+        for c in columns:
+            mine = own[c][candidate]
+            taken = least_left(mine, allowed.masks[c][person], allowed.seen[c][person])
+            bad = taken < l_least
+            if len(starts):
+                found = np.minimum(taken, sizes_of(mine))
+                left[c][person[starts]] = np.minimum.reduceat(found, starts)
+            compared[c] += len(bad)
+            failed[c] += int(bad.sum())
+            failing[c][candidate[bad]] = True
+            if not witness[c] and bad.any():
+                witness[c] = {"candidate_class": int(candidate[bad][0]), "combinations": int(bad.sum())}
+    return [
+        Comparison(names[c], failing[c], compared[c], failed[c], witness[c], left=left[c]) for c in columns
+    ]
+
+
+def narrowed(
+    own: NDArray[np.uint64], allowed: NDArray[np.uint64], seen: BoolArray, l_least: int
+) -> BoolArray:
+    """Tell for each row whether some choice of releases narrows `own` to 0 < size < l values.
+
+    Shapes and cost are those of `least_left`.
+    """
+    return least_left(own, allowed, seen, enough=l_least) < l_least
+
+
+def sizes_of(words: NDArray[np.uint64]) -> IntArray:
+    """Return how many values each set of `words` (n, words) has, (n,)."""
+    counts = np.bitwise_count(words)
+    return np.asarray(counts.sum(axis=1, dtype=np.int64) if words.shape[1] > 1 else counts[:, 0], np.int64)
+
+
+def least_left(
+    own: NDArray[np.uint64], allowed: NDArray[np.uint64], seen: BoolArray, *, enough: int = 2
+) -> IntArray:
+    """Return the least size, but not 0, that any choice of one release or more narrows `own` to, (n,).
+
+    Shapes: own (n, words), allowed (n, releases, words), seen (n, releases). `NOTHING` where no release
+    allows a value of `own`. A row that is known to come under `enough` is not looked at further: its size is
+    then one that some choice leaves, the least where `enough` is 2. Of all choices that leave a value v, that
+    of every release which allows v leaves the fewest others: so it is enough to try each value of `own`.
+    Cost: rows times the most values of a row times releases. Equal rows are tried once.
+    """
+    n, n_releases, words = allowed.shape
+    if n > FEW:
+        table = np.concatenate([own, allowed.reshape(n, n_releases * words), seen.astype(np.uint64)], axis=1)
+        distinct, place = _distinct(table)
+        if len(distinct) < n:
+            first = np.zeros(len(distinct), dtype=np.int64)
+            first[place[::-1]] = np.arange(n)[::-1]
+            return least_left(own[first], allowed[first], seen[first], enough=enough)[place]
+    least = np.full(n, UNCONSTRAINED, dtype=np.int64)
+    untried = own.copy()
+    lines = np.flatnonzero(untried.any(axis=1))
+    while len(lines):
+        word = (untried[lines] != 0).argmax(axis=1)
+        held = untried[lines, word]
+        value = held & (~held + np.uint64(1))  # the lowest bit
+        untried[lines, word] = held ^ value
+        left = own[lines]
+        in_some = np.zeros(len(lines), dtype=bool)
+        for j in range(n_releases):
+            theirs = allowed[lines, j]
+            allows = seen[lines, j] & ((theirs[np.arange(len(lines)), word] & value) != 0)
+            left = np.where(allows[:, None], left & theirs, left)
+            in_some |= allows
+        size = np.where(in_some, np.minimum(least[lines], sizes_of(left)), least[lines])
+        least[lines] = size
+        lines = lines[(size >= enough) & untried[lines].any(axis=1)]
+    return least
+
+
+def _distinct(rows: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], IntArray]:
+    key = np.zeros(len(rows), dtype=np.int64)
+    for column in rows.T:
+        part, found = pd.factorize(column)
+        key, _ = pd.factorize(key * np.int64(len(found)) + part)
+    first = np.empty(int(key.max(initial=-1)) + 1, dtype=np.int64)
+    first[key[::-1]] = np.arange(len(key))[::-1]
+    return rows[first], key.astype(np.int64)

@@ -1,0 +1,127 @@
+"""Where the people of a candidate were in earlier releases: not by cells, but as themselves.
+
+A keyed hash joins a person's rows exactly, wherever the quasi-identifiers moved to. Whoever can follow a
+person over the releases knows one class in each, and the sensitive value stands in all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from release_store.records import PersonHashes
+from tasks.geometry.bitsets import packed
+from tasks.history.intersection import Allowed, History
+from tasks.types import BoolArray, IntArray
+
+NOWHERE = -1
+
+
+@dataclass(frozen=True)
+class Followed:
+    """The earlier classes of n rows' people.
+
+    `person` (n,) numbers the people, -1 is nobody. `place` (n, s): the class's place in the history, or -1.
+    Each release has as many columns as one person has rows in it, none if nobody is in it; `release` (s,)
+    tells which release a column is of.
+    """
+
+    person: IntArray
+    place: IntArray
+    release: IntArray
+
+    def __len__(self) -> int:
+        return len(self.place)
+
+    @property
+    def anywhere(self) -> BoolArray:
+        """Whether a row's person was in some earlier release, (n,)."""
+        return np.asarray((self.place != NOWHERE).any(axis=1))
+
+    def take(self, rows: IntArray) -> Followed:
+        """Return the rows at `rows`."""
+        return Followed(self.person[rows], self.place[rows], self.release)
+
+
+def why_not_joined(fingerprint: str, earlier: PersonHashes | None) -> str | None:
+    """Say why people hashed under `fingerprint` cannot be followed into a release; None where they can."""
+    if earlier is None:
+        return "no hashes of its people are kept"
+    if earlier.fingerprint != fingerprint:
+        return "its people are hashed with another key, or by another column"
+    if earlier.classes is None:
+        return "its people were kept without their classes"
+    return None
+
+
+def joinable(fingerprint: str, earlier: Sequence[PersonHashes | None]) -> list[PersonHashes | None]:
+    """Return the people of the earlier releases, None for those that cannot be joined."""
+    return [None if why_not_joined(fingerprint, people) else people for people in earlier]
+
+
+def all_followed(
+    hashes: Sequence[str | None], earlier: Sequence[PersonHashes | None], sizes: Sequence[int]
+) -> bool:
+    """Tell whether each row is somebody's own, of the candidate (`hashes`) and of every earlier release.
+
+    `sizes` are the rows of the earlier releases; their people are None where they cannot be joined.
+    """
+    if None in hashes or len(set(hashes)) < len(hashes):
+        return False
+    return all(
+        people is not None and len(set(people.hashes)) == size
+        for people, size in zip(earlier, sizes, strict=True)
+    )
+
+
+def follow(
+    hashes: Sequence[str | None], earlier: Sequence[PersonHashes | None], history: History
+) -> Followed:
+    """Find each row's person in the earlier releases (oldest first, as in `history`); None is nobody.
+
+    Releases without people, or without the classes that they are in, are left out. O(rows + people of all
+    releases). Raises ValueError for a class that the release does not have.
+    """
+    persons = pd.Index(pd.unique(np.array([one for one in hashes if one is not None], dtype=object)))
+    row = persons.get_indexer(np.array(hashes, dtype=object)) if len(persons) else np.full(len(hashes), -1)
+    columns: list[IntArray] = []
+    release: list[int] = []
+    for number, people in enumerate(earlier):
+        if people is None or people.classes is None:
+            continue
+        first, last = np.searchsorted(history.release, [number, number + 1])
+        classes = np.array(people.classes, dtype=np.int64)
+        if len(classes) and not 0 <= classes.min() <= classes.max() < last - first:
+            raise ValueError("people are in a class that the release does not have")
+        person = (
+            persons.get_indexer(np.array(people.hashes, dtype=object)) if len(persons) else -1 - classes * 0
+        )
+        here = np.flatnonzero(person >= 0)
+        nth = pd.Series(person[here]).groupby(person[here]).cumcount().to_numpy()
+        for column in range(int(nth.max(initial=-1)) + 1):
+            found = here[nth == column]
+            place = np.full(len(persons) + 1, NOWHERE, dtype=np.int64)  # the last is of nobody, at -1
+            place[person[found]] = first + classes[found]
+            columns.append(place[row])
+            release.append(number)
+    n = len(hashes)
+    place = np.column_stack(columns) if columns else np.zeros((n, 0), dtype=np.int64)
+    return Followed(row.astype(np.int64), place, np.array(release, dtype=np.int64))
+
+
+def allowed_by_person(followed: Followed, history: History, columns: Sequence[int]) -> Allowed:
+    """Return for each row the sensitive values of each earlier class that its person was in.
+
+    The shapes are those of `Allowed`, with the columns of `followed` for releases.
+    """
+    masks, seen = {}, {}
+    place = np.maximum(followed.place, 0)
+    was_there = followed.place != NOWHERE
+    for c in columns:
+        values = packed(history.boxes.present[c] & history.boxes.knows[:, c, None])
+        masks[c] = np.where(was_there[:, :, None], values[place], np.uint64(0))
+        seen[c] = was_there & history.boxes.knows[place, c]
+    return Allowed(masks, seen)

@@ -1,0 +1,1 @@
+"""What attackers get from a release, as plain functions over arrays."""

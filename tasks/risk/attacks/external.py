@@ -1,0 +1,71 @@
+"""The attacker's tables that linkage is measured on: drawn from the source, with errors in some cells, and
+about people who are not in the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from tasks.risk.attacks.attackers import People, joined, with_errors
+from tasks.risk.attacks.linkage import Links, draws, link_people
+from tasks.risk.attacks.target import Target
+from tasks.types import IntArray
+
+
+@dataclass(frozen=True)
+class External:
+    """One kind of table: the links of everybody in it, the draws of each `ext_frac` as their places, and of
+    those who match one class only the share whose row may be in it (None: not asked).
+    """
+
+    kind: str
+    links: Links
+    draws: dict[float, list[IntArray]]
+    right: float | None = None
+
+
+def from_source(links: Links, tables: dict[float, list[IntArray]]) -> External:
+    """Return the tables that are copies of the source's rows."""
+    return External("of the source", links, tables)
+
+
+def erroneous(target: Target, tables: dict[float, list[IntArray]], share: float) -> External:
+    """Return the same tables with a share of wrong cells; each has errors of its own."""
+    source = target.source
+    drawn = [(seed, rows) for found in tables.values() for seed, rows in enumerate(found)]
+    rows = np.concatenate([rows for _, rows in drawn])
+    people = joined([with_errors(source.take(rows), source, share, seed) for seed, rows in drawn])
+    units = target.units(None)
+    links = link_people(people.numbers, people.codes, units.cells, units.size)
+    places = iter(_places([len(rows) for _, rows in drawn]))
+    placed = {f: [next(places) for _ in found] for f, found in tables.items()}
+    unique = np.flatnonzero(links.only >= 0)
+    right = _may_hold(target, source.take(rows[unique]), units.owner[links.only[unique]])
+    return External(f"with errors in {share:.0%} of the cells", links, placed, right)
+
+
+def held_out(target: Target, control: People, ext_fracs: Sequence[float], seeds: int) -> External:
+    """Return tables drawn from people who are not in the source: whoever of them matches is mistaken."""
+    units = target.units(None)
+    links = link_people(control.numbers, control.codes, units.cells, units.size)
+    return External(
+        "of people outside", links, {f: draws(len(control), f, seeds) for f in ext_fracs}, right=0.0
+    )
+
+
+def _may_hold(target: Target, people: People, classes: IntArray) -> float:
+    """Return the share of people whose true cells and sensitive values stand in the class they matched."""
+    inside = target.cells.contain(classes, people.numbers, people.codes)
+    for name, counts in target.classes.counts.items():
+        value = people.values[name]
+        inside &= (value >= 0) & (counts[classes, np.maximum(value, 0)] > 0)
+    return float(inside.mean()) if len(inside) else 0.0
+
+
+def _places(sizes: Sequence[int]) -> list[IntArray]:
+    ends = np.cumsum([0, *sizes]).tolist()
+    return [np.arange(first, last) for first, last in pairwise(ends)]

@@ -1,0 +1,1 @@
+"""The gates, one module for each kind of question."""

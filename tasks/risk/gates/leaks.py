@@ -1,0 +1,158 @@
+"""Gates on published texts: no column that is published as it is tells who somebody is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+
+from release_store.records import GateResult, Verdict
+from tasks.preprocessing.prepare import number_text
+from tasks.risk.attacks.leaks import copied, equal, holding, once, plain_text, visible_text
+from tasks.risk.attacks.personal_numbers import kinds_in, kinds_in_numbers
+from tasks.risk.evidence import CannotTell, Evidence
+from tasks.risk.published import read_texts
+from tasks.types import BoolArray, IntArray
+
+IDENTIFIER = "identifier"
+SHOWN_AS = {
+    IDENTIFIER: "a value of a key or identifier",
+    "email": "an e-mail address",
+    "telephone": "a telephone number",
+    "card": "a card number",
+    "account": "an account number",
+    "insurance": "an insurance or tax number",
+}
+FEW_VALUES = 20  # a column of no more names nobody: its values are categories, however few rows have one
+COPIES = 0.01  # share of rows from which a column that repeats its own row's identifier is a copy of it
+READER = "anyone who reads the release"
+
+
+def leak_gate(evidence: Evidence) -> GateResult:
+    """No published text holds a value of a key or identifier of any row, or looks like a personal number.
+
+    Values of a column whose values the policy lists were held against them: of these only such count as are
+    an identifier, or repeat their own row's.
+    """
+    identifying = evidence.source.identifying
+    if identifying is None:
+        raise CannotTell("the identifiers of the source are not at hand")
+    plain = [plain_column(identifying[name]) for name in identifying]
+    found: dict[str, dict[str, int]] = {}
+    for name, texts in _looked_at(evidence):
+        allowed = evidence.policy.gates.leak.allow.get(name, ())
+        kinds = _kinds(evidence, name, texts)
+        if IDENTIFIER not in allowed:
+            kinds[IDENTIFIER] = _identifiers_in(evidence, name, texts, plain)
+        held = {kind: n for kind, n in kinds.items() if n and kind not in allowed}
+        if held:
+            found[name] = held
+    n_held = sum(sum(kinds.values()) for kinds in found.values())
+    told = "; ".join(
+        f"'{name}' holds {', '.join(SHOWN_AS[kind] for kind in kinds)}" for name, kinds in found.items()
+    )
+    verdict = Verdict.FAIL if found else Verdict.PASS
+    detail = f"published texts that tell who somebody is{f': {told}' if told else ''}"
+    return GateResult("leak", verdict, float(n_held), 0.0, "<=", READER, 0.0, detail, dict(found))
+
+
+def _looked_at(evidence: Evidence) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield every published column, noised ones left out, each with its distinct texts."""
+    yield from ((name, [*texts]) for name, texts in _published(evidence).items())
+    for name, cells in evidence.classes.sets.items():
+        yield name, cells.values
+    for name, ends in evidence.classes.intervals.items():
+        yield name, [number_text(value) for value in np.unique(ends)]
+
+
+def _is_number(evidence: Evidence, name: str) -> bool:
+    return name in evidence.source.sensitive_numbers or name in evidence.classes.intervals
+
+
+def _kinds(evidence: Evidence, name: str, texts: Sequence[str]) -> dict[str, int]:
+    """Count the kinds of personal numbers; of a column of numbers, those that most of its long ones are."""
+    if evidence.policy.roles.declared(name):
+        return {}
+    return dict(kinds_in_numbers(texts) if _is_number(evidence, name) else kinds_in(map(visible_text, texts)))
+
+
+def _identifiers_in(evidence: Evidence, name: str, texts: Sequence[str], plain: list[pd.Series]) -> int:
+    """Count the distinct texts of a column that hold an identifier, or the rows that repeat their own."""
+    source, n = evidence.source, 0
+    if not _is_number(evidence, name):
+        written = [plain_text(text) for text in texts]
+        if evidence.policy.roles.declared(name):
+            n = max((int(equal(written, values).sum()) for values in plain), default=0)
+        else:
+            n = max((int(_held(written, values).sum()) for values in plain), default=0)
+    own = _own_cells(evidence, name)
+    least = max(1.0, COPIES * source.n_records)
+    rows = max((copied(own, values, least) for values in plain), default=0)
+    return max(n, rows)
+
+
+def _held(texts: Sequence[str], values: pd.Series) -> BoolArray:
+    try:
+        return holding(texts, values)
+    except OverflowError:
+        raise CannotTell(
+            "to look for the identifiers would take too long: their lengths times the characters of the texts"
+        ) from None
+
+
+def _own_cells(evidence: Evidence, name: str) -> pd.Series:
+    """Return a column of the source as plain text, row by row."""
+    source = evidence.source
+    if name in source.sensitive_names:
+        texts, codes = source.sensitive_values[name], source.sensitive[:, source.sensitive_names.index(name)]
+    elif name in source.categorical_names:
+        texts, codes = source.domains[name], source.codes[:, source.categorical_names.index(name)]
+    elif name in source.numeric_names:
+        return plain_column(
+            pd.Series(source.numeric[:, source.numeric_names.index(name)]).map(number_text, "ignore")
+        )
+    else:
+        return plain_column(source.frame[name])
+    return pd.Series(np.array([*map(plain_text, texts)], dtype=object)[codes], dtype=object)
+
+
+def plain_column(column: pd.Series) -> pd.Series:
+    """Return the texts of a column as `plain_text` gives them; the missing are None."""
+    codes, distinct = pd.factorize(column)
+    plain = pd.Series([plain_text(str(text)) for text in distinct] + [None], dtype=object)
+    return pd.Series(plain.to_numpy()[codes], dtype=object)
+
+
+def unique_gate(evidence: Evidence) -> GateResult:
+    """Share of the people whose value nobody else has, in the worst column that is published as it is.
+
+    Such a value is a name: whoever knows it finds the row. A column of at most 20 values has no such names.
+    """
+    limit = evidence.policy.gates.unique
+    shares = {
+        name: once(_known(texts, evidence.policy.source.missing_label))
+        for name, texts in _published(evidence).items()
+        if name not in limit.allow and len(texts) > FEW_VALUES
+    }
+    worst = max(shares.values(), default=0.0)
+    over = {name: round(share, 4) for name, share in shares.items() if not share <= limit.max}
+    named = ", ".join(f"'{name}'" for name in over)
+    hint = f": {named}; round or group it, drop it, or name it in gates.unique.allow" if over else ""
+    detail = f"people whose value nobody else has{hint}"
+    verdict = Verdict.FAIL if over else Verdict.PASS
+    return GateResult("unique", verdict, worst, limit.max, "<=", READER, 0.0, detail, dict(over))
+
+
+def _known(texts: dict[str, int], missing: str) -> IntArray:
+    return np.array([n for text, n in texts.items() if text != missing], dtype=np.int64)
+
+
+def _published(evidence: Evidence) -> dict[str, dict[str, int]]:
+    """Return the texts of each column that is published as it is, and how many people have each.
+
+    Raises NotAtHand where a person may have several rows and whose they are is not known.
+    """
+    person = None if evidence.counted is evidence.classes else evidence.row_people
+    with evidence.sealed_data() as file:
+        return read_texts(file, evidence.policy, person)

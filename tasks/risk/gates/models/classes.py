@@ -1,0 +1,115 @@
+"""The models that every policy names: k-anonymity, p_max, h_min and (k,e)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from policy.model import ReleasePolicy
+from policy.recoding import Form
+from release_store.records import EquivalenceClasses, GateResult
+from tasks.partitioning.constraints import entropy
+from tasks.risk.evidence import Evidence
+from tasks.risk.gates.models.held import at_least, at_most, numbers_of, sensitive_counts
+from tasks.types import FloatArray
+
+
+def largest_shares(classes: EquivalenceClasses, attribute: str) -> FloatArray:
+    """Largest share of one sensitive value in each class, (n_classes,) (Hu et al., 2026, eq. 2)."""
+    return np.asarray(classes.counts[attribute].max(axis=1, initial=0) / classes.size)
+
+
+def entropies(classes: EquivalenceClasses, attribute: str) -> FloatArray:
+    """Entropy of each class, natural logarithm, (n_classes,) (Hu et al., 2026, eq. 3)."""
+    return entropy(classes.counts[attribute])
+
+
+def spreads(classes: EquivalenceClasses, attribute: str, policy: ReleasePolicy) -> FloatArray:
+    """Distinct sensitive values of each class, or a numeric attribute's range, (n_classes,).
+
+    The model is (k,e)-anonymity (Zhang et al., 2007). A missing number is no number: it does not widen
+    the range. Raises CannotTell where a numeric attribute has a value that is no finite number.
+    """
+    present = classes.counts[attribute] > 0
+    if policy.roles.sensitive[attribute].type == "categorical":
+        return np.asarray(present.sum(axis=1), dtype=np.float64)
+    numbers = numbers_of(classes, attribute, policy)
+    known = present & ~np.isnan(numbers)
+    high = np.where(known, numbers, -np.inf).max(axis=1, initial=-np.inf)
+    low = np.where(known, numbers, np.inf).min(axis=1, initial=np.inf)
+    return np.where(known.any(axis=1), high - low, 0.0)
+
+
+def relative_ranges(classes: EquivalenceClasses, attribute: str, policy: ReleasePolicy) -> FloatArray:
+    """Range of a numeric sensitive attribute in each class, beside its largest absolute value, (n_classes,).
+
+    A class without a number has a range of 0. Raises CannotTell where a value is no finite number.
+    """
+    numbers = numbers_of(classes, attribute, policy)
+    known = (classes.counts[attribute] > 0) & ~np.isnan(numbers)
+    largest = np.where(known, np.abs(numbers), 0.0).max(axis=1, initial=0.0)
+    return np.asarray(spreads(classes, attribute, policy) / np.where(largest > 0, largest, 1.0))
+
+
+def k_gate(evidence: Evidence) -> GateResult:
+    """Every class has at least k records (Sweeney, 2002)."""
+    size = evidence.counted.size
+    noised = list(evidence.policy.cell_columns(Form.NOISED))
+    beside = f", which tell nothing of {', '.join(noised)}: noised row by row" if noised else ""
+    counted = {"one_per_person": "", "several": ", in people"}[evidence.policy.rows]
+    if evidence.policy.roles.key is None:
+        counted = (
+            "; ROWS are counted, since no key tells whose they are: people are as many only if each has one"
+        )
+    detail = f"smallest of {len(size)} classes{beside}{counted}"
+    return at_least("k", {"": size}, evidence.policy.privacy.k, detail)
+
+
+def p_max_gate(evidence: Evidence) -> GateResult:
+    """In no class has one sensitive value a share over p_max."""
+    return at_most(
+        "p_max",
+        {name: largest_shares(evidence.counted, name) for name in sensitive_counts(evidence)},
+        evidence.policy.privacy.p_max,
+        "largest share of one sensitive value in a class",
+        tolerance=1e-9,
+    )
+
+
+def h_min_gate(evidence: Evidence) -> GateResult:
+    """In every class the entropy of each sensitive attribute is at least h_min."""
+    return at_least(
+        "h_min",
+        {name: entropies(evidence.counted, name) for name in sensitive_counts(evidence)},
+        evidence.policy.privacy.h_min,
+        "smallest entropy of a class (natural logarithm)",
+        tolerance=1e-12,
+    )
+
+
+def e_gate(evidence: Evidence) -> GateResult:
+    """Every class has at least e distinct values of each sensitive attribute, or a range of at least e."""
+    return at_least(
+        "e",
+        {name: spreads(evidence.counted, name, evidence.policy) for name in sensitive_counts(evidence)},
+        evidence.policy.privacy.e,
+        "fewest distinct sensitive values (or least range) of a class",
+    )
+
+
+def spread_gate(evidence: Evidence) -> GateResult:
+    """In every class a numeric sensitive attribute has a range of at least a share of its largest value.
+
+    Without it, a class of numbers that nearly agree tells each of them; a range alone passes for large ones.
+    """
+    roles = evidence.policy.roles
+    return at_least(
+        "spread",
+        {
+            name: relative_ranges(evidence.counted, name, evidence.policy)
+            for name in sensitive_counts(evidence)
+            if roles.sensitive[name].type == "numeric"
+        },
+        evidence.policy.privacy.spread,
+        "least range of a numeric attribute in a class, beside its largest absolute value",
+        tolerance=1e-12,
+    )

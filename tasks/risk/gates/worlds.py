@@ -1,0 +1,251 @@
+"""The gate over possible worlds: what all releases of a series together leave possible for each subject."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from policy.model import ReleasePolicy
+from release_store.records import EquivalenceClasses, GateResult, PersonHashes, Verdict
+from tasks.history.changes import followed_attributes, known_attributes
+from tasks.history.following import follows_people
+from tasks.history.persons import why_not_joined
+from tasks.history.sampling import Likely, likely_values
+from tasks.history.subjects import Rows, Subjects, Unfit, rows_of, values_of_classes
+from tasks.history.worlds import Possible
+from tasks.risk.evidence import CannotTell, Evidence, LeftByPerson, NotAtHand
+from tasks.risk.gates.persons import NO_KEY
+from tasks.risk.possible import ChangedNumbers, further_questions, possible_of, values_left
+from tasks.types import IntArray
+
+SOLVER = "holds every release, knows the class of everybody in each, and solves for all of them at once"
+KEY_NOT_AT_HAND = "the key of people is not at hand, under which their values are sealed"
+NOT_FOLLOWED = (
+    "nobody is followed, so that it cannot be told what all releases together leave possible: name a `key` "
+    "in `roles`, or accept it by `gates.worlds.unfollowed: accept`"
+)
+NO_VALUES = (
+    "no values of its people are kept, as it is from before releasegate kept any: name it in "
+    "`gates.person.without`, and it is left out of this gate"
+)
+NO_EARLIER = "each class is all that is known of its people"
+HEADROOM = 3  # values above l that are looked for, once everybody has l
+SURE = 0.95  # is reported where the policy asks for no limit
+CHANGED = "people who are in several releases have another value than before of what is called stable"
+
+
+def asks_for_worlds(policy: ReleasePolicy) -> bool:
+    """Tell whether the gate is asked: always, but where the policy accepts that nobody is followed."""
+    return follows_people(policy) or policy.gates.worlds.unfollowed == "block"
+
+
+def worlds_gate(evidence: Evidence) -> GateResult:
+    """Everybody in any release keeps l possible values by all releases together, and none is too likely."""
+    own, policy = evidence.people, evidence.policy
+    if not (evidence.earlier if follows_people(policy) else evidence.selected_history.earlier):
+        return _of_first(evidence)
+    if not follows_people(policy):
+        raise CannotTell(NOT_FOLLOWED)
+    if own is None or own.classes is None:
+        raise CannotTell(NO_KEY)
+    if evidence.key is None:
+        raise NotAtHand(KEY_NOT_AT_HAND)
+    if policy.rows == "several":
+        return _of_several_rows(evidence, own)
+    releases, stable, may_change = known_attributes(policy, _releases(evidence, own))
+    numbers = further_questions(policy, releases, stable, may_change)
+    if not stable:
+        return _of_numbers_alone(evidence, numbers, len(releases))
+    subjects, found = possible_of(policy, releases, stable, (), may_change)
+    likely = None
+    if policy.gates.worlds.sweeps:
+        likely = likely_values(
+            subjects.classes,
+            subjects.value,
+            subjects.attributes,
+            policy.gates.worlds.sweeps,
+            policy.seed,
+            subjects.seat,
+        )
+    dropped = [name for name in [*stable, *may_change] if name not in policy.roles.sensitive]
+    result = _judged(evidence, subjects, found, likely, numbers, len(releases))
+    if dropped:
+        told = f"; {', '.join(dropped)} of earlier releases, which the policy no longer has, with the others"
+        result = replace(result, detail=result.detail + told)
+    if result.verdict is Verdict.PASS:
+        left = values_left(policy, subjects, found, HEADROOM)[subjects.rows[-1]]
+        for name, values in zip(stable, left.T, strict=True):
+            if name in policy.roles.sensitive:
+                evidence.left_by_worlds[name] = LeftByPerson(values, len(releases) - 1)
+    return result
+
+
+def _of_first(evidence: Evidence) -> GateResult:
+    """Judge a release with no other beside it: what somebody may have is what their class has."""
+    policy = evidence.policy
+    least = policy.privacy.l
+    if policy.rows == "several":
+        return _result(Verdict.PASS, 0.0, NO_EARLIER)
+    stable, may_change = followed_attributes(policy)
+    fewest = np.full(evidence.classes.n_classes, least)
+    for name in [*stable, *may_change]:
+        counts, texts = evidence.classes.counts[name], evidence.classes.sensitive_values[name]
+        fewest = np.minimum(fewest, values_of_classes(counts, texts, policy.roles.sensitive[name].width))
+    n = int(evidence.classes.size[fewest < least].sum())
+    detail = (
+        f"{NO_EARLIER}; of {evidence.n_published} people, {n} with under l = {least} values in their class"
+    )
+    return _result(Verdict.FAIL if n else Verdict.PASS, float(n), detail)
+
+
+def _of_numbers_alone(evidence: Evidence, numbers: Sequence[ChangedNumbers], n_releases: int) -> GateResult:
+    """Judge a series in which no attribute is stable."""
+    alone = _of_first(evidence)
+    if alone.verdict is Verdict.FAIL:
+        return alone
+    if not numbers:
+        without = (
+            "no attribute is stable, and no numbers changed by one rule: what one release tells ends with it"
+        )
+        return _result(Verdict.PASS, 0.0, without)
+    pinned, undecided = (max(getattr(each, field) for each in numbers) for field in ("pinned", "undecided"))
+    detail = f"of the people in {n_releases} releases, " + "; ".join(each.words for each in numbers)
+    verdict = Verdict.FAIL if pinned else Verdict.UNKNOWN if undecided else Verdict.PASS
+    witness = {
+        "people": numbers[0].people,
+        "releases": n_releases,
+        "changed_numbers": {each.name: each.witness for each in numbers},
+    }
+    return _result(verdict, float(pinned), detail + _without(evidence), witness)
+
+
+def _without(evidence: Evidence) -> str:
+    without = [name for name, _ in evidence.earlier if name in evidence.policy.gates.person.without]
+    return f"; left out, as the policy says: {', '.join(without)}" if without else ""
+
+
+def _of_several_rows(evidence: Evidence, own: PersonHashes) -> GateResult:
+    """Pass where nobody is in two releases; worlds are of people with one row in each."""
+    without = evidence.policy.gates.person.without
+    here = set(own.hashes)
+    for (name, _), people in zip(evidence.earlier, evidence.earlier_people, strict=True):
+        if name in without:
+            continue
+        why = why_not_joined(own.fingerprint, people)
+        if why is not None or people is None:
+            raise CannotTell(f"cannot follow people into {name}: {why}")
+        if not here.isdisjoint(people.hashes):
+            raise CannotTell(f"a person may have several rows, and people of {name} are in the candidate")
+    return _result(Verdict.PASS, 0.0, "nobody is in an earlier release: each class is all that is known")
+
+
+def _releases(evidence: Evidence, own: PersonHashes) -> list[Rows]:
+    """Return the rows of the earlier releases, oldest first, and of the candidate."""
+    without = evidence.policy.gates.person.without
+    known = evidence.earlier_people or [None] * len(evidence.earlier)
+    found = []
+    for (name, classes), people in zip(evidence.earlier, known, strict=True):
+        if name in without:
+            continue
+        why = why_not_joined(own.fingerprint, people)
+        if why is not None or people is None:
+            raise CannotTell(f"cannot follow people into {name}: {why}")
+        found.append(_rows(evidence, name, people, classes))
+    return [*found, _rows(evidence, "the candidate", own, evidence.classes)]
+
+
+def _rows(evidence: Evidence, name: str, people: PersonHashes, classes: EquivalenceClasses) -> Rows:
+    if people.values is None:
+        raise NotAtHand(f"{name}: {NO_VALUES}")
+    try:
+        return rows_of(evidence.key or b"", people, classes, followed_attributes(evidence.policy)[0])
+    except Unfit as reason:
+        raise CannotTell(f"{name}: {reason}") from None
+
+
+def _judged(
+    evidence: Evidence,
+    subjects: Subjects,
+    found: Possible,
+    likely: Likely | None,
+    numbers: Sequence[ChangedNumbers],
+    n_releases: int,
+) -> GateResult:
+    least, p_max = evidence.policy.privacy.l, evidence.policy.gates.worlds.p_max
+    pinned, undecided = found.pinned(least), found.undecided(least)
+    here = np.zeros(len(pinned), dtype=bool)
+    here[subjects.rows[-1]] = True
+    n_pinned, n_undecided = int(pinned.sum()), int(undecided.sum())
+    n = len(pinned)
+    failing, few = pinned, f"with under l = {least} possible values"
+    if likely is not None and p_max is not None:
+        over = likely.over(p_max)
+        failing = pinned | over
+        few = f"{n_pinned} {few}, {int(over.sum())} with a value that is likelier than p_max = {p_max:g}"
+    detail = (
+        f"of {n} people in {n_releases} releases, {few}; "
+        f"{n_undecided} undecided after {found.calls} calls of the solver"
+    )
+    if n_undecided and found.spent:
+        detail += f" (`gates.worlds.calls` is {evidence.policy.gates.worlds.calls})"
+    allowed = subjects.changed <= evidence.policy.gates.worlds.changes * subjects.followed
+    if subjects.changed:
+        detail += f"; {subjects.changed} of {subjects.followed} {CHANGED}"
+        detail += ", and nobody else has in any world" if allowed else ": no world is known that fits"
+    stable, may_change = followed_attributes(evidence.policy)
+    looked_at = [*stable, *(name for each in numbers for name in each.names)]
+    for names, how in (
+        ([name for name in may_change if name not in looked_at], "looked at in each release by itself"),
+        (
+            [name for name in evidence.policy.roles.sensitive if name not in [*stable, *may_change]],
+            "not looked at",
+        ),
+    ):
+        if names:
+            detail += f"; {', '.join(names)} may change, and is {how}"
+    detail += "".join(f"; {each.words}" for each in numbers) + _without(evidence)
+    witness: dict[str, Any] = {
+        "people": n,
+        "releases": n_releases,
+        "cohorts": len(found.cohorts.size),
+        "pinned": n_pinned,
+        "pinned_here": int((pinned & here).sum()),
+        "undecided": n_undecided,
+        "changed": subjects.changed,
+        "solver_calls": found.calls,
+        "by_sets": _counts(found.by_sets, found),
+        "by_worlds": _counts(found.least, found),
+    }
+    if likely is not None:
+        witness["sure"] = _sure(likely, SURE if p_max is None else p_max)
+    if numbers:
+        witness["changed_numbers"] = {each.name: each.witness for each in numbers}
+    n_failing = max(int(failing.sum()), *(each.pinned for each in numbers), 0)
+    open_ = n_undecided or any(each.undecided for each in numbers) or not allowed
+    verdict = Verdict.FAIL if n_failing else Verdict.UNKNOWN if open_ else Verdict.PASS
+    return _result(verdict, float(n_failing), detail, witness)
+
+
+def _sure(likely: Likely, limit: float) -> dict[str, float | int]:
+    """Return how many people have a value that is likelier than the limit, and how that was sampled."""
+    over = likely.over(limit)
+    return {
+        "limit": limit,
+        "people": int(over.sum()),
+        "share": float(over.mean()) if len(over) else 0.0,
+        "sweeps": likely.sweeps,
+        "moved": likely.moved,
+    }
+
+
+def _counts(values: IntArray, found: Possible) -> dict[str, int]:
+    """Return how many people have one possible value, two, or more in the attribute that has the fewest."""
+    fewest = values.min(axis=1)[found.cohorts.number]
+    return {str(n): int((fewest == n).sum()) for n in (1, 2)} | {"more": int((fewest > 2).sum())}
+
+
+def _result(verdict: Verdict, value: float, detail: str, witness: dict[str, Any] | None = None) -> GateResult:
+    return GateResult("worlds", verdict, value, 0.0, "<=", SOLVER, 0.0, detail, witness or {})
