@@ -87,9 +87,7 @@ def parser() -> argparse.ArgumentParser:
     _proof(command)
     _json(command)
 
-    command = commands.add_parser(
-        "clock", help="let the log go on from the time now, where its last event is yet to come"
-    )
+    command = commands.add_parser("clock", help="repair the log after a clock error")
     command.add_argument("--by", metavar="NAME", required=True, help="who corrects it: an administrator")
     command.add_argument("--reason", metavar="TEXT", required=True, help="why; kept in the audit log")
     _secrets(command)
@@ -172,7 +170,7 @@ def _reading(commands: argparse._SubParsersAction[_Parser]) -> None:
     command.add_argument("b", metavar="B")
     _json(command)
 
-    command = commands.add_parser("audit", help="ask today's gates of all that a series has published")
+    command = commands.add_parser("audit", help="re-check published releases against today's gates")
     command.add_argument("series", metavar="SERIES")
     command.add_argument(
         "--policy", type=Path, metavar="FILE", help="judge all by this policy (default: each by its own)"
@@ -187,7 +185,7 @@ def _reading(commands: argparse._SubParsersAction[_Parser]) -> None:
     command.add_argument("--by", metavar="NAME", help="who audits (default: the system's user)")
     _json(command)
 
-    command = commands.add_parser("evidence", help="write what a stranger needs to verify a release offline")
+    command = commands.add_parser("evidence", help="export a verification bundle")
     command.add_argument("release", metavar="RELEASE")
     command.add_argument("--out", type=Path, metavar="FILE", help="default: RELEASE.evidence.zip, here")
     _json(command)
@@ -207,9 +205,7 @@ def _reading(commands: argparse._SubParsersAction[_Parser]) -> None:
     )
     _json(command)
 
-    command = commands.add_parser(
-        "doctor", help="look whether the store is fit for work, and mend what can be"
-    )
+    command = commands.add_parser("doctor", help="check and repair the store")
     _json(command)
 
     command = commands.add_parser("evaluate", help="lay methods side by side on one table")

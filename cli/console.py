@@ -30,7 +30,7 @@ def gate_result(document: Mapping[str, Any]) -> GateResult:
 def gate_table(gates: tuple[GateResult, ...] | list[GateResult]) -> Table:
     """Return the gates as a table."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("gate", "verdict", "value", "must be", "detail"):
+    for name in ("gate", "verdict", "value", "limit", "detail"):
         table.add_column(name, overflow="fold", justify="right" if name == "value" else "left")
     for result in gates:
         table.add_row(

@@ -425,7 +425,7 @@ def verify(args: argparse.Namespace) -> int:
             for note in remarks:
                 print(sanitize_text(f"note: {note.where}: {note.what}"))
             n_releases = len(store.releases())
-            print(f"{n_releases} releases and {store.n_events()} events: nothing has been touched")
+            print(f"{n_releases} releases and {store.n_events()} events: OK, no tampering found")
     return VerificationFailed.exit_code if findings else 0
 
 

@@ -43,7 +43,7 @@ def decide_release(
     Args:
         candidate: the candidate, such as clinic-2026Q1-c1.
         candidate_digest: its digest, as releasegate show tells it; if it is another now, nothing is decided.
-        decision: what is decided. An override needs two admins, and is told for ever.
+        decision: what is decided. An override needs two admins and is permanently recorded.
         by: who decides, as in people.yaml.
         reason: why; kept in the audit log.
         signature: the line that releasegate sign printed. Never a token: what stands here is kept.

@@ -57,7 +57,7 @@ def narrowing(bases: tuple[str, ...]) -> Spec:
     Rows: `left`, `share`, `people`, `basis`, and `limit` on the first.
     """
     base = _chart().transform_filter("isValid(datum.left)")
-    x = alt.X("left:Q", title="sensitive values that are left, at most", axis=_WHOLE)
+    x = alt.X("left:Q", title="possible values remaining", axis=_WHOLE)
     y = alt.Y("share:Q", title="share of people", axis=alt.Axis(format="%"), scale={"domain": [0, 1]})
     legend = alt.Legend(orient="top", columns=1, symbolSize=90)  # one for colour, dash and shape
     known = alt.Scale(domain=list(bases))  # the same for all three, so that they share a legend

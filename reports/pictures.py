@@ -179,7 +179,7 @@ def _class_sizes(figures: Document) -> list[Picture]:
     ]
     words = (
         f"{found['n']:,} classes of {found['least']} to {found['greatest']:,} records, "
-        f"{found['median']:g} in the middle."
+        f"median {found['median']:g}."
     )
     columns = (("label", "records in the class"), ("classes", "classes"), ("records", "records in them"))
     return [Picture("class-sizes", "How large the classes are", words, charts.class_sizes(), rows, columns)]
@@ -210,9 +210,7 @@ def _distribution(i: int, attribute: Document) -> Picture:
         words = "Published as it is."
         columns: tuple[tuple[str, str], ...] = (("label", "value"), ("after", "published"))
     else:
-        words = (
-            f"Of {hidden:,} people the source is not told." if hidden else "The source is told of everybody."
-        )
+        words = f"Original counts hidden for {hidden:,} people." if hidden else "Original counts shown."
         columns = (("label", "value"), ("before", "source"), ("after", "published, as counted"))
     told = any(row["before"] is not None for row in rows)
     spec = charts.with_bars(charts.distribution(told), len(rows), 20)

@@ -156,7 +156,7 @@ def _of_history(gates: Sequence[Document], policy: Document) -> list[str]:
     transient = [str(one["name"]) for one in sensitive if one.get("stability") == "transient"]
     if transient:
         ignored = policy.get("gates", {}).get("transient") == "ignore"
-        what = "it is not compared" if ignored else "the comparison takes that it did not"
+        what = "it is not compared" if ignored else "it is assumed unchanged"
         lines.append(f"{', '.join(transient)} may change between releases: {what}.")
     return lines
 

@@ -16,7 +16,7 @@ from reports.signs import RELATIONS
 from reports.words import asks
 
 Document = Mapping[str, Any]
-_COUNTED = {**dict.fromkeys((*BY_CELLS, *BY_PERSON), " classes that fail"), "worlds": " people"}
+_COUNTED = {**dict.fromkeys((*BY_CELLS, *BY_PERSON), " classes fail"), "worlds": " people fail"}
 _GONE = {
     ReleaseState.WITHDRAWN: ("Withdrawn", "bad"),
     ReleaseState.SUPERSEDED: ("Superseded by a later release", "open"),
@@ -85,12 +85,14 @@ def _reason(gate: Document) -> str:
     found = ""
     if gate["value"] is not None and gate["threshold"] is not None:
         text = measured_text(gate["value"], gate["relation"], gate["threshold"])
-        found = f" Measured {text}{_COUNTED.get(gate['gate'], '')}, may be {bound(gate)}."
+        counted = _COUNTED.get(gate["gate"])
+        found = f" {text}{counted}" if counted else f" Measured {text}"
+        found += f"; the limit is {limit_text(gate['threshold']) if counted else bound(gate)}."
     return f"{gate['gate']} {str(gate['verdict']).replace('_', ' ')}: {asks(gate['gate'])}{found}"
 
 
 def bound(gate: Document) -> str:
-    """Return what a gate's value may be."""
+    """Return the limit of a gate's value."""
     if gate["threshold"] is None:
         return ""
     return f"{RELATIONS.get(gate['relation'], gate['relation'])} {limit_text(gate['threshold'])}"

@@ -11,7 +11,7 @@ from policy.rounding import measured_share, measured_text
 GATES: dict[str, tuple[str, str]] = {
     "files": ("Are the files those that were sealed, with the same rows in every format?", ""),
     "truth": (
-        "Does every record lie in what is published of it, and is no sensitive value there too often?",
+        "Does the output agree with the source?",
         "",
     ),
     "leak": ("Does a published text hold a name, a key, an address or a number of somebody?", ""),
@@ -20,7 +20,7 @@ GATES: dict[str, tuple[str, str]] = {
         "In no column have more than {value:share} of the rows a value that no other row has.",
     ),
     "k": (
-        "How many rows has the smallest class: rows alike to who knows the quasi-identifiers?",
+        "How many rows are in the smallest class?",
         "Who knows a person's quasi-identifiers finds at least {value} rows that could be theirs.",
     ),
     "p_max": (
@@ -69,7 +69,7 @@ GATES: dict[str, tuple[str, str]] = {
         "An attacker who {who} picks a person's row in {value:share} of the cases, on average.",
     ),
     "umr": (
-        "Of how many people is the class certain, if one knows all their quasi-identifiers?",
+        "For how many people can an attacker identify the class?",
         "An attacker who {who} is certain of the class, not of the row, of {value:share} of them.",
     ),
     "forced": (
@@ -121,7 +121,7 @@ GATES: dict[str, tuple[str, str]] = {
         "The classes of {earlier} that people were in leave nobody under {l} values of {attributes}.",
     ),
     "person_difference": (
-        "Does what two classes with the same people differ in leave somebody too few sensitive values?",
+        "Can comparing overlapping classes expose someone's value?",
         "What classes with the same people differ in leaves nobody under {l} values of {attributes}.",
     ),
     "worlds": (

@@ -105,7 +105,7 @@ def prove(member: Reviewer, credential: Credential | None, said: Statement, rost
     match credential:
         case None:
             raise UsageError(
-                f"{said.by} gives no proof of being {member.name}",
+                f"no key or token was given for {member.name}",
                 where=where,
                 hint=_MEND_SIGNED if said.act in SIGNED_ELSEWHERE else _MEND_HERE,
             )

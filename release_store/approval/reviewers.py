@@ -125,7 +125,7 @@ def needed_staff(root: Path) -> Reviewers:
     staff = load_staff(root)
     if staff is None:
         raise UsageError(
-            "nobody is known who could decide: there is no such file",
+            "no approvers are configured: there is no such file",
             where=str(people_path(root)),
             hint="`releasegate people add NAME --role ROLE --make-key FILE` makes it.",
         )

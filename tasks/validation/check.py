@@ -21,7 +21,7 @@ class ExpectationResult:
     """What one expectation says of the table, in names and counts.
 
     `unexpected_rows` is None where an expectation does not judge rows one by one, or could not be
-    judged; `detail` is empty where it passed; `mend` tells what to do otherwise.
+    judged; `detail` is empty where it passed; `hint` tells what to do otherwise.
     """
 
     expectation: str
@@ -72,8 +72,11 @@ def raise_if_failed(results: Sequence[ExpectationResult], where: str, more_of_it
 
 
 def as_records(results: Sequence[ExpectationResult]) -> list[dict[str, Any]]:
-    """Return the results as plain JSON values for the store: names and counts only."""
-    return [asdict(result) for result in results]
+    """Return the results as plain JSON values for the store, where hints are mends: names and counts only."""
+    return [
+        {("mend" if name == "hint" else name): value for name, value in asdict(result).items()}
+        for result in results
+    ]
 
 
 def _run(suite: Any, table: SourceTable) -> list[ExpectationResult]:

@@ -284,14 +284,14 @@ def test_reasons_name_gate_value_limit_and_who_decided() -> None:
     )
     reasons = verdict(said, "r", "")[2]
     assert reasons[0] == "0 of 1 gates pass."
-    assert "Measured 0.75, may be at most 0.6." in reasons[1]
+    assert "Measured 0.75; the limit is at most 0.6." in reasons[1]
     assert reasons[2] == "override by Ada: law"
 
 
-@pytest.mark.parametrize(("name", "counted"), [("worlds", "667 people"), ("person", "667 classes that fail")])
+@pytest.mark.parametrize(("name", "counted"), [("worlds", "667 people fail"), ("person", "667 classes fail")])
 def test_a_reason_says_what_was_counted(name: str, counted: str) -> None:
     reasons = verdict(facts(gate(name, "fail", 667, threshold=0)), "r", "")[2]
-    assert f"Measured {counted}, may be at most 0." in reasons[1]
+    assert f" {counted}; the limit is 0." in reasons[1]
 
 
 def test_a_limit_in_words() -> None:

@@ -219,7 +219,7 @@ def broken_report(desk: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch, 
     out, err = capsys.readouterr()
     said = [line for line in err.splitlines() if not line.endswith(" ...")]
     assert re.fullmatch(
-        rf"releasegate: {C1}: its report cannot be made \(ValueError at flows/\S+\); nothing is public",
+        rf"releasegate: {C1}: its report cannot be made \(ValueError at reports/\S+\); nothing is public",
         said[0],
     )
     assert "What was decided is kept" in said[1]

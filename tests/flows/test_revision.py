@@ -113,9 +113,9 @@ def test_a_period_that_another_run_revised_meanwhile_is_not_revised_blindly(
 ) -> None:
     from flows import release
 
-    seen = release.asked_of
+    seen = release.resolve_revision
     answers = iter([lambda found: found, lambda found: type(found)("clinic-2026Q1-r2", found.reason)])
-    monkeypatch.setattr(release, "asked_of", lambda *a, **k: next(answers)(seen(*a, **k)))
+    monkeypatch.setattr(release, "resolve_revision", lambda *a, **k: next(answers)(seen(*a, **k)))
     assert published.run(published.policy(), published.table(), "2026Q1", "eve", "--revise", WHY) == 4
     assert "revised by another run meanwhile" in complaint(capsys)
     assert len(published.store.releases()) == 1

@@ -106,7 +106,7 @@ def test_a_clock_that_is_fine_is_not_corrected(store: ReleaseStore) -> None:
 @pytest.mark.parametrize(
     ("by", "credential", "finding"),
     [
-        ("eve", None, "eve gives no proof of being eve"),
+        ("eve", None, "no key or token was given for eve"),
         ("eve", key_of("bob"), "this is not signed by the key of eve"),
         ("mallory", key_of("mallory"), "mallory is not in people.yaml"),
         ("olga", key_of("olga"), "olga has no role for this: it takes admin"),

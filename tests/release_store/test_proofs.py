@@ -144,7 +144,7 @@ def test_a_signed_text_is_of_one_store_one_candidate_one_person_and_one_time(sto
         (text(store, record, "bob", at=record.made_at - timedelta(seconds=1)), "before what it is about"),
         (text(store, record, "bob", history_head="0" * 64), "other files, another policy or another history"),
         (SignedText("c29tZXRoaW5n"), "this is no signed decision"),
-        (None, "bob gives no proof of being bob"),
+        (None, "no key or token was given for bob"),
     ):
         with pytest.raises(ReleaseGateError) as caught:
             give(store, record, "bob", wrong)
@@ -225,10 +225,10 @@ def test_without_a_file_of_people_nobody_decides(store: ReleaseStore) -> None:
     record = awaiting(store)
     logged = store.events()
     people_path(store.root).unlink()
-    with pytest.raises(UsageError, match="nobody is known who could decide") as caught:
+    with pytest.raises(UsageError, match="no approvers are configured") as caught:
         agreed(store, word(record), 1)
     assert "releasegate people add" in caught.value.hint
-    with pytest.raises(UsageError, match="nobody is known who could decide"):
+    with pytest.raises(UsageError, match="no approvers are configured"):
         withdraw(store, "clinic-2024-r1", by="bob", reason="wrong", credential=key_of("bob"))
     assert store.events() == logged
 

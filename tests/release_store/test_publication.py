@@ -51,7 +51,7 @@ publication.build_release, time.sleep = build_when_told, say_and_sleep
 try:
     print(publish_one(store, sys.argv[2]).release_id)
 except Blocked as error:
-    print(error.finding.split(":")[0])
+    print(error.message.split(":")[0])
 """
 LOCK_HOLDER = """
 import sys

@@ -94,7 +94,7 @@ def test_where_the_file_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     root = tmp_path / "store"
     assert people_path(root) == tmp_path / "people.yaml"
     assert load_staff(root) is None
-    with pytest.raises(UsageError, match="nobody is known who could decide") as caught:
+    with pytest.raises(UsageError, match="no approvers are configured") as caught:
         needed_staff(root)
     assert "releasegate people add" in caught.value.hint
     monkeypatch.setenv(PEOPLE_VARIABLE, str(root / "people.yaml"))

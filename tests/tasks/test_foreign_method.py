@@ -23,7 +23,7 @@ import numpy as np
 from pydantic import Field
 
 from tasks.methods.base import Method
-from tasks.parts import Parameters, Part
+from tasks.parts import Component, Parameters
 from tasks.types import Partition
 
 
@@ -49,7 +49,7 @@ RUNS = Method(
     source="an example",
     guarantees="runs of so many records",
     representation="unit",
-    partition=Part("runs", "runs of the first attribute", RunParameters, bind),
+    partition=Component("runs", "runs of the first attribute", RunParameters, bind),
     aggregation="none",
 )
 NO_METHOD = 3

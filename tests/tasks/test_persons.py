@@ -153,7 +153,7 @@ def test_newcomers_among_known_people_are_told_by_their_difference_alone(tmp_pat
     second = told(tmp_path, "ann 50 flu, bob 51 flu, cid 52 hiv, - 53 hiv")
     result = second.asked("person_difference", first)
     assert result.verdict is Verdict.PASS
-    assert "; 1 rows are of nobody known" in result.detail
+    assert "; 1 rows have no or duplicate person keys" in result.detail
 
 
 def test_the_same_people_with_the_same_values_are_safe(tmp_path: Path) -> None:

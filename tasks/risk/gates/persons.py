@@ -188,7 +188,7 @@ def _over_people(gate: str, evidence: Evidence, check: Callable[[_People], _Foun
     )
     unnamed = evidence.n_published - len(own.hashes)
     if unnamed:
-        detail += f"; {unnamed} rows are of nobody known, or of somebody with another row in their class"
+        detail += f"; {unnamed} rows have no or duplicate person keys"
     detail += "".join(f"; {doubt}" for doubt in doubts)
     if accepted:
         detail += f"; not compared by person, as the policy says: {', '.join(accepted)}"
