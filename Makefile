@@ -25,7 +25,7 @@ coverage: .venv/installed
 test-flow: .venv/installed
 	$(PYTEST) -m flow $(PARALLEL)
 
-# What only Prefect's server shows, and commands in processes of their own: one server for all.
+# What only Prefect's server shows, and commands in processes of their own.
 test-prefect: .venv/installed
 	$(PYTEST) -m "prefect and not smoke"
 

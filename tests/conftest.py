@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.kinds import Rules, limit_of_environment
 
@@ -18,9 +19,10 @@ os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ
 
 # How long an example takes says more of the machine's other work than of ours. `.ci/run` judges every change
 # by the same examples; any other run looks for new ones, and the nightly one for many.
-settings.register_profile("search", deadline=None, max_examples=20)
-settings.register_profile("same", deadline=None, max_examples=20, derandomize=True)
-settings.register_profile("nightly", deadline=None, max_examples=500)
+PATIENT: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("search", max_examples=20, **PATIENT)
+settings.register_profile("same", max_examples=20, derandomize=True, **PATIENT)
+settings.register_profile("nightly", max_examples=500, **PATIENT)
 settings.load_profile(os.environ.get("RELEASEGATE_EXAMPLES", "search"))
 
 

@@ -61,7 +61,7 @@ class Sent:
     late: bool = False
 
 
-def send_due(store: ReleaseStore, *, run: RunLink | None = None, patience: float = _PATIENCE) -> Sent:
+def send_due(store: ReleaseStore, *, run: RunLink | None = None, patience: float | None = None) -> Sent:
     """Deliver what is due on every channel that is set, and return what came of it; never raise for it.
 
     A channel that was never used begins with what comes after now.
@@ -70,7 +70,7 @@ def send_due(store: ReleaseStore, *, run: RunLink | None = None, patience: float
     if not found:
         return Sent({}, [])
     try:
-        return _send(store, found, run, patience)
+        return _send(store, found, run, _PATIENCE if patience is None else patience)
     except BrokenPlaces as error:
         return _untold(error)
     except Exception as error:  # nothing that a notice stumbles over may fail a release

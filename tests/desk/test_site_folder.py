@@ -24,6 +24,7 @@ from reports.site import folder as folder_module
 from reports.site.folder import MARKER, site_folder
 from tests.desk.lived import built_from, files
 from tests.docs.docs_pages import ROOT
+from tests.timeouts import HANG_TIMEOUT
 
 # Root may write anywhere, unless it lays that right down.
 WITHOUT_RIGHTS = ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override"]
@@ -41,7 +42,7 @@ def report(
         preexec_fn=before,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=HANG_TIMEOUT,
         check=False,
     )
     assert "Traceback" not in done.stderr

@@ -31,9 +31,10 @@ def words(desk: Desk) -> list[str]:
 
 
 def run(desk: Desk, environment: dict[str, str], kill_in: str | None = None) -> tuple[int, str]:
-    """Run the flow by the command, killed when it tells of a stage; return how it ended and what it said."""
+    """Run the flow by the command, killed where a stage begins; return how it ended and what it said."""
+    command = ["cli"] if kill_in is None else ["tests.faults.held_run", kill_in]
     with subprocess.Popen(
-        [sys.executable, "-m", "cli", *words(desk)],
+        [sys.executable, "-m", *command, *words(desk)],
         cwd=ROOT,
         env=environment,
         stdout=subprocess.PIPE,

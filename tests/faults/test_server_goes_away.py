@@ -17,10 +17,11 @@ from tests.flows.front_desk import Desk
 from tests.timeouts import HANG_TIMEOUT
 
 
-def started(desk: Desk, environment: dict[str, str]) -> subprocess.Popen[str]:
+def started(desk: Desk, environment: dict[str, str], stage: str) -> subprocess.Popen[str]:
+    """Begin a run that stops itself when it begins the stage."""
     words = ["run", str(desk.policy()), "--input", str(desk.table()), "--period", "2026Q1", "--json"]
     return subprocess.Popen(
-        [sys.executable, "-m", "cli", "--store", str(desk.root), *words],
+        [sys.executable, "-m", "tests.faults.held_run", stage, "--store", str(desk.root), *words],
         cwd=ROOT,
         env={**environment, "PREFECT_CLIENT_MAX_RETRIES": "1"},
         stdout=subprocess.PIPE,
@@ -29,14 +30,11 @@ def started(desk: Desk, environment: dict[str, str]) -> subprocess.Popen[str]:
     )
 
 
-def stopped_at(child: subprocess.Popen[str], stage: str) -> None:
-    """Let the command go on until it tells of a stage, and hold it there."""
-    assert child.stderr is not None
-    for line in child.stderr:
-        if line.strip().startswith(stage):
-            child.send_signal(signal.SIGSTOP)
-            return
-    raise AssertionError("the command ended before")
+def stopped(child: subprocess.Popen[str]) -> None:
+    """Wait until the command has stopped itself."""
+    how = os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+    assert how is not None
+    assert how.si_code == os.CLD_STOPPED, "the command ended before"
 
 
 def ended(child: subprocess.Popen[str]) -> tuple[int, str, str]:
@@ -48,8 +46,8 @@ def ended(child: subprocess.Popen[str]) -> tuple[int, str, str]:
 @pytest.mark.nightly
 @pytest.mark.parametrize("stage", ["validation", "risk gate"])
 def test_the_release_is_made_without_it(desk: Desk, own_site: Site, stage: str) -> None:
-    child = started(desk, own_site.environment)
-    stopped_at(child, stage)
+    child = started(desk, own_site.environment, stage)
+    stopped(child)
     own_site.kill("server")
     code, out, err = ended(child)
     assert code == 0, err
@@ -62,8 +60,8 @@ def test_the_release_is_made_without_it(desk: Desk, own_site: Site, stage: str) 
 
 @pytest.mark.fault
 def test_the_temporary_server_of_a_command_too(desk: Desk, tmp_path: Path) -> None:
-    child = started(desk, Site(tmp_path / "site").serverless)
-    stopped_at(child, "validation")
+    child = started(desk, Site(tmp_path / "site").serverless, "validation")
+    stopped(child)
     (server,) = servers_of(child.pid)
     os.kill(server, signal.SIGKILL)
     code, out, err = ended(child)
@@ -76,7 +74,7 @@ def test_the_temporary_server_of_a_command_too(desk: Desk, tmp_path: Path) -> No
 @pytest.mark.fault
 def test_a_server_that_never_answers_is_told_in_a_line(desk: Desk, tmp_path: Path) -> None:
     nobody = Site(tmp_path / "site")  # nothing was started at its address
-    code, out, err = ended(started(desk, nobody.environment))
+    code, out, err = ended(started(desk, nobody.environment, "no stage is begun"))
     assert (code, out) == (1, "")
     assert err.splitlines()[-2:] == [
         "releasegate: Prefect's server went away before the run had ended (RuntimeError)",

@@ -17,6 +17,7 @@ from tests.timeouts import HANG_TIMEOUT
 
 LIMITS = (
     "services.observability.notice_channels.TIMEOUT",
+    "services.observability.notices._PATIENCE",
     "services.observability.lineage._LIMIT",
     "services.observability.lineage._TIMEOUT",
     "flows.setup_server._TIMEOUT",

@@ -32,6 +32,7 @@ from PIL.PngImagePlugin import PngInfo
 from release_store.evidence.bundle import write_evidence
 from release_store.person_key import PERSON_KEY_VARIABLE
 from release_store.store import ReleaseStore
+from tests.timeouts import LONG_TIMEOUT
 
 Places = dict[str, set[str]]
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,11 +61,11 @@ from pathlib import Path
 from unittest import mock
 import pandas as pd
 from services.observability import lineage
-from services.observability import notice_channels
+from services.observability import notice_channels, notices
 from cli.__main__ import main
 from tests.timeouts import HANG_TIMEOUT
 
-lineage._LIMIT = notice_channels.TIMEOUT = HANG_TIMEOUT
+lineage._LIMIT = notice_channels.TIMEOUT = notices._PATIENCE = HANG_TIMEOUT
 frame = pd.read_csv("people.csv")
 log, exits = Path("words.txt").read_text().split(), []
 
@@ -96,7 +97,7 @@ def control():
     raise ValueError(log[1])
 
 control(return_state=True)
-APILogWorker.drain_all(timeout=60)  # what was logged so far is not lost with this process
+APILogWorker.drain_all(timeout=600)  # what was logged so far is not lost with this process
 crashing, target = json.loads(Path("crashing.json").read_text())
 with mock.patch(target, lambda *args, **kwargs: os.kill(os.getpid(), signal.SIGKILL)):
     main(crashing)
@@ -263,7 +264,7 @@ def aftermath(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
             start_new_session=True,
         )
         try:
-            assert process.wait(1_800) == killed
+            assert process.wait(LONG_TIMEOUT) == killed
         finally:
             with contextlib.suppress(ProcessLookupError):  # the server of Prefect outlives a crash
                 os.killpg(process.pid, signal.SIGKILL)

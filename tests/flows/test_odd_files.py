@@ -26,6 +26,7 @@ from release_store.protocol.canonical import utc_now
 from release_store.publishing.public_files import MANIFEST, checkpoint_file, release_folder
 from tests.at_work import key_file
 from tests.release_store.hand_made import approved, publish_one
+from tests.timeouts import HANG_TIMEOUT
 
 Capture = pytest.CaptureFixture[str]
 
@@ -40,7 +41,7 @@ def _no_wait(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         pytest.fail("waits")  # which nothing takes for an error of its own
 
     before = signal.signal(signal.SIGALRM, ended)
-    signal.alarm(60)
+    signal.alarm(int(HANG_TIMEOUT))
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)

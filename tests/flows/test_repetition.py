@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,7 +13,6 @@ from flows import repetition
 from release_store.protocol.canonical import utc_now
 from release_store.publishing.publication import recover
 from release_store.records import CandidateState
-from tests.timeouts import HANG_TIMEOUT
 
 pytestmark = pytest.mark.flow
 
@@ -101,19 +98,3 @@ def test_what_people_approved_is_left_to_people(desk: Desk, capsys: Capture) -> 
     assert desk.run(policy, table) == 5
     assert "its publication was interrupted; approving it again publishes it" in capsys.readouterr().out
     assert desk.store.releases() == []
-
-
-@pytest.mark.parametrize(("approvers", "code"), [(1, 5), (0, 0)], ids=["waits", "published"])
-def test_runs_of_one_period_in_three_processes_make_one_candidate(
-    desk: Desk, approvers: int, code: int
-) -> None:
-    policy, table = desk.policy(approval={"approvers": approvers}), desk.table()
-    words = ["run", str(policy), "--input", str(table), "--period", "2026Q1"]
-    command = [sys.executable, "-m", "cli", "--store", str(desk.root), *words]
-    runs = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    told = [run.communicate(timeout=HANG_TIMEOUT)[0] for run in runs]
-    assert [run.returncode for run in runs] == [code] * 3, told
-    ((name, state),) = states(desk).items()
-    assert (name, state) == (C1, "awaiting_approval" if approvers else "published")
-    assert sum("nothing was done" in text for text in told) == 2
-    assert desk.say("verify") == 0
