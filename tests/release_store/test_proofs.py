@@ -285,7 +285,7 @@ def test_a_withdrawal_is_signed_for_a_release_in_its_state(store: ReleaseStore) 
     for by, credential, finding in (
         ("eve", key_of("bob"), "not signed by the key of eve"),
         ("mallory", key_of("mallory"), "mallory is not in"),
-        ("eve", None, "gives no proof"),
+        ("eve", None, "no key or token"),
         ("bob", signed, "was signed for another by"),
     ):
         with pytest.raises(UsageError) as caught:
