@@ -17,9 +17,12 @@ demo: .venv/installed
 test: .venv/installed
 	RELEASEGATE_TEST_CPU_SECONDS=2 $(PYTEST) -m "$(FAST)" $(PARALLEL)
 
-# The same, slower: which lines no test comes to.
+# Which lines no test comes to, but those of a browser and of the night.
 coverage: .venv/installed
-	$(PYTEST) -m "$(FAST)" $(PARALLEL) --cov --cov-report=term
+	$(PYTEST) -m "$(FAST)" $(PARALLEL) --cov --cov-report=
+	$(PYTEST) -m flow $(PARALLEL) --cov --cov-append --cov-report=
+	$(PYTEST) -m "prefect and not smoke" --cov --cov-append --cov-report=
+	$(PYTEST) -m fault $(PARALLEL) --cov --cov-append --cov-report=term
 
 # Whole flows in process, without a server.
 test-flow: .venv/installed

@@ -1,4 +1,4 @@
-"""The Prefect flows, and the command line that starts them.
+"""The Prefect flows, one a deployment, and what Prefect needs to run them here.
 
 Whatever here imports Prefect or Great Expectations comes after this, so both find their settings, whichever
 module of the package a process begins with.

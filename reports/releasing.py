@@ -1,4 +1,4 @@
-"""Where a run meets the desk: the report that goes out with a release, and the one beside a candidate."""
+"""The report that goes out with a release, and the one that is written beside a candidate."""
 
 from __future__ import annotations
 

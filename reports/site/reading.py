@@ -1,4 +1,4 @@
-"""What the desk reads of a store: all at one moment; what no store writes there is refused in one line."""
+"""What the site reads of a store: all at one moment; what no store writes there is refused in one line."""
 
 from __future__ import annotations
 

@@ -45,7 +45,6 @@ def test_folders_and_packages_are_read(root: Path, tmp_path: Path) -> None:
     assert (found.folders, found.packages) == ((tmp_path.resolve() / "data",), ("my-methods",))
 
 
-@pytest.mark.enemy("operator", "reads a file")
 @pytest.mark.parametrize(
     ("text", "message", "where"),
     [
