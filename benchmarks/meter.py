@@ -10,6 +10,9 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import ParamSpec, TypeVar
 
+from services.runtime import Stage
+from tasks.types import Progress, no_progress
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -38,6 +41,10 @@ class Meter:
         result = work(*args, **kwargs)
         self.costs[name] = Cost(perf_counter() - wall, process_time() - cpu, peak_memory())
         return result
+
+    def stage(self, stage: Stage, work: Callable[[Progress], R]) -> R:
+        """Carry out a stage of the pipeline, and keep its cost under its name."""
+        return self.run(stage.name, work, no_progress)
 
     def total(self, names: tuple[str, ...] | None = None) -> Cost:
         """Add the seconds of these stages, or of all; the peak is the largest of theirs."""

@@ -21,17 +21,16 @@ from benchmarks import report
 from benchmarks.meter import MIB, Meter
 from policy.load import load_policy
 from policy.model import Method, ReleasePolicy
-from tasks.composition import groups_of, leaves_of
+from services.pipeline import make_rows
 from tasks.intake.read import read_table
 from tasks.methods.presets import PRESETS
 from tasks.methods.registry import bound_method, methods
-from tasks.preprocessing.prepare import prepare
 from tasks.representation.autoencoder import encode
-from tasks.types import SourceTable, no_progress
+from tasks.types import SourceTable
 
 SAMPLE = "the authors' sample of 10,000"
 SIZES = (4_000, 8_000, 16_000, 32_561)
-STAGES = ("representation", "partition", "aggregation", "recoding")
+STAGES = ("representation", "partitioning", "aggregation", "recoding")
 ROOT = report.ROOT
 
 
@@ -59,11 +58,8 @@ def measure(method: str, name: str, rows: int | None) -> dict[str, Any]:
     policy, source = source_of(name, rows)
     chosen = Method(name=method, recoding=methods()[method].recoding)
     policy = policy.model_copy(update={"method": chosen})
-    bound, table, meter = bound_method(policy), prepare(source, policy), Meter()
-    representation = meter.run("representation", bound.represent, table, no_progress)
-    leaves = meter.run("partition", leaves_of, table, representation, bound, policy, no_progress)
-    groups = meter.run("aggregation", groups_of, table, representation, leaves, bound, policy, no_progress)
-    meter.run("recoding", bound.recode, table, representation, groups.labels, policy, bound.seed)
+    meter = Meter()
+    table = make_rows(source, policy, bound_method(policy), [], "benchmark", stages=meter).table
     cpu = {stage: meter.costs[stage].cpu for stage in STAGES}
     total = meter.total(STAGES)
     return {**cpu, "cpu": total.cpu, "wall": total.wall, "peak": total.peak / MIB, "rows": table.n_records}

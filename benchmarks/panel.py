@@ -31,7 +31,7 @@ from policy.period import periods_apart
 from release_store.person_key import hashed_people, person_hash, person_key
 from release_store.records import EquivalenceClasses, PersonHashes
 from release_store.store import ReleaseStore
-from tasks.composition import composed
+from services.pipeline import make_rows
 from tasks.intake.read import read_table
 from tasks.methods.registry import bound_method
 from tasks.risk.evidence import Evidence
@@ -39,7 +39,7 @@ from tasks.risk.gate import GATES, assess
 from tasks.risk.published import read_classes
 from tasks.staging.people import class_numbers
 from tasks.staging.stage import stage
-from tasks.types import IntArray, SourceTable, no_progress
+from tasks.types import IntArray, SourceTable
 from tasks.utility.ncp import ncp, scale_of
 
 POLICY = report.ROOT / "examples" / "policies" / "eph.yaml"
@@ -130,7 +130,8 @@ class Panel:
 
     def _make_blind(self, period: str, source: SourceTable) -> None:
         begun, policy, side = perf_counter(), self._policy, self.blind
-        rows, table, _ = composed(source, policy, bound_method(policy), [], period, no_progress)
+        all_made = make_rows(source, policy, bound_method(policy), [], period)
+        rows, table = all_made.rows, all_made.table
         folder = self._folder / f"blind-{period}"
         n_source = table.n_records
         made = stage(rows.frame, policy, candidate_id=period, period=period, folder=folder, n_source=n_source)

@@ -8,12 +8,11 @@ from pathlib import Path
 from benchmarks.meter import Meter
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
-from tasks.composition import groups_of, leaves_of
+from services.pipeline import make_rows
 from tasks.methods.registry import bound_method
-from tasks.preprocessing.prepare import prepare
 from tasks.risk.published import read_classes
 from tasks.staging.stage import stage
-from tasks.types import Candidate, Partition, PreparedTable, Recoded, SourceTable, no_progress
+from tasks.types import Candidate, Partition, PreparedTable, Recoded, SourceTable
 
 MAKING = ("preprocessing", "representation", "partitioning", "aggregation", "recoding")
 
@@ -31,12 +30,8 @@ class Made:
 
 def make(source: SourceTable, policy: ReleasePolicy, folder: Path, meter: Meter) -> Made:
     """Run the stages from preprocessing to the reading back of the staged rows; `folder` must not exist."""
-    method = bound_method(policy)
-    table = meter.run("preprocessing", prepare, source, policy)
-    representation = meter.run("representation", method.represent, table, no_progress)
-    leaves = meter.run("partitioning", leaves_of, table, representation, method, policy, no_progress)
-    groups = meter.run("aggregation", groups_of, table, representation, leaves, method, policy, no_progress)
-    rows = meter.run("recoding", method.recode, table, representation, groups.labels, policy, method.seed)
+    made = make_rows(source, policy, bound_method(policy), [], "benchmark", stages=meter)
+    table, rows = made.table, made.rows
     candidate = meter.run(
         "staging",
         stage,
@@ -48,4 +43,4 @@ def make(source: SourceTable, policy: ReleasePolicy, folder: Path, meter: Meter)
         n_source=table.n_records,
     )
     classes = meter.run("reading back", read_classes, folder / "data.parquet", policy)
-    return Made(table, groups, candidate, classes, rows)
+    return Made(table, made.groups, candidate, classes, rows)

@@ -37,15 +37,15 @@ from release_store.records import (
     ReleaseState,
     Verdict,
 )
-from tasks.composition import People, composed
+from services.candidate import people_of_rows
+from services.pipeline import People, make_rows
 from tasks.intake.read import read_table
 from tasks.methods.registry import bound_method
 from tasks.risk.evidence import Evidence
 from tasks.risk.gate import GATES, GateFunction, assess
 from tasks.risk.published import read_classes
-from tasks.staging.people import class_numbers, people_of, with_values
+from tasks.staging.people import class_numbers
 from tasks.staging.stage import stage
-from tasks.types import no_progress
 from tasks.utility.ncp import ncp, scale_of
 
 POLICIES = report.ROOT / "examples" / "policies"
@@ -110,19 +110,18 @@ class Series:
         source = read_table(policy, input_path=file, period=period, base=self.folder)
         history = [(_release(policy, name), found) for name, found in self.classes]
         method = bound_method(policy)
-        people = People(KEY, self.people)
-        rows, prepared, groups = composed(source, policy, method, history, period, no_progress, people)
+        made = make_rows(source, policy, method, history, period, People(KEY, self.people))
+        rows, prepared = made.rows, made.table
         data = self.file(period)
         folder = data.parent
-        made = stage(
+        candidate = stage(
             rows.frame, policy, candidate_id=period, period=period, folder=folder, n_source=len(table)
         )
         classes = read_classes(data, policy)
         place = class_numbers(data, rows, policy, len(table))
-        own = people_of(source, place, policy, KEY)
-        own = own and with_values(own, data, source, rows, place, policy, KEY, groups.seats)
+        own = people_of_rows(made, candidate, KEY)
         evidence = Evidence(
-            policy, prepared, classes, folder, made.files, self.classes,
+            policy, prepared, classes, folder, candidate.files, self.classes,
             periods_apart([name for name, _ in self.classes], period, policy.period),
             people=own, earlier_people=self.people, key=KEY,
         )  # fmt: skip

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from cli.ending import exit_process
-from flows import machine_limits
+from flows.runtime import machine_limits
 from policy.errors import ReleaseGateError
 
 

@@ -64,7 +64,7 @@ def draft(args: argparse.Namespace) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Run the release flow here, with Prefect's server where one is configured and its own otherwise."""
-    from flows.running import run_release
+    from flows.runtime.local_run import run_release
     from release_store.approval.credentials import given_credential
 
     return print_outcome(
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
 
 def rejudge(args: argparse.Namespace) -> int:
     """Judge a stale candidate again, and publish it where every gate passes and nobody is to be asked."""
-    from flows.running import run_rejudge
+    from flows.runtime.local_run import run_rejudge
     from release_store.approval.credentials import given_credential
 
     return print_outcome(
@@ -130,7 +130,7 @@ def _decide(args: argparse.Namespace, decision: str) -> int:
     from release_store.approval.credentials import given_credential
     from release_store.store import ReleaseStore
     from reports.text import sanitize_text
-    from services.decide import decide
+    from services.decisions import decide
     from services.outcome import outcome_document
 
     outcome = decide(
@@ -346,7 +346,7 @@ def diff(args: argparse.Namespace) -> int:
 def audit(args: argparse.Namespace) -> int:
     """Ask today's gates of all that a series has published."""
     from cli.review_tables import show_review
-    from flows.running import progress_reporter
+    from flows.runtime.local_run import progress_reporter
     from policy.errors import Blocked
     from release_store.permission import check_typed
     from release_store.store import ReleaseStore
@@ -486,11 +486,14 @@ def report(args: argparse.Namespace) -> int:
 
 def reproduce(args: argparse.Namespace) -> int:
     """Make a release again from its recorded policy, seed and method, and compare the bytes."""
-    from flows.reproduce import reproduction, show_reproduction
+    from cli.reproduction_tables import show_reproduction
+    from flows.runtime.local_run import progress_reporter
     from policy.errors import VerificationFailed
     from release_store.store import ReleaseStore
+    from services.reproduction import reproduce as reproduce_release
 
-    found = reproduction(ReleaseStore.open(args.store), args.release, args.input)
+    with progress_reporter() as progress:
+        found = reproduce_release(ReleaseStore.open(args.store), args.release, args.input, progress)
     if args.json:
         _write_json(found.document())
     else:
@@ -500,12 +503,13 @@ def reproduce(args: argparse.Namespace) -> int:
 
 def doctor(args: argparse.Namespace) -> int:
     """Look whether store and set-up are fit for work, settle what was interrupted; one line a check."""
-    from flows.setup_checks import set_up
+    from flows.runtime.settings import contradicted
     from policy.errors import VerificationFailed
     from release_store.verification.checkup import Condition, checkup
     from reports.text import sanitize_text
+    from services.doctor.setup import set_up
 
-    checks = checkup(args.store) + set_up(args.store)
+    checks = checkup(args.store) + set_up(args.store, contradicted)
     wrong = any(check.condition is Condition.WRONG for check in checks)
     if args.json:
         rows = [{"check": c.name, "condition": c.condition, "found": c.found, "mend": c.hint} for c in checks]
@@ -520,7 +524,7 @@ def doctor(args: argparse.Namespace) -> int:
 def evaluate(args: argparse.Namespace) -> int:
     """Lay methods side by side on one table; nothing is published, and no store is needed."""
     from cli.evaluate_tables import show_evaluation
-    from flows.running import progress_reporter
+    from flows.runtime.local_run import progress_reporter
     from services.evaluation.evaluate import evaluate as evaluated
     from services.evaluation.evaluate import raise_if_none_succeeded
     from services.evaluation.files import check_folder, document_of, write

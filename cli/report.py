@@ -7,7 +7,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from flows.running import progress_reporter
+from flows.runtime.local_run import progress_reporter
 from policy.errors import StoreError, UsageError, did_you_mean
 from release_store.db import queries
 from release_store.db.connection import connect

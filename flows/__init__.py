@@ -4,6 +4,6 @@ Whatever here imports Prefect or Great Expectations comes after this, so both fi
 module of the package a process begins with.
 """
 
-from flows import settings
+from flows.runtime import settings
 
 settings.apply()

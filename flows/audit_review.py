@@ -10,14 +10,18 @@ from prefect import flow
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.states import Completed, Failed
 
+from flows.runtime.prefect_runtime import PrefectRuntime
 from policy.errors import ReleaseGateError
 from release_store.approval.expiry import end_expired
 from release_store.approval.roll_call import record_reviewers
 from release_store.store import ReleaseStore
 from services.actor import system_user
 from services.observability.notices import notify_on_exit, tell_problems, verify_failed
+from services.runtime import Stage
+from services.sanitized import sanitize_errors
 from services.store_review import review_markdown, review_rows, review_store, summary_line
-from tasks.shielded import sanitize_errors, stage
+
+REVIEW = Stage("audit", "verify the store, and judge what it has published")
 
 
 @flow(
@@ -36,8 +40,7 @@ def audit_review(store: str = "store", series: str | None = None) -> Any:
     return sanitize_errors(_audit_review, "the audit review")(store, series)
 
 
-@stage("audit: verify the store, and judge what it has published")
-def reviewing(store_path: Path, series: str | None, by: str) -> tuple[bool, str]:
+def _review(store_path: Path, series: str | None, by: str) -> tuple[bool, str]:
     """Review the store, tell it in a page and a table, and return whether all is well, and it in one line."""
     found = review_store(ReleaseStore.open(store_path), by=by, series=series)
     if n_findings := len(found.findings) + len(found.refused):
@@ -58,5 +61,5 @@ def _audit_review(store_path: str, series: str | None) -> Any:
             record_reviewers(ReleaseStore.open(root))
         with contextlib.suppress(ReleaseGateError):
             end_expired(ReleaseStore.open(root), actor=by)
-        ok, line = reviewing(root, series, by)
+        ok, line = PrefectRuntime().stage(REVIEW, lambda _: _review(root, series, by))
     return Completed(message=line) if ok else Failed(message=line)

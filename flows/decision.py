@@ -9,12 +9,12 @@ from prefect import flow
 from prefect.states import Completed
 from pydantic import Field
 
-from flows.verdict_artifacts import show_verdict
+from flows.runtime.prefect_runtime import PrefectRuntime
 from release_store.approval.credentials import SignedText
 from release_store.permission import LONGEST_NAME, LONGEST_REASON
 from release_store.store import ReleaseStore
-from services.decide import decide
-from tasks.shielded import sanitize_errors
+from services.decisions import decide
+from services.sanitized import sanitize_errors
 
 Text = Annotated[str, Field(min_length=1)]
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
@@ -58,9 +58,17 @@ def _decide_release(
     candidate: str, digest: str, decision: str, by: str, reason: str, signature: str, store_path: str
 ) -> Any:
     store = ReleaseStore.open(Path(store_path))
+    runtime = PrefectRuntime()
     outcome = decide(
-        store, candidate, decision, by=by, reason=reason, credential=SignedText(signature), seen=digest
+        store,
+        candidate,
+        decision,
+        by=by,
+        reason=reason,
+        credential=SignedText(signature),
+        seen=digest,
+        run=runtime.run,
     )
     if outcome.release_id:
-        show_verdict(store, outcome.candidate_id, outcome.release_id)
+        runtime.show_verdict(store, outcome.candidate_id, outcome.release_id)
     return Completed(message=outcome.message, data=outcome)

@@ -10,10 +10,15 @@ from prefect.artifacts import create_table_artifact
 from prefect.states import Completed
 
 from flows.decision import Text
+from flows.runtime.prefect_runtime import PrefectRuntime
 from reports.documents import Document
 from services.evaluation.evaluate import evaluate, raise_if_none_succeeded
 from services.evaluation.files import check_folder, document_of, write
-from tasks.shielded import progress, sanitize_errors, stage
+from services.runtime import Stage
+from services.sanitized import sanitize_errors
+from tasks.types import Progress
+
+EVALUATION = Stage("evaluation", "run the methods, and write the figures", long=True)
 
 
 @flow(
@@ -53,13 +58,11 @@ def evaluate_methods(
     )
 
 
-@stage("evaluation: run the methods, and write the figures")
-def evaluating(out: Path, policy_path: Path, asked: dict[str, Any]) -> Document:
+def _evaluate(out: Path, policy_path: Path, asked: dict[str, Any], progress: Progress) -> Document:
     """Carry out what was asked, write the files to `out`, and return the figures."""
     check_folder(out)
-    with progress("evaluation") as tell:
-        evaluation = evaluate(policy_path, **asked, tell=tell)
-        write(evaluation, out)
+    evaluation = evaluate(policy_path, **asked, tell=progress)
+    write(evaluation, out)
     document = document_of(evaluation)
     create_table_artifact(
         key="evaluation", table=evaluation_rows(document), description="Means over the seeds"
@@ -110,6 +113,8 @@ def _evaluate_methods(
         "jobs": jobs,
         "store": Path(store),
     }
-    document = evaluating(Path(out), Path(policy_path), asked)
+    document = PrefectRuntime().stage(
+        EVALUATION, lambda tell: _evaluate(Path(out), Path(policy_path), asked, tell)
+    )
     n_failed = sum(one["failed"] for one in document["summary"])
     return Completed(message=f"{len(document['runs'])} runs, {n_failed} of them failed; figures in {out}/")

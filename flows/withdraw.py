@@ -14,7 +14,7 @@ from release_store.publishing.publication import recover
 from release_store.publishing.withdrawal import withdraw
 from release_store.store import ReleaseStore
 from services.observability.notices import notify_on_exit
-from tasks.shielded import sanitize_errors
+from services.sanitized import sanitize_errors
 
 
 @flow(

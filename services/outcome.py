@@ -25,12 +25,16 @@ class Outcome:
     n_classes: int = 0
     ncp: float | None = None
     gates: tuple[GateResult, ...] = ()
-    seconds: dict[str, float] = field(default_factory=dict)
     stages: tuple[StageFigures, ...] = ()
     message: str = ""
     report: str = ""  # the path of the page that shows it all, empty where there is none
     repaired: dict[str, int] = field(default_factory=dict)
     over_max_group_size: int = 0
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """The seconds of each stage."""
+        return {one.stage: one.seconds for one in self.stages}
 
 
 def outcome_document(outcome: Outcome) -> Document:

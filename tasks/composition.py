@@ -1,19 +1,15 @@
-"""The stages from a period's table to the rows that would be published: plain functions, one a stage.
-
-The tasks of a run and the reproduction of a release both call these, so that one cannot drift from the other.
-"""
+"""The stages that need more than one module: leaves, groups in them, and groups beside the history."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from policy.model import ReleasePolicy
 from policy.period import periods_apart
-from release_store.records import EquivalenceClasses, PersonHashes, Release
+from release_store.records import EquivalenceClasses, Release
 from tasks.aggregation.enforce import enforced
 from tasks.history.following import may_follow_nobody
 from tasks.history.selection import select_history
@@ -22,9 +18,8 @@ from tasks.history.worlds import Limits
 from tasks.methods.base import BoundMethod
 from tasks.methods.registry import bound_method
 from tasks.partitioning.constraints import constraints_of
-from tasks.preprocessing.prepare import prepare
 from tasks.recoding.draws import seed_of
-from tasks.repair.followers import Followers, followers_of
+from tasks.repair.followers import Followers
 from tasks.repair.merge import repair
 from tasks.repair.past import pasts_of
 from tasks.repair.rounds import in_rounds
@@ -38,9 +33,7 @@ from tasks.types import (
     Partition,
     PreparedTable,
     Progress,
-    Recoded,
     Representation,
-    SourceTable,
     no_progress,
 )
 
@@ -48,14 +41,6 @@ SIZES = ("max_group_size", "leaf_size")  # parameters that count people
 
 History = Sequence[tuple[Release, EquivalenceClasses]]
 """The earlier releases of a series with their classes, oldest first."""
-
-
-@dataclass(frozen=True)
-class People:
-    """The key that people are hashed with, and the people of each earlier release as they are kept."""
-
-    key: bytes | None
-    earlier: Sequence[PersonHashes | None]
 
 
 def leaves_of(
@@ -217,32 +202,3 @@ def _for_some(policy: ReleasePolicy, each: float) -> ReleasePolicy:
             sizes[name] = max(2 * k - 1, math.floor(policy.method.parameters[name] / each))
     method = policy.method.model_copy(update={"parameters": {**policy.method.parameters, **sizes}})
     return policy.model_copy(update={"privacy": privacy.model_copy(update=fewer), "method": method})
-
-
-def composed(
-    source: SourceTable,
-    policy: ReleasePolicy,
-    method: BoundMethod,
-    history: History,
-    period: str,
-    progress: Progress,
-    people: People | None = None,
-) -> tuple[Recoded, PreparedTable, Partition]:
-    """Run all stages in their order over `source`, beside `history` and its people.
-
-    Return the rows that would be published, and the table and the groups that they come from.
-    """
-    table = prepare(source, policy)
-    followers = None if people is None else followers_of(source, policy, people.key, people.earlier)
-    representation = method.represent(table, _part(progress, "representation"))
-    leaves = leaves_of(table, representation, method, policy, _part(progress, "partitioning"))
-    groups = groups_of(table, representation, leaves, method, policy, _part(progress, "aggregation"))
-    groups = repaired(
-        table, representation, groups, method, policy, history, period, _part(progress, "repair"), followers
-    )
-    return method.recode(table, representation, groups.labels, policy, method.seed), table, groups
-
-
-def _part(progress: Progress, name: str) -> Progress:
-    progress(0.0, name)
-    return lambda share, words: progress(share, f"{name}: {words}")

@@ -18,7 +18,7 @@ from release_store.permission import normalize_name
 from release_store.publishing import withdrawal
 from release_store.records import CandidateState, Decision, Release
 from release_store.store import ReleaseStore
-from services import decide as decided
+from services import decisions as decided
 from services.outcome import Outcome
 
 NAMES = ("ann", "bob", "cid", "cleo", "cyd", "dan", "eve")

@@ -18,14 +18,15 @@ from benchmarks.meter import Meter
 from policy.load import parse_policy
 from policy.model import Method, ReleasePolicy
 from release_store.records import EquivalenceClasses, Release, ReleaseState
-from tasks.composition import History, composed
+from services.pipeline import make_rows
+from tasks.composition import History
 from tasks.intake.read import read_table
 from tasks.methods.registry import bound_method
 from tasks.methods.registry import methods as methods_by_name
 from tasks.risk.evidence import Evidence
 from tasks.risk.published import read_classes
 from tasks.staging.stage import stage
-from tasks.types import SourceTable, no_progress
+from tasks.types import SourceTable
 from tasks.utility.measures import MEASURES
 from tasks.utility.released import Released, released
 
@@ -98,7 +99,8 @@ def trial(source: SourceTable, policy: ReleasePolicy, history: History = ()) -> 
     """Run the policy on the table, beside earlier releases if any; the staged files live inside the block."""
     meter = Meter()
     method = bound_method(policy)
-    rows, table, groups = meter.run("making", composed, source, policy, method, history, PERIOD, no_progress)
+    all_made = make_rows(source, policy, method, history, PERIOD, stages=meter)
+    rows, table, groups = all_made.rows, all_made.table, all_made.groups
     with tempfile.TemporaryDirectory() as parent:
         folder = Path(parent) / "staged"
         made = stage(

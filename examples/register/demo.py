@@ -17,7 +17,7 @@ from rich.table import Table
 
 from cli.ending import exit_process
 from examples.register.generate import ROWS, generate, write
-from flows.running import run_release
+from flows.runtime.local_run import run_release
 from policy.errors import ReleaseGateError, UsageError
 from policy.trusted import TRUSTED_FILE
 from release_store.records import GateResult, Verdict

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import signal
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from policy.errors import ReleaseGateError
 from policy.model import ReleasePolicy
-from tasks.composition import groups_of, leaves_of
+from services.pipeline import PREPROCESSING, make_rows
+from services.runtime import Stage
 from tasks.geometry.space import space_of
 from tasks.methods.registry import bound_method, trust_packages
-from tasks.preprocessing.prepare import prepare
 from tasks.risk.attacks.attackers import Knowledge, people_of
 from tasks.risk.attacks.disclosure import fitting
 from tasks.risk.attacks.linkage import draws, expected_risk, over_draws, unique_match_rate
 from tasks.risk.attacks.target import Target
 from tasks.risk.evidence import CannotTell
 from tasks.risk.gates.models.classes import entropies, largest_shares, spreads
-from tasks.types import FloatArray, IntArray, PreparedTable, SourceTable, no_progress
+from tasks.types import Progress, SourceTable, no_progress
 from tasks.utility.latent_view import LatentView, latent_view
 from tasks.utility.loss import loss, loss_by_attribute
 from tasks.utility.measures import MEASURES
@@ -31,6 +32,7 @@ from tasks.utility.released import Released, released
 WARM_UP_ROWS = 500
 SIZE_QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 
+R = TypeVar("R")
 Value = float | int | bool | None
 
 
@@ -68,14 +70,22 @@ class Run:
     latent: LatentView | None = None
 
 
-@dataclass(frozen=True)
-class Made:
-    """The rows that one run would publish, the groups that they are of, and where the records lie."""
+class Timer:
+    """Carries out stages, and adds up the seconds of those that a method does: all but preprocessing."""
 
-    records: IntArray
-    frame: pd.DataFrame
-    labels: IntArray
-    latent: FloatArray
+    def __init__(self) -> None:
+        self.seconds: dict[str, Value] = {}
+        self._wall = self._cpu = 0.0
+
+    def stage(self, stage: Stage, work: Callable[[Progress], R]) -> R:
+        """Carry out one stage."""
+        wall, cpu = time.perf_counter(), time.process_time()
+        result = work(no_progress)
+        if stage is not PREPROCESSING:
+            self._wall += time.perf_counter() - wall
+            self._cpu += time.process_time() - cpu
+        self.seconds = {"seconds": self._wall, "cpu_seconds": self._cpu}
+        return result
 
 
 class _Worker:
@@ -115,34 +125,23 @@ def _warm_up(job: Job) -> None:
     """
     _Worker.warm.add(job.label)
     try:
-        made(prepare(_Worker.head, job.policy), job.policy)
+        make_rows(_Worker.head, job.policy, bound_method(job.policy), [], "")
     except Exception:
         return
 
 
 def measured(job: Job, source: SourceTable) -> Run:
     """Run the method on the table and take every figure of its published rows."""
-    table = prepare(source, job.policy)
-    wall, cpu = time.perf_counter(), time.process_time()
-    rows = made(table, job.policy)
-    seconds = {"seconds": time.perf_counter() - wall, "cpu_seconds": time.process_time() - cpu}
-    seen = released(rows.frame, rows.records, rows.labels, table, job.policy)
+    timer = Timer()
+    made = make_rows(source, job.policy, bound_method(job.policy), [], "", stages=timer)
+    rows, labels = made.rows, made.groups.labels
+    seen = released(rows.frame, rows.records, labels, made.table, job.policy)
     figures: dict[str, Value] = {**_classes(seen), **_losses(seen), **_risks(seen), **_holds(seen)}
     for name in job.measures:
         figures |= MEASURES[name].take(seen)
     sizes = np.quantile(seen.counted.size, SIZE_QUANTILES).tolist() if seen.classes.n_classes else []
-    view = latent_view(rows.latent, rows.labels, job.k) if job.look else None
-    return Run(job.label, job.k, job.seed, "", {**figures, **seconds}, tuple(sizes), view)
-
-
-def made(table: PreparedTable, policy: ReleasePolicy) -> Made:
-    """Run the method's stages, beside no earlier release."""
-    method = bound_method(policy)
-    representation = method.represent(table, no_progress)
-    leaves = leaves_of(table, representation, method, policy, no_progress)
-    groups = groups_of(table, representation, leaves, method, policy, no_progress)
-    rows = method.recode(table, representation, groups.labels, policy, method.seed)
-    return Made(rows.records, rows.frame, groups.labels, representation.latent)
+    view = latent_view(made.prepared.representation.latent, labels, job.k) if job.look else None
+    return Run(job.label, job.k, job.seed, "", {**figures, **timer.seconds}, tuple(sizes), view)
 
 
 def _classes(seen: Released) -> dict[str, Value]:

@@ -13,14 +13,14 @@ import pytest
 from PIL import Image
 from prefect.client.schemas.actions import ArtifactCreate
 
-from flows import verdict_artifacts as artifacts
-from flows.settings import SITE_VARIABLE, site_url
-from flows.verdict_artifacts import markdown_of, show_verdict
+from flows.runtime import verdict_artifacts as artifacts
+from flows.runtime.artifacts import artifact_key
+from flows.runtime.settings import SITE_VARIABLE, site_url
+from flows.runtime.verdict_artifacts import markdown_of, show_verdict
 from release_store.records import CandidateState, GateResult, Verdict
 from release_store.store import ReleaseStore
 from reports.series_pictures import Judged
 from reports.sheet import candidate_facts
-from tasks.shielded import artifact_key
 from tests.desk.sheets import gate
 from tests.release_store import hand_made
 
@@ -33,7 +33,7 @@ BLOCKED = "clinic-2026-c1"
 def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
     """What Prefect was shown in a run: the kind of each artifact, and what it is."""
     found: list[tuple[str, dict[str, Any]]] = []
-    monkeypatch.setattr("tasks.shielded.FlowRunContext", SimpleNamespace(get=lambda: "a run"))
+    monkeypatch.setattr("flows.runtime.artifacts.FlowRunContext", SimpleNamespace(get=lambda: "a run"))
     monkeypatch.setattr(artifacts, "prefect_api", lambda: "http://127.0.0.1:9/api")
     for kind in ("image", "markdown"):
         monkeypatch.setattr(

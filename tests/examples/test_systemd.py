@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from flows import settings
+from flows.runtime import settings
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "systemd"
 UNITS = sorted(FOLDER.glob("*.service"))

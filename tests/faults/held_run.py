@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 
 from cli.__main__ import entry
-from flows import running
+from flows.runtime import local_run as running
 
 
 def hold(stage: str) -> None:

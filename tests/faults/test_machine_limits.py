@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from flows import machine_limits
+from flows.runtime import machine_limits
 from release_store.db.connection import DATABASE
 from release_store.verification.verify import verify
 from tests.faults.site import ROOT

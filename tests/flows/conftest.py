@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from front_desk import Desk
 
-from flows import settings
+from flows.runtime import settings
 from release_store.store import ReleaseStore
 from tests.at_work import write_people
 from tests.plain_prefect import plain_prefect
@@ -20,7 +20,7 @@ LIMITS = (
     "services.observability.notices._PATIENCE",
     "services.observability.lineage._LIMIT",
     "services.observability.lineage._TIMEOUT",
-    "flows.setup_server._TIMEOUT",
+    "services.doctor.server._TIMEOUT",
 )
 
 

@@ -117,28 +117,28 @@ SHOWING = (
 KEEPER = "import sys, pathlib; pathlib.Path(sys.argv[1]).open('a').write(sys.stdin.read())"
 CHECK = "tasks.validation.check._run"  # what breaks here is told as an input that is refused
 STAGES = (
-    "tasks.intake.task.read_table",
-    "tasks.validation.task.last_release",
+    "services.candidate_run.read_table",
+    "services.validation.last_release",
     CHECK,
-    "tasks.preprocessing.task.prepare",
+    "services.pipeline.prepare_table",
     "tasks.representation.parts.unit_ranges",
     "tasks.partitioning.parts.partition",
-    "tasks.aggregation.task.groups_of",
+    "services.pipeline.groups_of",
     "tasks.composition.repair",
     "tasks.recoding.parts.generalized_rows",
-    "tasks.staging.task.write_candidate",
-    "tasks.risk.task.assess",
+    "services.candidate.stage",
+    "services.assessment.assess",
     "tasks.staging.people.row_classes",
-    "tasks.reporting.task.table_figures",
-    "flows.judging.figures_of",
-    "tasks.publication.task.publish",  # the last: the next run publishes what it leaves approved
+    "services.release.table_figures",
+    "services.assessment.figures_of",
+    "services.publication.publish",  # the last: the next run publishes what it leaves approved
 )
 SOME_STAGES = (
-    "tasks.preprocessing.task.prepare",
-    "tasks.risk.task.assess",
-    "tasks.publication.task.publish",
+    "services.pipeline.prepare_table",
+    "services.assessment.assess",
+    "services.publication.publish",
 )
-CRASH = "tasks.publication.task.publish"  # with everything in memory, and the candidate approved
+CRASH = "services.publication.publish"  # with everything in memory, and the candidate approved
 
 
 def planted(seed: int, mark: str = "") -> pd.DataFrame:
@@ -194,12 +194,12 @@ def scenarios(stages: Sequence[str]) -> list[tuple[list[str], str | None, int]]:
         (run("later.csv", "2026Q2"), last, 1),
         (run("later.csv", "2026Q3", "asking.yaml"), None, 5),
         ([*run("people.csv", "2026Q1"), *again], None, 0),
-        (rejudge, "tasks.risk.task.assess", 1),
-        *([(rejudge, "tasks.preprocessing.task.prepare", 1)] * every),
+        (rejudge, "services.assessment.assess", 1),
+        *([(rejudge, "services.rejudge.prepare_table", 1)] * every),
         (rejudge, None, 5),
         (reproduce, None, 0),
-        *([(reproduce, "flows.reproduce.composed", 1)] * every),
-        (reproduce, "flows.reproduce.stage", 1),
+        *([(reproduce, "services.reproduction.make_rows", 1)] * every),
+        (reproduce, "services.reproduction.stage", 1),
         (["history"], None, 0),
         (["show", "clinic-2026Q1-r1"], None, 0),
         (["show", "clinic-2026Q2-c1", "--json"], None, 0),

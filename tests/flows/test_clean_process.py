@@ -16,9 +16,9 @@ from tests.timeouts import HANG_TIMEOUT
 pytestmark = pytest.mark.prefect
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = """
-import flows.running, json, sys
+import flows.runtime.local_run, json, sys
 assert "prefect" not in sys.modules, "help and readers would wait for Prefect"
-from tasks.shielded import watched_by
+from flows.runtime.prefect_runtime import watched_by
 from prefect.settings.context import get_current_settings
 found = get_current_settings()
 print(json.dumps([
@@ -42,9 +42,15 @@ def process(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("first", ["flows.running", "flows.release", "flows.judging", "cli.__main__"])
+@pytest.mark.parametrize(
+    "first", ["flows.runtime.local_run", "flows.release", "flows.runtime.prefect_runtime", "cli.__main__"]
+)
 def test_prefect_has_our_settings_whichever_module_is_first(tmp_path: Path, first: str) -> None:
-    script = SETTINGS if first == "flows.running" else f"import {first}\n{SETTINGS.replace('assert', '#')}"
+    script = (
+        SETTINGS
+        if first == "flows.runtime.local_run"
+        else f"import {first}\n{SETTINGS.replace('assert', '#')}"
+    )
     done = process(tmp_path, "-c", script)
     assert done.stderr == ""
     assert json.loads(done.stdout) == [False, False, True, True, "CRITICAL", 600]

@@ -17,7 +17,7 @@ from front_desk import Desk
 
 from cli.__main__ import main, parser
 from cli.main import COMMANDS
-from flows import settings
+from flows.runtime import settings
 from tasks.methods.registry import methods, parameters_of
 from tests.timeouts import HANG_TIMEOUT
 

@@ -22,7 +22,7 @@ from policy.load import load_policy
 from services.evaluation import run as evaluate_run
 from services.evaluation.evaluate import DIED, carried_out, of_run
 from services.evaluation.figures import figures_of
-from services.evaluation.run import Job, Made, Run
+from services.evaluation.run import Job, Run
 from tasks.types import SourceTable
 from tasks.utility.latent_view import latent_view
 from tasks.validation.check import ExpectationResult
@@ -308,11 +308,11 @@ def job(folder: Path, label: str = "mondrian", kind: type[Job] = Job) -> Job:
 def test_a_run_that_breaks_is_a_row_without_a_value(
     folder: Path, source: SourceTable, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    def broken(*_: object) -> Made:
+    def broken(*_: object, **__: object) -> None:
         raise error
 
     monkeypatch.setattr("signal.signal", lambda *_: None)
-    monkeypatch.setattr(evaluate_run, "made", broken)
+    monkeypatch.setattr(evaluate_run, "make_rows", broken)
     evaluate_run.begin(source)
     found = evaluate_run.run(job(folder))
     assert found == Run("mondrian", 5, 1, f"something unforeseen ({type(error).__name__})")

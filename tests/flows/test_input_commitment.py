@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from flows.reproduce import reproduction
 from policy.errors import UsageError
 from policy.load import load_policy
 from release_store.audit.keys import KEY_VARIABLE, make_key
@@ -17,6 +16,7 @@ from release_store.evidence.bundle import write_evidence
 from release_store.protocol.canonical import digest_of
 from release_store.protocol.commitment import commitment_to, draw_key, is_made_of
 from release_store.verification.verify import verify
+from services.reproduction import reproduce
 from tasks.intake.read import read_table
 from tasks.preprocessing.prepare import prepare
 from tasks.recoding.draws import seed_of
@@ -42,7 +42,7 @@ def test_no_file_of_the_store_or_the_evidence_holds_a_plain_digest_of_the_input(
     recorded = desk.store.candidate(release.candidate_id).input_digest
     assert recorded == commitment_to(desk.root, plain.hexdigest())
     assert is_made_of(desk.root, recorded, plain.hexdigest())
-    assert reproduction(desk.store, release.release_id, table).same
+    assert reproduce(desk.store, release.release_id, table).same
 
 
 @pytest.mark.enemy("auditor", "learns a value")
@@ -71,7 +71,7 @@ def test_the_key_of_the_store_decides_what_a_recoding_draws(desk: Desk, recoding
     policy = desk.policy(method={"name": "mondrian", "recoding": recoding}, gates={"ncp": {"max": 1}})
     assert desk.run(policy, table) == 0
     (release,) = desk.store.releases()
-    assert reproduction(desk.store, release.release_id, table).same
+    assert reproduce(desk.store, release.release_id, table).same
     source = read_table(load_policy(policy), input_path=table, period="2026Q1", base=desk.folder)
     assert source.draw_key == b""
     prepared = prepare(source, load_policy(policy))
@@ -85,10 +85,10 @@ def test_what_was_drawn_before_there_was_a_key_of_draws_comes_out_again(
     table = desk.table()
     policy = desk.policy(method={"name": "mondrian", "recoding": "adaptive"}, gates={"ncp": {"max": 1}})
     with monkeypatch.context() as patch:
-        patch.setattr("tasks.intake.task.draw_key", lambda _: b"")
+        patch.setattr("services.candidate_run.draw_key", lambda _: b"")
         assert desk.run(policy, table) == 0
     (release,) = desk.store.releases()
-    assert reproduction(desk.store, release.release_id, table).same
+    assert reproduce(desk.store, release.release_id, table).same
 
 
 @pytest.mark.enemy("auditor", "learns a value")

@@ -14,11 +14,12 @@ from types import SimpleNamespace
 import pytest
 from front_desk import Desk
 
-from flows.late_input import ExpectedInput, InputCheck, late_state, look, wait_here
+from flows.runtime.scheduling import LookParameters, await_input
 from policy.errors import InputError, UsageError
 from policy.load import load_policy
 from release_store.protocol.canonical import utc_now
 from release_store.verification.verify import verify
+from services.awaited_input import ExpectedInput, InputCheck, look, wait_here
 from tests.timeouts import HANG_TIMEOUT
 
 ROOT = Path(__file__).parents[2]
@@ -55,7 +56,7 @@ def test_a_file_that_has_just_changed_is_late(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, age: float, late: bool
 ) -> None:
     now = int(time.time())
-    monkeypatch.setattr("flows.late_input.time", SimpleNamespace(time=lambda: now))
+    monkeypatch.setattr("services.awaited_input.time", SimpleNamespace(time=lambda: now))
     os.utime(table(desk), (now - age, now - age))
     found = look(wanted(desk))
     assert bool(found.late) is late
@@ -91,7 +92,7 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = utc_now()
-        monkeypatch.setattr("flows.late_input.utc_now", lambda: self.now)
+        monkeypatch.setattr("services.awaited_input.utc_now", lambda: self.now)
 
     def sleep(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
@@ -132,18 +133,18 @@ def test_after_its_time_it_is_given_up_once_and_in_the_log(
 
 
 def test_without_a_deployment_a_run_fails_at_once(desk: Desk) -> None:
-    common = {"actor": "ann", "scheduled": utc_now(), "until": None, "number": 1, "seen": ""}
+    common = {"this": LookParameters(), "actor": "ann", "scheduled": utc_now()}
     with pytest.raises(InputError, match="is not there") as caught:
-        late_state(wanted(desk), desk.store, **common)  # type: ignore[arg-type]
+        await_input(wanted(desk), desk.store, **common)  # type: ignore[arg-type]
     assert caught.value.hint == "Run it again when it is there, or with --wait."
     table(desk)
-    assert late_state(wanted(desk), desk.store, **common) is None  # type: ignore[arg-type]
+    assert await_input(wanted(desk), desk.store, **common) is None  # type: ignore[arg-type]
 
 
 def test_a_policy_that_does_not_wait_asks_for_nothing(desk: Desk) -> None:
     patient = wanted(desk, wait=None)
-    common = {"actor": "ann", "scheduled": utc_now(), "until": None, "number": 1, "seen": ""}
-    assert late_state(patient, desk.store, **common) is None  # type: ignore[arg-type]
+    common = {"this": LookParameters(), "actor": "ann", "scheduled": utc_now()}
+    assert await_input(patient, desk.store, **common) is None  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="does not say how long to wait"):
         wait_here(patient, desk.store, actor="ann", say=print)
 

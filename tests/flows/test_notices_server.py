@@ -17,9 +17,9 @@ import pytest
 from front_desk import Desk
 from listener import listening
 
-from flows.setup_server import server
 from release_store.records import CandidateState
 from release_store.verification.checkup import Condition
+from services.doctor.server import server
 from services.observability.notice_channels import COMMAND_VARIABLE, URL_VARIABLE, prefect_event
 from services.observability.notices import begin, due, send_due
 from tests.prefect_site import ROOT, PrefectSite

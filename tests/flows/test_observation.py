@@ -118,17 +118,17 @@ def test_a_candidate_that_is_blocked_has_failed_for_lineage(watched: Desk) -> No
 
 
 def test_a_decision_that_publishes_leads_from_the_candidate_to_the_release(watched: Desk) -> None:
-    from services.decided import observed_decision
+    from services.decisions import decide
     from services.outcome import Outcome
     from tests.release_store.hand_made import approved, publish_one
 
-    @observed_decision
-    def decide(store: Any, candidate: str) -> Outcome:
+    def published(store: Any, candidate: str, *_: Any) -> Outcome:
         release = publish_one(store, candidate)
         return Outcome("clinic", "2024", "published", candidate, release.release_id)
 
     candidate = approved(watched.store)
-    outcome = decide(watched.store, candidate)
+    with mock.patch("services.decisions._decide", published):
+        outcome = decide(watched.store, candidate, "approve", by="bea", reason="checked")
     _, end = read(watched, "lineage.jsonl")
     assert end["job"]["name"] == "clinic.decide"
     assert end["inputs"][0]["facets"]["version"]["datasetVersion"].startswith(f"{candidate}:")
@@ -157,7 +157,7 @@ def test_a_run_that_breaks_is_told_by_the_kind_of_its_error(watched: Desk) -> No
 
 
 def test_a_run_that_is_stopped_is_aborted(watched: Desk) -> None:
-    with mock.patch("flows.release.preprocessing", side_effect=KeyboardInterrupt):
+    with mock.patch("services.pipeline.prepare_table", side_effect=KeyboardInterrupt):
         assert watched.run(watched.policy(), watched.table()) in (1, 130)
     _, end = read(watched, "lineage.jsonl")
     assert end["eventType"] == "ABORT"
@@ -171,7 +171,7 @@ def test_a_release_is_made_where_nobody_can_watch_it(
     monkeypatch.setenv("RELEASEGATE_NOTICE_URL", "http://127.0.0.1:9/hook")
     monkeypatch.setenv(logs.VARIABLE, "/nowhere/log")
     monkeypatch.setenv(lineage.VARIABLE, "http://127.0.0.1:9")
-    with mock.patch("flows.observation.create_table_artifact", side_effect=ConnectionError):
+    with mock.patch("flows.runtime.prefect_runtime.create_table_artifact", side_effect=ConnectionError):
         assert desk.run(desk.policy(), desk.table()) == 0
     assert [one.release_id for one in desk.store.releases()] == ["clinic-2026Q1-r1"]
     told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("releasegate: ")]

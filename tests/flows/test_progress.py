@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from flows import running
-from flows.last_end import forget, remember_result
+from flows.runtime import local_run as running
+from flows.runtime.last_end import forget, remember_result
 from policy.errors import InputError, TransientFailure
 from services.outcome import Outcome
 
@@ -54,8 +54,8 @@ def ended(result: Any) -> Callable[[], Any]:
 @pytest.fixture(autouse=True)
 def no_prefect(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave the server alone that a command would start."""
-    monkeypatch.setattr("flows.watcher.watch_temporary_server", lambda: None)
-    monkeypatch.setattr("flows.temporary_server.agree_on_password", lambda: None)
+    monkeypatch.setattr("flows.runtime.watcher.watch_temporary_server", lambda: None)
+    monkeypatch.setattr("flows.runtime.temporary_server.agree_on_password", lambda: None)
     forget()
 
 

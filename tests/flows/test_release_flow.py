@@ -260,7 +260,7 @@ def _broken(*_arguments: Any, **_named: Any) -> Any:
 def test_a_table_against_its_expectations_is_refused_before_any_training(
     desk: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tasks.preprocessing.task.prepare", _broken)
+    monkeypatch.setattr("services.pipeline.prepare_table", _broken)
     table = desk.table(disease=["CANARY"] * 3 + ["flu"] * 397)
     assert desk.run(desk.policy(), table) == 3
     assert complaint(capsys) == [
@@ -350,9 +350,9 @@ def test_the_period_follows_from_the_policy_where_it_is_not_given(desk: Desk) ->
 # Unforeseen ------------------------------------------------------------------------------------------
 
 STAGES = {
-    "tasks.preprocessing.task.prepare": "the stage 'preprocessing: columns become arrays'",
-    "tasks.risk.task.read_classes": "the stage 'risk gate: judge the staged files'",
-    "flows.judging.replace": "the release flow",
+    "services.pipeline.prepare_table": "the stage 'preprocessing: columns become arrays'",
+    "services.assessment.read_classes": "the stage 'risk gate: judge the staged files'",
+    "services.release.period_of": "the release flow",
 }
 
 
@@ -375,7 +375,7 @@ def test_what_nobody_foresaw_is_told_by_its_kind_and_place_alone(
 def test_a_candidate_whose_gates_could_not_be_asked_has_failed(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tasks.risk.task.assess", _broken)
+    monkeypatch.setattr("services.assessment.assess", _broken)
     assert desk.run(desk.policy(), desk.table()) == 1
     (candidate,) = desk.store.candidates()
     assert candidate.state is CandidateState.FAILED

@@ -57,9 +57,9 @@ def test_a_candidate_that_is_held_back_is_a_run_that_failed(desk: Desk) -> None:
 
 
 def test_a_stage_that_the_system_refused_is_tried_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    from flows import judging
+    from services import candidate_run
 
-    written, tries = judging.write_candidate_report, []
+    written, tries = candidate_run.write_candidate_report, []
 
     def refused_once(*args: Any) -> Any:
         tries.append(1)
@@ -67,9 +67,8 @@ def test_a_stage_that_the_system_refused_is_tried_again(desk: Desk, monkeypatch:
             raise TransientFailure("the disk was busy")
         return written(*args)
 
-    stage = judging.stage("report: write the candidate's page", retries=1)(refused_once)
-    stage.retry_delay_seconds = 0  # type: ignore[attr-defined]
-    monkeypatch.setattr(judging, "reporting", stage)
+    monkeypatch.setattr(candidate_run, "write_candidate_report", refused_once)
+    monkeypatch.setattr("flows.runtime.prefect_runtime.RETRY_SECONDS", 0)
     assert desk.run(desk.policy(), desk.table()) == 0
     assert len(tries) == 2
     assert stages_of(last_run())["report"]["run_count"] == 2
@@ -81,7 +80,7 @@ def test_an_unforeseen_exception_is_kept_by_the_server_as_its_kind_alone(
     def broken(*_: Any) -> Any:
         raise ValueError("CANARY of a person's row")
 
-    monkeypatch.setattr("tasks.preprocessing.task.prepare", broken)
+    monkeypatch.setattr("services.pipeline.prepare_table", broken)
     assert desk.run(desk.policy(), desk.table()) == 1
     out, err = capsys.readouterr()
     run = last_run()
@@ -91,12 +90,12 @@ def test_an_unforeseen_exception_is_kept_by_the_server_as_its_kind_alone(
 
 
 def test_the_exception_that_prefect_gets_has_no_past(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    from flows.running import run_release
+    from flows.runtime.local_run import run_release
 
     def broken(*_: Any) -> Any:
         raise ValueError("CANARY of a person's row")
 
-    monkeypatch.setattr("tasks.preprocessing.task.prepare", broken)
+    monkeypatch.setattr("services.pipeline.prepare_table", broken)
     with pytest.raises(ReleaseGateError) as caught:
         run_release(desk.policy(), store=desk.root, period="2026Q1", input_path=desk.table(), actor="ann")
     assert (caught.value.__cause__, caught.value.__context__) == (None, None)

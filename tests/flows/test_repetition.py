@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from front_desk import Desk
 
-from flows import repetition
 from release_store.protocol.canonical import utc_now
 from release_store.publishing.publication import recover
 from release_store.records import CandidateState
+from services import repetition
 
 pytestmark = pytest.mark.flow
 
@@ -74,7 +74,7 @@ def test_what_nobody_has_to_approve_is_published_by_the_next_run(
 ) -> None:
     policy, table = desk.policy(), desk.table()
     with monkeypatch.context() as patch:
-        patch.setattr("tasks.publication.task.publish", None)  # the run dies after its gates
+        patch.setattr("services.publication.publish", None)  # the run dies after its gates
         assert desk.run(policy, table) == 1
     assert states(desk) == {C1: "approved"}
     assert recover(desk.store) == []

@@ -174,11 +174,11 @@ def broken(*_args: object, **_kwargs: object) -> None:
 
 
 BREAKING: dict[str, tuple[str, Callable[[CandidateState], bool]]] = {
-    "tasks.reporting.task.table_figures": (
+    "services.release.table_figures": (
         "the stage 'figures: what a report shows of the table'",
         lambda state: state is CandidateState.FAILED,
     ),
-    "flows.judging.figures_of": (
+    "services.assessment.figures_of": (
         "the stage 'risk gate: judge the staged files'",
         lambda state: state is CandidateState.FAILED,
     ),

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from front_desk import Desk
 
-import flows.reproduce
+import services.reproduction
 from tests.at_work import withdraw
 
 pytestmark = pytest.mark.flow
@@ -75,15 +75,16 @@ def test_what_does_not_come_out_is_told(
     published: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A method that draws otherwise than it did, and a DuckDB of another version."""
-    composed = flows.reproduce.composed
+    make_rows = services.reproduction.make_rows
 
-    def shuffled(*given: Any) -> Any:
-        rows, *more = composed(*given)
-        return replace(rows, frame=rows.frame.sample(frac=1, random_state=1)), *more
+    def shuffled(*args: Any) -> Any:
+        made = make_rows(*args)
+        frame = made.rows.frame.sample(frac=1, random_state=1)
+        return replace(made, rows=replace(made.rows, frame=frame))
 
-    monkeypatch.setattr(flows.reproduce, "composed", shuffled)
-    versions = flows.reproduce.software_versions()
-    monkeypatch.setattr(flows.reproduce, "software_versions", lambda: {**versions, "duckdb": "9.9"})
+    monkeypatch.setattr(services.reproduction, "make_rows", shuffled)
+    versions = services.reproduction.software_versions()
+    monkeypatch.setattr(services.reproduction, "software_versions", lambda: {**versions, "duckdb": "9.9"})
     assert reproduce(published, RELEASE, "people.csv", "--json") == 6
     found = told(capsys)
     assert not found["same"]

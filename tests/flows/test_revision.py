@@ -111,7 +111,7 @@ def test_a_withdrawn_period_is_released_again_only_by_name_and_reason(
 def test_a_period_that_another_run_revised_meanwhile_is_not_revised_blindly(
     published: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from flows import release
+    from services import release
 
     seen = release.resolve_revision
     answers = iter([lambda found: found, lambda found: type(found)("clinic-2026Q1-r2", found.reason)])

@@ -16,12 +16,15 @@ from front_desk import Desk
 from listener import Answer, Listener, Request, listening
 from packaging.requirements import Requirement
 
-from flows import settings, setup_checks, setup_server, setup_versions
-from flows.setup_checks import set_up
-from flows.setup_server import listens_openly, server
-from flows.setup_versions import TRAPS, requirements, versions
+from flows.runtime import settings
 from release_store.approval.reviewers import PEOPLE_VARIABLE, people_path
 from release_store.verification.checkup import Check, Condition
+from services.doctor import server as server_checks
+from services.doctor import setup
+from services.doctor import versions as version_checks
+from services.doctor.server import listens_openly, server
+from services.doctor.setup import set_up
+from services.doctor.versions import TRAPS, requirements, versions
 from services.observability import lineage, logs
 from services.observability.notice_channels import COMMAND_VARIABLE, URL_VARIABLE
 from services.observability.notices import begin
@@ -40,6 +43,11 @@ VARIABLES = (
 )
 ENVIRONMENT = {"PREFECT_TASKS_DISABLE_CACHING": "true"}
 Capture = pytest.CaptureFixture[str]
+
+
+def looked_at(root: Path) -> list[Check]:
+    """What `releasegate doctor` asks of the set-up."""
+    return set_up(root, settings.contradicted)
 
 
 @pytest.fixture(autouse=True)
@@ -182,7 +190,7 @@ def test_a_server_that_asks_nobody_is_fine_on_this_machine_only(
     api[0].word = None
     monkeypatch.delenv("PREFECT_API_AUTH_STRING")
     assert wrong(server()) == {}
-    monkeypatch.setattr(setup_server, "listens_openly", lambda *_arguments: True)
+    monkeypatch.setattr(server_checks, "listens_openly", lambda *_arguments: True)
     assert wrong(server()) == {"access": "lets everybody in who can reach it, without a credential"}
 
 
@@ -206,7 +214,7 @@ def test_sockets_that_listen_for_others_are_told_from_those_that_do_not() -> Non
 def test_a_server_of_this_test_is_seen_to_listen_here_only() -> None:
     with listening() as listener:
         port = int(listener.url.rpartition(":")[2])
-        assert not listens_openly(port, setup_server._sockets())
+        assert not listens_openly(port, server_checks._sockets())
 
 
 @pytest.mark.parametrize("body", [[1, 2], {"a": 1}, "text", [{"name": None}], True])
@@ -214,7 +222,7 @@ def test_an_answer_that_is_none_is_a_finding_and_no_exception(
     desk: Desk, api: tuple[Api, Listener], body: Any
 ) -> None:
     api[0].deployments = body
-    assert "server" in wrong(set_up(desk.root))
+    assert "server" in wrong(looked_at(desk.root))
 
 
 def test_an_automation_that_is_off_is_found(api: tuple[Api, Listener]) -> None:
@@ -230,7 +238,7 @@ def test_an_address_that_is_none_is_told_in_a_line(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, url: str
 ) -> None:
     monkeypatch.setenv("PREFECT_API_URL", url)
-    (check,) = [one for one in set_up(desk.root) if one.name == "server"]
+    (check,) = [one for one in looked_at(desk.root) if one.name == "server"]
     assert check.found == "PREFECT_API_URL is no http or https address"
     assert check.hint == "Write it like http://127.0.0.1:4200/api, or leave it out."
 
@@ -240,7 +248,7 @@ def test_headers_that_are_no_json_object_are_told_in_a_line(
     desk: Desk, api: tuple[Api, Listener], monkeypatch: pytest.MonkeyPatch, headers: str
 ) -> None:
     monkeypatch.setenv("PREFECT_CLIENT_CUSTOM_HEADERS", headers)
-    (check,) = [one for one in set_up(desk.root) if one.name == "server"]
+    (check,) = [one for one in looked_at(desk.root) if one.name == "server"]
     assert check.found == "PREFECT_CLIENT_CUSTOM_HEADERS is no JSON object"
     assert check.hint
 
@@ -270,7 +278,7 @@ def test_what_is_installed_here_is_what_is_needed() -> None:
 def test_what_was_installed_tells_the_same_where_the_project_s_file_is_not_there(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(setup_versions, "_PROJECT", tmp_path / "none")
+    monkeypatch.setattr(version_checks, "_PROJECT", tmp_path / "none")
     python, needed = requirements()
     assert python
     names = {one.name for one in needed}
@@ -289,14 +297,14 @@ def test_what_was_installed_tells_the_same_where_the_project_s_file_is_not_there
 def test_a_version_that_is_not_the_one_that_was_tried_is_told_with_what_goes_wrong(
     monkeypatch: pytest.MonkeyPatch, here: str, line: str, finding: str
 ) -> None:
-    monkeypatch.setattr(setup_versions, "requirements", lambda: ("", [Requirement(line)]))
-    monkeypatch.setattr(setup_versions.metadata, "version", lambda _name: here)
+    monkeypatch.setattr(version_checks, "requirements", lambda: ("", [Requirement(line)]))
+    monkeypatch.setattr(version_checks.metadata, "version", lambda _name: here)
     (found,) = wrong(versions()).values()
     assert finding in found
 
 
 def test_a_package_that_is_not_there_and_an_old_python_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(setup_versions, "requirements", lambda: (">=4", [Requirement("no-such-package")]))
+    monkeypatch.setattr(version_checks, "requirements", lambda: (">=4", [Requirement("no-such-package")]))
     found = wrong(versions())
     assert found["packages"] == "no-such-package is not installed"
     assert found["Python"].endswith("runs, and >=4 is needed")
@@ -308,29 +316,29 @@ def test_settings_that_would_keep_data_are_told(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(settings, "contradicted", [])
     settings.apply()
     assert settings.contradicted == ["PREFECT_RESULTS_PERSIST_BY_DEFAULT"]
-    assert "PREFECT_RESULTS_PERSIST_BY_DEFAULT otherwise" in wrong(set_up(desk.root))["settings"]
+    assert "PREFECT_RESULTS_PERSIST_BY_DEFAULT otherwise" in wrong(looked_at(desk.root))["settings"]
     settings.apply()
     assert settings.contradicted == []
 
 
 def test_people_are_asked_for_as_many_as_a_policy_asks_for(desk: Desk) -> None:
     people_path(desk.root).unlink()
-    (people,) = setup_checks._people(desk.root, desk.store)
+    (people,) = setup._people(desk.root, desk.store)
     assert people.condition is Condition.FINE
     awaiting(desk.store, approvers=2)
-    assert wrong(setup_checks._people(desk.root, desk.store)) == {
+    assert wrong(setup._people(desk.root, desk.store)) == {
         "people": "there is no people.yaml, so nobody can decide on a candidate"
     }
     write_people(desk.root, member("ann", ["operator"]), member("bob", ["approver"]))
-    found = wrong(setup_checks._people(desk.root, desk.store))["people"]
+    found = wrong(setup._people(desk.root, desk.store))["people"]
     assert found == "2 approvals are asked for, and people.yaml has 1 who may approve"
     file = write_people(desk.root, member("ann", ["approver"]), member("bob", ["approver", "admin"]))
-    assert wrong(setup_checks._people(desk.root, desk.store)) == {}
+    assert wrong(setup._people(desk.root, desk.store)) == {}
     file.write_text("approvers_at_least: 3\n" + file.read_text())
-    found = wrong(setup_checks._people(desk.root, desk.store))["people"]
+    found = wrong(setup._people(desk.root, desk.store))["people"]
     assert found == "3 approvals are asked for, and people.yaml has 2 who may approve"
     file.chmod(0o666)
-    assert "people" in wrong(set_up(desk.root))
+    assert "people" in wrong(looked_at(desk.root))
 
 
 def test_logs_lineage_and_notices_that_cannot_be_written_are_told(
@@ -339,19 +347,19 @@ def test_logs_lineage_and_notices_that_cannot_be_written_are_told(
     monkeypatch.setenv(logs.VARIABLE, "/nowhere/log")
     monkeypatch.setenv(lineage.VARIABLE, "http://lineage.example.org")
     monkeypatch.setenv(URL_VARIABLE, "http://chat.example.org/x")
-    found = wrong(set_up(desk.root))
+    found = wrong(looked_at(desk.root))
     assert found["log"] == "/nowhere/log cannot be written"
     assert found["lineage"] == f"{lineage.VARIABLE}: lineage.example.org is to be reached by http"
     assert found["notices"] == f"{URL_VARIABLE}: chat.example.org is to be reached by http"
-    assert all(check.hint for check in set_up(desk.root) if check.condition is Condition.WRONG)
+    assert all(check.hint for check in looked_at(desk.root) if check.condition is Condition.WRONG)
 
 
 def test_notices_that_are_due_are_counted(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(COMMAND_VARIABLE, "true")
     begin(desk.store)
-    assert wrong(setup_checks._notices(desk.store)) == {}
+    assert wrong(setup._notices(desk.store)) == {}
     awaiting(desk.store)
-    (check,) = setup_checks._notices(desk.store)
+    (check,) = setup._notices(desk.store)
     assert (check.condition, check.found) == (Condition.WRONG, "due: 1 by command")
     assert check.hint == "`releasegate notify` delivers them."
 
@@ -370,6 +378,6 @@ def test_the_command_tells_store_and_set_up_and_ends_with_six_where_one_is_wrong
 
 
 def test_nothing_is_raised_where_there_is_no_store(tmp_path: Path) -> None:
-    checks = set_up(tmp_path / "nothing")
+    checks = looked_at(tmp_path / "nothing")
     assert wrong(checks) == {}
     assert {"people", "notices"} <= {check.name for check in checks}

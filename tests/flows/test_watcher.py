@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 from front_desk import Desk
 
-from flows.watcher import servers_of
+from flows.runtime.watcher import servers_of
 from tests.timeouts import HANG_TIMEOUT
 
 ROOT = Path(__file__).parents[2]
 SERVER = "import signal; signal.pause()"  # what stands for one: by its environment and its arguments
 COMMAND = """
 import os, signal, subprocess, sys
-from flows.watcher import MARK, watch_temporary_server
+from flows.runtime.watcher import MARK, watch_temporary_server
 watch_temporary_server()
 watch_temporary_server()
 environment = {**os.environ, "PREFECT__SERVER_EPHEMERAL": "1"}

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from flows import watcher, working_folder
-from flows.watcher import watch_temporary_server  # the real one, which tests without Prefect replace
+from flows.runtime import watcher, working_folder
+from flows.runtime.watcher import watch_temporary_server  # the real one, which tests without Prefect replace
 from services.evaluation import evaluate
 from tests.timeouts import HANG_TIMEOUT
 
@@ -115,7 +115,7 @@ def test_these_files_would_be_read_without_us(folder: Path) -> None:
 def test_the_temporary_server_has_a_password_and_no_secret(folder: Path, tmp_path: Path) -> None:
     script = """
 import flows, json, pathlib, urllib.error, urllib.request
-from flows.temporary_server import agree_on_password
+from flows.runtime.temporary_server import agree_on_password
 agree_on_password()
 from prefect.server.api.server import SubprocessASGIServer
 with SubprocessASGIServer() as server:

@@ -24,13 +24,13 @@ from policy.load import parse_policy
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses, ReleaseState, Verdict
 from release_store.records import Release as StoredRelease
-from tasks.composition import composed
+from services.pipeline import make_rows
 from tasks.methods.registry import bound_method, methods
 from tasks.risk.evidence import Evidence
 from tasks.risk.gate import assess
 from tasks.risk.published import read_classes
 from tasks.staging.stage import stage
-from tasks.types import SourceTable, no_progress
+from tasks.types import SourceTable
 
 Person = tuple[float, str, str]
 Release = tuple[EquivalenceClasses, list[int]]  # what is published, and who is in the table
@@ -69,14 +69,9 @@ def released(
     frame = pd.DataFrame(people, columns=["age", "city", "illness"])
     earlier = [(f"r{number}", each) for number, each in enumerate(before)]
     source = SourceTable(frame, "0" * 64, "people.csv")
-    rows, table, _ = composed(
-        source,
-        policy,
-        bound_method(policy),
-        [(_named(name), each) for name, each in earlier],
-        "2026",
-        no_progress,
-    )
+    history = [(_named(name), each) for name, each in earlier]
+    all_made = make_rows(source, policy, bound_method(policy), history, "2026")
+    rows, table = all_made.rows, all_made.table
     made = stage(rows.frame, policy, candidate_id="c", period="2026", folder=folder, n_source=len(people))
     classes = read_classes(folder / "data.parquet", policy)
     evidence = Evidence(

@@ -13,13 +13,12 @@ from small import small_policy, source_of
 
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses, Release, ReleaseState, Verdict
-from tasks.composition import composed
+from services.pipeline import make_rows
 from tasks.methods.registry import bound_method, methods
 from tasks.risk.evidence import Evidence
 from tasks.risk.gate import GATES, assess
 from tasks.risk.published import read_classes
 from tasks.staging.stage import stage
-from tasks.types import no_progress
 
 PEOPLE, K = 150, 5
 ILLNESSES = ("flu", "cough", "asthma", "diabetes", "cancer")
@@ -49,9 +48,8 @@ class Store:
             for n, found in self.classes
         ]
         source = source_of(self.policy, rows)
-        done, table, _ = composed(
-            source, self.policy, bound_method(self.policy), history, period, no_progress
-        )
+        all_made = make_rows(source, self.policy, bound_method(self.policy), history, period)
+        done, table = all_made.rows, all_made.table
         folder = self.folder / name
         staged = stage(
             done.frame, self.policy, candidate_id=name, period=period, folder=folder, n_source=len(rows)

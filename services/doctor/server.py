@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from flows.settings import REQUIRED
 from policy.errors import TransientFailure, UsageError
 from release_store.verification.checkup import Check, Condition
+from services.doctor.required_settings import REQUIRED
 from services.observability.web import Answered, is_loopback, request_json
 
 TAG = "releasegate"

@@ -41,7 +41,7 @@ def _leave_out_of_path() -> None:
         here = Path.cwd()
     except OSError:
         return
-    if here != OURS.parent and not sys.flags.safe_path and sys.path and sys.path[0] in ("", str(here)):
+    if here != OURS.parents[1] and not sys.flags.safe_path and sys.path and sys.path[0] in ("", str(here)):
         del sys.path[0]
 
 
@@ -104,9 +104,9 @@ def _blind_prefect() -> None:
     os.environ.setdefault("PREFECT_PROFILES_PATH", str(Path(home) / "profiles.toml"))
     DotEnvSettingsSource._read_env_files = _nothing  # type: ignore  # Prefect's own is derived from it
     sources.TomlConfigSettingsSourceBase._read_files = _nothing  # type: ignore
-    import flows.temporary_server
+    import flows.runtime.temporary_server
 
-    flows.temporary_server.guard()
+    flows.runtime.temporary_server.guard()
 
 
 def _nothing(*_: Any) -> dict[str, Any]:

@@ -92,11 +92,11 @@ def _waited_for(
     trusted: Trusted,
 ) -> str:
     """Wait for the input of a period that is to be released, and return the period: it does not move on."""
-    from flows.late_input import ExpectedInput, wait_here
     from policy.period import day_at, period_at, read_period
     from release_store.names import check_period
     from release_store.protocol.canonical import utc_now
     from services.actor import runner
+    from services.awaited_input import ExpectedInput, wait_here
 
     if period is None:
         chosen = period_at(policy.period, day_at(utc_now(), policy.timezone))
@@ -150,9 +150,9 @@ def _outcome_of(begin: Callable[[], Any]) -> Outcome:
         words(0.0, "starting Prefect")
         from prefect.settings import PREFECT_API_URL
 
-        from flows.temporary_server import agree_on_password
-        from flows.watcher import watch_temporary_server
-        from tasks.shielded import watched_by
+        from flows.runtime.prefect_runtime import watched_by
+        from flows.runtime.temporary_server import agree_on_password
+        from flows.runtime.watcher import watch_temporary_server
 
         if not PREFECT_API_URL.value():
             watch_temporary_server()
@@ -168,7 +168,7 @@ def _outcome_of(begin: Callable[[], Any]) -> Outcome:
 
 def _result_of(begin: Callable[[], Any]) -> object:
     """Carry out a flow; where Prefect's server goes away, what the flow itself came to is what counts."""
-    from flows.last_end import forget, last_end
+    from flows.runtime.last_end import forget, last_end
 
     forget()
     try:

@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from flows import settings
-from flows.setup_server import server
-from flows.setup_versions import versions
 from policy.errors import ReleaseGateError
 from release_store.approval.approvals import needed_by
 from release_store.approval.reviewers import load_staff, people_path
 from release_store.permission import Act
 from release_store.store import ReleaseStore
 from release_store.verification.checkup import Check, Condition
+from services.doctor.required_settings import REQUIRED
+from services.doctor.server import server
+from services.doctor.versions import versions
 from services.observability import lineage, logs
 from services.observability.notice_channels import channels, check_channels
 from services.observability.notices import due
 
 
-def set_up(root: Path) -> list[Check]:
-    """Look at what the store in `root` is run with; never raise, and change nothing."""
+def set_up(root: Path, contradicted: Sequence[str]) -> list[Check]:
+    """Look at what the store in `root` is run with; never raise, and change nothing.
+
+    `contradicted` are the required settings that the environment has otherwise.
+    """
     store = _opened(root)
     looks: dict[str, Callable[[], Iterable[Check]]] = {
         "packages": versions,
         "people": lambda: _people(root, store),
-        "settings": _settings,
+        "settings": lambda: _settings(contradicted),
         "log": lambda: [_file("log", os.environ.get(logs.VARIABLE, ""))],
         "lineage": _lineage,
         "notices": lambda: _notices(store),
@@ -80,18 +83,18 @@ def _approvals_asked(store: ReleaseStore) -> int:
     return max((needed_by(store.policy(one.policy_digest), one.summary) for one in newest), default=0)
 
 
-def _settings() -> list[Check]:
+def _settings(contradicted: Sequence[str]) -> list[Check]:
     """Does the environment say otherwise than what keeps data out of Prefect? Runs set it themselves."""
-    if not settings.contradicted:
+    if not contradicted:
         return [Check("settings", Condition.FINE, "nothing of the data is kept by Prefect")]
     return [
         Check(
             "settings",
             Condition.WRONG,
             f"the environment has {name} otherwise; a server or worker of that environment may keep data",
-            f"Set {name}={settings.REQUIRED[name]}.",
+            f"Set {name}={REQUIRED[name]}.",
         )
-        for name in settings.contradicted
+        for name in contradicted
     ]
 
 

@@ -9,7 +9,8 @@ import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flows.settings import site_url
+from flows.runtime.artifacts import artifact_key, try_publish_artifact
+from flows.runtime.settings import site_url
 from policy.rounding import bound_text, measured_text
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
@@ -24,7 +25,6 @@ from reports.text import sanitize_text as plain
 from reports.told import tiles, verdict
 from services.observability.logs import log_event
 from services.observability.notice_channels import prefect_api
-from tasks.shielded import artifact_key, try_publish_artifact
 
 Document = Mapping[str, Any]
 _COLOURS, _LAST = 64, 23

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, ParamSpec
+from typing import ParamSpec
 
+from prefect.client.schemas.objects import State
+
+from flows.runtime.artifacts import begin_showing
 from policy.errors import ReleaseGateError
 from services.outcome import Outcome
-from tasks.shielded import begin_showing
 
 P = ParamSpec("P")
 
 _ends: list[Outcome | ReleaseGateError] = []
 
 
-def remember_result(function: Callable[P, Any]) -> Callable[P, Any]:
+def remember_result(function: Callable[P, State[Outcome]]) -> Callable[P, State[Outcome]]:
     """Keep what a flow's function returns or raises, beside letting Prefect have it."""
 
     @functools.wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> Any:
+    def call(*args: P.args, **kwargs: P.kwargs) -> State[Outcome]:
         _ends.clear()
         begin_showing()
         try:
@@ -27,8 +29,9 @@ def remember_result(function: Callable[P, Any]) -> Callable[P, Any]:
         except ReleaseGateError as error:
             _ends.append(error)
             raise
-        if isinstance(getattr(state, "data", None), Outcome):
-            _ends.append(state.data)
+        data = state.data
+        if isinstance(data, Outcome):
+            _ends.append(data)
         return state
 
     return call

@@ -1,10 +1,9 @@
-"""Validation as a Prefect task: the result is kept in the history, whatever it is."""
+"""A table checked against its expectations; the store keeps the results, whatever they are."""
 
 from __future__ import annotations
 
 from policy.model import ReleasePolicy
 from release_store.store import ReleaseStore
-from tasks.shielded import stage
 from tasks.types import SourceTable
 from tasks.validation.check import as_records, raise_if_failed, validate
 from tasks.validation.feasible import feasible
@@ -12,8 +11,7 @@ from tasks.validation.hierarchies import lacking
 from tasks.validation.last import last_release
 
 
-@stage("validation: check the table against its expectations")
-def validation(
+def validate_source(
     table: SourceTable, policy: ReleasePolicy, store: ReleaseStore, period: str, actor: str
 ) -> int:
     """Run the expectations and keep their results; return how many there were.

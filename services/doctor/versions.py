@@ -12,7 +12,7 @@ from packaging.specifiers import SpecifierSet
 
 from release_store.verification.checkup import Check, Condition
 
-_PROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
+_PROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
 _INSTALL = "Run `make demo`, or `pip install -r requirements.lock`."
 TRAPS = {
     "fastapi": "Prefect's server then fails at import, and every flow with it",

@@ -1,4 +1,4 @@
-"""Whoever watches a run: the log, the stages' table in Prefect, lineage, and notices. None can fail it."""
+"""Whoever watches a run: the log, the stages' table, lineage, and notices. None can fail it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
 from types import TracebackType
-from typing import Any, Self
-
-from prefect import runtime
-from prefect.artifacts import create_table_artifact
+from typing import Self, TypeVar
 
 from policy.errors import ReleaseGateError
 from policy.model import ReleasePolicy
@@ -18,24 +15,27 @@ from release_store.store import ReleaseStore
 from services.observability.lineage import Lineage, Parent
 from services.observability.lineage_datasets import candidate_dataset, release_dataset, source_dataset
 from services.observability.logs import log_event
-from services.observability.notice_channels import channels, prefect_api
+from services.observability.notice_channels import channels
 from services.observability.notices import RunLink, begin, send_due, tell_problems
 from services.outcome import Outcome
-from services.stages import StageFigures, artifact_row, figures_of
-from tasks.shielded import artifact_key
-from tasks.types import Candidate, SourceTable
+from services.runtime import Runtime, Stage
+from services.stages import StageFigures, figures_of
+from tasks.types import Candidate, Progress, SourceTable
+
+R = TypeVar("R")
 
 
 class Observation:
-    """One run of a flow for one period, watched from its beginning to its end, whatever that is."""
+    """One run for one period, watched from its beginning to its end, whatever that is."""
 
-    def __init__(self, flow: str, policy: ReleasePolicy, store: ReleaseStore, period: str) -> None:
+    def __init__(
+        self, flow: str, policy: ReleasePolicy, store: ReleaseStore, period: str, runtime: Runtime
+    ) -> None:
         self.flow, self.policy, self.store, self.period = flow, policy, store, period
+        self.runtime, self._run = runtime, runtime.run
         self.stages: list[StageFigures] = []
         self.outcome: Outcome | None = None
-        self._run_id = str(runtime.flow_run.id or "")
-        name = runtime.deployment.name or runtime.flow_run.flow_name or flow
-        parent = Parent(self._run_id, str(name)) if self._run_id else None
+        parent = Parent(self._run.id, self._run.name or flow) if self._run else None
         self._lineage = Lineage(f"{policy.series}.{flow}", parent)
         self._begun, self._since = perf_counter(), 0
 
@@ -46,11 +46,11 @@ class Observation:
         self._lineage.start()
         return self
 
-    def stage(self, name: str, work: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def stage(self, stage: Stage, work: Callable[[Progress], R]) -> R:
         """Carry out one stage, and keep how long it took and what came of it."""
-        begun = perf_counter()
+        begun, name = perf_counter(), stage.name
         try:
-            result = work(*args, **kwargs)
+            result = self.runtime.stage(stage, work)
         except BaseException as error:
             seconds = perf_counter() - begun
             kind = type(error).__name__
@@ -63,43 +63,41 @@ class Observation:
             self._trace(result)
         return result
 
-    def ended(self, state: Any) -> Any:
-        """Keep the outcome of the run, with the figures of its stages, and return Prefect's state."""
-        if isinstance(state.data, Outcome):
-            self.outcome = replace(state.data, stages=tuple(self.stages))
-            state.data = self.outcome
-        return state
+    def ended(self, outcome: Outcome) -> Outcome:
+        """Keep the outcome of the run, and return it with the figures of its stages."""
+        self.outcome = replace(outcome, stages=tuple(self.stages))
+        return self.outcome
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End: write the last lines, and tell whom it concerns."""
         outcome = self.outcome
-        told: dict[str, Any] = {"seconds": perf_counter() - self._begun}
+        seconds = perf_counter() - self._begun
         if kind is not None or outcome is None:
             name = "nothing" if kind is None else kind.__name__
-            log_event("run.failed", level="error", **self._names(), **told, error=name)
+            log_event("run.failed", level="error", **self._names(), seconds=seconds, error=name)
             stopped = kind is not None and not issubclass(kind, Exception)
             self._lineage.outputs.clear()
             self._lineage.end("ABORT" if stopped else "FAIL", f"ended by {name}")
         else:
             names = {"candidate": outcome.candidate_id, "release": outcome.release_id}
-            log_event("run.ended", **self._names(), **told, **names, state=outcome.state)
+            log_event("run.ended", **self._names(), seconds=seconds, **names, state=outcome.state)
             self._end_lineage(outcome)
         self._show_stages()
-        page = str(runtime.flow_run.ui_url) if self._run_id and prefect_api() else ""
-        link = RunLink(self._run_id, page, self.policy.series, self.period, self._since)
-        tell_problems(send_due(self.store, run=link if self._run_id else None))
+        run = self._run
+        link = RunLink(run.id, run.page, self.policy.series, self.period, self._since) if run else None
+        tell_problems(send_due(self.store, run=link))
 
     def _names(self) -> dict[str, str]:
         return {
-            "run": self._run_id,
+            "run": self._run.id if self._run else "",
             "flow": self.flow,
             "series": self.policy.series,
             "period": self.period,
         }
 
-    def _trace(self, result: Any) -> None:
+    def _trace(self, result: object) -> None:
         """Let lineage know of a table that was read, a candidate that was staged, a release that was made."""
         lineage = self._lineage
         try:
@@ -121,15 +119,11 @@ class Observation:
         self._lineage.end("COMPLETE")
 
     def _show_stages(self) -> None:
-        """Show the stages as a table in Prefect; a server that went away shows none."""
-        if not self._run_id or not self.stages:
+        """Show the stages; a server that went away shows none."""
+        if not self.stages:
             return
         try:
-            create_table_artifact(
-                key=artifact_key("stages", self.policy.series),
-                table=[artifact_row(figures) for figures in self.stages],
-                description=f"Stages of {self.policy.series} {self.period}",
-            )
+            self.runtime.show_stages(self.policy.series, self.period, self.stages)
         except Exception as error:
             log_event("stages.not_shown", level="error", **self._names(), error=type(error).__name__)
 

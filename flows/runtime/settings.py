@@ -9,19 +9,10 @@ from __future__ import annotations
 import os
 from urllib.parse import quote, urlsplit
 
-from flows import machine_limits, working_folder
+from flows.runtime import machine_limits, working_folder
+from services.doctor.required_settings import REQUIRED
 
 SITE_VARIABLE = "RELEASEGATE_SITE_URL"
-REQUIRED = {
-    "PREFECT_RESULTS_PERSIST_BY_DEFAULT": "false",
-    "PREFECT_TASKS_DEFAULT_PERSIST_RESULT": "false",
-    "PREFECT_TASKS_DEFAULT_NO_CACHE": "true",
-    "PREFECT_TASKS_DISABLE_CACHING": "true",
-    "PREFECT_LOGGING_LOG_PRINTS": "false",
-    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-    "GX_ANALYTICS_ENABLED": "false",
-    "DO_NOT_TRACK": "1",
-}
 _SAME = {"false": ("false", "0", "off", "no", "f", "n"), "true": ("true", "1", "on", "yes", "t", "y")}
 _SAME["1"] = _SAME["true"]
 DEFAULTS = {

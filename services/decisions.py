@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from policy.errors import VerificationFailed
+from policy.errors import ReleaseGateError, VerificationFailed
 from policy.load import policy_from_document
 from policy.model import ReleasePolicy
 from release_store.approval.authentication import as_signed
 from release_store.approval.credentials import Credential
 from release_store.permission import OVERRIDES_NEEDED, Act, check_typed
 from release_store.protocol.canonical import utc_now
-from release_store.publishing.public_files import candidate_folder
-from release_store.publishing.publication import check_staged_files, publish, recover
+from release_store.publishing.publication import recover
 from release_store.records import CandidateRecord, CandidateState, Decision
-from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
-from reports.releasing import report_of, report_path
-from services.decided import observed_decision
+from services.observability.lineage import Lineage, Parent
+from services.observability.lineage_datasets import candidate_dataset, release_dataset
+from services.observability.logs import log_event
+from services.observability.notices import notify_on_exit
 from services.outcome import Outcome
-from tasks.risk.published import read_classes
+from services.publication import outcome_of, publish_candidate
+from services.runtime import RunIdentity
 
 
-@observed_decision
 def decide(
     store: ReleaseStore,
     candidate_id: str,
@@ -30,16 +30,46 @@ def decide(
     reason: str,
     credential: Credential | None = None,
     seen: str | None = None,
+    run: RunIdentity | None = None,
 ) -> Outcome:
     """Take one person's decision (approve, reject or override), bound to what the candidate is now.
 
     `credential` proves that it is that person's. A signed text is bound to what its signer saw, and when;
-    `seen`, if given, is the candidate's digest that the person has before them.
+    `seen`, if given, is the candidate's digest that the person has before them. `run` is the flow run that
+    decides, where there is one.
     Raises Blocked for a candidate that is stale or expired, UsageError where the person may not decide or
     gives no proof, or the candidate does not wait, VerificationFailed for an approval of files that changed;
     in each nothing is published, and the refusal is in the log. A rejection needs no policy and no files:
     what is damaged can always be refused.
     """
+    with notify_on_exit(store.root):
+        try:
+            outcome = _decide(store, candidate_id, decision, by, reason, credential, seen)
+        except BaseException as error:
+            log_event("decision.refused", level="warning", error=type(error).__name__)
+            raise
+        log_event(
+            "decision.taken",
+            series=outcome.series,
+            period=outcome.period,
+            candidate=outcome.candidate_id,
+            release=outcome.release_id,
+            state=outcome.state,
+        )
+        if outcome.release_id:
+            _trace(store, outcome, run)
+        return outcome
+
+
+def _decide(
+    store: ReleaseStore,
+    candidate_id: str,
+    decision: str,
+    by: str,
+    reason: str,
+    credential: Credential | None,
+    seen: str | None,
+) -> Outcome:
     check_typed(by, reason, candidate_id)
     recover(store)
     record = store.candidate(candidate_id)
@@ -93,25 +123,21 @@ def _refused_unseen(store: ReleaseStore, word: Decision) -> VerificationFailed:
 def _published(
     store: ReleaseStore, record: CandidateRecord, policy: ReleasePolicy, by: str, reason: str = ""
 ) -> Outcome:
-    check_staged_files(store, record.candidate_id, by)  # before anything is read from them
-    staged = candidate_folder(store.root, record.candidate_id) / "data.parquet"
-    with sealed_file(staged, store.files(record.candidate_id).get(staged.name)) as file:
-        classes = read_classes(file, policy)
-    release = publish(
-        store,
-        record.candidate_id,
-        classes,
-        actor=by,
-        manifest_extra={"classes": classes.n_classes},
-        reason=reason,
-        report=report_of(store, record.candidate_id),
-    )
-    return Outcome(
-        record.series,
-        record.period,
-        "published",
-        record.candidate_id,
-        release.release_id,
-        message=f"{release.release_id} is published",
-        report=report_path(store, record.series, record.candidate_id, release.release_id),
-    )
+    release = publish_candidate(store, record.candidate_id, policy, actor=by, reason=reason)
+    message = f"{release.release_id} is published"
+    return outcome_of(store, record, "published", message, release.release_id)
+
+
+def _trace(store: ReleaseStore, outcome: Outcome, run: RunIdentity | None) -> None:
+    """Let lineage know which candidate became which release."""
+    parent = Parent(run.id, run.name or "decide") if run else None
+    lineage = Lineage(f"{outcome.series}.decide", parent)
+    if not lineage.asked:
+        return
+    lineage.start()
+    try:
+        lineage.inputs = [candidate_dataset(store, outcome.candidate_id)]
+        lineage.outputs = [release_dataset(store, outcome.release_id)]
+    except ReleaseGateError as error:
+        log_event("lineage.failed", level="error", error=type(error).__name__)
+    lineage.end("COMPLETE")

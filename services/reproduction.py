@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from flows.running import progress_reporter
 from policy.errors import StoreError, UsageError, VerificationFailed, did_you_mean
 from policy.load import policy_from_document
 from policy.model import ReleasePolicy
@@ -23,14 +22,15 @@ from release_store.publishing.manifest import software_versions
 from release_store.publishing.public_files import MANIFEST, differing_files, kept_folder
 from release_store.records import CandidateRecord, Release
 from release_store.store import ReleaseStore
+from services.pipeline import People, make_rows
+from services.runtime import Runtime
 from services.trust import trusted_in
-from tasks.composition import People, composed
 from tasks.history.following import may_follow_nobody
 from tasks.intake.read import read_table
 from tasks.intake.source import input_file
 from tasks.methods.registry import bound_method
 from tasks.staging.stage import stage
-from tasks.types import Progress, SourceTable
+from tasks.types import Progress, SourceTable, no_progress
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,9 @@ class Reproduction:
         }
 
 
-def reproduction(store: ReleaseStore, release_id: str, input_path: Path | None) -> Reproduction:
+def reproduce(
+    store: ReleaseStore, release_id: str, input_path: Path | None = None, progress: Progress = no_progress
+) -> Reproduction:
     """Run the recorded policy over the same input beside the history of then, and compare the files.
 
     Raises UsageError for an unknown release or another input, VerificationFailed where the history that the
@@ -78,12 +80,10 @@ def reproduction(store: ReleaseStore, release_id: str, input_path: Path | None) 
     record = store.candidate(release.candidate_id)
     policy = policy_from_document(store.policy(record.policy_digest))
     source = _source(policy, record, release_id, input_path, trusted_in(store.root), store.root)
-    with progress_reporter() as progress:
-        made = _made(store, policy, record, source, progress)
+    made = _made(store, policy, record, source, progress)
     recorded = store.files(record.candidate_id)
     if made != recorded and source.draw_key:  # perhaps it was made when seeds were drawn without a key
-        with progress_reporter() as progress:
-            before = _made(store, policy, record, replace(source, draw_key=b""), progress)
+        before = _made(store, policy, record, replace(source, draw_key=b""), progress)
         made = before if before == recorded else made
     files = {name: (digest, made.get(name)) for name, digest in recorded.items()}
     return Reproduction(release_id, files, _changed_software(store, release))
@@ -125,7 +125,8 @@ def _made(
     """Return the digests of the files that come out now."""
     history = store.classes_at(record.series, store.first_judged(record).history_head)
     people = _people(store, policy, record, len(history))
-    rows, _, _ = composed(source, policy, bound_method(policy), history, record.period, progress, people)
+    stages = Runtime(progress)
+    rows = make_rows(source, policy, bound_method(policy), history, record.period, people, stages).rows
     progress(0.0, "staging")
     try:
         with tempfile.TemporaryDirectory(prefix="releasegate-") as folder:
@@ -182,21 +183,3 @@ def _software_of(path: Path, digest: str) -> Mapping[str, str]:
     raise VerificationFailed(
         "is not the manifest that was published", where=str(path), hint="Run `releasegate verify`."
     )
-
-
-def show_reproduction(found: Reproduction) -> None:
-    """Show each file, and what may have made the difference."""
-    for name, (recorded, made) in found.files.items():
-        print(f"{name:<18} {'the same bytes' if recorded == made else 'DIFFERENT'}  sha256 {recorded}")
-        if recorded != made:
-            print(f"{'':<18} made now:       sha256 {made or 'none'}")
-    for name, (then, now) in found.software.items():
-        print(f"{name}: {then or 'none'} then, {now or 'none'} now")
-    if found.same:
-        print(f"{found.release_id} comes out again, byte for byte")
-    else:
-        print(f"{found.release_id} does not come out again")
-        if not found.software:
-            print(
-                "the versions of the software are the same: look at the machine, and at `releasegate verify`"
-            )

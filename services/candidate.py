@@ -1,10 +1,11 @@
-"""Staging as a Prefect task: the candidate's files are written and sealed by their digests."""
+"""A candidate: the files that would be public, written, sealed by their digests and kept in the store."""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 from datetime import timedelta
-from typing import Any
+from pathlib import Path
 
 from policy.load import policy_digest, policy_document
 from policy.model import ReleasePolicy
@@ -14,33 +15,24 @@ from release_store.publishing.public_files import candidate_folder, copy_candida
 from release_store.records import CandidateRecord, CandidateState, PersonHashes, Revision
 from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
-from tasks.shielded import stage
+from services.pipeline import Made
 from tasks.staging.people import class_numbers, people_of, row_people, with_values
-from tasks.staging.stage import stage as write_candidate
-from tasks.types import Candidate, IntArray, Recoded, SourceTable
+from tasks.staging.stage import stage
+from tasks.types import Candidate, SourceTable
 
 
-@stage("staging: write and seal the candidate", retries=1)
-def staging(
-    rows: Recoded,
-    source: SourceTable,
-    policy: ReleasePolicy,
-    store: ReleaseStore,
-    *,
-    period: str,
-    actor: str,
-    notes: dict[str, Any],
-    seats: IntArray | None = None,
-    revision: Revision | None = None,
+def stage_candidate(
+    made: Made, store: ReleaseStore, *, period: str, actor: str, revision: Revision | None = None
 ) -> Candidate:
     """Write the files that would be public, and keep the candidate in the store.
 
     The people of the rows are kept as keyed hashes, where there is a key, with the class of their row, and
-    sealed with their values and `seats` (n, 2) where one person has one row.
+    sealed with their values and seats where one person has one row.
     """
+    rows, source, policy = made.rows, made.prepared.source, made.prepared.policy
     candidate_id = store.next_candidate_id(policy.series, period)
     head = store.history_head(policy.series)
-    candidate = write_candidate(
+    candidate = stage(
         rows.frame,
         policy,
         candidate_id=candidate_id,
@@ -68,7 +60,7 @@ def staging(
             "seed": policy.seed,
             "n_source": candidate.n_source,
             "n_published": candidate.n_published,
-            "notes": notes,
+            "notes": made.notes,
             **({"revision": asdict(revision)} if revision else {}),
         },
     )
@@ -78,33 +70,32 @@ def staging(
         n_rows=len(source.frame),
         n_columns=source.frame.shape[1],
         files=candidate.files,
-        people=_people(source, rows, policy, candidate, person_key(store.root), seats),
+        people=people_of_rows(made, candidate, person_key(store.root)),
     )
     candidate = replace(candidate, row_records=rows.records)
     if policy.rows == "several":
-        with sealed_file(candidate.folder / "data.parquet", candidate.files.get("data.parquet")) as file:
+        with _data_of(candidate) as file:
             candidate = replace(candidate, row_people=row_people(file, source, rows, policy))
     return candidate
 
 
-def _people(
-    source: SourceTable,
-    rows: Recoded,
-    policy: ReleasePolicy,
-    candidate: Candidate,
-    key: bytes | None,
-    seats: IntArray | None,
-) -> PersonHashes | None:
+def people_of_rows(made: Made, candidate: Candidate, key: bytes | None) -> PersonHashes | None:
+    """Return the people of a staged candidate's rows as the store keeps them; None without a key."""
+    rows, source, policy = made.rows, made.prepared.source, made.prepared.policy
     if key is None or policy.roles.key is None:
         return None
-    with sealed_file(candidate.folder / "data.parquet", candidate.files.get("data.parquet")) as file:
+    with _data_of(candidate) as file:
         numbers = class_numbers(file, rows, policy, len(source.frame))
         found = people_of(source, numbers, policy, key)
-        return found and with_values(found, file, source, rows, numbers, policy, key, seats)
+        return found and with_values(found, file, source, rows, numbers, policy, key, made.groups.seats)
 
 
-@stage("staging: seal a candidate's files once more", retries=1)
-def restaging(
+def _data_of(candidate: Candidate) -> AbstractContextManager[Path]:
+    """Open the staged rows, if they are those that were staged."""
+    return sealed_file(candidate.folder / "data.parquet", candidate.files.get("data.parquet"))
+
+
+def restage_candidate(
     record: CandidateRecord, source: SourceTable, policy: ReleasePolicy, store: ReleaseStore, actor: str
 ) -> Candidate:
     """Keep the files of a candidate as those of a new one, to be judged beside the history as it is now.

@@ -1,0 +1,23 @@
+"""What `releasegate reproduce` shows: each file, and what may have made a difference."""
+
+from __future__ import annotations
+
+from services.reproduction import Reproduction
+
+
+def show_reproduction(found: Reproduction) -> None:
+    """Show each file, and what may have made the difference."""
+    for name, (recorded, made) in found.files.items():
+        print(f"{name:<18} {'the same bytes' if recorded == made else 'DIFFERENT'}  sha256 {recorded}")
+        if recorded != made:
+            print(f"{'':<18} made now:       sha256 {made or 'none'}")
+    for name, (then, now) in found.software.items():
+        print(f"{name}: {then or 'none'} then, {now or 'none'} now")
+    if found.same:
+        print(f"{found.release_id} comes out again, byte for byte")
+    else:
+        print(f"{found.release_id} does not come out again")
+        if not found.software:
+            print(
+                "the versions of the software are the same: look at the machine, and at `releasegate verify`"
+            )

@@ -1,0 +1,150 @@
+"""An input that is late: why it is, and how a command waits for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from policy.errors import InputError, UsageError
+from policy.model import ReleasePolicy, Wait
+from policy.trusted import Trusted
+from release_store.protocol.canonical import utc_now
+from release_store.store import ReleaseStore
+from tasks.intake.source import source_path
+
+_NAP = 30.0  # seconds that a waiting command sleeps at most before it looks at the clock: machines sleep too
+
+
+@dataclass(frozen=True)
+class ExpectedInput:
+    """The input of one period, of which a run must know where it would be."""
+
+    policy: ReleasePolicy
+    period: str
+    input_path: Path | None
+    base: Path
+    trusted: Trusted | None = None
+
+    @property
+    def wait(self) -> Wait:
+        """How long the policy lets it be late. Raises UsageError where it says nothing of that."""
+        wait = self.policy.source.wait
+        if wait is None:
+            raise UsageError(
+                "the policy does not say how long to wait", where="source.wait", hint="Write it there."
+            )
+        return wait
+
+    @property
+    def path(self) -> Path:
+        """The file. Raises UsageError where a query reads the table without one."""
+        found = source_path(
+            self.policy,
+            input_path=self.input_path,
+            period=self.period,
+            base=self.base,
+            trusted=self.trusted,
+        )
+        if found is None:
+            raise UsageError(
+                "only a file can be waited for, and none is named",
+                where="source.wait",
+                hint="Write source.path, give --input FILE, or leave source.wait out.",
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class InputCheck:
+    """What was found where the input should be: why it is late, and what to compare the next look with."""
+
+    late: str = ""  # nothing where it is there and has settled
+    seen: str = ""  # size and time
+
+
+def look(expected: ExpectedInput, before: str = "") -> InputCheck:
+    """Look for the file; `before` is what the last look saw.
+
+    What is there and no file that can be looked at is not late: intake tells what is wrong with it.
+    """
+    try:
+        found = expected.path.stat()
+    except FileNotFoundError:
+        return InputCheck("is not there")
+    except OSError:
+        return InputCheck()
+    seen = f"{found.st_size}-{found.st_mtime_ns}"
+    if before and seen != before:
+        return InputCheck("has changed since the last look", seen)
+    age = time.time() - found.st_mtime
+    if abs(age) < expected.wait.settled_seconds:
+        return InputCheck(f"changed {max(age, 0):.0f} s ago and may still be growing", seen)
+    return InputCheck("", seen)
+
+
+def check_not_late(expected: ExpectedInput) -> None:
+    """Raise InputError for a late input that nothing will look for again.
+
+    Only where the policy has `source.wait` is an input late; elsewhere intake tells that it is not there.
+    """
+    if expected.policy.source.wait is not None:
+        found = look(expected)
+        if found.late:
+            raise late_error(expected, found, "Run it again when it is there, or with --wait.")
+
+
+def wait_here(
+    expected: ExpectedInput,
+    store: ReleaseStore,
+    *,
+    actor: str,
+    say: Callable[[str], None],
+    sleep: Callable[[float], None] = time.sleep,
+) -> None:
+    """Look again and again in this process until the file is there. Raises InputError once it is given up."""
+    deadline = utc_now() + timedelta(hours=expected.wait.hours)
+    found, number = look(expected), 1
+    while found.late:
+        now = utc_now()
+        if now >= deadline:
+            raise given_up(expected, store, found, actor, number, deadline)
+        at = min(now + timedelta(minutes=expected.wait.every_minutes), deadline)
+        say(f"waits: {next_look_text(expected, found, at, deadline)}; Ctrl-C ends it")
+        while (left := (at - utc_now()).total_seconds()) > 0:
+            sleep(min(left, _NAP))
+        found, number = look(expected, found.seen), number + 1
+
+
+def given_up(
+    expected: ExpectedInput,
+    store: ReleaseStore,
+    found: InputCheck,
+    actor: str,
+    n_looks: int,
+    deadline: datetime,
+) -> InputError:
+    """Keep in the audit log that the input of a period is given up, once; return the error to raise."""
+    series = expected.policy.series
+    reason = f"the input {found.late}, and was due by {deadline:%Y-%m-%d %H:%M} UTC at the latest"
+    if not store.input_given_up(series, expected.period):
+        store.record_missing_input(
+            series, expected.period, reason=reason, n_looks=n_looks, deadline=deadline, actor=actor
+        )
+    hint = f"It is given up after {n_looks} looks; run the period again when it is there."
+    return late_error(expected, found, hint)
+
+
+def late_error(expected: ExpectedInput, found: InputCheck, hint: str) -> InputError:
+    """Return the error that tells why the input is late."""
+    return InputError(found.late, where=str(expected.path), hint=hint)
+
+
+def next_look_text(expected: ExpectedInput, found: InputCheck, at: datetime, deadline: datetime) -> str:
+    """Return why the input is late, and when the next and the last look for it are."""
+    return (
+        f"{expected.path.name} {found.late}; the next look is at {at:%Y-%m-%d %H:%M:%S} UTC, "
+        f"the last at {deadline:%Y-%m-%d %H:%M:%S}"
+    )

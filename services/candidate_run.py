@@ -1,0 +1,179 @@
+"""One run that ends with a judged candidate, published where nobody's approval is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from policy.errors import ReleaseGateError
+from policy.model import ReleasePolicy
+from release_store.approval.approvals import why
+from release_store.protocol.commitment import commitment_to, draw_key
+from release_store.records import CandidateState
+from release_store.store import ReleaseStore
+from reports.releasing import report_path, write_candidate_report
+from services.assessment import Assessment, assess_candidate
+from services.observability.observation import Observation
+from services.outcome import Outcome, over_max_group_size
+from services.publication import publish_candidate
+from services.runtime import Runtime, Stage
+from services.trust import trusted_in
+from tasks.intake.read import read_table
+from tasks.risk.attacks.control import read_control
+from tasks.risk.gate import summary_line
+from tasks.types import Candidate, PreparedTable, Progress, SourceTable
+
+R = TypeVar("R")
+
+INTAKE = Stage("intake", "read the period's table", retries=2)
+CONTROL = Stage("control group", "read the people who are not in the table")
+RISK_GATE = Stage("risk gate", "judge the staged files", long=True)
+REPORT = Stage("report", "write the candidate's page", retries=1)
+PUBLICATION = Stage("publication", "make the release public", retries=1)
+
+
+class CandidateRun:
+    """A run of one use case for one period: its policy, store and actor, and what watches its stages."""
+
+    def __init__(
+        self,
+        use_case: str,
+        policy: ReleasePolicy,
+        store: ReleaseStore,
+        period: str,
+        *,
+        actor: str,
+        runtime: Runtime,
+    ) -> None:
+        self.policy, self.store, self.period, self.actor = policy, store, period, actor
+        self.runtime = runtime
+        self.trusted = trusted_in(store.root)
+        self.observation = Observation(use_case, policy, store, period, runtime)
+
+    def stage(self, stage: Stage, work: Callable[[Progress], R]) -> R:
+        """Carry out one stage, watched."""
+        return self.observation.stage(stage, work)
+
+    def read(self, input_path: Path | None, base: Path) -> SourceTable:
+        """Read the columns of the policy's roles; what is recorded of the input is under the store's key."""
+
+        def read() -> SourceTable:
+            source = read_table(
+                self.policy, input_path=input_path, period=self.period, base=base, trusted=self.trusted
+            )
+            root = self.store.root
+            return replace(source, commitment=commitment_to(root, source.digest), draw_key=draw_key(root))
+
+        return self.stage(INTAKE, lambda _: read())
+
+    def read_control(self, source: SourceTable, base: Path) -> PreparedTable | None:
+        """Read the people who are not in the table, where the policy names a file of them."""
+        if self.policy.linkage.control is None:
+            return None
+        return self.stage(
+            CONTROL, lambda _: read_control(self.policy, source, self.period, base, self.trusted)
+        )
+
+    def assess_and_publish(
+        self,
+        table: PreparedTable,
+        candidate: Candidate,
+        notes: Mapping[str, Any],
+        control: PreparedTable | None,
+        table_figures: Callable[[], Mapping[str, Any]],
+    ) -> Outcome:
+        """Ask the gates, publish what passes them, and return the outcome.
+
+        `notes` are those of the candidate's groups, `control` the people who are not in the table.
+        `table_figures` gives the part of the figures that needs the groups. The series' lock must be held:
+        the verdict holds for one history.
+        """
+        store, name = self.store, candidate.candidate_id
+        with self._failing_with(candidate):
+            figures = table_figures()
+            found = self.stage(
+                RISK_GATE,
+                lambda tell: assess_candidate(
+                    candidate,
+                    table,
+                    self.policy,
+                    store,
+                    actor=self.actor,
+                    control=control,
+                    table_figures=figures,
+                    progress=tell,
+                ),
+            )
+        self.runtime.show_gates(self.policy.series, name, found.report.results)
+        self.write_report(name)
+        outcome = self._outcome(candidate, found, notes)
+        record = store.candidate(name)
+        if not found.report.passed:
+            message = f"{name} is blocked: {summary_line(found.report.results)}"
+            outcome = replace(outcome, state="blocked", message=message)
+        elif record.state is CandidateState.AWAITING_APPROVAL:
+            because = why(record.summary)
+            needed = f"{store.approvers_needed(name)} approval(s)"
+            message = f"{name} waits for {needed}{f': {because}' if because else ''}"
+            outcome = replace(outcome, state="awaiting_approval", message=message)
+        else:
+            return self.publish(outcome, found)
+        self.runtime.show_verdict(store, name)
+        return outcome
+
+    def write_report(self, candidate_id: str) -> None:
+        """Write the page of a candidate that was judged."""
+        self.stage(REPORT, lambda _: write_candidate_report(self.store, candidate_id))
+
+    def publish(self, outcome: Outcome, assessed: Assessment | None = None) -> Outcome:
+        """Publish the candidate of an outcome, and return the outcome as it is then."""
+        name = outcome.candidate_id
+        classes = assessed.classes if assessed else None
+        release = self.stage(
+            PUBLICATION,
+            lambda _: publish_candidate(self.store, name, self.policy, actor=self.actor, classes=classes),
+        )
+        self.runtime.show_verdict(self.store, name, release.release_id)
+        return replace(
+            outcome,
+            state="published",
+            release_id=release.release_id,
+            report=report_path(self.store, release.series, name, release.release_id),
+        )
+
+    @contextmanager
+    def series_lock(self) -> Iterator[None]:
+        """Hold the series: nobody may publish to it between the verdict and the publication."""
+        with self.store.series_lock(self.policy.series):
+            yield
+
+    @contextmanager
+    def _failing_with(self, candidate: Candidate) -> Iterator[None]:
+        """End the candidate where the gate could not even be asked."""
+        try:
+            yield
+        except ReleaseGateError as error:
+            self.store.move(
+                candidate.candidate_id, CandidateState.FAILED, actor=self.actor, reason=error.message
+            )
+            raise
+
+    def _outcome(self, candidate: Candidate, found: Assessment, notes: Mapping[str, Any]) -> Outcome:
+        measured = {result.gate: result.value for result in found.report.results}
+        return Outcome(
+            series=self.policy.series,
+            period=self.period,
+            state="assessed",
+            candidate_id=candidate.candidate_id,
+            n_source=candidate.n_source,
+            n_published=candidate.n_published,
+            n_classes=found.classes.n_classes,
+            ncp=measured.get("ncp"),
+            gates=found.report.results,
+            repaired=notes.get("repair", {}),
+            over_max_group_size=over_max_group_size(notes),
+            report=report_path(self.store, candidate.series, candidate.candidate_id),
+        )

@@ -1,0 +1,1 @@
+"""Is everything around the store fit for work?"""

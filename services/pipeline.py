@@ -1,0 +1,137 @@
+"""From a period's table to the rows that would be published: one way for runs, reproductions and benchmarks.
+
+`prepare` needs no history; `complete` does, and is called while nobody else can publish to the series.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from policy.model import ReleasePolicy
+from release_store.records import PersonHashes
+from services.runtime import Runtime, Stage
+from tasks.composition import History, groups_of, leaves_of, repaired
+from tasks.methods.base import PLACES, BoundMethod
+from tasks.preprocessing.prepare import prepare as prepare_table
+from tasks.repair.followers import followers_of
+from tasks.types import Partition, PreparedTable, Progress, Recoded, Representation, SourceTable
+
+R = TypeVar("R")
+
+PREPROCESSING = Stage("preprocessing", "columns become arrays")
+REPRESENTATION = Stage("representation", "place the records", long=True)
+PARTITIONING = Stage("partitioning", "cut the records into leaves", long=True)
+AGGREGATION = Stage("aggregation", "finer groups inside the leaves", long=True)
+REPAIR = Stage("repair", "merge what earlier releases would undo", long=True)
+RECODING = Stage("recoding", "groups become published cells")
+
+
+class Stages(Protocol):
+    """Whatever carries out stages: a runtime, a run that watches them, a benchmark's meter."""
+
+    def stage(self, stage: Stage, work: Callable[[Progress], R]) -> R:
+        """Carry out one stage and return what it gives."""
+
+
+@dataclass(frozen=True)
+class People:
+    """The key that people are hashed with, and the people of each earlier release as they are kept."""
+
+    key: bytes | None
+    earlier: Sequence[PersonHashes | None]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A table as arrays, where its records lie, and the groups that they make by themselves."""
+
+    source: SourceTable
+    policy: ReleasePolicy
+    method: BoundMethod
+    table: PreparedTable
+    representation: Representation
+    groups: Partition
+
+
+@dataclass(frozen=True)
+class Made:
+    """The rows that would be published, and what they were made from; `groups` stand beside the history."""
+
+    prepared: Prepared
+    groups: Partition
+    rows: Recoded
+
+    @property
+    def table(self) -> PreparedTable:
+        """The table that the rows are of."""
+        return self.prepared.table
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """What the stages tell of themselves, as JSON values."""
+        parts = dict(zip(PLACES, self.prepared.method.parts, strict=True))
+        return {"parts": parts, **self.groups.notes, **self.rows.notes}
+
+
+def prepare(source: SourceTable, policy: ReleasePolicy, method: BoundMethod, stages: Stages) -> Prepared:
+    """Run the stages that need no history."""
+    table = stages.stage(PREPROCESSING, lambda _: prepare_table(source, policy))
+    representation = stages.stage(REPRESENTATION, lambda tell: method.represent(table, tell))
+    leaves = stages.stage(PARTITIONING, lambda tell: leaves_of(table, representation, method, policy, tell))
+    groups = stages.stage(
+        AGGREGATION, lambda tell: groups_of(table, representation, leaves, method, policy, tell)
+    )
+    return Prepared(source, policy, method, table, representation, groups)
+
+
+def complete(
+    prepared: Prepared,
+    period: str,
+    stages: Stages,
+    beside: Callable[[], tuple[History, People | None]] | None = None,
+) -> Made:
+    """Fit the groups to the history, as the policy asks, and recode them.
+
+    `beside` gives the earlier releases and their people; it is called inside the stage, and not at all for a
+    policy that makes each release by itself.
+    """
+    table, representation, policy, method = (
+        prepared.table,
+        prepared.representation,
+        prepared.policy,
+        prepared.method,
+    )
+
+    def repair(tell: Progress) -> Partition:
+        if beside is None or policy.method.history == "blind":
+            return prepared.groups
+        history, people = beside()
+        followers = None
+        if people is not None:
+            followers = followers_of(prepared.source, policy, people.key, people.earlier)
+        return repaired(
+            table, representation, prepared.groups, method, policy, history, period, tell, followers
+        )
+
+    groups = stages.stage(REPAIR, repair)
+    rows = stages.stage(
+        RECODING, lambda _: method.recode(table, representation, groups.labels, policy, method.seed)
+    )
+    return Made(prepared, groups, rows)
+
+
+def make_rows(
+    source: SourceTable,
+    policy: ReleasePolicy,
+    method: BoundMethod,
+    history: History,
+    period: str,
+    people: People | None = None,
+    stages: Stages | None = None,
+) -> Made:
+    """Run all stages over `source`, beside `history` and its people."""
+    chosen = Runtime() if stages is None else stages
+    prepared = prepare(source, policy, method, chosen)
+    return complete(prepared, period, chosen, lambda: (history, people))

@@ -1,0 +1,174 @@
+"""Release one period's table of a series, if every gate passes.
+
+    from pathlib import Path
+    from services.release import release
+
+    outcome = release(Path("clinic.yaml"), store=Path("store"), period="2026Q1")
+
+The flow `release` does the same with Prefect's runtime.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from policy.errors import Blocked, InputError
+from policy.load import load_policy
+from policy.model import ReleasePolicy
+from policy.period import day_at, has_ended, period_at, read_period
+from release_store.audit.keys import load_key
+from release_store.names import check_period
+from release_store.permission import Act, Person, check_permission
+from release_store.person_key import person_key
+from release_store.protocol.canonical import utc_now
+from release_store.publishing.publication import recover
+from release_store.records import Release, Revision
+from release_store.store import ReleaseStore
+from services.actor import runner
+from services.awaited_input import ExpectedInput
+from services.candidate import stage_candidate
+from services.candidate_run import CandidateRun
+from services.observability.notices import notify_on_exit
+from services.outcome import Outcome
+from services.pipeline import People, complete, prepare
+from services.publication import outcome_of
+from services.repetition import find_equivalent_candidate, resume_candidate
+from services.revision import resolve_revision
+from services.runtime import Runtime, Stage
+from services.trust import trusted_in
+from services.validation import validate_source
+from tasks.composition import History
+from tasks.methods.registry import bound_method
+from tasks.reporting.table import table_figures
+
+VALIDATION = Stage("validation", "check the table against its expectations")
+STAGING = Stage("staging", "write and seal the candidate", retries=1)
+FIGURES = Stage("figures", "what a report shows of the table")
+
+
+def release(
+    policy: Path,
+    *,
+    store: Path,
+    period: str | None = None,
+    input_path: Path | None = None,
+    actor: str | None = None,
+    revise: str | None = None,
+    runtime: Runtime | None = None,
+) -> Outcome:
+    """Release the table of `period` under the policy in the file `policy`, and return what came of it.
+
+    `period` follows from the policy and the time, where it is left out; `input_path` is the table where it is
+    not the policy's own source; `actor` is who made the candidate, by default the system's account; `revise`
+    is why a period that has a release gets another. The outcome's state is published, awaiting_approval,
+    blocked, or waiting_for_input where `runtime` looks again for a late input.
+
+    Raises ReleaseGateError, or one derived from it, where no candidate was made or judged.
+    """
+    with notify_on_exit(store):
+        return _release(policy, store, period, input_path, actor, revise, runtime or Runtime())
+
+
+def _release(
+    policy_path: Path,
+    store_path: Path,
+    period: str | None,
+    input_path: Path | None,
+    actor: str | None,
+    revise: str | None,
+    runtime: Runtime,
+) -> Outcome:
+    trusted = trusted_in(store_path)
+    policy = load_policy(policy_path, trusted)
+    bound_method(policy, str(policy_path))
+    store = ReleaseStore.open(store_path)
+    recover(store)
+    chosen = period_of(policy, period, runtime)
+    if not has_ended(chosen, policy.period, day_at(utc_now(), policy.timezone)):
+        print(f"releasegate: the period {chosen} has not ended yet", file=sys.stderr, flush=True)
+    who = runner(store, Act.REVISE if revise else Act.PREPARE, actor)
+    asked = resolve_revision(store, policy.series, chosen, by=who.name if who.person else None, revise=revise)
+    if isinstance(asked, Release):
+        return _published_already(store, asked)
+    check_permission(Act.PREPARE, Person(who.name), f"{policy.series} {chosen}")
+    person_key(store.root)  # one that is of no use is told at once
+    load_key(store.root)  # without it nothing could be published: better said before the work than after
+    base = policy_path.resolve().parent
+    expected = ExpectedInput(policy, chosen, input_path, base, trusted)
+    late = runtime.await_input(expected, store, actor=who.name)
+    if late is not None:
+        return late
+    run = CandidateRun("release", policy, store, chosen, actor=who.name, runtime=runtime)
+    with run.observation as observed:
+        return observed.ended(_run_stages(run, input_path, base, asked))
+
+
+def period_of(policy: ReleasePolicy, period: str | None, runtime: Runtime) -> str:
+    """Return the period of a run: the one given, or that of the time at which the run was due."""
+    if period is None:
+        chosen = period_at(policy.period, day_at(runtime.scheduled_time, policy.timezone))
+    else:
+        chosen = read_period(period, policy.period)
+    check_period(chosen)
+    return chosen
+
+
+def _run_stages(run: CandidateRun, input_path: Path | None, base: Path, revision: Revision | None) -> Outcome:
+    """Carry the table through all stages, in their order."""
+    policy, store, period = run.policy, run.store, run.period
+    try:
+        source = run.read(input_path, base)
+    except InputError:
+        store.record_unread_input(policy.series, period, actor=run.actor)
+        raise
+    if find_equivalent_candidate(store, policy, period, source.commitment):
+        with run.series_lock():
+            waiting = find_equivalent_candidate(store, policy, period, source.commitment)
+            if waiting is not None:
+                return resume_candidate(run, waiting)
+    run.stage(VALIDATION, lambda _: validate_source(source, policy, store, period, run.actor))
+    control = run.read_control(source, base)
+    prepared = prepare(source, policy, bound_method(policy), run)
+    with run.series_lock():
+        reason = revision.reason if revision else None
+        asked = resolve_revision(store, policy.series, period, by=run.actor, revise=reason)
+        if isinstance(asked, Release):
+            return _published_already(store, asked)
+        if asked != revision:
+            raise Blocked(
+                "the period was revised by another run meanwhile",
+                where=f"{policy.series} {period}",
+                hint="Look at its new release, and revise that if it must be.",
+            )
+        waiting = find_equivalent_candidate(store, policy, period, source.commitment)
+        if waiting is not None:  # another run made it meanwhile
+            return resume_candidate(run, waiting)
+        made = complete(prepared, period, run, lambda: _beside(store, policy.series))
+        candidate = run.stage(
+            STAGING,
+            lambda _: stage_candidate(made, store, period=period, actor=run.actor, revision=revision),
+        )
+
+        def figures() -> dict[str, Any]:
+            rows, labels = made.rows, made.groups.labels
+            return run.stage(
+                FIGURES,
+                lambda _: table_figures(
+                    made.table, rows.records, prepared.representation, labels, rows.frame, policy
+                ),
+            )
+
+        return run.assess_and_publish(prepared.table, candidate, made.notes, control, figures)
+
+
+def _beside(store: ReleaseStore, series: str) -> tuple[History, People]:
+    """Return the earlier releases of a series and their people."""
+    return store.earlier_classes(series), People(person_key(store.root), store.earlier_people(series))
+
+
+def _published_already(store: ReleaseStore, found: Release) -> Outcome:
+    """Return the outcome of a run whose period is published: nothing was done, and nothing is wrong."""
+    message = f"{found.release_id} is published already; nothing was done"
+    return outcome_of(store, store.candidate(found.candidate_id), "published", message, found.release_id)

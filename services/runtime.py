@@ -1,0 +1,93 @@
+"""Where the stages of a run are carried out: here in this process, or by Prefect (`flows/runtime`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from release_store.protocol.canonical import utc_now
+from release_store.records import GateResult
+from release_store.store import ReleaseStore
+from services.awaited_input import ExpectedInput, check_not_late
+from services.outcome import Outcome
+from services.sanitized import sanitize_errors
+from services.stages import StageFigures
+from tasks.types import Progress, no_progress
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step of a run: its name, what it does, and how Prefect treats it.
+
+    `retries` are for what passes by itself; `long` stages show in Prefect how far they are.
+    """
+
+    name: str
+    does: str
+    retries: int = 0
+    long: bool = False
+
+    @property
+    def title(self) -> str:
+        """The name that Prefect and errors tell."""
+        return f"{self.name}: {self.does}"
+
+
+@dataclass(frozen=True)
+class RunIdentity:
+    """A run of a flow: its id, the name of its deployment or flow, and the address of its page."""
+
+    id: str
+    name: str
+    page: str = ""
+
+
+class Runtime:
+    """Carries out stages in this process and shows nothing but their progress.
+
+    `flows.runtime` has the one that lets Prefect carry them out.
+    """
+
+    def __init__(self, progress: Progress = no_progress) -> None:
+        self.progress = progress
+
+    @property
+    def run(self) -> RunIdentity | None:
+        """The flow run that this is; None outside Prefect."""
+        return None
+
+    @property
+    def scheduled_time(self) -> datetime:
+        """When the run was first due: now, where nothing scheduled it."""
+        return utc_now()
+
+    def stage(self, stage: Stage, work: Callable[[Progress], R]) -> R:
+        """Carry out one stage, which is given its progress; foreign errors are replaced."""
+        self.progress(0.0, stage.name)
+        return sanitize_errors(work, f"the stage '{stage.title}'")(self.progress_of(stage))
+
+    def progress_of(self, stage: Stage) -> Progress:
+        """Return the progress of a stage, which tells its name too."""
+        return lambda share, words: self.progress(share, f"{stage.name}: {words}")
+
+    def await_input(self, expected: ExpectedInput, store: ReleaseStore, *, actor: str) -> Outcome | None:
+        """Return the outcome of a run that will look again for a late input; None where it is there.
+
+        Raises InputError where nothing looks again: here, always.
+        """
+        del store, actor
+        check_not_late(expected)
+        return None
+
+    def show_gates(self, series: str, candidate_id: str, results: Sequence[GateResult]) -> None:
+        """Show what the gates said."""
+
+    def show_verdict(self, store: ReleaseStore, candidate_id: str, release_id: str = "") -> None:
+        """Show what a candidate came to."""
+
+    def show_stages(self, series: str, period: str, stages: Sequence[StageFigures]) -> None:
+        """Show how long the stages took. May raise: the caller logs it."""

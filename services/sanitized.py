@@ -1,0 +1,49 @@
+"""No foreign exception leaves a stage: it can carry rows in its message, its attributes or its cause."""
+
+from __future__ import annotations
+
+import errno
+import functools
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+import duckdb
+
+from policy.errors import ReleaseGateError, TransientFailure
+from policy.fault import place
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def sanitize_errors(function: Callable[P, R], what: str) -> Callable[P, R]:
+    """Replace any exception but ours by one that tells its kind and the place in our code, and no more.
+
+    It is raised after the `except` has ended, so that nothing is chained to it.
+    """
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except ReleaseGateError as error:
+            failure = type(error)(error.message, where=error.where, hint=error.hint)
+        except (OSError, duckdb.IOException, duckdb.OutOfMemoryException, MemoryError) as error:
+            failure = TransientFailure(
+                f"{what} was refused by the system ({_system_word(error)} at {place(error)})",
+                hint="Look at disk space, memory, rights and the network, and run it again.",
+            )
+        except Exception as error:  # nothing foreign may pass
+            failure = ReleaseGateError(
+                f"{what} broke ({type(error).__name__} at {place(error)})",
+                hint="This is a fault of releasegate: please report it with this line.",
+            )
+        raise failure
+
+    return call
+
+
+def _system_word(error: BaseException) -> str:
+    """Return the system's name for the error; its text can name files, so it is left out."""
+    number = error.errno if isinstance(error, OSError) else None
+    return errno.errorcode.get(number or 0, type(error).__name__)

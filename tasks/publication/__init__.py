@@ -1,1 +1,0 @@
-"""A candidate that passed becomes a release."""
