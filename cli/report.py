@@ -7,7 +7,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from flows.runtime.local_run import progress_reporter
+from cli.progress import progress_reporter
 from policy.errors import StoreError, UsageError, did_you_mean
 from release_store.db import queries
 from release_store.db.connection import connect

@@ -7,12 +7,14 @@ writes them between their markers; a test fails where they are not what the code
 
 from __future__ import annotations
 
-import argparse
+import contextlib
+import io
 import os
 import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from unittest import mock
 
 from tests.docs import enemies_generated, kinds_generated
 
@@ -21,33 +23,21 @@ _PART = re.compile(r"(<!-- made by (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 WIDTH = 100
 
 
-def commands() -> dict[str, argparse.ArgumentParser]:
-    """Return the parser of every command, by its name; the whole program's under ''."""
-    from cli.__main__ import parser
+def commands() -> list[str]:
+    """Return the words of every command; those of the whole program are ''."""
+    from cli.app import COMMANDS
 
-    top = parser()
-    (choices,) = (a.choices for a in top._actions if isinstance(a, argparse._SubParsersAction))
-    inner = {
-        f"{name} {word}": parser
-        for name, command in choices.items()
-        for action in command._actions
-        if isinstance(action, argparse._SubParsersAction)
-        for word, parser in action.choices.items()
-    }
-    return {"": top, **choices, **inner}
+    return ["", *COMMANDS, "people add"]
 
 
-def help_text(parser: argparse.ArgumentParser) -> str:
+def help_text(words: str) -> str:
     """Return what `--help` prints on a terminal of a fixed width."""
-    before = os.environ.get("COLUMNS")
-    os.environ["COLUMNS"] = str(WIDTH + 2)
-    try:
-        return parser.format_help()
-    finally:
-        if before is None:
-            del os.environ["COLUMNS"]
-        else:
-            os.environ["COLUMNS"] = before
+    from cli.__main__ import main
+
+    out = io.StringIO()
+    with mock.patch.dict(os.environ, {"COLUMNS": str(WIDTH)}), contextlib.redirect_stdout(out):
+        main([*words.split(), "--help"])
+    return "\n".join(line.rstrip() for line in out.getvalue().strip("\n").splitlines()).strip("\n") + "\n"
 
 
 def diagram(transitions: Mapping[object, frozenset[object]], start: str) -> str:
@@ -152,8 +142,8 @@ def parts() -> dict[str, str]:
     from release_store.states import CANDIDATE_TRANSITIONS, RELEASE_TRANSITIONS
 
     made = {
-        f"releasegate {name} --help".replace("  ", " "): f"```text\n{help_text(parser)}```\n"
-        for name, parser in commands().items()
+        f"releasegate {name} --help".replace("  ", " "): f"```text\n{help_text(name)}```\n"
+        for name in commands()
     }
     made["CANDIDATE_TRANSITIONS"] = f"```mermaid\n{diagram(CANDIDATE_TRANSITIONS, 'staged')}```\n"
     made["RELEASE_TRANSITIONS"] = f"```mermaid\n{diagram(RELEASE_TRANSITIONS, 'published')}```\n"

@@ -1,0 +1,1 @@
+"""The commands, one module a group; each is imported only where one of its commands is given."""

@@ -1,0 +1,73 @@
+"""Commands that judge or make a release again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.options import Json, OldInput, Release, store_of
+from cli.output import write_json
+from cli.progress import progress_reporter
+from cli.reproduction_tables import show_reproduction
+from cli.review_tables import show_review
+from policy.errors import Blocked, VerificationFailed
+from release_store.permission import check_typed
+from release_store.store import ReleaseStore
+from services.actor import system_user
+from services.observability.notices import notify_on_exit
+from services.reproduction import reproduce as reproduce_release
+from services.review import audit_series
+
+app = typer.Typer()
+
+
+@app.command()
+def audit(
+    context: typer.Context,
+    series: Annotated[str, typer.Argument(metavar="SERIES")],
+    policy: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Judge all by this policy (default: each by its own)."),
+    ] = None,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--input",
+            metavar="PERIOD=FILE",
+            help="The very input of a period's release, for the gates that need it; may be given again.",
+        ),
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Who audits (default: the system's user).")
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Re-check published releases against today's gates."""
+    check_typed(by or "", "", "--by")
+    store = ReleaseStore.open(store_of(context))
+    who = system_user() if by is None else by
+    with notify_on_exit(store.root), progress_reporter() as progress:
+        document = audit_series(
+            store, series, by=who, policy_path=policy, inputs=inputs or [], progress=progress
+        )
+    if json:
+        write_json(document)
+    else:
+        show_review(document)
+    return 0 if document["passes"] else Blocked.exit_code
+
+
+@app.command()
+def reproduce(
+    context: typer.Context, release: Release, input_path: OldInput = None, json: Json = False
+) -> int:
+    """Make a release again, and compare it byte by byte."""
+    with progress_reporter() as progress:
+        found = reproduce_release(ReleaseStore.open(store_of(context)), release, input_path, progress)
+    if json:
+        write_json(found.document())
+    else:
+        show_reproduction(found)
+    return 0 if found.same else VerificationFailed.exit_code

@@ -1,0 +1,180 @@
+"""Commands by which people decide."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.options import (
+    Candidate,
+    Json,
+    Key,
+    PublicReason,
+    Reason,
+    Release,
+    Signed,
+    TokenFile,
+    store_of,
+)
+from cli.output import exit_code, write_json
+from policy.errors import UsageError
+from release_store.approval.credentials import PrivateKey, given_credential
+from release_store.approval.signing import read_to_sign, signed
+from release_store.publishing.public_files import kept_folder, tombstone_file
+from release_store.publishing.publication import recover
+from release_store.publishing.withdrawal import withdraw as withdraw_release
+from release_store.store import ReleaseStore
+from reports.documents import record_document
+from reports.text import sanitize_text
+from services.decisions import decide
+from services.observability.notices import notify_on_exit
+from services.outcome import outcome_document
+
+app = typer.Typer()
+By = Annotated[str, typer.Option(metavar="NAME", help="Who decides.")]
+
+
+class Signable(StrEnum):
+    """What can be signed where the store is not at hand."""
+
+    APPROVE = "approve"
+    REJECT = "reject"
+    OVERRIDE = "override"
+    WITHDRAW = "withdraw"
+
+
+@app.command()
+def approve(
+    context: typer.Context,
+    candidate: Candidate,
+    by: By,
+    reason: Reason,
+    key: Key = None,
+    token_file: TokenFile = None,
+    signed: Signed = None,
+    json: Json = False,
+) -> int:
+    """Agree to a candidate that waits for approval; the last approval that it needs publishes it."""
+    return _decide(store_of(context), candidate, "approve", by, reason, (key, token_file, signed), json)
+
+
+@app.command()
+def reject(
+    context: typer.Context,
+    candidate: Candidate,
+    by: By,
+    reason: Reason,
+    key: Key = None,
+    token_file: TokenFile = None,
+    signed: Signed = None,
+    json: Json = False,
+) -> int:
+    """Refuse a candidate that waits for approval."""
+    return _decide(store_of(context), candidate, "reject", by, reason, (key, token_file, signed), json)
+
+
+@app.command()
+def override(
+    context: typer.Context,
+    candidate: Candidate,
+    by: By,
+    reason: Reason,
+    key: Key = None,
+    token_file: TokenFile = None,
+    signed: Signed = None,
+    json: Json = False,
+) -> int:
+    """Publish what gates held back; two administrators have to ask for it."""
+    return _decide(store_of(context), candidate, "override", by, reason, (key, token_file, signed), json)
+
+
+def _decide(
+    root: Path,
+    candidate: str,
+    decision: str,
+    by: str,
+    reason: str,
+    proof: tuple[Path | None, Path | None, str | None],
+    json: bool,
+) -> int:
+    outcome = decide(
+        ReleaseStore.open(root),
+        candidate,
+        decision,
+        by=by,
+        reason=reason,
+        credential=given_credential(*proof),
+    )
+    if json:
+        write_json(outcome_document(outcome))
+    else:
+        print(sanitize_text(outcome.message))
+    waits = decision == "override" and outcome.state == "blocked"  # for another administrator
+    return {"rejected": 0}.get(outcome.state, 5 if waits else exit_code(outcome))
+
+
+@app.command()
+def withdraw(
+    context: typer.Context,
+    release: Release,
+    by: Annotated[str, typer.Option(metavar="NAME", help="Who withdraws it.")],
+    reason: PublicReason,
+    key: Key = None,
+    token_file: TokenFile = None,
+    signed: Signed = None,
+    json: Json = False,
+) -> int:
+    """Take a release out of the public place; a tombstone stays."""
+    store = ReleaseStore.open(store_of(context))
+    recover(store)
+    credential = given_credential(key, token_file, signed)
+    with notify_on_exit(store.root):
+        found = withdraw_release(store, release, by=by, reason=reason, credential=credential)
+    tombstone = tombstone_file(store.root, found.series, found.release_id)
+    kept = kept_folder(store.root, found)
+    if json:
+        facts = {"release": found.release_id, "state": str(found.state)}
+        write_json({**facts, "tombstone": str(tombstone), "folder": str(kept)})
+    else:
+        print(f"{found.release_id} is withdrawn; {tombstone} stands in its place")
+        print(f"its files are kept in {kept}/")
+    return 0
+
+
+@app.command()
+def sign(
+    context: typer.Context,
+    act: Annotated[Signable, typer.Argument(metavar="ACT", help="approve, reject, override or withdraw.")],
+    id: Annotated[  # noqa: A002 -- the name that the help shows
+        str, typer.Argument(metavar="ID", help="The candidate, or the release to withdraw.")
+    ],
+    by: Annotated[str, typer.Option(metavar="NAME", help="Who signs.")],
+    reason: Reason,
+    key: Key = None,
+    document_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="What `show ID --json` wrote, where the store is not at hand.",
+        ),
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Sign a decision, to be given where the store is."""
+    credential = given_credential(key)
+    if not isinstance(credential, PrivateKey):
+        raise UsageError("nothing to sign with", hint="Give --key FILE, or name it in RELEASEGATE_KEY.")
+    if document_file is not None:
+        document = read_to_sign(document_file, id)
+    else:
+        document = record_document(ReleaseStore.open(store_of(context)), id)["to_sign"]
+    text = signed(document, act.value, by=by, reason=reason, key=credential)
+    if json:
+        write_json({"act": act.value, "id": id, "signed": text})
+    else:
+        print(text)
+    return 0

@@ -1,0 +1,93 @@
+"""Commands that give and check the proof of what was published."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.options import Json, Release, store_of
+from cli.output import finding_rows, write_json
+from policy.errors import UsageError, VerificationFailed
+from release_store.evidence.bundle import write_evidence
+from release_store.evidence.verify_evidence import NOT_WHAT_IT_WAS, examine, tell
+from release_store.guarded_files import check_plain
+from release_store.protocol.canonical import file_digest
+from release_store.store import ReleaseStore
+from release_store.verification.verify import notes
+from release_store.verification.verify import verify as verify_store
+from reports.text import sanitize_text
+
+app = typer.Typer()
+
+
+@app.command()
+def evidence(
+    context: typer.Context,
+    release: Release,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Default: RELEASE.evidence.zip, here.")
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Export a verification bundle."""
+    store = ReleaseStore.open(store_of(context))
+    written = write_evidence(store, release, out if out is not None else Path(f"{release}.evidence.zip"))
+    if json:
+        write_json({"release": release, "path": written, "sha256": file_digest(written)})
+    else:
+        print(f"wrote {written}")
+    return 0
+
+
+@app.command()
+def verify(
+    context: typer.Context,
+    bundle: Annotated[
+        Path | None, typer.Argument(metavar="BUNDLE", help="Check this evidence instead.")
+    ] = None,
+    public_key: Annotated[
+        str | None, typer.Option(metavar="FILE|HEX", help="The key to trust, kept elsewhere.")
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="One kept elsewhere, that the log must go on from."),
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Check the log, the signatures and every published file."""
+    if bundle is not None:
+        return _verify_bundle(bundle, public_key, checkpoint, json=json)
+    store = ReleaseStore.open(store_of(context))
+    findings = verify_store(store, checkpoint=checkpoint, public_key=public_key)
+    remarks = [] if findings else notes(store)
+    if json:
+        write_json({"ok": not findings, "findings": finding_rows(findings), "notes": finding_rows(remarks)})
+    else:
+        for finding in findings:
+            print(sanitize_text(f"{finding.where}: {finding.what}"))
+        if not findings:
+            for note in remarks:
+                print(sanitize_text(f"note: {note.where}: {note.what}"))
+            n_releases = len(store.releases())
+            print(f"{n_releases} releases and {store.n_events()} events: OK, no tampering found")
+    return VerificationFailed.exit_code if findings else 0
+
+
+def _verify_bundle(bundle: Path, public_key: str | None, checkpoint: Path | None, *, json: bool) -> int:
+    for given in (bundle, checkpoint, public_key):
+        if given is not None:
+            check_plain(Path(given))
+    if not bundle.exists():
+        raise UsageError(
+            "there is no such file",
+            where=str(bundle),
+            hint="Name a bundle; `releasegate evidence RELEASE` writes one.",
+        )
+    report = examine(bundle, public_key, checkpoint)
+    if not json:
+        return tell(report)
+    findings = [finding._asdict() for finding in report.findings]
+    write_json({"ok": not findings, "findings": findings, "notes": report.notes})
+    return NOT_WHAT_IT_WAS if findings else 0
