@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import logging
 import socket
 import stat
 import time
-import urllib.error
-import urllib.request
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+import httpx
 
 from policy.errors import TransientFailure, UsageError
 from policy.plain_file import not_read, read_bytes
@@ -21,15 +22,8 @@ _LARGEST = 1 << 20
 _PIECE = 1 << 16
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirect would carry what is sent, and the secret beside it, to an address that nobody named."""
-
-    def redirect_request(self, *_arguments: Any, **_options: Any) -> None:
-        return None
-
-
-_opener = urllib.request.build_opener(_NoRedirect)
-_direct = urllib.request.build_opener(_NoRedirect, urllib.request.ProxyHandler({}))
+# It would log addresses, which may be secrets.
+logging.getLogger("httpx").setLevel(logging.WARNING)
 
 
 def is_loopback(host: str | None) -> bool:
@@ -92,25 +86,20 @@ def request_json(
     `timeout` is for all of it, in seconds: looking the name up, connecting, sending and reading. Raises
     TransientFailure with the status or the kind of what went wrong, and no more.
     """
-    data = None if document is None else json.dumps(document).encode()
-    sent = {"Accept": "application/json", "User-Agent": "releasegate", **(headers or {})}
-    if data is not None:
-        sent["Content-Type"] = "application/json"
-    opener = _direct if is_loopback(urlsplit(url).hostname) else _opener
+    sent = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "releasegate"} | (
+        headers or {}
+    )
     try:
-        request = urllib.request.Request(url, data, sent)  # noqa: S310 -- checked by check_address
-        body = run_with_timeout(timeout, lambda: _exchange(opener, request, timeout))
-    except TimeoutError:
+        body = run_with_timeout(timeout, lambda: _exchange(url, document, sent, timeout))
+    except (TimeoutError, httpx.TimeoutException):
         raise TransientFailure(f"took more than {timeout:g} s") from None
     except Answered:
         raise
-    except urllib.error.URLError as error:
-        if isinstance(error.reason, TimeoutError):
-            raise TransientFailure(f"took more than {timeout:g} s") from None
-        if isinstance(error.reason, socket.gaierror) and error.reason.errno == socket.EAI_NONAME:
+    except httpx.TransportError as error:
+        cause = _first_cause(error)
+        if isinstance(cause, socket.gaierror) and cause.errno == socket.EAI_NONAME:
             raise UnknownHost("names a machine that nobody knows") from None
-        kind = type(error.reason).__name__ if isinstance(error.reason, Exception) else type(error).__name__
-        raise TransientFailure(f"cannot be reached ({kind})") from None
+        raise TransientFailure(f"cannot be reached ({type(cause).__name__})") from None
     except Exception as error:  # a server may answer anything
         raise TransientFailure(f"cannot be talked to ({type(error).__name__})") from None
     try:
@@ -119,23 +108,38 @@ def request_json(
         return None
 
 
-def _exchange(
-    opener: urllib.request.OpenerDirector, request: urllib.request.Request, timeout: float
-) -> bytes:
-    """Return what comes back, and stop reading when the time is over: nobody waits for it then."""
+def _exchange(url: str, document: Any, headers: dict[str, str], timeout: float) -> bytes:
+    """Return what comes back, and stop reading when the time is over: nobody waits for it then.
+
+    No redirect is followed: it would carry what is sent, and the secret beside it, to an address that nobody
+    named. What is on this machine is reached without a proxy.
+    """
     end = time.monotonic() + timeout
-    body = b""
-    try:
-        answer = opener.open(request, timeout=timeout)
-    except urllib.error.HTTPError as error:
-        error.close()
-        raise Answered(error.code) from None
-    with answer:
-        while len(body) < _LARGEST and (piece := answer.read1(_PIECE)):
-            body += piece
+    method, body = ("GET", None) if document is None else ("POST", json.dumps(document).encode())
+    if body is not None:
+        headers = {**headers, "Content-Type": "application/json"}
+    trust_env = not is_loopback(urlsplit(url).hostname)
+    read = b""
+    with (
+        httpx.Client(timeout=timeout, trust_env=trust_env) as client,
+        client.stream(method, url, content=body, headers=headers) as response,
+    ):
+        if not response.is_success:
+            raise Answered(response.status_code)
+        for piece in response.iter_raw(_PIECE):
+            read += piece
             if time.monotonic() > end:
                 raise TimeoutError
-    return body
+            if len(read) >= _LARGEST:
+                break
+    return read
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    """Return what an error goes back to."""
+    while (cause := error.__cause__ or error.__context__) is not None:
+        error = cause
+    return error
 
 
 class UnknownHost(TransientFailure):
