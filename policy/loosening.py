@@ -234,7 +234,7 @@ _RULES: dict[tuple[type[Section], str], Rule] = {
     **_all(model.Privacy, _no_more, "p_max"),
     **_all(model.Gates, _part),
     **_all(model.Worlds, _free, "calls"),  # fewer leave more undecided, and more decide it rightly
-    **_all(model.Worlds, _of_order("block", "accept"), "unfollowed"),
+    **_all(model.Worlds, _of_order("block", "accept"), "unfollowed", "kept"),
     **_all(model.Worlds, _free, "sweeps"),  # fewer leave worlds nearer to the known one: attackers look surer
     **_all(model.Worlds, _no_more, "changes", "p_max"),
     **_all(model.Leak, _allows_no_more, "allow"),

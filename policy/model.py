@@ -276,7 +276,8 @@ class Worlds(Section):
     """How often the solver may be asked what is possible before a release is held back as undecided, of
     how many people who are in several releases attackers must allow that a stable value changed, and how
     likely one value may be by worlds that are sampled in so many sweeps. Where nobody is followed nothing of
-    it can be told, and a release beside earlier ones is held back unless the policy accepts that.
+    it can be told, and a release beside earlier ones is held back unless the policy accepts that; likewise
+    where columns that are kept as they are link the rows of releases.
     """
 
     calls: Annotated[int, Field(ge=0, le=1_000_000)] = 2_000
@@ -284,6 +285,7 @@ class Worlds(Section):
     p_max: Annotated[float, Field(gt=0, le=1)] | None = None
     sweeps: Annotated[int, Field(ge=0, le=100_000)] = 25
     unfollowed: Literal["block", "accept"] = "block"
+    kept: Literal["block", "accept"] = "block"
 
     @model_validator(mode="after")
     def _limit_is_sampled(self) -> Self:

@@ -16,7 +16,8 @@ import pandas as pd
 
 from policy.model import ReleasePolicy
 from tasks.history.dropped import with_dropped
-from tasks.history.subjects import Rows, Subjects, Unfit, subjects_of, texts_by_person
+from tasks.history.spells import Spells, spells_of
+from tasks.history.subjects import Rows, Subjects, Unfit, subjects_of
 from tasks.types import BoolArray, FloatArray, IntArray
 
 LEAST_FOLLOWED = 3  # people who follow a rule; two numbers follow some rule always
@@ -129,45 +130,26 @@ def undone(releases: Sequence[Rows], name: str) -> tuple[list[Rows], Change] | N
     return told, max(own, key=lambda change: change.followed)
 
 
-def unchanged(releases: Sequence[Rows], name: str) -> tuple[list[Rows], Change] | None:
-    """Return the releases, oldest first, that have an attribute which hardly ever changes, and how often.
-
-    None where the last has it not, where under three people of it, or no more than half, have the text that
-    they had in the latest earlier release, or where these are not more than half of those who would not have
-    it by chance (Cohen's kappa). O(rows log rows).
-    """
-    with_it = [each for each in releases if name in each.texts]
-    if len(with_it) < 2 or with_it[-1] is not releases[-1]:
-        return None
-    before = pd.concat([texts_by_person(each, name) for each in reversed(with_it[:-1])])
-    before, after = before[~before.index.duplicated()], texts_by_person(with_it[-1], name)
-    if after.index.has_duplicates:
-        raise Unfit("somebody has several rows in one release")
-    both = after.index[after.index.isin(before.index)]
-    old, new = before.loc[both], after.loc[both]
-    shares = [each.value_counts(normalize=True) for each in (old, new)]
-    by_chance = float((shares[0] * shares[1]).sum())
-    change = Change(people=len(both), followed=int((old == new).sum()), by_chance=by_chance)
-    if not change.common or 2 * (change.followed / change.people - by_chance) <= 1 - by_chance:
-        return None
-    return with_it, change
-
-
 @dataclass(frozen=True)
 class Question:
     """The `releases` in which the change of the attributes `names` is undone, and the rule of the first.
 
-    `same` are attributes that are taken as they are, though they may change: they hardly ever do.
+    `same` are categories that are taken as they are, though they may change: they hardly ever do in the
+    releases of a spell. `stable` are the attributes that their spells make, and `otherwise` what releases
+    outside of all spells tell.
     """
 
     names: tuple[str, ...]
     releases: list[Rows]
     change: Change
     same: tuple[str, ...] = ()
+    stable: tuple[str, ...] = ()
+    otherwise: tuple[str, ...] = ()
 
     def transient(self, may_change: Sequence[str]) -> list[str]:
         """Return the attributes that the question leaves to change."""
-        return [name for name in may_change if name not in (*self.names, *self.same)]
+        asked = (*self.names, *self.same)
+        return [*(name for name in may_change if name not in asked), *self.otherwise]
 
 
 def questions(
@@ -179,21 +161,31 @@ def questions(
     """
     alone = [Question((name,), *found) for name in numbers if (found := undone(releases, name)) is not None]
     alone += [
-        Question((), *found, (name,))
-        for name in categories
-        if (found := unchanged(releases, name)) is not None
+        _of_spells(kept, name) for name in categories if (kept := spells_of(releases, name)) is not None
     ]
     if len(alone) < 2:
         return alone
     names = tuple(name for one in alone for name in one.names)
-    same = tuple(name for one in alone for name in one.same)
-    together = [each for each in releases if all(name in each.texts for name in same)]
+    together = list(releases)
+    for name in (name for one in alone for name in one.same):
+        kept = spells_of(together, name)
+        if kept is not None:
+            together = kept.releases
     for name in names:
-        found = undone(together, name)
-        if found is None:
+        by_rule = undone(together, name)
+        if by_rule is None:
             return alone
-        together = found[0]
-    return [*alone, Question(names, together, alone[0].change, same)]
+        together = by_rule[0]
+    same, stable, otherwise = (
+        tuple(name for one in alone for name in getattr(one, field))
+        for field in ("same", "stable", "otherwise")
+    )
+    return [*alone, Question(names, together, alone[0].change, same, stable, otherwise)]
+
+
+def _of_spells(spells: Spells, name: str) -> Question:
+    change = Change(people=spells.people, followed=spells.kept)
+    return Question((), spells.releases, change, (name,), spells.attributes, spells.otherwise)
 
 
 def known_attributes(
@@ -214,9 +206,8 @@ def questions_of(
 ) -> list[Question]:
     """Return what is to be asked of the attributes that may change, by their types. Raises Unfit."""
     sensitive = policy.roles.sensitive
-    known = [name for name in may_change if name in sensitive]
-    numbers = [name for name in known if sensitive[name].type == "numeric"]
-    return questions(releases, numbers, [name for name in known if name not in numbers])
+    numbers = [name for name in may_change if name in sensitive and sensitive[name].type == "numeric"]
+    return questions(releases, numbers, [name for name in may_change if name not in numbers])
 
 
 def subjects_by(

@@ -29,11 +29,11 @@ def with_dropped(releases: Sequence[Rows], known: Collection[str]) -> tuple[list
             changed.append(name)
             continue
         never_changed.append(name)
-        found = [each if name in each.texts else _filled(each, name, first) for each in found]
+        found = [each if name in each.texts else fill(each, name, first) for each in found]
     return found, never_changed, changed
 
 
-def _filled(rows: Rows, name: str, known: pd.Series[str]) -> Rows:
+def fill(rows: Rows, name: str, known: pd.Series[str]) -> Rows:
     """Return the rows with the value that is known of each person."""
     values = known.reindex(pd.Index(list(rows.person), dtype=object)).fillna(NEVER)
     codes, texts = pd.factorize(values.to_numpy(dtype=object), sort=True)

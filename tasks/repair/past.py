@@ -49,7 +49,7 @@ def pasts_of(
     return [
         *found,
         *(
-            _past(table, one.releases, [*stable, *one.same], policy, one.names, one.transient(may_change))
+            _past(table, one.releases, [*stable, *one.stable], policy, one.names, one.transient(may_change))
             for one in asked
         ),
     ]

@@ -113,7 +113,7 @@ def further_questions(
     found = []
     for one in asked:
         _, possible = possible_of(
-            policy, one.releases, [*stable, *one.same], one.names, one.transient(may_change)
+            policy, one.releases, [*stable, *one.stable], one.names, one.transient(may_change)
         )
         pinned, undecided = possible.pinned(policy.privacy.l), possible.undecided(policy.privacy.l)
         found.append(

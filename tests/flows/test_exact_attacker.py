@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.at_work import withdraw
 from tests.flows import plain_run
-from tests.flows.front_desk import Desk, people
+from tests.flows.front_desk import POLICY, Desk, people
 from tests.reference.exact import main, verdicts
 
 pytestmark = pytest.mark.flow
@@ -43,6 +44,22 @@ def released(desk: Desk, history: str) -> list[tuple[int, int]]:
         table.to_csv(desk.folder / f"{period}.csv", index=False)
         assert plain_run.run(desk.store, policy, desk.folder / f"{period}.csv", period).endswith("r1")
     return [(one.pinned, one.undecided) for one in verdicts(desk.root, "clinic", 60.0)]
+
+
+def test_a_withdrawn_release_is_judged_and_a_series_without_people_is_named(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert desk.run(desk.policy(), desk.table()) == 0
+    withdraw(desk.store, "clinic-2026Q1-r1", by="eve", reason="an error")
+    roles = {name: each for name, each in POLICY["roles"].items() if name not in ("key", "kept")}
+    roles["identifiers"] = ["name", "person"]
+    keyless = desk.policy("ward.yaml", series="ward", roles={**roles, "dropped": ["street", "ward"]})
+    assert desk.run(keyless, desk.table()) == 0
+    capsys.readouterr()
+    main([str(desk.root)])
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("clinic-2026Q1-r1: 0 of 400 people")
+    assert second == "ward is not judged: ward-2026Q1-r1 keeps no people"
 
 
 def test_with_signatures_the_exact_attacker_pins_nobody(desk: Desk) -> None:

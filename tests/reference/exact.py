@@ -7,7 +7,8 @@ how many people a stable attribute has under `privacy.l` possible values for cer
 solver (HiGHS, through scipy) did not decide in time. It shares no code with the gates: classes are read from
 the published Parquet files, people from the kept hashes, and every component is one integer program. Where
 the key of people is at hand, the values that the store keeps sealed are one world that fits, and the solver
-looks near each person only (`near_worlds`): series of any size.
+looks near each person only (`near_worlds`): series of any size. It knows the stable attributes that all
+releases of a series have, and neither kept columns nor values that may change.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from release_store.store import ReleaseStore
 from tests.reference.near_worlds import values_left
 from tests.reference.published_series import (
     History,
+    NotJudged,
     Published,
     Rows,
     Verdict,
@@ -179,8 +181,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     store = ReleaseStore.open(args.store)
     names = [args.series] if args.series else sorted({release.series for release in store.releases()})
     for name in names:
-        for verdict in verdicts(args.store, name, args.seconds):
-            print(verdict)
+        try:
+            for verdict in verdicts(args.store, name, args.seconds):
+                print(verdict)
+        except NotJudged as reason:
+            print(f"{name} is not judged: {reason}")
 
 
 if __name__ == "__main__":

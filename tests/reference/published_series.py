@@ -17,7 +17,7 @@ from policy.load import policy_from_document
 from policy.model import ReleasePolicy
 from release_store.person_key import person_key
 from release_store.person_values import opened_values
-from release_store.publishing.public_files import release_folder
+from release_store.publishing.public_files import kept_folder
 from release_store.records import PersonHashes
 from release_store.store import ReleaseStore
 
@@ -62,16 +62,28 @@ class Verdict:
         )
 
 
+class NotJudged(ValueError):
+    """A series of which the attacker cannot tell who is in which class."""
+
+
 def stable_attributes(policy: ReleasePolicy) -> list[str]:
     """Return the sensitive attributes whose values an attacker may follow."""
     return [name for name, each in policy.roles.sensitive.items() if each.stability == "stable"]
 
 
 def published(
-    file: Path, name: str, policy: ReleasePolicy, people: PersonHashes | None, key: bytes | None = None
+    file: Path,
+    name: str,
+    policy: ReleasePolicy,
+    people: PersonHashes | None,
+    key: bytes | None = None,
+    attributes: Sequence[str] | None = None,
 ) -> Published:
-    """Read a release from its Parquet file and the hashes of its people; with the key, what they have too."""
-    stable = stable_attributes(policy)
+    """Read a release from its Parquet file and the hashes of its people; with the key, what they have too.
+
+    `attributes` are those that are judged: without them, all stable ones. Raises NotJudged without people.
+    """
+    stable = stable_attributes(policy) if attributes is None else list(attributes)
     beside = {*policy.roles.sensitive, *policy.roles.kept}
     with duckdb.connect() as con:
         columns = [
@@ -84,7 +96,7 @@ def published(
     for number, *row in found:
         rows[number].append(tuple(map(str, row)))
     if people is None or people.classes is None:
-        raise ValueError(f"{name} keeps no people")
+        raise NotJudged(f"{name} keeps no people")
     classes = dict(zip(people.hashes, people.classes, strict=True))
     known = None if key is None or people.values is None else _values(key, people, stable)
     if known is not None:
@@ -130,18 +142,32 @@ def _fit(rows: dict[int, list[Rows]], people: dict[str, int], values: dict[str, 
 
 
 def series_of(root: Path, series: str) -> tuple[list[Published], list[int]]:
-    """Return the releases of a series of a store, oldest first, and how many values each has to leave."""
-    store = ReleaseStore.open(root)
-    key = person_key(root)
-    releases, least = [], []
-    for release in store.releases(series):
-        candidate = store.candidate(release.candidate_id)
-        policy = policy_from_document(store.policy(candidate.policy_digest))
-        file = release_folder(store.root, release.series, release.release_id) / "data.parquet"
-        people = store.people(release.candidate_id)
-        releases.append(published(file, release.release_id, policy, people, key))
-        least.append(policy.privacy.l)
-    return releases, least
+    """Return the releases of a series of a store, oldest first, and how many values each has to leave.
+
+    Those that were withdrawn are among them: whoever copied them has them. The attributes are those that
+    every release has. Raises NotJudged where a release keeps no people, or none have an attribute in common.
+    """
+    store, key = ReleaseStore.open(root), person_key(root)
+    made = store.releases(series)
+    policies = [
+        policy_from_document(store.policy(store.candidate(one.candidate_id).policy_digest)) for one in made
+    ]
+    stable = [stable_attributes(policy) for policy in policies]
+    common = [name for name in stable[-1] if all(name in each for each in stable)]
+    if not common:
+        raise NotJudged("the releases have no stable attribute in common")
+    releases = [
+        published(
+            kept_folder(store.root, one) / "data.parquet",
+            one.release_id,
+            policy,
+            store.people(one.candidate_id),
+            key,
+            common,
+        )
+        for one, policy in zip(made, policies, strict=True)
+    ]
+    return releases, [policy.privacy.l for policy in policies]
 
 
 @dataclass(frozen=True)

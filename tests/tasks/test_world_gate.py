@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -393,3 +394,60 @@ def test_figures_of_narrowing_know_the_attributes_of_the_policy_alone(tmp_path: 
     assert asked("worlds", evidence).verdict is Verdict.PASS
     assert set(evidence.left_by_worlds) == {"illness"}
     narrowing_figures(evidence, {"worlds"})
+
+
+def test_a_late_revision_is_asked_about_with_the_first_release_of_its_period(tmp_path: Path) -> None:
+    """Values that were all drawn anew between hide nothing of what two others tell together."""
+    policy = small_policy(AGE, {"illness": {"stability": "transient"}}, roles={"key": "person"})
+    first, second, third = (told(tmp_path, text, policy) for text in FIVE_PEOPLE)
+    apart = told(tmp_path, "zero 1 b, one 2 c, two 3 b / three 4 c, four 5 b", policy)
+    found = judged(third, first, second, apart)
+    assert (found.verdict, found.value) == (Verdict.FAIL, 5)
+
+
+def test_categories_that_are_called_otherwise_for_everybody_alike_are_asked_about(tmp_path: Path) -> None:
+    policy = small_policy(AGE, {"illness": {"stability": "transient"}}, roles={"key": "person"})
+    names = {"a": "b", "b": "c", "c": "a"}
+    kinds = [f"{copy}{text}" for copy in "pqr" for text in "abc"]
+    people = {f"{kind}{n}": kind[1] for kind in kinds for n in range(2)}
+
+    def release(values: dict[str, str], groups: list[list[str]]) -> Told:
+        classes = (
+            ", ".join(f"{who} {age} {values[who]}" for who in group) for age, group in enumerate(groups)
+        )
+        return told(tmp_path, " / ".join(classes), policy)
+
+    who = list(people)
+    first = release(people, [who[:9], who[9:]])
+    moved = {name: names[text] for name, text in people.items()}
+    found = judged(release(moved, [who[1:9], [who[0], *who[9:]]]), first)
+    assert "illness stayed the same for 18 of 18 people" in found.detail
+    assert found.verdict is Verdict.FAIL  # one person went from one class to the other
+
+
+def test_a_kept_column_that_stays_the_same_pins_whom_the_gate_does_not_see(tmp_path: Path) -> None:
+    """The four people of docs/gates.md: why kept columns block, and what accepting them means."""
+    first, second = (
+        "ann 1 flu, bob 1 hiv / cyd 2 hiv, dan 2 flu",
+        "ann 3 flu, cyd 3 hiv / bob 4 hiv, dan 4 flu",
+    )
+    assert judged(told(tmp_path, second), told(tmp_path, first)).verdict is Verdict.PASS
+    rows = {"ann": "flu-east", "bob": "hiv-west", "cyd": "hiv-east", "dan": "flu-west"}
+    for who, row in rows.items():
+        first, second = (re.sub(rf"({who} \d) \w+", rf"\1 {row}", text) for text in (first, second))
+    found = judged(told(tmp_path, second), told(tmp_path, first))
+    assert (found.verdict, found.value) == (Verdict.FAIL, 4)
+
+
+def test_kept_columns_beside_earlier_releases_are_accepted_or_block(tmp_path: Path) -> None:
+    kept = small_policy(AGE, ILLNESS, roles={"key": "person", "kept": ["ward"]})
+    accepting = small_policy(
+        AGE, ILLNESS, roles={"key": "person", "kept": ["ward"]}, gates={"worlds": {"kept": "accept"}}
+    )
+    first, second = (told(tmp_path, "ann 1 flu, bob 2 hiv") for _ in range(2))
+    alone, beside = first.evidence(), second.evidence(first)
+    assert asked("worlds", replace(alone, policy=kept)).verdict is Verdict.PASS
+    found = asked("worlds", replace(beside, policy=kept))
+    assert found.verdict is Verdict.UNKNOWN
+    assert "make ward sensitive or a quasi-identifier" in found.detail
+    assert asked("worlds", replace(beside, policy=accepting)).verdict is Verdict.PASS

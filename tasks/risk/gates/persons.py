@@ -21,6 +21,7 @@ from tasks.types import BoolArray, IntArray
 FOLLOWER = "holds every earlier release of the series and knows the class of everybody in each"
 COVERAGE = "coverage"
 LEAST_SHARE = 0.5
+LEAST_FOLLOWED = 0.1  # of the people, in any earlier release, unless the policy calls them independent
 SEVERAL = (
     "a person may have several rows, and what two releases that share people differ in is not told for such: "
     "publish one row a person (a query), or say `gates.person.compare: false`"
@@ -98,9 +99,11 @@ class _People:
         accepted = {*self.not_joined, *evidence.policy.gates.person.without}
         joined = [name for name, _ in evidence.earlier if name not in accepted]
         alike = evidence.policy.population != "independent" and bool(joined)
-        if alike and not self.followed.anywhere.any():
+        n_known, n = int(self.followed.anywhere.sum()), len(self.followed.anywhere)
+        if alike and n_known < LEAST_FOLLOWED * n:
+            who = f"only {n_known} of {n} people are" if n_known else "nobody is"
             said.append(
-                "nobody is in common with any earlier release: is the key the same? "
+                f"{who} in common with any earlier release: is the key the same? "
                 "If it is, name them in `gates.person.without`"
             )
         if evidence.policy.population == "cumulative":

@@ -31,6 +31,10 @@ NO_VALUES = (
     "no values of its people are kept, as it is from before releasegate kept any: name it in "
     "`gates.person.without`, and it is left out of this gate"
 )
+KEPT = (
+    "kept columns may link the rows of two releases, which this gate does not ask about: make {} sensitive "
+    "or a quasi-identifier, leave it out, or accept that by `gates.worlds.kept: accept`"
+)
 NO_EARLIER = "each class is all that is known of its people"
 HEADROOM = 3  # values above l that are looked for, once everybody has l
 SURE = 0.95  # is reported where the policy asks for no limit
@@ -55,6 +59,8 @@ def worlds_gate(evidence: Evidence) -> GateResult:
         raise NotAtHand(KEY_NOT_AT_HAND)
     if policy.rows == "several":
         return _of_several_rows(evidence, own)
+    if policy.roles.kept and policy.gates.worlds.kept == "block":
+        raise CannotTell(KEPT.format(", ".join(policy.roles.kept)))
     releases, stable, may_change = known_attributes(policy, _releases(evidence, own))
     numbers = further_questions(policy, releases, stable, may_change)
     if not stable:
@@ -180,11 +186,11 @@ def _judged(
     here[subjects.rows[-1]] = True
     n_pinned, n_undecided = int(pinned.sum()), int(undecided.sum())
     n = len(pinned)
-    failing, few = pinned, f"with under l = {least} possible values"
+    failing, few = pinned, f"{n_pinned} with under l = {least} possible values"
     if likely is not None and p_max is not None:
         over = likely.over(p_max)
         failing = pinned | over
-        few = f"{n_pinned} {few}, {int(over.sum())} with a value that is likelier than p_max = {p_max:g}"
+        few = f"{few}, {int(over.sum())} with a value that is likelier than p_max = {p_max:g}"
     detail = (
         f"of {n} people in {n_releases} releases, {few}; "
         f"{n_undecided} undecided after {found.calls} calls of the solver"

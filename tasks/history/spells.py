@@ -1,0 +1,152 @@
+"""Categories that may change, and hardly ever do: releases among which most people keep theirs.
+
+Two releases of one period tell the same of somebody, whatever came between; a duty roster moves everybody on
+by one. So every pair of releases is looked at, not the last ones alone, and values may have other names in
+one release than in another, if for everybody alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import linear_sum_assignment
+
+from tasks.history.dropped import fill
+from tasks.history.subjects import Rows, Unfit, texts_by_person
+from tasks.types import IntArray
+
+LEAST_KEPT = 3  # people who keep their category, besides one for each name that may be another
+MOST_NAMES = 64  # of a category that can be another in a later release; the cost is their cube
+OTHERWISE = " otherwise"  # after the name of a category: what releases outside of all spells tell
+
+
+@dataclass(frozen=True)
+class Spells:
+    """Releases with `attributes`, each of a spell: filled in where a release is not in it.
+
+    `otherwise` names what releases outside tell of the category. Of `people` in two releases of a spell
+    `kept` have the same category, in the pair of releases with most of them.
+    """
+
+    releases: list[Rows]
+    attributes: tuple[str, ...]
+    otherwise: tuple[str, ...]
+    people: int
+    kept: int
+
+
+def spells_of(releases: Sequence[Rows], name: str) -> Spells | None:
+    """Return the spells of a category; None where no two releases tell the same of most people.
+
+    Raises Unfit where somebody has several rows in one release. O(releases^2 x rows log rows).
+    """
+    told = {at: texts_by_person(each, name) for at, each in enumerate(releases) if name in each.texts}
+    if any(each.index.has_duplicates for each in told.values()):
+        raise Unfit("somebody has several rows in one release")
+    names = {at: {text: text for text in releases[at].texts[name]} for at in told}
+    spell = {at: at for at in told}
+    best = (0, 0)
+    for before, after in combinations(told, 2):
+        if spell[before] == spell[after]:
+            continue
+        found = _kept(told[before], told[after])
+        if found is None:
+            continue
+        people, kept, same = found
+        best = max(best, (kept, people))
+        if same is not None:
+            taken = {text for at in told if spell[at] == spell[before] for text in names[at].values()}
+            for at in [one for one in told if spell[one] == spell[after]]:
+                now = {text: same.get(text, _other(text, taken)) for text in names[at].values()}
+                names[at] = {text: now[called] for text, called in names[at].items()}
+                told[at] = told[at].map(now)
+        joined = spell[after]
+        spell |= {at: spell[before] for at in told if spell[at] == joined}
+    members = [[at for at in told if spell[at] == number] for number in dict.fromkeys(spell.values())]
+    members = [each for each in members if len(each) > 1]
+    if not members:
+        return None
+    inside = {at for each in members for at in each}
+    rows = [
+        _renamed(each, name, None if at in inside else name + OTHERWISE) for at, each in enumerate(releases)
+    ]
+    attributes = [
+        name if max(told) in each else f"{name} ({number})" for number, each in enumerate(members, 1)
+    ]
+    for own, each in zip(attributes, members, strict=True):
+        known = pd.concat([told[at] for at in each])
+        known = known[~known.index.duplicated()]
+        rows = [
+            _called(one, own, releases[at], name, names[at]) if at in each else fill(one, own, known)
+            for at, one in enumerate(rows)
+        ]
+    otherwise = (name + OTHERWISE,) if len(inside) < len(told) else ()
+    return Spells(rows, tuple(attributes), otherwise, best[1], best[0])
+
+
+def _other(text: str, taken: Collection[str]) -> str:
+    """Return a name for a category that nobody of another spell has."""
+    while text in taken:
+        text += " later"
+    return text
+
+
+def _kept(before: pd.Series[str], after: pd.Series[str]) -> tuple[int, int, dict[str, str] | None] | None:
+    """Return how many people are in both, how many keep their category, and what it was called before.
+
+    None where these are under three, or not more than half, or not more than half of those who would not by
+    chance (Cohen's kappa). The names are None where they are the same in both, and else those by which most
+    people keep their category.
+    """
+    both = after.index[after.index.isin(before.index)]
+    if len(both) < LEAST_KEPT:
+        return None
+    old, old_texts = pd.factorize(before.loc[both].to_numpy(dtype=object))
+    new, new_texts = pd.factorize(after.loc[both].to_numpy(dtype=object))
+    place = pd.Index(old_texts).get_indexer(pd.Index(new_texts))
+    if _is_kept(old, place[new], 0):
+        return len(both), int((old == place[new]).sum()), None
+    if max(len(old_texts), len(new_texts)) > MOST_NAMES:
+        return None
+    counts = np.zeros((len(old_texts), len(new_texts)), dtype=np.int64)
+    np.add.at(counts, (old, new), 1)
+    was, now = linear_sum_assignment(counts, maximize=True)
+    place = np.full(len(new_texts), -1, dtype=np.int64)
+    place[now] = was
+    if not _is_kept(old, place[new], len(was)):
+        return None
+    names = {str(new_texts[j]): str(old_texts[i]) for i, j in zip(was, now, strict=True)}
+    return len(both), int((old == place[new]).sum()), names
+
+
+def _is_kept(old: IntArray, new: IntArray, chosen: int) -> bool:
+    """Tell whether most keep their category, (n,) codes, beyond chance and as many names as were `chosen`."""
+    n, kept = len(old), int((old == new).sum())
+    known = new[new >= 0]
+    width = int(max(old.max(initial=0), new.max(initial=0))) + 1
+    by_chance = float(np.bincount(old, minlength=width) @ np.bincount(known, minlength=width)) / n**2
+    return kept - chosen >= LEAST_KEPT and 2 * kept > n and 2 * (kept / n - by_chance) > 1 - by_chance
+
+
+def _renamed(rows: Rows, name: str, other: str | None) -> Rows:
+    """Return the rows with an attribute under another name, or without it."""
+    if name not in rows.texts:
+        return rows
+    if other is not None:
+        return replace(
+            rows, texts={(other if key == name else key): each for key, each in rows.texts.items()}
+        )
+    at = list(rows.texts).index(name)
+    texts = {key: each for key, each in rows.texts.items() if key != name}
+    return replace(rows, texts=texts, codes=np.delete(rows.codes, at, axis=1))
+
+
+def _called(rows: Rows, own: str, release: Rows, name: str, names: Mapping[str, str]) -> Rows:
+    """Return the rows with an attribute `own`: the category of the release under its names of the spell."""
+    texts = [names[text] for text in release.texts[name]]
+    codes = np.column_stack([rows.codes, release.of(name)])
+    return replace(rows, texts={**rows.texts, own: texts}, codes=codes)
