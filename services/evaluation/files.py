@@ -15,7 +15,6 @@ from policy.errors import UsageError
 from release_store.protocol.canonical import indented_json
 from reports.documents import Document
 from services.evaluation.evaluate import Evaluation
-from services.evaluation.figures import figures_of
 from services.evaluation.run import SIZE_QUANTILES, Run, Value
 from tasks.utility.measures import MEASURES
 
@@ -131,6 +130,8 @@ def _deviation(values: list[float]) -> float | None:
 
 def write(evaluation: Evaluation, out: Path) -> list[Path]:
     """Write all files into `out`, which appears whole or not at all; return them in their order."""
+    from services.evaluation.figures import figures_of  # matplotlib looks for fonts where it is imported
+
     check_folder(out)
     made = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.resolve().parent))
     try:

@@ -11,6 +11,7 @@ world; with all others free, values that no solution has are impossible.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -19,7 +20,13 @@ from scipy.sparse import csr_array, vstack
 from tasks.history.cohorts import ABSENT, Cohorts
 from tasks.types import FloatArray, IntArray
 
-SOLVED, NO_SOLUTION = 0, 2
+NO_SOLUTION = 2
+FEW = 5_000  # variables of which all whole numbers are searched at once
+MOST_WHOLE = 20_000  # variables of which they are searched at all
+WIDENED = 3  # times that what is near a number which is not whole is asked for anew
+FRACTION = 1e-6
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -112,21 +119,74 @@ def impossible(problem: Near, wished: FloatArray, *, nodes: int) -> bool:
 def _solved(
     rule: LinearConstraint, wished: FloatArray, nodes: int, cost: FloatArray | None = None
 ) -> IntArray | bool:
-    """Return a solution, True if there is none, or False where the search ended before."""
-    asked = LinearConstraint(csr_array(wished[None, :]), 1, np.inf)
+    """Return a solution, True if there is none, or False where the search ended before.
+
+    Of many variables the linear program is solved first. It tells what is impossible; where a few of its
+    numbers are not whole, these are asked for anew with all that share an equation with them, and with what
+    shares one with those. Only of fewer than `MOST_WHOLE` variables all whole numbers are searched: the time
+    of that is bounded by no number of nodes.
+    """
     n = len(wished)
-    result = milp(
-        np.zeros(n) if cost is None else cost,
+    asked = [rule, LinearConstraint(csr_array(wished[None, :]), 1, np.inf)]
+    aim = np.zeros(n) if cost is None else cost
+    if n > FEW:
+        found = milp(aim, bounds=Bounds(0, np.inf), constraints=asked)
+        if found.status == NO_SOLUTION:
+            return True
+        if found.x is not None:
+            near = _near_whole(rule, wished, aim, asked, found.x, nodes)
+            if near is not None:
+                return near
+        if n > MOST_WHOLE:
+            return False
+    found = milp(
+        aim,
         integrality=np.ones(n),
         bounds=Bounds(0, np.inf),
-        constraints=[rule, asked],
+        constraints=asked,
         options={"node_limit": nodes},
     )
-    if result.status == NO_SOLUTION:
+    if found.status == NO_SOLUTION:
         return True
-    if result.x is None:
-        return False
-    whole = np.rint(result.x).astype(np.int64)
+    return False if found.x is None else _whole(rule, wished, found.x, otherwise=False)
+
+
+def _near_whole(
+    rule: LinearConstraint,
+    wished: FloatArray,
+    aim: FloatArray,
+    asked: list[LinearConstraint],
+    found: FloatArray,
+    nodes: int,
+) -> IntArray | None:
+    """Return a solution near that of the linear program, or None where none is found."""
+    n, uses = len(found), rule.A != 0
+    free = np.abs(found - np.rint(found)) > FRACTION
+    for _ in range(WIDENED):
+        if not free.any():
+            return _whole(rule, wished, found, otherwise=None)
+        equations = uses @ free.astype(np.int64) > 0
+        free = (uses.T @ equations.astype(np.int64)) > 0
+        if free.sum() > MOST_WHOLE:
+            return None
+        fixed = np.rint(found)
+        near = milp(
+            aim,
+            integrality=np.ones(n),
+            bounds=Bounds(np.where(free, 0, fixed), np.where(free, np.inf, fixed)),
+            constraints=asked,
+            options={"node_limit": nodes},
+        )
+        if near.x is not None:
+            whole = _whole(rule, wished, near.x, otherwise=None)
+            if whole is not None:
+                return whole
+    return None
+
+
+def _whole(rule: LinearConstraint, wished: FloatArray, found: FloatArray, otherwise: T) -> IntArray | T:
+    """Return the whole numbers of a solution if they fulfil every equation, and else `otherwise`."""
+    whole = np.rint(found).astype(np.int64)
     reached = rule.A @ whole
     right = (whole >= 0).all() and (reached >= rule.lb).all() and (reached <= rule.ub).all()
-    return whole if right and (wished @ whole) >= 1 else False
+    return whole if right and (wished @ whole) >= 1 else otherwise

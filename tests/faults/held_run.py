@@ -11,13 +11,13 @@ import signal
 import sys
 from collections.abc import Callable
 
+from cli import progress
 from cli.__main__ import entry
-from flows.runtime import local_run as running
 
 
 def hold(stage: str) -> None:
     """Let this process stop itself, once, where it tells of the stage."""
-    made = running._line_teller
+    made = progress._line_reporter
     held = False
 
     def line_teller() -> Callable[[float, str], None]:
@@ -32,7 +32,7 @@ def hold(stage: str) -> None:
 
         return tell_and_stop
 
-    running._line_teller = line_teller
+    progress._line_reporter = line_teller
 
 
 if __name__ == "__main__":
