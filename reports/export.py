@@ -47,9 +47,7 @@ def _lines(title: str) -> Sequence[str]:
 
 def svg(picture: Picture, *, titles: bool = True) -> bytes:
     """Return a picture as SVG; its title and words are in it for whoever hears it read."""
-    import vl_convert
-
-    text: str = vl_convert.vegalite_to_svg(specification(picture, titles=titles), allowed_base_urls=[])
+    text = svg_of(specification(picture, titles=titles)).decode()
     at = text.index(">", text.index("<svg")) + 1
     title, description = escape(sanitize_text(picture.title)), escape(sanitize_text(picture.words))
     return f"{text[:at]}<title>{title}</title><desc>{description}</desc>{text[at:]}\n".encode()
@@ -64,9 +62,21 @@ def png(
     colours: int | None = None,
 ) -> bytes:
     """Return a picture as PNG of `scale` times `width` pixels; of few colours if asked for."""
+    return png_of(specification(picture, titles=titles, width=width), scale=scale, colours=colours)
+
+
+def svg_of(spec: dict[str, Any]) -> bytes:
+    """Return a Vega-Lite specification that has its data as SVG; nothing is fetched for it."""
     import vl_convert
 
-    spec = specification(picture, titles=titles, width=width)
+    text: str = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
+    return text.encode()
+
+
+def png_of(spec: dict[str, Any], *, scale: float = 2.0, colours: int | None = None) -> bytes:
+    """Return a Vega-Lite specification that has its data as PNG; of few colours if asked for."""
+    import vl_convert
+
     return _smaller(vl_convert.vegalite_to_png(spec, scale=scale, allowed_base_urls=[]), colours)
 
 

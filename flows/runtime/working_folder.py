@@ -1,6 +1,6 @@
 """Nothing of the folder that a command starts in configures a library, or is imported.
 
-Prefect reads `prefect.toml`, `pyproject.toml` and `.env` there, matplotlib `matplotlibrc`, and Python itself
+Prefect reads `prefect.toml`, `pyproject.toml` and `.env` there, and Python itself
 looks for modules there after `-m`. Whoever writes into the folder of a policy would run code by them. So
 these libraries are imported from another folder, and what Prefect reads anew later it does not find.
 """
@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 OURS = Path(__file__).resolve().parent  # holds no configuration of anything
-_GUARDED = ("prefect", "great_expectations", "matplotlib")
+_GUARDED = ("prefect", "great_expectations")
 
 
 def ignore() -> None:

@@ -1,59 +1,59 @@
-"""The figures of an evaluation. Methods are told apart by colour, by sign and by name; every axis has its
-unit.
+"""The figures of an evaluation, as Vega-Lite. Methods are told apart by colour, by sign and by name.
 
-The same numbers give the same bytes: no date, no random name in the file.
+Every axis has its unit. The same numbers give the same bytes. Names that people gave are data, titles or
+domains, never part of an expression.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-from matplotlib import style
-from matplotlib.axes import Axes
-from matplotlib.collections import PolyCollection
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
+import altair as alt
 
 from reports.documents import Document
+from reports.export import FONT
+from reports.theme import PALETTES, vega_config
 from services.evaluation.run import Run
-from tasks.types import FloatArray
 from tasks.utility.front import front
-from tasks.utility.latent_view import LatentView
+from tasks.utility.latent_view import HEXAGONS, LatentView
 
-SETTINGS: dict[str, Any] = {
-    "svg.hashsalt": "releasegate",
-    "font.size": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#dddddd",
-    "grid.linewidth": 0.6,
-    "figure.dpi": 100,
-    "savefig.dpi": 130,
-    "legend.frameon": False,
-}
+Spec = dict[str, Any]
+Rows = list[dict[str, Any]]
 # Okabe and Ito (2008), which people who see few colours can tell apart, and greys.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F", "#8C6D31")
-SIGNS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "h", "*")
+SIGNS = (
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "cross",
+    "triangle-down",
+    "triangle-right",
+    "triangle-left",
+)
+PANEL = (380, 300)  # pixels
+LINE = 26  # pixels of a line of bars or boxes
+HEXAGON = "M0,-1L0.866,-0.5L0.866,0.5L0,1L-0.866,0.5L-0.866,-0.5Z"
+NUMBERS_AS_THEY_ARE = alt.Axis(format="~g", labelOverlap=True)
 
 
-def figures_of(document: Document, runs: Sequence[Run]) -> Iterator[tuple[str, Figure]]:
+def figures_of(document: Document, runs: Sequence[Run]) -> Iterator[tuple[str, Spec]]:
     """Yield each figure with its file's name, without those that nothing can be drawn of."""
-    with style.context(["default", SETTINGS]):
-        for name, made in (
-            ("risk", risk(document)),
-            ("sizes", sizes(document)),
-            ("ncp_by_attribute", ncp_by_attribute(document)),
-            ("time", times(document)),
-        ):
-            if made is not None:
-                yield name, made
-        for run in runs:
-            if run.latent is not None:
-                yield f"latent_{_file_name(run.label)}", latent(run, run.latent)
+    made = {
+        "risk": _risk(document),
+        "sizes": _sizes(document),
+        "ncp_by_attribute": _ncp_by_attribute(document),
+        "time": _times(document),
+    }
+    for run in runs:
+        if run.latent is not None:
+            made[f"latent_{_file_name(run.label)}"] = _latent(run, run.latent)
+    for name, chart in made.items():
+        if chart is not None:
+            config = vega_config("light") | {"font": FONT, "background": PALETTES["light"]["paper"]}
+            yield name, {**chart.to_dict(), "config": config, "padding": 12}
 
 
 def _file_name(label: str) -> str:
@@ -64,112 +64,88 @@ def _succeeded(document: Document) -> list[Document]:
     return [one for one in document["summary"] if one["failed"] < one["runs"]]
 
 
-def _sign(document: Document, method: str) -> dict[str, Any]:
-    place = document["methods"].index(method)
-    return {"color": COLOURS[place % len(COLOURS)], "marker": SIGNS[place % len(SIGNS)]}
+def _label(one: Document) -> str:
+    return f"{one['method']}  k={one['k']}"
 
 
-def _legend(figure: Figure, document: Document, methods: Sequence[str], extra: Sequence[Line2D] = ()) -> None:
-    lines = [
-        Line2D([], [], linestyle="none", markersize=7, label=method, **_sign(document, method))
-        for method in methods
-    ]
-    figure.legend(
-        handles=[*lines, *extra],
-        loc="outside lower center",
-        ncols=min(5, len(lines) + len(extra)),
-        fontsize=9,
-    )
+def _signs(document: Document, methods: Sequence[str]) -> dict[str, Any]:
+    """Return colour and shape by method, each the same in every figure."""
+    places = [document["methods"].index(method) for method in methods]
+    colours = [COLOURS[place % len(COLOURS)] for place in places]
+    shapes = [SIGNS[place % len(SIGNS)] for place in places]
+    legend = alt.Legend(orient="bottom", title=None, columns=5)
+    return {
+        "color": alt.Color("method:N", scale=alt.Scale(domain=methods, range=colours), legend=legend),
+        "shape": alt.Shape("method:N", scale=alt.Scale(domain=methods, range=shapes), legend=legend),
+    }
 
 
-def risk(document: Document) -> Figure | None:
+def _chart(rows: Rows) -> alt.Chart:
+    return alt.Chart(alt.Data(values=rows))  # type: ignore[no-untyped-call]
+
+
+def _titled(chart: Any, title: str, *more: str) -> Any:
+    return chart.properties(title=alt.TitleParams(title, subtitle=list(more), anchor="start"))
+
+
+def _risk(document: Document) -> Any:
     """Draw NCP against ERR and UMR, a point a method and k, the front marked (Hu et al., 2026, figure 6)."""
     shown = [one for one in _succeeded(document) if one["mean"]["ncp"] is not None]
     if not shown:
         return None
     ext_frac = max(document["ext_frac"])
-    figure = Figure(figsize=(10, 5), layout="constrained")
-    both = figure.subplots(1, 2)
-    for axes, what, words in zip(
-        both,
-        ("err", "umr"),
-        ("expected re-identification risk, ERR", "unique match rate, UMR"),
-        strict=True,
-    ):
-        column = f"{what}_{ext_frac:g}"
-        points = [(one["mean"]["ncp"], one["mean"][column]) for one in shown]
-        best = front(points)
-        axes.plot(
-            *zip(*(points[i] for i in best), strict=True),
-            color="#555555",
-            linewidth=1,
-            linestyle="--",
-            zorder=1,
+    panels = [
+        _against_ncp(document, shown, f"{what}_{ext_frac:g}", f"{words} (0 to 1)")
+        for what, words in (
+            ("err", "expected re-identification risk, ERR"),
+            ("umr", "unique match rate, UMR"),
         )
-        axes.scatter(
-            *zip(*(points[i] for i in best), strict=True),
-            s=170,
-            facecolors="none",
-            edgecolors="#555555",
-            linewidths=1.2,
-            zorder=2,
-        )
-        for one, (x, y) in zip(shown, points, strict=True):
-            sign = _sign(document, one["method"])
-            axes.errorbar(
-                x,
-                y,
-                xerr=one["sd"]["ncp"],
-                yerr=one["sd"][column],
-                markersize=7,
-                linestyle="none",
-                capsize=2,
-                **sign,
-            )
-        if len(document["k"]) > 1:
-            _name_points(axes, [f"k={one['k']}" for one in shown], points)
-        axes.set_xlabel("information loss, NCP (0 to 1)")
-        axes.set_ylabel(f"{words} (0 to 1)")
-        axes.margins(0.12)
-    figure.suptitle(
-        f"Loss against linkage by an attacker who holds {ext_frac:.0%} of the source; "
-        "less is better on both axes" + (f"; k={document['k'][0]}" if len(document["k"]) == 1 else "")
+    ]
+    held = f"Loss against linkage by an attacker who holds {ext_frac:.0%} of the source"
+    k = f"; k={document['k'][0]}" if len(document["k"]) == 1 else ""
+    ringed = (
+        "Less is better on both axes. No other is as good in both as those that are ringed (Pareto front)."
     )
-    ring = Line2D(
-        [],
-        [],
-        color="#555555",
-        linestyle="--",
-        marker="o",
-        markersize=11,
-        markerfacecolor="none",
-        label="Pareto front: no other is as good in both",
-    )
-    _legend(figure, document, list(dict.fromkeys(one["method"] for one in shown)), [ring])
-    return figure
+    return _titled(alt.hconcat(*panels), held + k, ringed, "Bars are one standard deviation over the seeds.")
 
 
-def _name_points(axes: Axes, words: Sequence[str], points: Sequence[tuple[float, float]]) -> None:
-    """Write each point's word beside it; words that would lie on each other go to different sides."""
-    spans = [max(np.ptp([p[i] for p in points]), 1e-9) for i in (0, 1)]
-    places = ((9, 5), (9, -12), (-9, 5), (-9, -12))
-    taken: list[tuple[float, float, int]] = []
-    for (x, y), word in zip(points, words, strict=True):
-        near = {side for a, b, side in taken if abs(a - x) < 0.12 * spans[0] and abs(b - y) < 0.05 * spans[1]}
-        side = next((i for i in range(len(places)) if i not in near), 0)
-        taken.append((x, y, side))
-        right, up = places[side]
-        axes.annotate(
-            word,
-            (x, y),
-            (right, up),
-            textcoords="offset points",
-            fontsize=8,
-            ha="left" if right > 0 else "right",
+def _against_ncp(document: Document, shown: Sequence[Document], column: str, words: str) -> Any:
+    points = [(one["mean"]["ncp"], one["mean"][column]) for one in shown]
+    best = front(points)
+    rows: Rows = []
+    for place, (one, (x, y)) in enumerate(zip(shown, points, strict=True)):
+        dx, dy = one["sd"]["ncp"] or 0.0, one["sd"][column] or 0.0
+        rows.append(
+            {
+                "method": one["method"],
+                "k": f"k={one['k']}",
+                "x": x,
+                "y": y,
+                "best": place in best,
+                "x0": x - dx,
+                "x1": x + dx,
+                "y0": y - dy,
+                "y1": y + dy,
+            }
         )
+    base = _chart(rows).properties(width=PANEL[0], height=PANEL[1])
+    x = alt.X("x:Q", title="information loss, NCP (0 to 1)", scale=alt.Scale(zero=False, padding=24))
+    y = alt.Y("y:Q", title=words, scale=alt.Scale(zero=False, padding=18))
+    signs = _signs(document, list(dict.fromkeys(one["method"] for one in shown)))
+    ringed = base.transform_filter("datum.best")
+    layers = [
+        ringed.mark_line(color="#555555", strokeDash=[5, 4], strokeWidth=1).encode(x=x, y=y, order="x:Q"),
+        ringed.mark_point(color="#555555", size=260, strokeWidth=1.2).encode(x=x, y=y),
+        base.mark_rule().encode(x="x0:Q", x2="x1:Q", y=y, color=signs["color"]),
+        base.mark_rule().encode(x=x, y="y0:Q", y2="y1:Q", color=signs["color"]),
+        base.mark_point(filled=True, size=80, opacity=1).encode(x=x, y=y, **signs),
+    ]
+    if len(document["k"]) > 1:
+        layers.append(base.mark_text(align="left", dx=9, dy=-6, fontSize=10).encode(x=x, y=y, text="k:N"))
+    return alt.layer(*layers)
 
 
-def sizes(document: Document) -> Figure | None:
+def _sizes(document: Document) -> Any:
     """Draw the sizes of the classes as boxes, one a method and k, of each one's first run that succeeded."""
     first: dict[tuple[str, int], list[float]] = {}
     for run in document["runs"]:
@@ -177,197 +153,172 @@ def sizes(document: Document) -> Figure | None:
             first.setdefault((run["method"], run["k"]), run["sizes"])
     if not first:
         return None
-    figure = Figure(figsize=(8, 1.4 + 0.42 * len(first)), layout="constrained")
-    axes = figure.subplots()
-    boxes = [
-        {"whislo": s[1], "q1": s[2], "med": s[3], "q3": s[4], "whishi": s[5], "label": f"{method}  k={k}"}
-        for (method, k), s in first.items()
+    names = ("least", "low", "q1", "median", "q3", "high", "greatest")
+    rows = [
+        {"label": f"{method}  k={k}", "method": method, "k": k, **dict(zip(names, sizes, strict=True))}
+        for (method, k), sizes in first.items()
     ]
-    place = np.arange(len(boxes), 0, -1)
-    drawn = axes.bxp(
-        boxes,
-        positions=place,
-        widths=0.55,
-        orientation="horizontal",
-        showfliers=False,
-        patch_artist=True,
-        medianprops={"color": "black", "linewidth": 1.6},
+    base = _chart(rows).properties(width=480, height=LINE * len(rows))
+    y = alt.Y("label:N", title=None, sort=None, axis=alt.Axis(labelLimit=260))
+    log = alt.Scale(type="log", nice=False, padding=12)
+
+    def at(field: str) -> Any:
+        title = "records a class (logarithmic)"
+        return alt.X(f"{field}:Q", title=title, scale=log, axis=NUMBERS_AS_THEY_ARE)
+
+    colour = _signs(document, list(dict.fromkeys(method for method, _ in first)))["color"]
+    colour.legend = None
+    drawn = alt.layer(
+        base.mark_rule().encode(x=at("low"), x2="high:Q", y=y),
+        base.mark_bar(size=14, opacity=0.55).encode(x=at("q1"), x2="q3:Q", y=y, color=colour),
+        base.mark_tick(size=14, thickness=2, color="black").encode(x=at("median"), y=y),
+        base.mark_tick(size=8, color="black").encode(x=at("least"), y=y),
+        base.mark_tick(size=8, color="black").encode(x=at("greatest"), y=y),
+        base.mark_tick(size=22, thickness=2, color="#D55E00").encode(x=at("k"), y=y),
     )
-    for box, (method, _) in zip(drawn["boxes"], first, strict=True):
-        box.set_facecolor(_sign(document, method)["color"] + "55")
-    for y, ((_, k), s) in zip(place, first.items(), strict=True):
-        axes.plot([s[0], s[-1]], [y, y], linestyle="none", marker="|", markersize=9, color="black")
-        axes.plot([k, k], [y - 0.42, y + 0.42], color="#D55E00", linewidth=1.6, linestyle=":")
-    axes.set_xscale("log")
-    _plain_numbers(axes)
-    axes.set_xlabel("records a class (logarithmic)")
-    axes.set_title(
-        "Class sizes: quarter to three quarters (box), median, 5% to 95% (whiskers),\n"
-        "least and greatest (ticks); k dotted",
-        fontsize=10,
-        loc="left",
-    )
-    return figure
+    boxes = "Quarter to three quarters (box), median, 5% to 95% (line), least and greatest (ticks);"
+    return _titled(drawn, "Class sizes", boxes, "k in orange.")
 
 
-def _plain_numbers(axes: Axes) -> None:
-    """Write the numbers of a logarithmic axis as they are."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    axis = axes.xaxis
-    low, high = axis.get_view_interval()
-    few = np.log10(max(high, 1e-12) / max(low, 1e-12)) < 2.2
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.set_minor_formatter(NullFormatter())
-
-
-def ncp_by_attribute(document: Document) -> Figure | None:
+def _ncp_by_attribute(document: Document) -> Any:
     """Draw NCP of each quasi-identifier as a table of shaded cells, one line a method and k."""
     shown = _succeeded(document)
     names = [name for name in shown[0]["mean"] if name.startswith("ncp:")] if shown else []
-    values = np.array(
-        [[np.nan if one["mean"][n] is None else one["mean"][n] for n in (*names, "ncp")] for one in shown],
-        dtype=np.float64,
-    )
-    if not shown or np.isnan(values).all():
+    heads = [*(name.removeprefix("ncp:") for name in names), "all, by weight"]
+    rows = [
+        {"label": _label(one), "attribute": head, "ncp": one["mean"][name]}
+        for one in shown
+        for name, head in zip([*names, "ncp"], heads, strict=True)
+    ]
+    known = [row["ncp"] for row in rows if row["ncp"] is not None]
+    if not known:
         return None
-    figure = Figure(figsize=(3.2 + 0.95 * (len(names) + 1), 1.6 + 0.36 * len(shown)), layout="constrained")
-    axes = figure.subplots()
-    image = axes.imshow(
-        np.ma.masked_invalid(values), cmap="Blues", vmin=0, vmax=max(np.nanmax(values), 1e-9), aspect="auto"
+    most = max(known)
+    for row in rows:
+        row["said"] = "-" if row["ncp"] is None else f"{row['ncp']:.3f}"
+        row["dark"] = row["ncp"] is not None and row["ncp"] > 0.6 * most
+    base = _chart(rows).properties(width=76 * len(heads), height=LINE * len(shown))
+    x = alt.X(
+        "attribute:N", title=None, sort=heads, axis=alt.Axis(labelAngle=-30, labelLimit=140, grid=False)
     )
-    for (row, column), value in np.ndenumerate(values):
-        dark = value > 0.6 * np.nanmax(values)
-        axes.text(
-            column,
-            row,
-            "-" if np.isnan(value) else f"{value:.3f}",
-            ha="center",
-            va="center",
-            fontsize=9,
-            color="white" if dark else "black",
-        )
-    axes.set_xticks(
-        range(len(names) + 1),
-        [*(n.removeprefix("ncp:") for n in names), "all,\nby weight"],
-        rotation=30,
-        ha="right",
+    y = alt.Y("label:N", title=None, sort=None, axis=alt.Axis(labelLimit=260))
+    shade = alt.Scale(scheme="blues", domain=[0, most or 1e-9])
+    ink = alt.condition("datum.dark", alt.value("white"), alt.value("black"))
+    drawn = alt.layer(
+        base.mark_rect(stroke="white").encode(x=x, y=y, color=alt.Color("ncp:Q", scale=shade, legend=None)),
+        base.mark_text(fontSize=11).encode(x=x, y=y, text="said:N", color=ink),
     )
-    axes.set_yticks(range(len(shown)), [f"{one['method']}  k={one['k']}" for one in shown])
-    axes.grid(visible=False)
-    axes.axvline(len(names) - 0.5, color="white", linewidth=4)
-    figure.colorbar(image, ax=axes, label="NCP (0 to 1)", fraction=0.04)
-    axes.set_title("NCP by quasi-identifier (-: values were replaced)", fontsize=10, loc="left")
-    return figure
+    return _titled(drawn, "NCP (0 to 1) by quasi-identifier", "-: values were replaced")
 
 
-def times(document: Document) -> Figure | None:
+def _times(document: Document) -> Any:
     """Draw the seconds of each method and k: mean, and standard deviation over seeds."""
     shown = _succeeded(document)
     if not shown:
         return None
-    figure = Figure(figsize=(8, 1.4 + 0.3 * len(shown)), layout="constrained")
-    axes = figure.subplots()
-    place = np.arange(len(shown), 0, -1)
-    for y, one in zip(place, shown, strict=True):
-        mean, deviation = one["mean"]["cpu_seconds"], one["sd"]["cpu_seconds"]
-        axes.errorbar(
-            mean,
-            y,
-            xerr=deviation,
-            linestyle="none",
-            capsize=2,
-            markersize=7,
-            **_sign(document, one["method"]),
+    rows: Rows = []
+    for one in shown:
+        mean, deviation = one["mean"]["cpu_seconds"], one["sd"]["cpu_seconds"] or 0.0
+        low = max(mean - deviation, mean / 10)  # what a logarithm has
+        rows.append(
+            {
+                "label": _label(one),
+                "method": one["method"],
+                "mean": mean,
+                "low": low,
+                "high": mean + deviation,
+                "said": f"{mean:.3g} s",
+            }
         )
-        axes.annotate(f"{mean:.3g} s", (mean, y), (10, 5), textcoords="offset points", fontsize=8)
-    axes.set_xscale("log")
-    low, high = axes.get_xlim()
-    axes.set_xlim(low / 1.2, high * 1.6)
-    _plain_numbers(axes)
-    axes.set_yticks(place, [f"{one['method']}  k={one['k']}" for one in shown])
-    axes.set_ylim(0.4, len(shown) + 0.8)
-    axes.set_xlabel("CPU seconds on one thread (logarithmic)")
-    axes.set_title(
-        f"Time from prepared table to published rows, {document['rows']:,} rows", fontsize=10, loc="left"
+    base = _chart(rows).properties(width=480, height=LINE * len(rows))
+    y = alt.Y("label:N", title=None, sort=None, axis=alt.Axis(labelLimit=260))
+    log, title = alt.Scale(type="log", nice=False, padding=40), "CPU seconds on one thread (logarithmic)"
+    x, low = (
+        alt.X(f"{field}:Q", title=title, scale=log, axis=NUMBERS_AS_THEY_ARE) for field in ("mean", "low")
     )
-    return figure
+    signs = _signs(document, list(dict.fromkeys(one["method"] for one in shown)))
+    signs["color"].legend = signs["shape"].legend = None
+    drawn = alt.layer(
+        base.mark_rule().encode(x=low, x2="high:Q", y=y, color=signs["color"]),
+        base.mark_point(filled=True, size=80, opacity=1).encode(x=x, y=y, **signs),
+        base.mark_text(align="left", dx=10, dy=-7, fontSize=10).encode(x=x, y=y, text="said:N"),
+    )
+    return _titled(drawn, f"Time from prepared table to published rows, {document['rows']:,} rows")
 
 
-def latent(run: Run, view: LatentView) -> Figure:
+def _latent(run: Run, view: LatentView) -> Any:
     """Draw two latent dimensions before and after (Hu et al., 2026, figures 4 and 5), on the same axes."""
-    figure = Figure(figsize=(10.5, 5), layout="constrained")
-    before, after = figure.subplots(1, 2, sharex=True, sharey=True)
-    depth = np.log1p(view.count) / np.log1p(max(view.count.max(initial=1), 1))
-    colours = [
-        _with_depth(COLOURS[r % len(COLOURS)], d) for r, d in zip(view.hexagon_region, depth, strict=True)
-    ]
-    before.add_collection(
-        PolyCollection(list(_corners(view)), facecolors=colours, edgecolors="white", linewidths=0.3)
+    regions = sorted({*view.region.tolist(), *view.hexagon_region.tolist()} - {-1})
+    domain = [str(region + 1) for region in regions]
+    places = regions or [0]
+    colour = alt.Color(
+        "region:N",
+        scale=alt.Scale(domain=domain, range=[COLOURS[r % len(COLOURS)] for r in places]),
+        legend=None,
     )
-    least = 6 + 90 * np.sqrt(view.size / max(view.size.max(initial=1), 1))
-    for region in np.unique(view.region).tolist():
-        mine = view.region == region
-        after.scatter(
-            *view.centres[mine].T,
-            s=least[mine],
-            marker=SIGNS[region % len(SIGNS)],
-            color=COLOURS[region % len(COLOURS)],
-            alpha=0.55,
-            linewidths=0.3,
-            edgecolors="white",
+    shape = alt.Shape(
+        "region:N", scale=alt.Scale(domain=domain, range=[SIGNS[r % len(SIGNS)] for r in places]), legend=None
+    )
+    most, largest = int(view.count.max(initial=0)), int(view.size.max(initial=0))
+    hexagons = [
+        {"x": x, "y": y, "region": str(r + 1), "depth": 0.2 + 0.8 * math.log1p(n) / math.log1p(max(most, 1))}
+        for (x, y), r, n in zip(
+            view.hexagons.tolist(), view.hexagon_region.tolist(), view.count.tolist(), strict=True
         )
-        at = np.median(view.centres[mine], axis=0)
-        for axes in (before, after):
-            axes.text(
-                *at,
-                str(region + 1),
-                fontsize=11,
-                fontweight="bold",
-                ha="center",
-                va="center",
-                bbox={
-                    "boxstyle": "circle,pad=0.25",
-                    "facecolor": "white",
-                    "edgecolor": "#555555",
-                    "alpha": 0.9,
-                },
-            )
-    before.autoscale_view()
-    before.set_title(
-        f"before: records in hexagons, darker where more (up to {view.count.max(initial=0):,});\n"
-        f"{view.n_hidden:,} records in hexagons of under {run.k} are not shown",
-        fontsize=10,
-        loc="left",
+    ]
+    centres = [
+        {"x": x, "y": y, "region": str(r + 1), "size": 20 + 400 * n / max(largest, 1)}
+        for (x, y), r, n in zip(view.centres.tolist(), view.region.tolist(), view.size.tolist(), strict=True)
+    ]
+    ends = [*zip(*([p["x"], p["y"]] for p in (*hexagons, *centres)), strict=True)]
+    scales = [alt.Scale(domain=[min(end), max(end)], nice=False, padding=10) for end in ends]
+    x, y = (
+        channel(f"{field}:Q", title=f"dimension {number} of the representation (no unit)", scale=scale)
+        for channel, field, number, scale in zip((alt.X, alt.Y), "xy", (1, 2), scales, strict=True)
+    )
+    width = PANEL[0] / HEXAGONS
+    before = (
+        _chart(hexagons)
+        .mark_point(filled=True, shape=HEXAGON, size=(width * 1.1) ** 2)
+        .encode(x=x, y=y, color=colour, opacity=alt.Opacity("depth:Q", scale=None))
+    )
+    after = (
+        _chart(centres)
+        .mark_point(filled=True, opacity=0.55)
+        .encode(x=x, y=y, color=colour, shape=shape, size=alt.Size("size:Q", scale=None))
     )
     hidden = f"; {view.n_hidden_classes} under {run.k} are not shown" if view.n_hidden_classes else ""
-    after.set_title(
-        f"after: centres of {len(view.size):,} classes, larger where of more records\n"
-        f"(up to {view.size.max(initial=0):,}){hidden}",
-        fontsize=10,
-        loc="left",
-    )
-    for axes in (before, after):
-        axes.set_xlabel("dimension 1 of the representation (no unit)")
-        axes.margins(0.05)
-    before.set_ylabel("dimension 2 of the representation (no unit)")
-    figure.suptitle(
-        f"{run.label}, k={run.k}: regions of neighbouring classes have a number, a colour and a sign"
-    )
-    return figure
+    panels = [
+        _titled(_with_numbers(chart, view, x, y).properties(width=PANEL[0], height=PANEL[0]), *words)
+        for chart, words in (
+            (
+                before,
+                (
+                    f"Before: records in hexagons, darker where more (up to {most:,})",
+                    f"{view.n_hidden:,} records in hexagons of under {run.k} are not shown",
+                ),
+            ),
+            (
+                after,
+                (
+                    f"After: centres of {len(view.size):,} classes, larger where of more records",
+                    f"up to {largest:,} records{hidden}",
+                ),
+            ),
+        )
+    ]
+    said = f"{run.label}, k={run.k}: regions of neighbouring classes have a number, a colour and a sign"
+    return _titled(alt.hconcat(*panels), said)
 
 
-def _with_depth(colour: str, depth: float) -> tuple[float, ...]:
-    """Return a colour made paler where `depth` (0 to 1) is small."""
-    pure = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
-    return tuple(1 - (0.2 + 0.8 * depth) * (1 - pure))
-
-
-def _corners(view: LatentView) -> FloatArray:
-    """Return the six corners of each hexagon, (h, 6, 2)."""
-    wide, high = view.step
-    around = np.array(
-        [[0.5, -1 / 6], [0.5, 1 / 6], [0.0, 1 / 3], [-0.5, 1 / 6], [-0.5, -1 / 6], [0.0, -1 / 3]]
-    ) * np.array([wide, high])
-    return np.asarray(view.hexagons[:, None, :] + around)
+def _with_numbers(chart: Any, view: LatentView, x: Any, y: Any) -> Any:
+    """Return a chart with each region's number at the middle of its classes."""
+    rows = []
+    for region in sorted(set(view.region.tolist()) - {-1}):
+        own = view.centres[view.region == region]
+        middle = sorted(own[:, 0].tolist())[len(own) // 2], sorted(own[:, 1].tolist())[len(own) // 2]
+        rows.append({"x": middle[0], "y": middle[1], "number": str(region + 1)})
+    numbers = _chart(rows)
+    disc = numbers.mark_point(filled=True, size=260, color="white", stroke="#555555", opacity=0.9)
+    text = numbers.mark_text(fontWeight="bold", fontSize=11)
+    return alt.layer(chart, disc.encode(x=x, y=y), text.encode(x=x, y=y, text="number:N"))

@@ -21,14 +21,13 @@ SHOWN = """
 import flows, json, resource
 from prefect.settings import get_current_settings
 found = get_current_settings()
-import matplotlib, great_expectations
+import great_expectations
 print(json.dumps({
     "url": found.api.url,
     "persist": found.results.persist_by_default,
     "logging": str(found.logging.config_path),
     "profiles": str(found.profiles_path),
     "analytics": found.server.analytics_enabled,
-    "linewidth": matplotlib.rcParams["lines.linewidth"],
     "core": resource.getrlimit(resource.RLIMIT_CORE),
 }))
 """
@@ -52,7 +51,6 @@ def folder(tmp_path: Path) -> Path:
         "PREFECT_RESULTS_PERSIST_BY_DEFAULT=1\n",
         "profiles.toml": f'active = "mine"\n[profiles.mine]\nPREFECT_API_URL = "{url}"\n',
         "logging.yml": "version: 1\n",
-        "matplotlibrc": "lines.linewidth: 99\n",
         "great_expectations.yml": "config_version: 4\nanalytics_enabled: true\n",
         **{f"{name}.py": mark + "\n" for name in MODULES},
     }
@@ -95,7 +93,6 @@ def test_no_file_of_the_folder_is_read_as_a_setting(folder: Path, tmp_path: Path
         "url": None,
         "persist": False,
         "analytics": False,
-        "linewidth": 1.5,
         "core": [0, 0],
     }
     assert not (tmp_path / "ran").exists()
@@ -106,7 +103,7 @@ def test_no_file_of_the_folder_is_read_as_a_setting(folder: Path, tmp_path: Path
 def test_these_files_would_be_read_without_us(folder: Path) -> None:
     bare = SHOWN.replace("import flows, json, resource", "import json, resource")
     found = json.loads(child(folder, "-c", bare).stdout)
-    assert (found["url"], found["linewidth"]) == ("http://127.0.0.1:9/api", 99)
+    assert found["url"] == "http://127.0.0.1:9/api"
 
 
 @pytest.mark.prefect

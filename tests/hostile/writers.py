@@ -138,7 +138,6 @@ PLANTED = {
     "logging.yml": "version: 1\n",
     ".env": "PREFECT_API_URL=http://127.0.0.1:9/api\n",
     ".duckdbrc": ".shell touch ran\n",
-    "matplotlibrc": "lines.linewidth: 99\n",
     "great_expectations.yml": "config_version: 4\n",
     "trusted.yaml": "folders: [/]\npackages: ['*']\n",
     "people.yaml": "people: {mallory: {roles: [administrator]}}\n",
