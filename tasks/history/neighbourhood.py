@@ -21,8 +21,8 @@ from tasks.history.cohorts import ABSENT, Cohorts
 from tasks.types import FloatArray, IntArray
 
 NO_SOLUTION = 2
-FEW = 5_000  # variables of which all whole numbers are searched at once
-MOST_WHOLE = 20_000  # variables of which they are searched at all
+FEW = 5_000  # variables of which all whole numbers are searched
+MOST_WHOLE = 20_000  # variables near the linear program's solution of which they are
 WIDENED = 3  # times that what is near a number which is not whole is asked for anew
 FRACTION = 1e-6
 
@@ -121,10 +121,9 @@ def _solved(
 ) -> IntArray | bool:
     """Return a solution, True if there is none, or False where the search ended before.
 
-    Of many variables the linear program is solved first. It tells what is impossible; where a few of its
+    Of more than `FEW` variables the linear program is solved. It tells what is impossible; where a few of its
     numbers are not whole, these are asked for anew with all that share an equation with them, and with what
-    shares one with those. Only of fewer than `MOST_WHOLE` variables all whole numbers are searched: the time
-    of that is bounded by no number of nodes.
+    shares one with those. A search of all whole numbers of so many takes minutes, whatever `nodes` are.
     """
     n = len(wished)
     asked = [rule, LinearConstraint(csr_array(wished[None, :]), 1, np.inf)]
@@ -137,8 +136,7 @@ def _solved(
             near = _near_whole(rule, wished, aim, asked, found.x, nodes)
             if near is not None:
                 return near
-        if n > MOST_WHOLE:
-            return False
+        return False
     found = milp(
         aim,
         integrality=np.ones(n),

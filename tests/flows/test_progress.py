@@ -10,16 +10,18 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from cli import progress
 from flows.runtime import local_run as running
 from flows.runtime.last_end import forget, remember_result
 from policy.errors import InputError, TransientFailure
 from services.outcome import Outcome
+from tasks.types import no_progress
 
 LOST = Outcome("clinic", "2026Q1", "published", "clinic-2026Q1-c1", "clinic-2026Q1-r1")
 
 
 def test_elsewhere_each_stage_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    with running.progress_reporter() as tell:
+    with progress.progress_reporter() as tell:
         for share, words in [
             (0.0, "intake"),
             (0.1, "risk gate: k"),
@@ -33,8 +35,8 @@ def test_elsewhere_each_stage_is_one_line(capsys: pytest.CaptureFixture[str]) ->
 def test_on_a_terminal_a_bar_tells_the_last_words(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = io.StringIO()
     terminal = Console(file=screen, force_terminal=True, width=100)
-    monkeypatch.setattr(running, "Console", lambda **_: terminal)
-    with running.progress_reporter() as tell:
+    monkeypatch.setattr(progress, "Console", lambda **_: terminal)
+    with progress.progress_reporter() as tell:
         tell(0.25, "risk gate: k")
         tell(0.75, "risk gate: umr")
     assert "risk gate: umr" in screen.getvalue()
@@ -60,7 +62,7 @@ def no_prefect(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_a_flow_came_to_counts_where_the_server_goes_away(capsys: pytest.CaptureFixture[str]) -> None:
-    assert running._outcome_of(broken) == LOST
+    assert running._outcome_of(broken, no_progress) == LOST
     assert "Prefect's server went away (ConnectionError)" in capsys.readouterr().err
 
 
@@ -69,15 +71,15 @@ def test_a_run_of_which_nothing_is_known_may_be_run_again() -> None:
         raise ConnectionError("no server")
 
     with pytest.raises(TransientFailure, match=r"before the run had ended \(ConnectionError\)") as caught:
-        running._outcome_of(gone)
+        running._outcome_of(gone, no_progress)
     assert caught.value.hint.startswith("Run it again")
 
 
 def test_an_error_of_a_flow_is_raised_as_it_is() -> None:
     error = InputError("is not there", where="2026Q1.csv")
     with pytest.raises(InputError) as caught:
-        running._outcome_of(ended(error))
+        running._outcome_of(ended(error), no_progress)
     assert caught.value is error
     with pytest.raises(Exception, match=r"without an outcome \(int\)"):
-        running._outcome_of(ended(3))
-    assert running._outcome_of(ended(LOST)) == LOST
+        running._outcome_of(ended(3), no_progress)
+    assert running._outcome_of(ended(LOST), no_progress) == LOST
