@@ -84,6 +84,6 @@ def _sizes(result: Any) -> dict[str, int]:
             found = {"rows": result.n_published, "bytes": written}
         case Release():
             found = {"rows": int(result.summary.get("n_published", 0))}
-        case (_, EquivalenceClasses() as classes):
+        case object(classes=EquivalenceClasses() as classes):  # an assessment
             found = {"rows": int(classes.size.sum()), "classes": classes.n_classes}
     return found

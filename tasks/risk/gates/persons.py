@@ -21,7 +21,7 @@ from tasks.types import BoolArray, IntArray
 FOLLOWER = "holds every earlier release of the series and knows the class of everybody in each"
 COVERAGE = "coverage"
 LEAST_SHARE = 0.5
-LEAST_FOLLOWED = 0.1  # of the people, in any earlier release, unless the policy calls them independent
+LEAST_FOLLOWED = 0.02  # of the people, in any earlier release, unless the policy calls them independent
 SEVERAL = (
     "a person may have several rows, and what two releases that share people differ in is not told for such: "
     "publish one row a person (a query), or say `gates.person.compare: false`"
