@@ -42,8 +42,12 @@ class Spells:
 def spells_of(releases: Sequence[Rows], name: str) -> Spells | None:
     """Return the spells of a category; None where no two releases tell the same of most people.
 
-    Raises Unfit where somebody has several rows in one release. O(releases^2 x rows log rows).
+    Raises Unfit where somebody has several rows in one release, or an attribute a name that this one makes.
+    O(releases^2 x rows log rows).
     """
+    made = [key for each in releases for key in each.texts if key.startswith((name + OTHERWISE, f"{name} ("))]
+    if made:
+        raise Unfit(f"an attribute has the name of {name} and some words more: name it otherwise")
     told = {at: texts_by_person(each, name) for at, each in enumerate(releases) if name in each.texts}
     if any(each.index.has_duplicates for each in told.values()):
         raise Unfit("somebody has several rows in one release")

@@ -170,7 +170,6 @@ def policy(**sections: Any) -> str:
     }
     # So few people lose much detail beside their own earlier releases, which is not what is looked at here.
     gates = {"ncp": {"max": 0.8}, "worlds": {"kept": "accept"}, **sections.pop("gates", {})}
-    gates["transient"] = "ignore"  # or the remarks of a late revision would hold back what is judged after it
     return yaml.safe_dump({**POLICY, "roles": roles, "gates": gates, **sections}, sort_keys=False)
 
 
@@ -194,7 +193,7 @@ def scenarios(stages: Sequence[str]) -> list[tuple[list[str], str | None, int]]:
         *((run("held.csv", "2026Q2"), one, 3 if one == CHECK else 1) for one in stages[:-1]),
         (run("later.csv", "2026Q2"), last, 1),
         (run("later.csv", "2026Q3", "asking.yaml"), None, 5),
-        ([*run("people.csv", "2026Q1"), *again], None, 0),
+        ([*run("corrected.csv", "2026Q1"), *again], None, 0),
         (rejudge, "services.assessment.assess", 1),
         *([(rejudge, "services.rejudge.prepare_table", 1)] * every),
         (rejudge, None, 5),
@@ -221,6 +220,10 @@ def aftermath(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     """A folder in which runs of every kind have ended, each folder that they may write to below it."""
     folder = tmp_path_factory.mktemp("canary")
     planted(1).to_csv(folder / "people.csv", index=False)
+    # Of the same remarks as before, the revision would tell whose they are, and be held back.
+    corrected = planted(1)
+    remarks = np.random.default_rng(4).permutation(corrected["remark"])
+    corrected.assign(remark=remarks).to_csv(folder / "corrected.csv", index=False)
     later = planted(2)
     later.to_csv(folder / "later.csv", index=False)
     planted(3, "held").to_csv(folder / "held.csv", index=False)

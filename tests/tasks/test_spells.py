@@ -97,6 +97,20 @@ def test_one_correction_does_not_end_a_spell() -> None:
     assert (found.people, found.kept) == (8, 7)
 
 
+@pytest.mark.parametrize("own", ["shift otherwise", "shift (1)"])
+def test_an_attribute_with_a_name_that_a_spell_makes_cannot_be_asked_about(own: str) -> None:
+    one = rows(FOUR)
+    both = Rows(
+        one.person,
+        one.place,
+        {**one.texts, own: ["x"]},
+        np.column_stack([one.codes, 0 * one.codes]),
+        one.seat,
+    )
+    with pytest.raises(Unfit, match="name it otherwise"):
+        spells_of([both, rows(FOUR)], "shift")
+
+
 def test_somebody_with_two_rows_cannot_be_asked_about() -> None:
     twice = rows({}, strangers=("early", "late"))
     broken = Rows(["a", "a"], twice.place, twice.texts, twice.codes, twice.seat)
