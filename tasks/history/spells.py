@@ -8,6 +8,7 @@ one release than in another, if for everybody alike.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -64,8 +65,9 @@ def spells_of(releases: Sequence[Rows], name: str) -> Spells | None:
         best = max(best, (kept, people))
         if same is not None:
             taken = {text for at in told if spell[at] == spell[before] for text in names[at].values()}
-            for at in [one for one in told if spell[one] == spell[after]]:
-                now = {text: same.get(text, _other(text, taken)) for text in names[at].values()}
+            others = [one for one in told if spell[one] == spell[after]]
+            now = _now({text for at in others for text in names[at].values()}, same, taken)
+            for at in others:
                 names[at] = {text: now[called] for text, called in names[at].items()}
                 told[at] = told[at].map(now)
         joined = spell[after]
@@ -92,11 +94,19 @@ def spells_of(releases: Sequence[Rows], name: str) -> Spells | None:
     return Spells(rows, tuple(attributes), otherwise, best[1], best[0])
 
 
-def _other(text: str, taken: Collection[str]) -> str:
-    """Return a name for a category that nobody of another spell has."""
-    while text in taken:
-        text += " later"
-    return text
+def _now(texts: AbstractSet[str], same: Mapping[str, str], taken: Collection[str]) -> dict[str, str]:
+    """Return what the categories of a spell are called with those of another: each otherwise, no two alike.
+
+    `same` are those that the other has, whose names are `taken`.
+    """
+    now, used = dict(same), set(taken)
+    for text in sorted(texts - same.keys()):
+        name = text
+        while name in used:
+            name += " later"
+        used.add(name)
+        now[text] = name
+    return now
 
 
 def _kept(before: pd.Series[str], after: pd.Series[str]) -> tuple[int, int, dict[str, str] | None] | None:

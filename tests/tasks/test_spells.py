@@ -83,6 +83,18 @@ def test_a_new_name_that_nobody_kept_stays_apart_from_an_old_one() -> None:
     assert told(found.releases[1], "shift") == ["one"] * 4 + ["two"] * 4 + ["one later"]
 
 
+def test_no_two_categories_get_one_name() -> None:
+    before = dict(zip("abcdefgh", ["one"] * 4 + ["two"] * 4, strict=True))
+    after = {
+        **dict(zip("abcdefgh", ["two"] * 4 + ["three"] * 4, strict=True)),
+        "new": "one",
+        "old": "one later",
+    }
+    found = spells_of([rows(before), rows(after)], "shift")
+    assert found is not None
+    assert sorted(found.releases[1].texts["shift"]) == ["one", "one later", "one later later", "two"]
+
+
 @pytest.mark.parametrize("n", [4, 8])
 def test_a_few_people_with_other_categories_are_no_spell(n: int) -> None:
     names = "abcdefgh"[:n]
