@@ -20,7 +20,6 @@ from policy.plain_file import not_read, read_bytes
 from services.observability.limit import run_with_timeout
 
 _LARGEST = 1 << 20
-_PIECE = 1 << 16
 
 
 # It would log addresses, which may be secrets.
@@ -127,7 +126,7 @@ def _exchange(url: str, document: Any, headers: dict[str, str], timeout: float) 
     ):
         if not response.is_success:
             raise Answered(response.status_code)
-        for piece in response.iter_raw(_PIECE):
+        for piece in response.iter_raw():
             read += piece
             if time.monotonic() > end:
                 raise TimeoutError
