@@ -223,7 +223,9 @@ _RULES: dict[tuple[type[Section], str], Rule] = {
     **_all(model.SensitiveAttribute, _of_order("stable", "transient"), "stability"),
     **_all(model.SensitiveAttribute, _differs, "type", "values"),
     **_all(model.SensitiveAttribute, _no_less, "width"),  # more numbers count as different
+    **_all(model.SensitiveAttribute, _unless_new, "change"),  # attackers know another rule
     **_all(model.SensitiveAttribute, _free, "description"),
+    **_all(model.RuleOfChange, _differs, "factor", "sum"),
     **_all(model.RowCount, _no_less, "min"),
     **_all(model.RowCount, _no_more, "max", "drift"),
     **_all(Expectations, _part, "rows"),
@@ -234,7 +236,8 @@ _RULES: dict[tuple[type[Section], str], Rule] = {
     **_all(model.Privacy, _no_more, "p_max"),
     **_all(model.Gates, _part),
     **_all(model.Worlds, _free, "calls"),  # fewer leave more undecided, and more decide it rightly
-    **_all(model.Worlds, _of_order("block", "accept"), "unfollowed", "kept"),
+    **_all(model.Worlds, _of_order("block", "accept"), "unfollowed"),
+    **_all(model.Worlds, _of_order("ask", "accept"), "kept"),
     **_all(model.Worlds, _free, "sweeps"),  # fewer leave worlds nearer to the known one: attackers look surer
     **_all(model.Worlds, _no_more, "changes", "p_max"),
     **_all(model.Leak, _allows_no_more, "allow"),

@@ -114,22 +114,33 @@ class CategoricalQuasiIdentifier(Section):
 QuasiIdentifier = Annotated[NumericQuasiIdentifier | CategoricalQuasiIdentifier, Field(discriminator="type")]
 
 
+class RuleOfChange(Section):
+    """How a number changes from each release to the next, as attackers know: times `factor`, plus `sum`."""
+
+    factor: Annotated[float, Field(gt=0)] = 1.0
+    sum: float = 0.0
+
+
 class SensitiveAttribute(Section):
     """An attribute that is published as it is, and that must not be tied to a person.
 
-    Numbers at most `width` apart count as one value where possible worlds are counted.
+    Numbers at most `width` apart count as one value where possible worlds are counted. `change` is how they
+    change for many people at once.
     """
 
     stability: Literal["stable", "transient"]
     type: Literal["categorical", "numeric"] = "categorical"
     values: tuple[str, ...] | None = None
     width: Annotated[float, Field(ge=0)] = 0.0
+    change: RuleOfChange | None = None
     description: str = ""
 
     @model_validator(mode="after")
-    def _width_of_numbers(self) -> Self:
+    def _of_numbers(self) -> Self:
         if self.width and self.type != "numeric":
             raise ValueError("width is how far apart numbers count as one: the type must be numeric")
+        if self.change is not None and (self.type != "numeric" or self.stability != "transient"):
+            raise ValueError("change is of numbers that change: type must be numeric, stability transient")
         return self
 
 
@@ -276,8 +287,8 @@ class Worlds(Section):
     """How often the solver may be asked what is possible before a release is held back as undecided, of
     how many people who are in several releases attackers must allow that a stable value changed, and how
     likely one value may be by worlds that are sampled in so many sweeps. Where nobody is followed nothing of
-    it can be told, and a release beside earlier ones is held back unless the policy accepts that; likewise
-    where columns that are kept as they are link the rows of releases.
+    it can be told, and a release beside earlier ones is held back unless the policy accepts that. Kept
+    columns may link the rows of releases, which is asked about unless the policy accepts it.
     """
 
     calls: Annotated[int, Field(ge=0, le=1_000_000)] = 2_000
@@ -285,7 +296,7 @@ class Worlds(Section):
     p_max: Annotated[float, Field(gt=0, le=1)] | None = None
     sweeps: Annotated[int, Field(ge=0, le=100_000)] = 25
     unfollowed: Literal["block", "accept"] = "block"
-    kept: Literal["block", "accept"] = "block"
+    kept: Literal["ask", "accept"] = "ask"
 
     @model_validator(mode="after")
     def _limit_is_sampled(self) -> Self:

@@ -32,17 +32,19 @@ class NotOpened(ValueError):
 
 @dataclass(frozen=True)
 class PersonValues:
-    """What the rows of a candidate say of s sensitive attributes.
+    """What the rows of a candidate say of s sensitive attributes and kept columns.
 
     `texts[attribute]` are its values; `codes` (n, s) index into them, one row for each of a candidate's n
     hashes in their order, and `seats` (n, 2) are their signatures and positions, or -1; `strangers`
-    (m, 3 + s) holds the class, the seat and the codes of every row of nobody known.
+    (m, 3 + s) holds the class, the seat and the codes of every row of nobody known. `kept` names the kept
+    columns among the attributes; None where none were sealed, as by releasegate before 2026-11-26.
     """
 
     texts: dict[str, tuple[str, ...]]
     codes: NDArray[np.int32]
     seats: NDArray[np.int32]
     strangers: NDArray[np.int32]
+    kept: tuple[str, ...] | None = ()
 
 
 def sealed_values(key: bytes, people: PersonHashes, values: PersonValues) -> bytes:
@@ -55,6 +57,7 @@ def sealed_values(key: bytes, people: PersonHashes, values: PersonValues) -> byt
             "texts": {name: list(texts) for name, texts in values.texts.items()},
             "people": len(values.codes),
             "strangers": len(values.strangers),
+            **({} if values.kept is None else {"kept": list(values.kept)}),
         },
         ensure_ascii=False,
     ).encode()
@@ -82,11 +85,12 @@ def opened_values(key: bytes, people: PersonHashes) -> PersonValues:
         seats = np.frombuffer(data, "<i4", n * 2, end).reshape(n, 2)
         rest = np.frombuffer(data, "<i4", offset=end + seats.nbytes)
         strangers = rest.reshape(int(header["strangers"]), 3 + width)
+        kept = tuple(map(str, header["kept"])) if "kept" in header else None
     except (InvalidTag, ValueError, KeyError, TypeError, zlib.error) as error:
         raise NotOpened(type(error).__name__) from None
     if n != len(people.hashes):
         raise NotOpened("other people")
-    return PersonValues(texts, codes, seats, strangers)
+    return PersonValues(texts, codes, seats, strangers, kept)
 
 
 def _key(key: bytes) -> bytes:

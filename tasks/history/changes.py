@@ -14,51 +14,11 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 
-from policy.model import ReleasePolicy
-from tasks.history.dropped import with_dropped
-from tasks.history.spells import Spells, spells_of
-from tasks.history.subjects import Rows, Subjects, Unfit, subjects_of
+from tasks.history.rules import Change, change_of, counted
+from tasks.history.subjects import Rows, Unfit
 from tasks.types import BoolArray, FloatArray, IntArray
 
-LEAST_FOLLOWED = 3  # people who follow a rule; two numbers follow some rule always
-RELATIVE = 1e-9  # of a number: what arithmetic with floating point loses
 FIRST, PATH = " at first", " as it changed"  # after the name of an attribute whose change is undone
-
-
-@dataclass(frozen=True)
-class Change:
-    """The rule that most of `people` follow from one release to a later one: after = factor * before + sum.
-
-    `followed` is how many of them do; of people who are put together at random a share of `by_chance` does.
-    `half_before` and `half_after`: how far off the numbers of either release may be; 0 if they are exact.
-    """
-
-    factor: float = 1.0
-    sum: float = 0.0
-    people: int = 0
-    followed: int = 0
-    by_chance: float = 0.0
-    half_before: float = 0.0
-    half_after: float = 0.0
-
-    @property
-    def common(self) -> bool:
-        """Whether more than half of the people, and three at least, follow it."""
-        return self.followed >= LEAST_FOLLOWED and 2 * self.followed > self.people
-
-    @property
-    def weight(self) -> tuple[float, int]:
-        """How rules compare: the share who follow one beyond those who would by chance, and how many do."""
-        return round(self.followed / max(self.people, 1) - self.by_chance, 9), self.followed
-
-    def expected(self, before: FloatArray) -> FloatArray:
-        """Return the numbers after the change."""
-        return self.factor * before + self.sum
-
-    def follows(self, before: FloatArray, after: FloatArray) -> BoolArray:
-        """Tell whose numbers, (n,) before and after, follow the rule; none that are missing."""
-        off = self.half_after + abs(self.factor) * self.half_before + 2 * RELATIVE * np.abs(after)
-        return np.asarray(np.abs(self.expected(before) - after) <= off)
 
 
 @dataclass(frozen=True)
@@ -75,18 +35,9 @@ class _Numbers:
     half: float
 
 
-def followed_attributes(policy: ReleasePolicy) -> tuple[list[str], list[str]]:
-    """Return the stable attributes, and those that may change.
-
-    Nothing is asked of what may change where the policy ignores it (`gates.transient`).
-    """
-    sensitive = policy.roles.sensitive
-    ignored = policy.gates.transient == "ignore"
-    stable = [name for name, each in sensitive.items() if each.stability == "stable"]
-    return stable, [] if ignored else [name for name in sensitive if name not in stable]
-
-
-def undone(releases: Sequence[Rows], name: str) -> tuple[list[Rows], Change] | None:
+def undone(
+    releases: Sequence[Rows], name: str, stated: Change | None = None
+) -> tuple[list[Rows], Change] | None:
     """Return the releases, oldest first, with the numbers of an attribute as if they had not changed.
 
     Somebody who follows the rule between two releases has one text in both: the number that it is, or would
@@ -94,8 +45,10 @@ def undone(releases: Sequence[Rows], name: str) -> tuple[list[Rows], Change] | N
     where that is not, and `name + PATH` tells how it went: rows with different paths are not alike, though
     their numbers may be. Everybody is laid beside the earlier release from which they follow the rule that
     most follow, the latest of several. Releases without the attribute are left out. The rule is the last
-    release's, with most who follow it; None if it has none. Raises Unfit where somebody is in a release
-    twice, or where an attribute has a name that this one makes. O(releases^2 x rows log rows).
+    release's, with most who follow it; None if it has none. A rule that is `stated` holds from each release
+    to the next, and is taken wherever somebody follows it and more people do than the other. Raises Unfit
+    where somebody is in a release twice, or where an attribute has a name that this one makes.
+    O(releases^2 x rows log rows).
     """
     if any(name + made in each.texts for each in releases for made in (FIRST, PATH)):
         raise Unfit(f"an attribute has the name of {name} and some words more: name it otherwise")
@@ -108,8 +61,14 @@ def undone(releases: Sequence[Rows], name: str) -> tuple[list[Rows], Change] | N
     for after in range(1, last + 1):
         for before in range(after):
             change = _between(numbers[before], numbers[after])
-            if change.common:
-                rules[before, after] = change
+            known = None
+            if stated is not None:
+                known = _between(numbers[before], numbers[after], stated.repeated(after - before))
+            if known is not None and known.followed and (not change.common or known.weight > change.weight):
+                change = known
+            elif not change.common:
+                continue
+            rules[before, after] = change
     own = [change for (_, after), change in rules.items() if after == last]
     if not own:
         return None
@@ -128,178 +87,6 @@ def undone(releases: Sequence[Rows], name: str) -> tuple[list[Rows], Change] | N
             columns.append(place.reshape(-1)[codes.reshape(-1)])
         told.append(replace(each, texts=texts, codes=np.column_stack(columns)))
     return told, max(own, key=lambda change: change.followed)
-
-
-@dataclass(frozen=True)
-class Question:
-    """The `releases` in which the change of the attributes `names` is undone, and the rule of the first.
-
-    `same` are categories that are taken as they are, though they may change: they hardly ever do in the
-    releases of a spell. `stable` are the attributes that their spells make, and `otherwise` what releases
-    outside of all spells tell.
-    """
-
-    names: tuple[str, ...]
-    releases: list[Rows]
-    change: Change
-    same: tuple[str, ...] = ()
-    stable: tuple[str, ...] = ()
-    otherwise: tuple[str, ...] = ()
-
-    def transient(self, may_change: Sequence[str]) -> list[str]:
-        """Return the attributes that the question leaves to change."""
-        asked = (*self.names, *self.same)
-        return [*(name for name in may_change if name not in asked), *self.otherwise]
-
-
-def questions(
-    releases: Sequence[Rows], numbers: Sequence[str], categories: Sequence[str] = ()
-) -> list[Question]:
-    """Return what is to be asked of what may have changed: of each attribute, and of all at once.
-
-    Raises Unfit as `undone` does.
-    """
-    alone = [Question((name,), *found) for name in numbers if (found := undone(releases, name)) is not None]
-    alone += [
-        _of_spells(kept, name) for name in categories if (kept := spells_of(releases, name)) is not None
-    ]
-    if len(alone) < 2:
-        return alone
-    names = tuple(name for one in alone for name in one.names)
-    together = list(releases)
-    for name in (name for one in alone for name in one.same):
-        kept = spells_of(together, name)
-        if kept is not None:
-            together = kept.releases
-    for name in names:
-        by_rule = undone(together, name)
-        if by_rule is None:
-            return alone
-        together = by_rule[0]
-    same, stable, otherwise = (
-        tuple(name for one in alone for name in getattr(one, field))
-        for field in ("same", "stable", "otherwise")
-    )
-    return [*alone, Question(names, together, alone[0].change, same, stable, otherwise)]
-
-
-def _of_spells(spells: Spells, name: str) -> Question:
-    change = Change(people=spells.people, followed=spells.kept)
-    return Question((), spells.releases, change, (name,), spells.attributes, spells.otherwise)
-
-
-def known_attributes(
-    policy: ReleasePolicy, releases: Sequence[Rows]
-) -> tuple[list[Rows], list[str], list[str]]:
-    """Return the releases as they are asked about, and the attributes that never change and that may.
-
-    Among them are those that an earlier release published and the policy no longer knows.
-    """
-    stable, may_change = followed_attributes(policy)
-    found, never_changed, changed = with_dropped(releases, policy.roles.sensitive)
-    ignored = policy.gates.transient == "ignore"
-    return found, [*stable, *never_changed], [*may_change, *([] if ignored else changed)]
-
-
-def questions_of(
-    policy: ReleasePolicy, releases: Sequence[Rows], may_change: Sequence[str]
-) -> list[Question]:
-    """Return what is to be asked of the attributes that may change, by their types. Raises Unfit."""
-    sensitive = policy.roles.sensitive
-    numbers = [name for name in may_change if name in sensitive and sensitive[name].type == "numeric"]
-    return questions(releases, numbers, [name for name in may_change if name not in numbers])
-
-
-def subjects_by(
-    policy: ReleasePolicy,
-    releases: Sequence[Rows],
-    stable: Sequence[str],
-    changed: Sequence[str] = (),
-    transient: Sequence[str] = (),
-) -> Subjects:
-    """Return the subjects by stable attributes and `changed` ones, whose change is undone. Raises Unfit.
-
-    `transient` attributes are those of each release.
-    """
-    sensitive = policy.roles.sensitive
-    widths = {name: sensitive[name].width for name in [*stable, *changed, *transient] if name in sensitive}
-    widths |= {name + FIRST: widths[name] for name in changed}
-    counted = [*stable, *changed, *(name + FIRST for name in changed)]
-    return subjects_of(releases, counted, widths, [name + PATH for name in changed], transient)
-
-
-def change_of(
-    before: FloatArray, after: FloatArray, half_before: float = 0.0, half_after: float = 0.5
-) -> Change:
-    """Return the factor, or the sum, that most of n people follow; their numbers (n,), none missing.
-
-    Numbers were rounded to twice `half_after`, or those before to twice `half_before` as well, or both are as
-    they are. Of these the one is taken that most people follow beyond as many as would by chance, of several
-    the closest. O(n log n).
-    """
-    best = Change(people=len(before))
-    for tolerance in ((0.0, 0.0), (0.0, half_after), (half_before, half_after)):
-        for found in (_best_sum(before, after, *tolerance), _best_factor(before, after, *tolerance)):
-            if found is not None and found.weight > best.weight:
-                best = found
-    return best
-
-
-def _best_sum(before: FloatArray, after: FloatArray, half_before: float, half_after: float) -> Change | None:
-    off = half_before + half_after + RELATIVE * np.abs(after)
-    added = _most_covered(after - before - off, after - before + off)
-    return None if added is None else _counted(1.0, added, before, after, half_before, half_after)
-
-
-def _best_factor(
-    before: FloatArray, after: FloatArray, half_before: float, half_after: float
-) -> Change | None:
-    """Return the best factor: how far the numbers before are off grows with it."""
-    some = before != 0
-    off, size = half_after + RELATIVE * np.abs(after[some]), np.abs(before[some])
-    sign = np.sign(before[some]) * after[some]
-    with np.errstate(all="ignore"):
-        ends = [(sign - off) / size, (sign + off) / size]
-        if half_before:
-            over, under = size + half_before, np.maximum(size - half_before, RELATIVE)
-            ends = [
-                np.minimum((sign - off) / over, (sign - off) / under),
-                np.maximum((sign + off) / over, (sign + off) / under),
-            ]
-    known = np.isfinite(ends[0]) & np.isfinite(ends[1])
-    factor = _most_covered(ends[0][known], ends[1][known])
-    return None if factor is None else _counted(factor, 0.0, before, after, half_before, half_after)
-
-
-def _counted(
-    factor: float,
-    added: float,
-    before: FloatArray,
-    after: FloatArray,
-    half_before: float,
-    half_after: float,
-) -> Change:
-    change = Change(factor, added, len(before), 0, 0.0, half_before, half_after)
-    expected, ordered = change.expected(before), np.sort(after)
-    off = half_after + abs(factor) * half_before + 2 * RELATIVE * np.abs(expected)
-    near = np.searchsorted(ordered, expected + off, side="right") - np.searchsorted(ordered, expected - off)
-    return replace(
-        change,
-        followed=int(change.follows(before, after).sum()),
-        by_chance=float(near.mean() / max(len(after), 1)) if len(after) else 0.0,
-    )
-
-
-def _most_covered(low: FloatArray, high: FloatArray) -> float | None:
-    """Return a point that most of the closed intervals hold, in their middle; None without any."""
-    if not len(low):
-        return None
-    ends = np.concatenate([low, high])
-    order = np.lexsort((np.repeat([0, 1], len(low)), ends))
-    open_ = np.cumsum(np.where(order < len(low), 1, -1))
-    best = int(open_.argmax())
-    # Up to the next end, which closes one, the same intervals are open.
-    return float((ends[order[best]] + ends[order[best + 1]]) / 2)
 
 
 def _numbers_of(releases: Sequence[Rows], name: str) -> list[_Numbers]:
@@ -337,14 +124,17 @@ def _read(texts: Sequence[str]) -> tuple[FloatArray, IntArray]:
     return numbers, exponents
 
 
-def _between(before: _Numbers, after: _Numbers) -> Change:
-    """Return the rule among those with a number in both releases."""
+def _between(before: _Numbers, after: _Numbers, rule: Change | None = None) -> Change:
+    """Return the rule among those with a number in both releases, or how many of them follow this one."""
     _, ours, theirs = np.intersect1d(after.person, before.person, assume_unique=True, return_indices=True)
     old, new = before.number[theirs], after.number[ours]
     both = ~(np.isnan(old) | np.isnan(new))
     # In the order of the numbers, so that nothing follows from the key under which people are hashed.
     order = np.lexsort((new[both], old[both]))
-    return change_of(old[both][order], new[both][order], before.half, after.half)
+    old, new = old[both][order], new[both][order]
+    if rule is not None:
+        return counted(rule, old, new, before.half, after.half)
+    return change_of(old, new, before.half, after.half)
 
 
 def _paths(numbers: Sequence[_Numbers], rules: dict[tuple[int, int], Change]) -> list[IntArray]:

@@ -40,9 +40,10 @@ class Spells:
     kept: int
 
 
-def spells_of(releases: Sequence[Rows], name: str) -> Spells | None:
+def spells_of(releases: Sequence[Rows], name: str, *, precise: bool = False) -> Spells | None:
     """Return the spells of a category; None where no two releases tell the same of most people.
 
+    Or, if it is `precise`, where most rows of two releases with the same category are not one person's.
     Raises Unfit where somebody has several rows in one release, or an attribute a name that this one makes.
     O(releases^2 x rows log rows).
     """
@@ -58,7 +59,7 @@ def spells_of(releases: Sequence[Rows], name: str) -> Spells | None:
     for before, after in combinations(told, 2):
         if spell[before] == spell[after]:
             continue
-        found = _kept(told[before], told[after])
+        found = _kept(told[before], told[after], precise)
         if found is None:
             continue
         people, kept, same = found
@@ -109,7 +110,9 @@ def _now(texts: AbstractSet[str], same: Mapping[str, str], taken: Collection[str
     return now
 
 
-def _kept(before: pd.Series[str], after: pd.Series[str]) -> tuple[int, int, dict[str, str] | None] | None:
+def _kept(
+    before: pd.Series[str], after: pd.Series[str], precise: bool
+) -> tuple[int, int, dict[str, str] | None] | None:
     """Return how many people are in both, how many keep their category, and what it was called before.
 
     None where these are under three, or not more than half, or not more than half of those who would not by
@@ -122,7 +125,7 @@ def _kept(before: pd.Series[str], after: pd.Series[str]) -> tuple[int, int, dict
     old, old_texts = pd.factorize(before.loc[both].to_numpy(dtype=object))
     new, new_texts = pd.factorize(after.loc[both].to_numpy(dtype=object))
     place = pd.Index(old_texts).get_indexer(pd.Index(new_texts))
-    if _is_kept(old, place[new], 0):
+    if _is_kept(old, place[new], 0) or (precise and _links(old, place[new])):
         return len(both), int((old == place[new]).sum()), None
     if max(len(old_texts), len(new_texts)) > MOST_NAMES:
         return None
@@ -135,6 +138,14 @@ def _kept(before: pd.Series[str], after: pd.Series[str]) -> tuple[int, int, dict
         return None
     names = {str(new_texts[j]): str(old_texts[i]) for i, j in zip(was, now, strict=True)}
     return len(both), int((old == place[new]).sum()), names
+
+
+def _links(old: IntArray, new: IntArray) -> bool:
+    """Tell whether most pairs of people with one category, (n,) codes before and after, are one person."""
+    width = int(max(old.max(initial=0), new.max(initial=0))) + 1
+    pairs = np.bincount(old, minlength=width) @ np.bincount(new[new >= 0], minlength=width)
+    kept = int((old == new).sum())
+    return kept >= LEAST_KEPT and bool(2 * kept > pairs)
 
 
 def _is_kept(old: IntArray, new: IntArray, chosen: int) -> bool:

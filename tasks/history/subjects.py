@@ -26,7 +26,8 @@ class Rows:
     """The rows of one release: `person` (m,) a hash or None, `place` (m,) the class, and texts of values.
 
     `codes` (m, s) index into `texts[attribute]`, in their order; `seat` (m, 2): signature and position.
-    `filled` are attributes that the release did not publish: other releases tell them of its people.
+    `kept` are the attributes that are kept columns; None where the store does not have these. `filled` are
+    attributes that the release did not publish: other releases tell them of its people.
     """
 
     person: Sequence[str | None]
@@ -35,6 +36,7 @@ class Rows:
     codes: IntArray
     seat: IntArray
     filled: frozenset[str] = frozenset()
+    kept: tuple[str, ...] | None = ()
 
     def of(self, attribute: str) -> IntArray:
         """Return the codes of one attribute, (m,)."""
@@ -96,7 +98,7 @@ def rows_of(
     seat = np.concatenate([values.seats, values.strangers[:, 1:3]]).astype(np.int64)
     person = [*people.hashes, *[None] * len(values.strangers)]
     _check(place, codes, values, classes)
-    return Rows(person, place, dict(values.texts), codes, seat)
+    return Rows(person, place, dict(values.texts), codes, seat, kept=values.kept)
 
 
 def _check(place: IntArray, codes: IntArray, values: PersonValues, classes: EquivalenceClasses) -> None:

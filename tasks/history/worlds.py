@@ -214,6 +214,8 @@ def _codes(entries: csr_array, n_values: int) -> IntArray:
 
 def _counted(codes: IntArray, n_cohorts: int, n_values: int, attributes: tuple[Attribute, ...]) -> IntArray:
     """Return how many values of each attribute are among the tuples of each cohort, (c, s)."""
+    if not attributes:
+        return np.empty((n_cohorts, 0), dtype=np.int64)
     return np.stack([counted_values(codes, n_cohorts, n_values, each) for each in attributes], axis=1)
 
 
@@ -292,7 +294,7 @@ def _exchange(search: _Search, shared: csr_array) -> None:
                 break
             ends = np.stack([asked // search.n_values, asked % search.n_values], axis=1)
             who, value = exchanged(by_value, ends, side)
-            search.found = np.union1d(search.found, who * search.n_values + value)
+            _add(search, who, value)
             short = _short(search, short)
         left = np.isin(cohort, short) & ~np.isin(pair, chosen)
         cohort, pair, weight = cohort[left], pair[left], weight[left]
@@ -462,4 +464,9 @@ def _tuples(search: _Search, cohort: int) -> IntArray:
 
 
 def _add(search: _Search, cohort: IntArray, value: IntArray) -> None:
-    search.found = np.union1d(search.found, cohort * search.n_values + value)
+    """Add possible tuples. O(found), but where none is new O(added x log found)."""
+    codes = np.unique(cohort * search.n_values + value)
+    place = np.searchsorted(search.found, codes)
+    known = search.found[np.minimum(place, len(search.found) - 1)] == codes
+    if not known.all():
+        search.found = np.insert(search.found, place[~known], codes[~known])

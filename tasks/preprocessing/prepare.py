@@ -7,6 +7,8 @@ interval, and are imputed (median) in the features alone.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -98,6 +100,18 @@ def _numbers(frame: pd.DataFrame, name: str) -> FloatArray:
 def number_text(value: float) -> str:
     """Return a number as the published files write it: whole numbers without a point."""
     return str(int(value)) if value == int(value) else repr(float(value))
+
+
+def column_texts(column: pd.Series[Any], missing_label: str) -> tuple[IntArray, tuple[str, ...]]:
+    """Return codes and the texts that they stand for, sorted; the missing are one value."""
+    if pd.api.types.is_numeric_dtype(column):
+        texts = np.array(
+            [missing_label if np.isnan(v) else number_text(v) for v in column.astype(float)], dtype=object
+        )
+    else:
+        texts = np.where(column.isna(), missing_label, column.astype(object))
+    codes, names = pd.factorize(texts, sort=True)
+    return codes.astype(np.int64), tuple(str(name) for name in names)
 
 
 def _encode(

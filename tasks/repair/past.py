@@ -9,10 +9,11 @@ import numpy as np
 
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
-from tasks.history.changes import followed_attributes, known_attributes, questions_of, subjects_by
+from tasks.history.questions import followed_attributes, known_attributes, questions_of, subjects_by
 from tasks.history.signatures import NONE
 from tasks.history.sticky import Past
 from tasks.history.subjects import Rows, Unfit, rows_of
+from tasks.preprocessing.prepare import column_texts
 from tasks.repair.followers import Followers
 from tasks.types import PreparedTable
 
@@ -38,21 +39,18 @@ def pasts_of(
 ) -> list[Past]:
     """Return the same for each question that the gate `worlds` asks: of what is stable, and of what changed.
 
-    That is once more for each attribute that hardly ever changed, or whose numbers changed by one rule.
+    That is once more for each attribute that hardly ever changed, or whose numbers changed by one rule, and
+    for each kept column.
     Raises Unfit as `past_of` does.
     """
     if policy.rows != "one_per_person":
         return []
     releases, stable, may_change = known_attributes(policy, _releases(table, policy, earlier, followers))
     found = [_past(table, releases, stable, policy, (), may_change)] if stable else []
-    asked = questions_of(policy, releases, may_change)
-    return [
-        *found,
-        *(
-            _past(table, one.releases, [*stable, *one.stable], policy, one.names, one.transient(may_change))
-            for one in asked
-        ),
-    ]
+    for one in questions_of(policy, releases, stable, may_change):
+        counted, transient = [*stable, *one.stable], one.transient(may_change)
+        found.append(_past(table, one.releases, counted, policy, one.names, transient, one.beside))
+    return found
 
 
 def _releases(
@@ -67,12 +65,15 @@ def _releases(
         if people is None:
             raise Unfit("people cannot be followed into every earlier release")
         found.append(rows_of(followers.key, people, classes, stable))
+    kept = {name: column_texts(table.frame[name], policy.source.missing_label) for name in policy.roles.kept}
+    sensitive = {name: table.sensitive_values[name] for name in table.sensitive_names}
     own = Rows(
         followers.hashes,
         np.zeros(table.n_records, dtype=np.int64),
-        {name: table.sensitive_values[name] for name in table.sensitive_names},
-        table.sensitive.astype(np.int64),
+        {**sensitive, **{name: texts for name, (_, texts) in kept.items()}},
+        np.column_stack([table.sensitive.astype(np.int64), *(codes for codes, _ in kept.values())]),
         np.full((table.n_records, 2), NONE, dtype=np.int64),
+        kept=tuple(policy.roles.kept),
     )
     return [*found, own]
 
@@ -84,8 +85,9 @@ def _past(
     policy: ReleasePolicy,
     changed: Sequence[str] = (),
     transient: Sequence[str] = (),
+    beside: Sequence[str] = (),
 ) -> Past:
-    subjects = subjects_by(policy, releases, stable, changed, transient)
+    subjects = subjects_by(policy, releases, stable, changed, transient, beside)
     # In an order that does not follow from the key, so that another key gives the same classes.
     record = np.full(len(subjects.value), table.n_records, dtype=np.int64)
     record[subjects.rows[-1]] = np.arange(table.n_records)

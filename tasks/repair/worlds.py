@@ -87,7 +87,7 @@ class Worlds:
     def _wanted(self, subject: int) -> BoolArray:
         """Return the tuples (m,) with a value not known to be possible, wherever the subject lacks one."""
         found, attributes = self._found, self._past.attributes
-        wanted = np.ones(len(attributes[0].value), dtype=bool)
+        wanted = np.ones(int(self._past.value.max(initial=-1)) + 1, dtype=bool)
         if found is None:
             return wanted
         cohort = int(found.cohorts.number[subject])
@@ -139,8 +139,10 @@ class Worlds:
         return np.array(sorted(chosen), dtype=np.int64)
 
     def _apart(self, mates: IntArray, subject: int) -> BoolArray:
-        value = self._past.value
-        apart = [one.apart(value[mates], int(value[subject])) for one in self._past.attributes]
+        value, attributes = self._past.value, self._past.attributes
+        if not attributes:
+            return np.asarray(value[mates] != value[subject])
+        apart = [one.apart(value[mates], int(value[subject])) for one in attributes]
         return np.asarray(np.any(apart, axis=0))
 
 

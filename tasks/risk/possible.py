@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from policy.model import ReleasePolicy
-from tasks.history.changes import Change, questions_of, subjects_by
+from tasks.history.questions import questions_of, subjects_by
+from tasks.history.rules import Change
 from tasks.history.subjects import Rows, Subjects, Unfit
 from tasks.history.worlds import Limits, Possible, possible_values, values_shown
 from tasks.risk.evidence import CannotTell
@@ -22,7 +23,6 @@ class ChangedNumbers:
     people: int
     pinned: int
     undecided: int
-    same: bool = False  # an attribute that hardly ever changed, and no numbers
 
     @property
     def name(self) -> str:
@@ -34,12 +34,12 @@ class ChangedNumbers:
         """Say in a few words what was found."""
         if len(self.names) > 1:
             return f"{self.name} leave {self.pinned} with too few values, {self.undecided} undecided"
-        if self.same:
+        if self.change.factor == 1 and self.change.sum == 0:
             return (
                 f"{self.name} stayed the same for {self.change.followed} of {self.change.people} people, "
                 f"which leaves {self.pinned} with too few values, {self.undecided} undecided"
             )
-        rule = "factor" if self.change.factor != 1 else "sum"
+        rule = "sum" if self.change.factor == 1 else "factor and sum" if self.change.sum else "factor"
         return (
             f"{self.name} changed by one {rule} for {self.change.followed} of {self.change.people} people, "
             f"which leaves {self.pinned} with too few values, {self.undecided} undecided"
@@ -62,13 +62,15 @@ def possible_of(
     stable: Sequence[str],
     changed: Sequence[str] = (),
     transient: Sequence[str] = (),
+    beside: Sequence[str] = (),
 ) -> tuple[Subjects, Possible]:
     """Return the subjects of releases by stable attributes and `changed` ones, and what is possible of them.
 
-    The change of these must be undone; `transient` ones are looked at in each release. Raises CannotTell.
+    The change of these must be undone; `transient` ones are looked at in each release, and of what is
+    `beside` no values count. Raises CannotTell.
     """
     try:
-        subjects = subjects_by(policy, releases, stable, changed, transient)
+        subjects = subjects_by(policy, releases, stable, changed, transient, beside)
     except Unfit as reason:
         raise CannotTell(str(reason)) from None
     limits = Limits(calls=policy.gates.worlds.calls)
@@ -104,16 +106,16 @@ def further_questions(
 ) -> list[ChangedNumbers]:
     """Ask about the stable attributes with each that hardly ever changed or whose numbers did by one rule.
 
-    And about all of these together. Raises CannotTell.
+    Kept columns are among these. And about all of them together. Raises CannotTell.
     """
     try:
-        asked = questions_of(policy, releases, may_change)
+        asked = questions_of(policy, releases, stable, may_change)
     except Unfit as reason:
         raise CannotTell(str(reason)) from None
     found = []
     for one in asked:
         _, possible = possible_of(
-            policy, one.releases, [*stable, *one.stable], one.names, one.transient(may_change)
+            policy, one.releases, [*stable, *one.stable], one.names, one.transient(may_change), one.beside
         )
         pinned, undecided = possible.pinned(policy.privacy.l), possible.undecided(policy.privacy.l)
         found.append(
@@ -123,7 +125,6 @@ def further_questions(
                 len(pinned),
                 int(pinned.sum()),
                 int(undecided.sum()),
-                not one.names,
             )
         )
     return found

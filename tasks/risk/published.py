@@ -15,7 +15,7 @@ from policy.model import ReleasePolicy
 from policy.recoding import Form
 from release_store.records import EquivalenceClasses, SetCells
 from tasks import duck
-from tasks.preprocessing.prepare import number_text
+from tasks.preprocessing.prepare import column_texts
 from tasks.recoding.cells import read_set
 from tasks.sql import identifier
 from tasks.types import FloatArray, IntArray
@@ -80,11 +80,11 @@ def row_classes(file: Path, policy: ReleasePolicy) -> IntArray:
 
 
 def row_values(file: Path, policy: ReleasePolicy) -> tuple[dict[str, tuple[str, ...]], IntArray]:
-    """Return the texts of each sensitive attribute, and the codes of the file's rows into them, (m, s)."""
+    """Return the texts of each sensitive attribute and kept column, and the rows' codes into them, (m, s)."""
     texts: dict[str, tuple[str, ...]] = {}
     codes = []
-    for name in policy.roles.sensitive:
-        code, texts[name] = _texts(_column(file, name), policy.source.missing_label)
+    for name in (*policy.roles.sensitive, *policy.roles.kept):
+        code, texts[name] = column_texts(_column(file, name), policy.source.missing_label)
         codes.append(code)
     return texts, np.column_stack(codes)
 
@@ -162,22 +162,10 @@ def _read_rows(
 def _count_matrix(
     found: pd.DataFrame, n_classes: int, missing_label: str
 ) -> tuple[tuple[str, ...], IntArray]:
-    codes, names = _texts(found["value"], missing_label)
+    codes, names = column_texts(found["value"], missing_label)
     matrix = np.zeros((n_classes, len(names)), dtype=np.int64)
     np.add.at(matrix, (found["class_number"].to_numpy(), codes), found["n"].to_numpy())
     return names, matrix
-
-
-def _texts(column: pd.Series[Any], missing_label: str) -> tuple[IntArray, tuple[str, ...]]:
-    """Return codes and the texts that they stand for, sorted; the missing are one value."""
-    if pd.api.types.is_numeric_dtype(column):
-        texts = np.array(
-            [missing_label if np.isnan(v) else number_text(v) for v in column.astype(float)], dtype=object
-        )
-    else:
-        texts = np.where(column.isna(), missing_label, column.astype(object))
-    codes, names = pd.factorize(texts, sort=True)
-    return codes.astype(np.int64), tuple(str(name) for name in names)
 
 
 def _set_cells(column: pd.Series[str], file: Path, name: str) -> SetCells:
@@ -223,7 +211,7 @@ def people_counted(
     size = np.bincount(number[first], minlength=classes.n_classes)
     counts: dict[str, IntArray] = {}
     for name, values in classes.sensitive_values.items():
-        codes, names = _texts(_column(file, name), policy.source.missing_label)
+        codes, names = column_texts(_column(file, name), policy.source.missing_label)
         if names != values:
             raise ValueError("the staged file is not the one that the classes were read from")
         place = np.searchsorted(distinct, both)
@@ -267,7 +255,7 @@ def read_rows(
     made = pd.DataFrame({"class_number": found["class_number"], "rows": found["n_rows"]})
     texts: dict[str, tuple[str, ...]] = {}
     for i, name in enumerate(roles.sensitive):
-        made[f"value_{i}"], texts[name] = _texts(found[f"value_{i}"], policy.source.missing_label)
+        made[f"value_{i}"], texts[name] = column_texts(found[f"value_{i}"], policy.source.missing_label)
     for i in range(len(noised)):
         made[f"noised_{i}"] = found[f"noised_{i}"].to_numpy(dtype=np.float64)
     return made, texts
@@ -291,7 +279,7 @@ def read_texts(
         for name in (*policy.roles.sensitive, *policy.roles.kept):
             counted = f"SELECT {identifier(name)} AS value, count(*) AS n FROM read_parquet(?)"
             rows = con.execute(f"{counted} GROUP BY ALL ORDER BY ALL", [str(file)]).df()
-            codes, texts = _texts(rows["value"], policy.source.missing_label)
+            codes, texts = column_texts(rows["value"], policy.source.missing_label)
             counts = np.bincount(codes, weights=rows["n"].to_numpy(), minlength=len(texts))
             found[name] = dict(zip(texts, counts.astype(np.int64).tolist(), strict=True))
     return found
@@ -299,7 +287,7 @@ def read_texts(
 
 def _by_person(column: pd.Series[Any], person: IntArray, missing_label: str) -> dict[str, int]:
     """Return how many people have each text of a column."""
-    codes, texts = _texts(column, missing_label)
+    codes, texts = column_texts(column, missing_label)
     whose = pd.factorize(person)[0].astype(np.int64)
     once = np.unique(whose * max(len(texts), 1) + codes)
     counts = np.bincount(once % max(len(texts), 1), minlength=len(texts))

@@ -45,7 +45,7 @@ def with_values(
     key: bytes,
     seats: IntArray | None = None,
 ) -> PersonHashes:
-    """Return the same people with what the staged rows say of their sensitive attributes, sealed.
+    """Return the same people with what the staged rows say besides their quasi-identifiers, sealed.
 
     `classes` (n,) as for `people_of`; `seats` (n, 2) the signature and position of each record, if they have
     any. People who may have several rows have none. O(n log n).
@@ -64,7 +64,9 @@ def with_values(
     strangers = np.flatnonzero(np.array(hashes, dtype=object) == "")
     unknown = np.column_stack([place[strangers], seat[strangers], codes[strangers]]).astype(np.int32)
     unknown = unknown[np.lexsort(unknown.T[::-1])]  # in an order that says nothing of the input's
-    values = PersonValues(texts, codes[own].astype(np.int32), seat[own].astype(np.int32), unknown)
+    values = PersonValues(
+        texts, codes[own].astype(np.int32), seat[own].astype(np.int32), unknown, tuple(policy.roles.kept)
+    )
     return replace(people, values=sealed_values(key, people, values))
 
 

@@ -23,6 +23,7 @@ SECTIONS: dict[str, type[Section]] = {
     "numeric quasi-identifier": model.NumericQuasiIdentifier,
     "categorical quasi-identifier": model.CategoricalQuasiIdentifier,
     "sensitive attribute": model.SensitiveAttribute,
+    "rule of change": model.RuleOfChange,
     "expectations": model.Expectations,
     "row count": model.RowCount,
     "privacy": model.Privacy,

@@ -94,7 +94,9 @@ class _Question:
         classes = sorted({one for at in near for one in history.classes(at)})
         for one in classes:
             outside = [at for at in history.inside[one] if at not in chosen]
-            taken: Counter[Rows] = sum((world[at] for at in outside), Counter())
+            taken: Counter[Rows] = Counter()
+            for at in outside:
+                taken.update(world[at])
             n_outside = sum(history.size[at] for at in outside)
             # Rows of nobody who can be followed may have any of the values.
             strangers = history.counts[one].total() - sum(history.size[at] for at in history.inside[one])

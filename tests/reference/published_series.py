@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import duckdb
@@ -183,14 +183,18 @@ class History:
     counts: dict[Class, Counter[Rows]]
     inside: dict[Class, list[int]]
     world: list[Counter[Rows]] | None
+    _rows: dict[int, frozenset[Rows]] = field(default_factory=dict)
 
     def classes(self, place: int) -> list[Class]:
         """Return the classes that a cohort is in."""
         return [(release, number) for release, number in enumerate(self.cohorts[place]) if number >= 0]
 
-    def rows_of_all(self, place: int) -> set[Rows]:
+    def rows_of_all(self, place: int) -> frozenset[Rows]:
         """Return the rows that all classes of a cohort have."""
-        return set.intersection(*(set(self.counts[one]) for one in self.classes(place)))
+        if place not in self._rows:
+            smallest, *others = sorted((self.counts[one] for one in self.classes(place)), key=len)
+            self._rows[place] = frozenset(row for row in smallest if all(row in one for one in others))
+        return self._rows[place]
 
 
 def history_of(releases: Sequence[Published]) -> History:

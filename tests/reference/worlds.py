@@ -190,7 +190,7 @@ def experiment(population: str, n: int, seed: int, *, gated: bool = True, tries:
         for _ in range(MOST_RELEASES):
             for _ in range(tries):
                 people = _present(population, present, source)
-                drawn = _partition(people, source)
+                drawn = drawn_partition(people, source)
                 diverse = all(len({truth[p] for p in each.people}) > 1 for each in drawn)
                 if diverse and (not gated or passes([*releases, drawn], truth, policy)):
                     releases.append(drawn)
@@ -213,7 +213,7 @@ def _present(population: str, before: range, source: random.Random) -> list[int]
     return sorted(source.sample(range(MOST_PEOPLE), source.randint(4, MOST_PEOPLE)))
 
 
-def _partition(people: Sequence[int], source: random.Random) -> Release:
+def drawn_partition(people: Sequence[int], source: random.Random) -> Release:
     """Cut the people, in a random order, into classes of two to four."""
     left, found = source.sample(list(people), len(people)), []
     while left:

@@ -12,11 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from small import small_policy
-from test_persons import AGE, ILLNESS, Told
+from test_persons import AGE, ILLNESS, Told, asked
 
 from policy.model import ReleasePolicy
 from release_store.records import Verdict
-from tasks.history.changes import FIRST, PATH, change_of, questions, subjects_by, undone
+from tasks.history.changes import FIRST, PATH, undone
+from tasks.history.questions import questions, subjects_by
+from tasks.history.rules import Change, change_of
 from tasks.history.subjects import Rows, Unfit
 from tasks.history.worlds import possible_values
 
@@ -258,6 +260,62 @@ def test_a_raise_that_everybody_had_pins_nobody_unseen(tmp_path: Path) -> None:
         == 600
     )
     assert "wage changed by one factor for 600 of 600 people" in found.detail
+
+
+def test_a_raise_by_a_factor_and_a_sum_pins_nobody_unseen(tmp_path: Path) -> None:
+    first, second, *_ = two_years(tmp_path, ALONE, lambda wage: float(round(wage * 1.02 + 137)), n=300)
+    found = second.asked("worlds", first)
+    assert found.verdict is Verdict.FAIL
+    assert found.value > 40
+    assert "wage changed by one factor and sum for 200 of 200 people" in found.detail
+
+
+@given(
+    st.floats(0.5, 2.0), st.floats(-900.0, 900.0), st.integers(0, 2), st.floats(0.0, 0.35), st.integers(0, 99)
+)
+def test_a_factor_with_a_sum_is_found_beside_those_who_had_another(
+    factor: float, added: float, digits: int, others: float, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    before = np.sort(np.round(rng.lognormal(8, 0.6, 200), digits))
+    after = np.round(factor * before + added, digits)
+    strange = rng.random(200) < others
+    after[strange] = np.round(rng.lognormal(8, 0.6, int(strange.sum())), digits)
+    half = 0.5 * 10.0**-digits
+    change = change_of(before, after, half, half)
+    assert change.common
+    assert change.followed >= 0.97 * (~strange).sum()
+
+
+def test_a_rule_that_few_follow_is_asked_where_the_policy_states_it(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+
+    def raised(wage: float) -> float:
+        return float(round(wage * (1.02 if wage % 3 == 0 else rng.uniform(1.1, 2))))
+
+    first, second, *_ = two_years(tmp_path, ALONE, raised, n=300)
+    assert second.asked("worlds", first).verdict is Verdict.PASS
+    stated = {"wage": {**WAGE["wage"], "change": {"factor": 1.02}}}
+    second.policy = small_policy(PLACE, stated, roles={"key": "person"})
+    found = asked("worlds", replace(second.evidence(first), policy=second.policy))
+    assert found.verdict is Verdict.FAIL
+    followed = found.witness["changed_numbers"]["wage"]["followed"]
+    assert 50 < followed < 100
+    assert f"wage changed by one factor for {followed} of 200 people" in found.detail
+
+
+def test_a_stated_rule_holds_from_each_release_to_the_next() -> None:
+    rule = Change(1.02, 10.0).repeated(2)
+    assert (rule.factor, rule.sum) == (pytest.approx(1.0404), pytest.approx(20.2))
+    names, wages = "abcdefgh", [1000.0 + 137 * i * i for i in range(8)]
+    first, third = (
+        rows_of(names, [repr(float(each.expected(np.array([wage]))[0])) for wage in wages])
+        for each in (Change(), rule)
+    )
+    between = rows_of(names, [str(7 * i % 11) for i in range(8)])
+    found = undone([first, between, third], "wage", Change(1.02, 10.0))
+    assert found is not None
+    assert told(found[0][0]) == told(found[0][2])
 
 
 def test_raises_of_everybodys_own_tell_nothing(tmp_path: Path) -> None:

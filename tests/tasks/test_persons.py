@@ -68,13 +68,16 @@ def asked(gate: str, evidence: Evidence) -> GateResult:
 
 
 def told(folder: Path, text: str, policy: ReleasePolicy = POLICY) -> Told:
-    """`ann 30 flu, bob 31 hiv / cid 60 flu, ...`: one class before each stroke and after the last."""
+    """`ann 30 flu, bob 31 hiv / cid 60 flu, ...`: one class before each stroke and after the last.
+
+    Kept columns of the policy come after the illness.
+    """
     rows: list[tuple[Any, ...]] = []
     labels: list[int] = []
     for label, group in enumerate(text.split("/")):
         for record in group.split(","):
-            person, age, illness = record.split()
-            rows.append((None if person == "-" else person, float(age), illness))
+            person, age, *cells = record.split()
+            rows.append((None if person == "-" else person, float(age), *cells))
             labels.append(label)
     folder.mkdir(exist_ok=True)
     return Told(folder / f"release-{len(list(folder.iterdir()))}", rows, labels, policy)

@@ -10,9 +10,9 @@ import numpy as np
 
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses, GateResult, PersonHashes, Verdict
-from tasks.history.changes import followed_attributes, known_attributes
 from tasks.history.following import follows_people
 from tasks.history.persons import why_not_joined
+from tasks.history.questions import followed_attributes, known_attributes
 from tasks.history.sampling import Likely, likely_values
 from tasks.history.subjects import Rows, Subjects, Unfit, rows_of, values_of_classes
 from tasks.history.worlds import Possible
@@ -31,9 +31,9 @@ NO_VALUES = (
     "no values of its people are kept, as it is from before releasegate kept any: name it in "
     "`gates.person.without`, and it is left out of this gate"
 )
-KEPT = (
-    "kept columns may link the rows of two releases, which this gate does not ask about: make {} sensitive "
-    "or a quasi-identifier, leave it out, or accept that by `gates.worlds.kept: accept`"
+NO_KEPT = (
+    "what its kept columns say of its people is not kept, as it is from before releasegate sealed that: name "
+    "it in `gates.person.without`, or accept by `gates.worlds.kept: accept` that they may link its rows"
 )
 NO_EARLIER = "each class is all that is known of its people"
 HEADROOM = 3  # values above l that are looked for, once everybody has l
@@ -59,8 +59,6 @@ def worlds_gate(evidence: Evidence) -> GateResult:
         raise NotAtHand(KEY_NOT_AT_HAND)
     if policy.rows == "several":
         return _of_several_rows(evidence, own)
-    if policy.roles.kept and policy.gates.worlds.kept == "block":
-        raise CannotTell(KEPT.format(", ".join(policy.roles.kept)))
     releases, stable, may_change = known_attributes(policy, _releases(evidence, own))
     numbers = further_questions(policy, releases, stable, may_change)
     if not stable:
@@ -164,12 +162,16 @@ def _releases(evidence: Evidence, own: PersonHashes) -> list[Rows]:
 
 
 def _rows(evidence: Evidence, name: str, people: PersonHashes, classes: EquivalenceClasses) -> Rows:
+    policy = evidence.policy
     if people.values is None:
         raise NotAtHand(f"{name}: {NO_VALUES}")
     try:
-        return rows_of(evidence.key or b"", people, classes, followed_attributes(evidence.policy)[0])
+        rows = rows_of(evidence.key or b"", people, classes, followed_attributes(policy)[0])
     except Unfit as reason:
         raise CannotTell(f"{name}: {reason}") from None
+    if rows.kept is None and policy.roles.kept and policy.gates.worlds.kept == "ask":
+        raise NotAtHand(f"{name}: {NO_KEPT}")
+    return rows
 
 
 def _judged(

@@ -1,0 +1,180 @@
+"""What is asked of a history besides its stable attributes: what may change and does so by a rule, or hardly.
+
+Kept columns are asked about in the same way. Nobody has to keep several values of these; but they link the
+rows of releases, so that rows with other values of them are not alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from policy.model import ReleasePolicy
+from tasks.history.changes import FIRST, PATH, undone
+from tasks.history.dropped import with_dropped
+from tasks.history.rules import Change
+from tasks.history.spells import Spells, spells_of
+from tasks.history.subjects import Rows, Subjects, subjects_of
+
+
+def followed_attributes(policy: ReleasePolicy) -> tuple[list[str], list[str]]:
+    """Return the stable attributes, and those that may change.
+
+    Nothing is asked of what may change where the policy ignores it (`gates.transient`).
+    """
+    sensitive = policy.roles.sensitive
+    ignored = policy.gates.transient == "ignore"
+    stable = [name for name, each in sensitive.items() if each.stability == "stable"]
+    return stable, [] if ignored else [name for name in sensitive if name not in stable]
+
+
+@dataclass(frozen=True)
+class Question:
+    """The `releases` in which the change of some attributes is undone, and the rule of the first of these.
+
+    `names` are numbers whose values count; `same` are categories that are taken as they are, though they may
+    change, since they hardly ever do in the releases of a spell, and kept columns. `stable` are the
+    attributes that the spells of categories make, `otherwise` what releases outside of all spells tell.
+    `beside` is what kept columns make: rows differ by it, and none of its values count.
+    """
+
+    names: tuple[str, ...]
+    releases: list[Rows]
+    change: Change
+    same: tuple[str, ...] = ()
+    stable: tuple[str, ...] = ()
+    otherwise: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+
+    def transient(self, may_change: Sequence[str]) -> list[str]:
+        """Return the attributes that the question leaves to change."""
+        asked = (*self.names, *self.same)
+        return [*(name for name in may_change if name not in asked), *self.otherwise]
+
+
+def questions(
+    releases: Sequence[Rows],
+    numbers: Sequence[str],
+    categories: Sequence[str] = (),
+    kept: Sequence[str] = (),
+    rules: Mapping[str, Change] | None = None,
+) -> list[Question]:
+    """Return what is to be asked of what may have changed: of each attribute, and of all at once.
+
+    `kept` are columns whose values do not count, `rules` those of numbers that attackers know, from each
+    release to the next. Raises Unfit as `undone` does.
+    """
+
+    def of(releases: Sequence[Rows], name: str) -> Question | None:
+        if name in kept:
+            return _of_kept(releases, name)
+        return _of_numbers(releases, name, rules or {}) if name in numbers else _of_spells(releases, name)
+
+    # Numbers last: releases that do not have them are left out of their question.
+    alone = {name: found for name in [*categories, *kept, *numbers] if (found := of(releases, name))}
+    if len(alone) < 2:
+        return [*alone.values()]
+    together, parts = list(releases), []
+    for name in alone:
+        found = of(together, name)
+        if found is not None:
+            together = found.releases
+            parts.append(found)
+    names, same, stable, otherwise, beside = (
+        tuple(name for one in parts for name in getattr(one, field))
+        for field in ("names", "same", "stable", "otherwise", "beside")
+    )
+    first = next(iter(alone.values()))
+    return [*alone.values(), Question(names, together, first.change, same, stable, otherwise, beside)]
+
+
+def _of_numbers(releases: Sequence[Rows], name: str, rules: Mapping[str, Change]) -> Question | None:
+    found = undone(releases, name, rules.get(name))
+    return None if found is None else Question((name,), *found)
+
+
+def _of_spells(releases: Sequence[Rows], name: str) -> Question | None:
+    found = spells_of(releases, name)
+    if found is None:
+        return None
+    return Question((), found.releases, _change(found), (name,), found.attributes, found.otherwise)
+
+
+def _of_kept(releases: Sequence[Rows], name: str) -> Question | None:
+    """Ask about a kept column: by the rule that its numbers follow, or by the releases that agree on it."""
+    changed = undone(releases, name)
+    if changed is not None:
+        return Question((), *changed, (name,), beside=(name + PATH,))
+    same = spells_of(releases, name, precise=True)
+    if same is None:
+        return None
+    return Question((), same.releases, _change(same), (name,), beside=same.attributes)
+
+
+def _change(spells: Spells) -> Change:
+    return Change(people=spells.people, followed=spells.kept)
+
+
+def kept_columns(policy: ReleasePolicy, releases: Sequence[Rows]) -> list[str]:
+    """Return the columns that releases kept, and none published as sensitive."""
+    names = dict.fromkeys(name for each in releases for name in each.kept or ())
+    return [
+        name
+        for name in names
+        if name not in policy.roles.sensitive
+        and all(name in (each.kept or ()) for each in releases if name in each.texts)
+    ]
+
+
+def known_attributes(
+    policy: ReleasePolicy, releases: Sequence[Rows]
+) -> tuple[list[Rows], list[str], list[str]]:
+    """Return the releases as they are asked about, and the attributes that never change and that may.
+
+    Among them are those that an earlier release published and the policy no longer knows.
+    """
+    stable, may_change = followed_attributes(policy)
+    known = (*policy.roles.sensitive, *kept_columns(policy, releases))
+    found, never_changed, changed = with_dropped(releases, known)
+    ignored = policy.gates.transient == "ignore"
+    return found, [*stable, *never_changed], [*may_change, *([] if ignored else changed)]
+
+
+def questions_of(
+    policy: ReleasePolicy, releases: Sequence[Rows], stable: Sequence[str], may_change: Sequence[str]
+) -> list[Question]:
+    """Return what is to be asked besides the `stable` attributes, by the types of the others.
+
+    Raises Unfit. A question in which no value counts is none.
+    """
+    sensitive = policy.roles.sensitive
+    numbers = [name for name in may_change if name in sensitive and sensitive[name].type == "numeric"]
+    categories = [name for name in may_change if name not in numbers]
+    kept = kept_columns(policy, releases) if policy.gates.worlds.kept == "ask" else []
+    rules = {
+        name: Change(each.change.factor, each.change.sum)
+        for name, each in sensitive.items()
+        if each.change is not None
+    }
+    found = questions(releases, numbers, categories, kept, rules)
+    return [one for one in found if (*stable, *one.stable, *one.names, *one.transient(may_change))]
+
+
+def subjects_by(
+    policy: ReleasePolicy,
+    releases: Sequence[Rows],
+    stable: Sequence[str],
+    changed: Sequence[str] = (),
+    transient: Sequence[str] = (),
+    beside: Sequence[str] = (),
+) -> Subjects:
+    """Return the subjects by stable attributes and `changed` ones, whose change is undone. Raises Unfit.
+
+    `transient` attributes are those of each release; rows differ by what is `beside`, whose values do not
+    count.
+    """
+    sensitive = policy.roles.sensitive
+    widths = {name: sensitive[name].width for name in [*stable, *changed, *transient] if name in sensitive}
+    widths |= {name + FIRST: widths[name] for name in changed}
+    counted = [*stable, *changed, *(name + FIRST for name in changed)]
+    return subjects_of(releases, counted, widths, [*(name + PATH for name in changed), *beside], transient)
