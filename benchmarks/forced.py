@@ -22,7 +22,7 @@ from benchmarks.papers.trial import drawn, with_method
 from benchmarks.pipeline import make
 from examples.register.generate import generate
 from policy.load import load_policy
-from policy.model import ReleasePolicy
+from policy.model import Ends, ReleasePolicy
 from tasks.intake.read import read_table
 from tasks.risk.attacks.forced import Possible
 from tasks.risk.attacks.linkage import expected_risk, unique_match_rate
@@ -42,8 +42,10 @@ METHODS: dict[str, tuple[str, str | None]] = {
     "mondrian": ("mondrian", None),
     "mondrian, hierarchies": ("mondrian", "hierarchy"),
 }
+ENDS: tuple[Ends, ...] = ("attained", "rounded")
 HEAD = (
     "method",
+    "ends",
     "classes",
     "NCP",
     "ERR",
@@ -68,12 +70,13 @@ class Line:
     found: Possible
     seconds: float  # CPU, of the assignment alone
 
-    def cells(self, name: str) -> list[str]:
+    def cells(self, name: str, ends: Ends) -> list[str]:
         """Return a row of the table."""
         found = self.found
         certain = max(float(each.mean()) for each in found.certain.values())
         return [
             name,
+            ends,
             f"{self.n_classes:,}",
             f"{self.ncp:.3f}",
             f"{self.err:.4f}",
@@ -145,6 +148,10 @@ def measure(policy: ReleasePolicy, source: SourceTable) -> Line:
         )
 
 
+def _with_ends(policy: ReleasePolicy, ends: Ends) -> ReleasePolicy:
+    return policy.model_copy(update={"method": policy.method.model_copy(update={"ends": ends})})
+
+
 def main(arguments: Sequence[str] | None = None) -> str:
     """Measure, print and return the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.forced", description=__doc__)
@@ -167,8 +174,9 @@ def main(arguments: Sequence[str] | None = None) -> str:
             continue
         policy, source = TABLES[name](chosen.rows)
         lines = [
-            measure(with_method(policy, method, recoding), source).cells(title)
+            measure(_with_ends(with_method(policy, method, recoding), ends), source).cells(title, ends)
             for title, (method, recoding) in METHODS.items()
+            for ends in ENDS
             if title in chosen.methods and not (name == "sample" and recoding == "hierarchy")
         ]
         parts += [f"## {NAMED[name]}, {len(source.frame):,} rows", report.table(HEAD, lines)]
@@ -189,8 +197,10 @@ Everybody published is attacked.
 ERR and UMR are those of an attacker who looks at one person at a time: UMR is the share of people whom one
 class alone contains. *Forced classes* is the share of people with one possible class, *certain values* the
 share whose value is certain in the worst attribute, *effective k* the fewest rows in a person's possible
-classes, and *rows* their mean. *Pairs* are the pairs of a person and a class that contains them; CPU seconds
-are those of the assignment alone. The sample has no hierarchies."""
+classes, and *rows* their mean. `rounded` is `method.ends: rounded`, the defence against who inverts the
+recoding ([inversion](inversion.md)): wider cells, which more people fit. *Pairs* are the pairs of a person
+and a class that contains them; CPU seconds are those of the assignment alone. The sample has no
+hierarchies."""
 
 
 if __name__ == "__main__":

@@ -24,8 +24,9 @@ import numpy as np
 from benchmarks import report
 from tasks.history.attribute import Attribute
 from tasks.history.cohorts import ABSENT
+from tasks.history.search import Limits
 from tasks.history.seating import seated
-from tasks.history.worlds import Limits, possible_values
+from tasks.history.worlds import possible_values
 from tasks.types import IntArray
 
 SUBJECTS = (10_000, 100_000, 1_000_000)

@@ -12,9 +12,9 @@ from policy.period import periods_apart
 from release_store.records import EquivalenceClasses, Release
 from tasks.aggregation.enforce import enforced
 from tasks.history.following import may_follow_nobody
+from tasks.history.search import Limits
 from tasks.history.selection import select_history
 from tasks.history.subjects import Unfit
-from tasks.history.worlds import Limits
 from tasks.methods.base import BoundMethod
 from tasks.methods.registry import bound_method
 from tasks.partitioning.constraints import constraints_of

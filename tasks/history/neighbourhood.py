@@ -11,7 +11,6 @@ world; with all others free, values that no solution has are impossible.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -25,8 +24,6 @@ FEW = 5_000  # variables of which all whole numbers are searched
 MOST_WHOLE = 20_000  # variables near the linear program's solution of which they are
 WIDENED = 3  # times that what is near a number which is not whole is asked for anew
 FRACTION = 1e-6
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -132,11 +129,10 @@ def _solved(
         found = milp(aim, bounds=Bounds(0, np.inf), constraints=asked)
         if found.status == NO_SOLUTION:
             return True
-        if found.x is not None:
-            near = _near_whole(rule, wished, aim, asked, found.x, nodes)
-            if near is not None:
-                return near
-        return False
+        if found.x is None:
+            return False
+        whole = whole_near(rule, asked, aim, found.x, nodes)
+        return whole if whole is not None and wished @ whole >= 1 else False
     found = milp(
         aim,
         integrality=np.ones(n),
@@ -146,28 +142,28 @@ def _solved(
     )
     if found.status == NO_SOLUTION:
         return True
-    return False if found.x is None else _whole(rule, wished, found.x, otherwise=False)
+    whole = None if found.x is None else whole_numbers(rule, found.x)
+    return whole if whole is not None and wished @ whole >= 1 else False
 
 
-def _near_whole(
-    rule: LinearConstraint,
-    wished: FloatArray,
-    aim: FloatArray,
-    asked: list[LinearConstraint],
-    found: FloatArray,
-    nodes: int,
+def whole_near(
+    rule: LinearConstraint, asked: list[LinearConstraint], aim: FloatArray, found: FloatArray, nodes: int
 ) -> IntArray | None:
-    """Return a solution near that of the linear program, or None where none is found."""
+    """Return whole numbers near a solution of the linear program that fulfil the rule, or None.
+
+    Those that are not whole are `asked` for anew with all that share an equation with them, and with what
+    shares one with those, at the least `aim`.
+    """
     n, uses = len(found), rule.A != 0
     free = np.abs(found - np.rint(found)) > FRACTION
+    if not free.any():
+        return whole_numbers(rule, found)
+    fixed = np.rint(found)
     for _ in range(WIDENED):
-        if not free.any():
-            return _whole(rule, wished, found, otherwise=None)
         equations = uses @ free.astype(np.int64) > 0
         free = (uses.T @ equations.astype(np.int64)) > 0
         if free.sum() > MOST_WHOLE:
             return None
-        fixed = np.rint(found)
         near = milp(
             aim,
             integrality=np.ones(n),
@@ -175,16 +171,14 @@ def _near_whole(
             constraints=asked,
             options={"node_limit": nodes},
         )
-        if near.x is not None:
-            whole = _whole(rule, wished, near.x, otherwise=None)
-            if whole is not None:
-                return whole
+        whole = None if near.x is None else whole_numbers(rule, near.x)
+        if whole is not None:
+            return whole
     return None
 
 
-def _whole(rule: LinearConstraint, wished: FloatArray, found: FloatArray, otherwise: T) -> IntArray | T:
-    """Return the whole numbers of a solution if they fulfil every equation, and else `otherwise`."""
+def whole_numbers(rule: LinearConstraint, found: FloatArray) -> IntArray | None:
+    """Return the numbers rounded if so they fulfil every equation."""
     whole = np.rint(found).astype(np.int64)
     reached = rule.A @ whole
-    right = (whole >= 0).all() and (reached >= rule.lb).all() and (reached <= rule.ub).all()
-    return whole if right and (wished @ whole) >= 1 else otherwise
+    return whole if (whole >= 0).all() and ((reached >= rule.lb) & (reached <= rule.ub)).all() else None

@@ -20,12 +20,13 @@ from tasks.history.attribute import Attribute
 from tasks.history.cohorts import ABSENT
 from tasks.history.placing import Cut, placed
 from tasks.history.revision import join_nearest, revision
+from tasks.history.search import Limits
 from tasks.history.seating import seated
 from tasks.history.signatures import NONE, balanced
 from tasks.history.transient import Transient
 from tasks.history.vacancies import Tuples
 from tasks.history.variety import Records, merge_groups, swap_people
-from tasks.history.worlds import Limits, distinct_values, short_of
+from tasks.history.worlds import distinct_values, short_of
 from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable, Progress
 
 ROUNDS = 12

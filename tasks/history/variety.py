@@ -18,8 +18,8 @@ from scipy.spatial import cKDTree
 
 from tasks.history.attribute import Attribute
 from tasks.history.exchange import ranges
+from tasks.history.search import counted_values
 from tasks.history.transient import values_at
-from tasks.history.worlds import counted_values
 from tasks.types import FloatArray, IntArray
 
 ROUNDS = 3  # of merges, before people are left out

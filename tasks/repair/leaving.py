@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from tasks.history.cohorts import ABSENT, Cohorts, cohorts_of, published_of, values_shared, world_of
 from tasks.history.neighbourhood import another_world, near, widen
-from tasks.history.worlds import Limits
+from tasks.history.search import Limits
 from tasks.types import BoolArray, IntArray
 
 

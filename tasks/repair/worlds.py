@@ -14,8 +14,10 @@ import numpy as np
 
 from tasks.history.chains import Chains
 from tasks.history.cohorts import ABSENT
+from tasks.history.neighbourhood import FEW
+from tasks.history.search import Limits
 from tasks.history.sticky import Past
-from tasks.history.worlds import Limits, Possible, possible_values
+from tasks.history.worlds import Possible, possible_values
 from tasks.repair.leaving import Leaving
 from tasks.types import BoolArray, IntArray
 
@@ -41,12 +43,13 @@ class Worlds:
     def failing(self, labels: IntArray) -> IntArray:
         """Return the groups of `labels` (m,) with somebody who is pinned or undecided, and further groups.
 
+        Undecided without large questions about one person: a merge costs less than those.
         Each of these has somebody with another value who was in an earlier class with such a person: in a
         larger group they can take that person's value. O(n r log n), and calls of the solver for the few that
         are left.
         """
         now = self._now(labels)
-        short = self._short(now)
+        short = self._short(now, replace(self._limits, variables=FEW))
         own = now[short]
         return np.union1d(own[own != ABSENT], self._mates(short, now))
 
@@ -61,7 +64,7 @@ class Worlds:
         if not self.n_short:
             return np.empty(0, dtype=np.int64)
         past, now = self._past, self._now(labels)
-        short = self._short(now)
+        short = self._short(now, self._limits)
         may = (now != ABSENT) & (self._seat[:, 0] < 0)
         classes = np.column_stack([past.classes, now])
         chains = Chains(classes, past.value, may)
@@ -104,7 +107,7 @@ class Worlds:
         now[self._past.subject] = labels
         return now
 
-    def _short(self, now: IntArray) -> IntArray:
+    def _short(self, now: IntArray, limits: Limits) -> IntArray:
         """Return the subjects who are pinned or undecided."""
         past = self._past
         classes = np.column_stack([past.classes, now])
@@ -113,7 +116,7 @@ class Worlds:
             past.value,
             past.attributes,
             self._least,
-            self._limits,
+            limits,
             self._seat,
             self._found,
             past.transient,

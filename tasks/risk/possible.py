@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from policy.model import ReleasePolicy
 from tasks.history.questions import questions_of, subjects_by
 from tasks.history.rules import Change
+from tasks.history.search import Limits
 from tasks.history.subjects import Rows, Subjects, Unfit
-from tasks.history.worlds import Limits, Possible, possible_values, values_shown
+from tasks.history.worlds import Possible, possible_values, values_shown
 from tasks.risk.evidence import CannotTell
 from tasks.types import IntArray
 

@@ -177,7 +177,11 @@ LOW = "should be a valid number, unable to parse string as a number, found 'low'
             "bounds",
             "type, bounds, widths, weight, moves, description",
         ),
-        ("roles.sensitive.disease.stabilty", "stability", "stability, type, values, width, change, description"),
+        (
+            "roles.sensitive.disease.stabilty",
+            "stability",
+            "stability, type, values, width, change, description",
+        ),
         ("expectations.row", "rows", "rows, missing, missing_in, unique_key, sensitive_drift"),
         ("expectations.rows.mim", "min", "min, max, drift"),
         ("privacy.pmax", "p_max", "k, e, p_max, h_min, spread, l"),

@@ -17,6 +17,8 @@ from scipy.sparse import csr_array
 from tests.reference.published_series import Class, History, Rows, n_values
 
 MOST_VARIABLES = 100_000
+MOST_OF_ALL = 1_000_000  # variables of a question in which everybody varies
+FEW = 20  # people who lack values; for more a world of everybody is looked for
 
 
 def values_left(
@@ -29,6 +31,7 @@ def values_left(
     if history.world is None:
         raise ValueError("no world is known")
     seen = [set(counted) for counted in history.world]
+    _everybody(history, history.world, seen, l_least, seconds, width)
     found = {}
     for place in range(len(history.cohorts)):
         states = [
@@ -39,6 +42,46 @@ def values_left(
         if worst:
             found[place] = worst
     return found
+
+
+def _everybody(
+    history: History,
+    world: Sequence[Counter[Rows]],
+    seen: list[set[Rows]],
+    l_least: int,
+    seconds: float,
+    width: Callable[[int], float],
+) -> None:
+    """Look for worlds in which anybody may differ, as long as each gives many people values that they lack.
+
+    Where people stay together over many releases only worlds far from the known one give somebody another
+    value, and such a world gives nearly everybody one.
+    """
+    everybody = range(len(seen))
+    if sum(len(history.rows_of_all(place)) for place in everybody) > MOST_OF_ALL:
+        return
+    question, n_before = None, len(seen) + 1
+    attributes = range(len(next(iter(seen[0])))) if seen else ()
+    for attribute in attributes:
+        while True:
+            short = [
+                place
+                for place in everybody
+                if n_values({row[attribute] for row in seen[place]}, width(attribute)) < l_least
+            ]
+            if len(short) < FEW or 2 * len(short) > n_before:
+                n_before = len(seen) + 1
+                break
+            n_before = len(short)
+            question = question or _Question(history, world, everybody)
+            known = {row[attribute] for row in seen[short[0]]}
+            wished = [at == short[0] and row[attribute] not in known for at, row in question.variables]
+            found = question.world(wished, seen, 10 * seconds, free=False) if any(wished) else None
+            if found is None or not found.size:
+                break
+            for v in np.flatnonzero(found):
+                at, row = question.variables[v]
+                seen[at].add(row)
 
 
 def _state(

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from worlds import Group, group
 from worlds import possible_values as by_brute_force
 
-from tasks.history import neighbourhood
+from tasks.history import batch, neighbourhood, solving, worlds
 from tasks.history.attribute import Attribute
 from tasks.history.cohorts import (
     ABSENT,
@@ -26,8 +26,9 @@ from tasks.history.cohorts import (
 )
 from tasks.history.exchange import divisions, exchanged
 from tasks.history.outer import possible_by_two
+from tasks.history.search import Limits
 from tasks.history.signatures import NONE, balanced, interchanged
-from tasks.history.worlds import Limits, possible_values, values_shown
+from tasks.history.worlds import possible_values, values_shown
 from tasks.types import BoolArray, IntArray
 from tests.reference.exact import judged
 from tests.reference.published_series import Published, Verdict
@@ -212,17 +213,42 @@ def test_bounds_are_true_where_the_linear_program_is_solved_first(
     With no variable near the solution either, worlds are those that the linear program itself gives.
     """
     solved: list[IntArray | None] = []
-    near = neighbourhood._near_whole
+    near = neighbourhood.whole_near
     monkeypatch.setattr(neighbourhood, "FEW", 0)
 
     def counted(*args: Any) -> IntArray | None:
         solved.append(near(*args))
         return solved[-1]
 
-    monkeypatch.setattr(neighbourhood, "_near_whole", counted)
+    monkeypatch.setattr(neighbourhood, "whole_near", counted)
     monkeypatch.setattr(neighbourhood, "MOST_WHOLE", most_whole)
     held_against_brute_force(range(300), decided=False, limits=Limits(pairs=0, visits=0))
     assert any(one is not None for one in solved)
+
+
+@pytest.mark.parametrize("at_once", [3, solving.AT_ONCE])
+def test_bounds_and_verdicts_are_true_where_many_questions_are_asked_at_once(
+    monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    answers: list[IntArray | None] = []
+    ruled_out: list[BoolArray] = []
+
+    def world(*args: Any, **kwargs: Any) -> IntArray | None:
+        answers.append(batch.world_of_wishes(*args, **kwargs))
+        return answers[-1]
+
+    def none(*args: Any) -> BoolArray:
+        ruled_out.append(batch.hopeless(*args))
+        return ruled_out[-1]
+
+    monkeypatch.setattr(worlds, "possible_by_two", lambda *told: told[2])
+    monkeypatch.setattr(solving, "MANY", 1)
+    monkeypatch.setattr(solving, "AT_ONCE", at_once)
+    monkeypatch.setattr(solving, "world_of_wishes", world)
+    monkeypatch.setattr(solving, "hopeless", none)
+    held_against_brute_force(range(300), limits=Limits(pairs=0, visits=0))
+    assert sum(one is not None for one in answers) > 20
+    assert sum(int(one.sum()) for one in ruled_out) > 20
 
 
 @pytest.mark.nightly

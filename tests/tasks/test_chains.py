@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from tasks.history.attribute import Attribute
 from tasks.history.chains import Chain, Chains
 from tasks.history.cohorts import ABSENT
-from tasks.history.worlds import Limits, possible_values
+from tasks.history.search import Limits
+from tasks.history.worlds import possible_values
 from tasks.types import IntArray
 
 NOBODY = np.zeros(9, dtype=bool)

@@ -10,8 +10,9 @@ from test_persons import AGE, ILLNESS
 
 from tasks.history.attribute import Attribute
 from tasks.history.cohorts import ABSENT
+from tasks.history.search import Limits
 from tasks.history.sticky import Past
-from tasks.history.worlds import Limits, possible_values
+from tasks.history.worlds import possible_values
 from tasks.recoding.generalize import generalized
 from tasks.repair.merge import repair
 from tasks.repair.rounds import SUMMED, in_rounds

@@ -1,0 +1,64 @@
+"""Many questions asked of the solver at once: a world in which many wishes come true, and hopeless wishes.
+
+Most of what a world needs for one person does not stand in the way of another, so that one linear program
+tells of hundreds of people what hundreds of programs would. To the numbers of `neighbourhood` a further one
+is added for each wish, z <= 1 and z <= the sum of the wished variables, and the sum of all z is maximized.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, milp
+from scipy.sparse import csr_array, eye_array, hstack, vstack
+
+from tasks.history.neighbourhood import FRACTION, Near, whole_near, whole_numbers
+from tasks.types import BoolArray, IntArray
+
+
+def world_of_wishes(problem: Near, wished: csr_array, *, nodes: int) -> IntArray | None:
+    """Return a world of the variables (v,) in which many wishes come true, all else as it is.
+
+    `wished` (q, v) marks the variables of q wishes: one comes true where any of its variables is over 0.
+    None where no whole numbers were found near the solution of the linear program. The world fulfils every
+    equation.
+    """
+    found = _solved(problem.inner, wished)
+    if found.x is None:
+        return None
+    aim = -np.asarray(wished.sum(axis=0)).reshape(-1).astype(float)
+    numbers = found.x[: wished.shape[1]]
+    if not (np.abs(numbers - np.rint(numbers)) > FRACTION).any():
+        return whole_numbers(problem.inner, numbers)
+    return whole_near(problem.inner, [problem.inner], aim, numbers, nodes)
+
+
+def hopeless(problem: Near, wished: csr_array) -> BoolArray:
+    """Tell which wishes (q,) no world fulfils, whatever everybody outside has; others may be hopeless, too.
+
+    Those that come true, be it in part, are taken out until none of the others does.
+    """
+    left = np.arange(wished.shape[0])
+    while len(left):
+        found = _solved(problem.outer, wished[left])
+        if found.x is None:
+            return np.zeros(wished.shape[0], dtype=bool)
+        hard = found.x[wished.shape[1] :] < FRACTION
+        if hard.all():
+            break
+        left = left[hard]
+    return np.isin(np.arange(wished.shape[0]), left)
+
+
+def _solved(rule: LinearConstraint, wished: csr_array) -> OptimizeResult:
+    """Solve the linear program with a number for each wish after the variables."""
+    q, n = wished.shape
+    numbers = vstack(
+        [
+            hstack([rule.A, csr_array((rule.A.shape[0], q))]),
+            hstack([-wished, eye_array(q)]),
+        ]
+    ).tocsr()
+    low, high = np.concatenate([rule.lb, np.full(q, -np.inf)]), np.concatenate([rule.ub, np.zeros(q)])
+    aim = np.concatenate([np.zeros(n), -np.ones(q)])
+    most = np.concatenate([np.full(n, np.inf), np.ones(q)])
+    return milp(aim, bounds=Bounds(0, most), constraints=LinearConstraint(numbers, low, high))
