@@ -115,6 +115,24 @@ def _change(spells: Spells) -> Change:
     return Change(people=spells.people, followed=spells.kept)
 
 
+def with_kept(policy: ReleasePolicy, releases: Sequence[Rows]) -> tuple[list[Rows], tuple[str, ...]]:
+    """Return the releases with what kept columns say that stays, and the attributes by which rows differ.
+
+    Of a first release all kept columns may stay.
+    """
+    found: list[Rows] = list(releases)
+    beside: list[str] = []
+    kept = kept_columns(policy, releases) if policy.gates.worlds.kept == "ask" else []
+    if len(releases) == 1:
+        return found, tuple(kept)
+    for name in kept:
+        one = _of_kept(found, name)
+        if one is not None:
+            found = one.releases
+            beside += one.beside
+    return found, tuple(beside)
+
+
 def kept_columns(policy: ReleasePolicy, releases: Sequence[Rows]) -> list[str]:
     """Return the columns that releases kept, and none published as sensitive."""
     names = dict.fromkeys(name for each in releases for name in each.kept or ())

@@ -9,7 +9,13 @@ import numpy as np
 
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
-from tasks.history.questions import followed_attributes, known_attributes, questions_of, subjects_by
+from tasks.history.questions import (
+    followed_attributes,
+    known_attributes,
+    questions_of,
+    subjects_by,
+    with_kept,
+)
 from tasks.history.signatures import NONE
 from tasks.history.sticky import Past
 from tasks.history.subjects import Rows, Unfit, rows_of
@@ -31,7 +37,10 @@ def past_of(
     if policy.rows != "one_per_person":
         return None
     releases, stable, may_change = known_attributes(policy, _releases(table, policy, earlier, followers))
-    return _past(table, releases, stable, policy, (), may_change) if stable else None
+    if not stable:
+        return None
+    releases, beside = with_kept(policy, releases)
+    return _past(table, releases, stable, policy, (), may_change, beside)
 
 
 def pasts_of(

@@ -169,7 +169,7 @@ def policy(**sections: Any) -> str:
         "sensitive": {**POLICY["roles"]["sensitive"], "remark": {"stability": "transient"}},
     }
     # So few people lose much detail beside their own earlier releases, which is not what is looked at here.
-    gates = {"ncp": {"max": 0.8}, "worlds": {"kept": "accept"}, **sections.pop("gates", {})}
+    gates = {"ncp": {"max": 0.8}, **sections.pop("gates", {})}
     return yaml.safe_dump({**POLICY, "roles": roles, "gates": gates, **sections}, sort_keys=False)
 
 

@@ -63,6 +63,7 @@ def test_a_withdrawn_release_is_judged_and_a_series_without_people_is_named(
 
 
 def test_with_signatures_the_exact_attacker_pins_nobody(desk: Desk) -> None:
+    """The wards, which are kept and never change, link rows to the attacker too."""
     assert released(desk, "sticky") == [(0, 0)] * 3
 
 

@@ -131,8 +131,10 @@ def stale_folder(fresh_store: Path, tmp_path_factory: pytest.TempPathFactory) ->
     shutil.copytree(fresh_store, folder)
     desk = Desk(folder)
     with plain_prefect():
-        assert desk.run(desk.policy(approval=ASKING, privacy=ALL_THREE), desk.table()) == 5
-        quick = desk.policy("quick.yaml", privacy=ALL_THREE, approval={"approvers": 0})
+        # With the wards, which are kept, two releases that do not know of each other would pin somebody.
+        asked = {"privacy": ALL_THREE, "gates": {"worlds": {"kept": "accept"}}}
+        assert desk.run(desk.policy(approval=ASKING, **asked), desk.table()) == 5
+        quick = desk.policy("quick.yaml", approval={"approvers": 0}, **asked)
         assert desk.run(quick, desk.table("later.csv", seed=0), "2026Q2") == 0
     assert desk.store.candidate(C1).state is CandidateState.STALE
     return folder

@@ -8,7 +8,7 @@ solver (HiGHS, through scipy) did not decide in time. It shares no code with the
 the published Parquet files, people from the kept hashes, and every component is one integer program. Where
 the key of people is at hand, the values that the store keeps sealed are one world that fits, and the solver
 looks near each person only (`near_worlds`): series of any size. It knows the stable attributes that all
-releases of a series have, and neither kept columns nor values that may change.
+releases of a series have, and the kept columns in which nobody's value changed; not values that may change.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def judged(releases: Sequence[Published], l_least: int, seconds: float) -> Verdi
     states = (
         _values_left(history, releases, l_least, seconds)
         if history.world is None
-        else values_left(history, l_least, seconds, releases[-1].width)
+        else values_left(history, l_least, seconds, releases[-1].width, releases[-1].n_kept)
     )
     counted = {
         state: sum(history.size[place] for place, each in states.items() if each == state)
@@ -130,7 +130,7 @@ def _component(
     program = _program(cohorts, size, releases)
     seen: list[set[Rows]] = [set() for _ in cohorts]
     state = dict.fromkeys(cohorts, "open")
-    attributes = range(len(program.variables[0][1]))
+    attributes = range(len(program.variables[0][1]) - releases[-1].n_kept)
     for i, cohort in enumerate(cohorts):
         for attribute in attributes:
             known = {row[attribute] for row in seen[i]}

@@ -22,21 +22,27 @@ FEW = 20  # people who lack values; for more a world of everybody is looked for
 
 
 def values_left(
-    history: History, l_least: int, seconds: float, width: Callable[[int], float] = lambda _: 0.0
+    history: History,
+    l_least: int,
+    seconds: float,
+    width: Callable[[int], float] = lambda _: 0.0,
+    n_kept: int = 0,
 ) -> dict[int, str]:
     """Return of which cohorts, by place, some attribute is `pinned` to under l values, or is `undecided`.
 
-    `width` says of an attribute, by its place, how far apart numbers are that count as one.
+    `width` says of an attribute, by its place, how far apart numbers are that count as one; the last
+    `n_kept` values of a row are not asked about.
     """
     if history.world is None:
         raise ValueError("no world is known")
     seen = [set(counted) for counted in history.world]
-    _everybody(history, history.world, seen, l_least, seconds, width)
-    found = {}
+    attributes = range(len(next(iter(seen[0]))) - n_kept) if seen else range(0)
+    _everybody(history, history.world, seen, attributes, l_least, seconds, width)
+    found: dict[int, str] = {}
     for place in range(len(history.cohorts)):
         states = [
             _state(history, history.world, seen, place, attribute, l_least, seconds, width(attribute))
-            for attribute in range(len(next(iter(seen[place]))))
+            for attribute in attributes
         ]
         worst = next((state for state in ("pinned", "undecided") if state in states), None)
         if worst:
@@ -48,6 +54,7 @@ def _everybody(
     history: History,
     world: Sequence[Counter[Rows]],
     seen: list[set[Rows]],
+    attributes: Sequence[int],
     l_least: int,
     seconds: float,
     width: Callable[[int], float],
@@ -61,7 +68,6 @@ def _everybody(
     if sum(len(history.rows_of_all(place)) for place in everybody) > MOST_OF_ALL:
         return
     question, n_before = None, len(seen) + 1
-    attributes = range(len(next(iter(seen[0])))) if seen else ()
     for attribute in attributes:
         while True:
             short = [

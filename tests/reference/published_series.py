@@ -31,7 +31,8 @@ class Published:
     """One release: the rows' sensitive values by class, and the class of each person.
 
     `values` are what each person has, where that is known. Numbers of an attribute at most its width apart
-    count as one, where the policy gives one: `widths`, 0 for none.
+    count as one, where the policy gives one: `widths`, 0 for none. The last `n_kept` values of a row are
+    those of kept columns, of which nobody has to keep several.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Published:
     people: dict[str, int]
     values: dict[str, Rows] | None = None
     widths: tuple[float, ...] = ()
+    n_kept: int = 0
 
     def width(self, attribute: int) -> float:
         """Return the width of an attribute by its place, 0 for none."""
@@ -78,19 +80,25 @@ def published(
     people: PersonHashes | None,
     key: bytes | None = None,
     attributes: Sequence[str] | None = None,
+    kept: Sequence[str] = (),
 ) -> Published:
     """Read a release from its Parquet file and the hashes of its people; with the key, what they have too.
 
-    `attributes` are those that are judged: without them, all stable ones. Raises NotJudged without people.
+    `attributes` are those that are judged: without them, all stable ones. `kept` are columns by which rows
+    differ besides. Raises NotJudged without people.
     """
     stable = stable_attributes(policy) if attributes is None else list(attributes)
+    columns_read = [*stable, *kept]
     beside = {*policy.roles.sensitive, *policy.roles.kept}
     with duckdb.connect() as con:
         columns = [
             row[0] for row in con.execute("DESCRIBE SELECT * FROM read_parquet(?)", [str(file)]).fetchall()
         ]
         cells = ", ".join(f'"{column}"' for column in columns if column not in beside)
-        asked = [f"dense_rank() OVER (ORDER BY {cells}) - 1", *(f'"{column}"::VARCHAR' for column in stable)]
+        asked = [
+            f"dense_rank() OVER (ORDER BY {cells}) - 1",
+            *(f'"{column}"::VARCHAR' for column in columns_read),
+        ]
         found = con.execute(f"SELECT {', '.join(asked)} FROM read_parquet(?)", [str(file)]).fetchall()
     rows: dict[int, list[Rows]] = defaultdict(list)
     for number, *row in found:
@@ -98,11 +106,11 @@ def published(
     if people is None or people.classes is None:
         raise NotJudged(f"{name} keeps no people")
     classes = dict(zip(people.hashes, people.classes, strict=True))
-    known = None if key is None or people.values is None else _values(key, people, stable)
+    known = None if key is None or people.values is None else _values(key, people, columns_read)
     if known is not None:
         _fit(rows, classes, known, name)
     widths = tuple(policy.roles.sensitive[one].width for one in stable)
-    return Published(name, rows, classes, known, widths)
+    return Published(name, rows, classes, known, widths, len(kept))
 
 
 def n_values(values: set[str], width: float) -> int:
@@ -145,7 +153,8 @@ def series_of(root: Path, series: str) -> tuple[list[Published], list[int]]:
     """Return the releases of a series of a store, oldest first, and how many values each has to leave.
 
     Those that were withdrawn are among them: whoever copied them has them. The attributes are those that
-    every release has. Raises NotJudged where a release keeps no people, or none have an attribute in common.
+    every release has, and rows differ by the columns that every release kept and in which nobody's value
+    changed. Raises NotJudged where a release keeps no people, or none have an attribute in common.
     """
     store, key = ReleaseStore.open(root), person_key(root)
     made = store.releases(series)
@@ -156,18 +165,34 @@ def series_of(root: Path, series: str) -> tuple[list[Published], list[int]]:
     common = [name for name in stable[-1] if all(name in each for each in stable)]
     if not common:
         raise NotJudged("the releases have no stable attribute in common")
-    releases = [
-        published(
-            kept_folder(store.root, one) / "data.parquet",
-            one.release_id,
-            policy,
-            store.people(one.candidate_id),
-            key,
-            common,
-        )
-        for one, policy in zip(made, policies, strict=True)
-    ]
-    return releases, [policy.privacy.l for policy in policies]
+
+    def read(kept: Sequence[str]) -> list[Published]:
+        return [
+            published(
+                kept_folder(store.root, one) / "data.parquet",
+                one.release_id,
+                policy,
+                store.people(one.candidate_id),
+                key,
+                common,
+                kept,
+            )
+            for one, policy in zip(made, policies, strict=True)
+        ]
+
+    kept = [name for name in policies[-1].roles.kept if all(name in each.roles.kept for each in policies)]
+    kept = [name for name in kept if _stays(read([name]))]
+    return read(kept), [policy.privacy.l for policy in policies]
+
+
+def _stays(releases: Sequence[Published]) -> bool:
+    """Tell whether everybody's last value is known, and the same in all releases."""
+    first: dict[str, str] = {}
+    return all(
+        first.setdefault(person, row[-1]) == row[-1]
+        for release in releases
+        for person, row in (release.values or {}).items()
+    ) and all(release.values is not None for release in releases)
 
 
 @dataclass(frozen=True)

@@ -306,6 +306,25 @@ def test_numbers_within_the_width_are_one_value_to_the_exact_attacker(
     assert judged([one], 2, 60.0) == Verdict("r1", 3, n_pinned, 0)
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_kept_columns_link_rows_to_the_exact_attacker(*, known: bool) -> None:
+    """The four people of docs/gates.md."""
+    rows = {"a": ("flu", "east"), "b": ("hiv", "west"), "c": ("hiv", "east"), "d": ("flu", "west")}
+    for n_kept, n_pinned in ((0, 0), (1, 4)):
+        values = {who: row[: 1 + n_kept] for who, row in rows.items()}
+        releases = [
+            Published(
+                name,
+                {number: [values[who] for who in group] for number, group in enumerate(groups)},
+                {who: number for number, group in enumerate(groups) for who in group},
+                values if known else None,
+                n_kept=n_kept,
+            )
+            for name, groups in (("r1", ("ab", "cd")), ("r2", ("ac", "bd")))
+        ]
+        assert judged(releases, 2, 60.0) == Verdict("r2", 4, n_pinned, 0)
+
+
 def _published(series: Series, unknown: BoolArray | None = None, *, known: bool) -> list[Published]:
     """Return the releases of a series as they are read from a store, with the values of people or without."""
     row = [_tuple(series, value) for value in series.value.tolist()]
