@@ -82,7 +82,7 @@ def _tells_nothing(gate: Document) -> bool:
     return "{value}" in sentence and gate["relation"] == ">=" and bool(gate["value"] <= 1)
 
 
-def not_protected(gates: Sequence[Document], policy: Document) -> list[str]:
+def not_protected(gates: Sequence[Document], policy: Document, figures: Document | None = None) -> list[str]:
     """Return against what nothing here protects: what failed first, then what no gate can see."""
     lines = [
         f"{gate['gate']} does not pass ({str(gate['verdict']).replace('_', ' ')}): {asks(gate['gate'])}"
@@ -90,6 +90,7 @@ def not_protected(gates: Sequence[Document], policy: Document) -> list[str]:
         if gate["verdict"] != Verdict.PASS
     ]
     lines += _of_attackers(gates, policy)
+    lines += _of_placing((figures or {}).get("placing"))
     lines += _of_history(gates, policy)
     kept = policy.get("roles", {}).get("kept", ())
     if kept:
@@ -125,6 +126,24 @@ def _of_attackers(gates: Sequence[Document], policy: Document) -> list[str]:
             "alike in the others only."
         )
     return lines
+
+
+def _of_placing(found: Document | None) -> list[str]:
+    """Return what whoever places everybody in a class at once is certain of."""
+    if not found:
+        return []
+    certain = [
+        f" and the {name} of {measured_share(share, '<=')}"
+        for name, share in found["values"].items()
+        if share
+    ]
+    what = f"the class of {measured_share(found['classes'], '<=')} of people"
+    line = (
+        "Somebody who knows the quasi-identifiers of everybody in the release, and places all of them at "
+        f"once, knows {what}{''.join(certain) or ', and the value of nobody'}. At least "
+        f"{found['effective_k']} rows can be a person's, {found['rows']:g} on average."
+    )
+    return [line]
 
 
 def _of_sure(gates: Sequence[Document]) -> list[str]:

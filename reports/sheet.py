@@ -187,7 +187,7 @@ def sheet_of(
         rows=of.rows,
         no_rows=why_not or _ALTERED,
         protected=tuple(protected(facts["gates"], of.policy)),
-        not_protected=tuple(not_protected(facts["gates"], of.policy)),
+        not_protected=tuple(not_protected(facts["gates"], of.policy, of.figures)),
         made=tuple(made(facts)),
         digests=tuple(digests(facts)),
     )

@@ -8,6 +8,7 @@ from typing import Any
 from release_store.records import Verdict
 from tasks.reporting.classes import class_figures
 from tasks.reporting.narrowing import narrowing_figures
+from tasks.reporting.placing import placing_figures
 from tasks.risk.evidence import Evidence
 from tasks.risk.gate import GateReport
 
@@ -21,7 +22,8 @@ def figures_of(evidence: Evidence, report: GateReport, table_figures: Mapping[st
     `report` is what the gates said of this `evidence`: a figure that one of them measures is there only where
     that gate could measure it. `table_figures` are those of `tasks.reporting.table`; where it has none, as
     where the source is not at hand, `attributes` is empty and `latent` None. Of the source nothing is told in
-    fewer than `least` records; the counts of `narrowing` are of a measurement, and told as they are.
+    fewer than `least` records; the counts of `narrowing` and the shares of `placing` are measured, and told
+    as they are.
     """
     unable = (Verdict.ERROR, Verdict.NOT_RUN)
     measured = frozenset(
@@ -35,6 +37,7 @@ def figures_of(evidence: Evidence, report: GateReport, table_figures: Mapping[st
         "classes": class_figures(evidence.classes),
         "ncp": {name: round(value, DECIMALS) for name, value in losses.items()},
         "narrowing": narrowing_figures(evidence, measured),
+        "placing": placing_figures(evidence),
         "attributes": list(table_figures.get("attributes") or ()),
         "latent": table_figures.get("latent"),
     }

@@ -95,6 +95,13 @@ def figures(label: str = "20 to 24") -> dict[str, Any]:
             {**curve, "basis": "alone", "counts": [[3, 9]]},
             {**curve, "basis": "cells", "counts": [[1, 2], [3, 7]]},
         ],
+        "placing": {
+            "people": 9,
+            "classes": 0.4444,
+            "values": {"disease": 0.0},
+            "effective_k": 4,
+            "rows": 6.7,
+        },
         "attributes": [
             {
                 "name": label,

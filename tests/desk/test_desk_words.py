@@ -84,6 +84,21 @@ def test_what_was_not_compared_is_named_once_and_checks_that_were_not_asked_are_
     assert lines == ["Not compared: clinic-2023-r1: of another period."]
 
 
+def test_a_report_says_whom_somebody_knows_who_places_everybody_at_once() -> None:
+    placing = {"classes": 0.4444, "values": {"disease": 0.0, "cost": 0.02}, "effective_k": 4, "rows": 6.7}
+
+    def told(found: dict[str, object] | None) -> list[str]:
+        lines = not_protected([], POLICY, {"placing": found})
+        return [line for line in lines if "places all of them at once" in line]
+
+    (line,) = told(placing)
+    assert "knows the class of 44.44% of people and the cost of 2%." in line
+    assert line.endswith("At least 4 rows can be a person's, 6.7 on average.")
+    (line,) = told({**placing, "values": {"disease": 0.0}})
+    assert "44.44% of people, and the value of nobody." in line
+    assert told(None) == []
+
+
 def test_how_many_releases_were_compared_is_told_or_unknown() -> None:
     assert n_earlier([_history(releases=3)]) == 3
     assert n_earlier([gate("whole_history", "unknown", None)]) is None

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 from tests.reference.published_series import Class, History, Rows, n_values
 
-MOST_VARIABLES = 100_000
+MOST_VARIABLES = 400_000
 MOST_OF_ALL = 1_000_000  # variables of a question in which everybody varies
 FEW = 20  # people who lack values; for more a world of everybody is looked for
 
@@ -67,16 +67,16 @@ def _everybody(
     everybody = range(len(seen))
     if sum(len(history.rows_of_all(place)) for place in everybody) > MOST_OF_ALL:
         return
-    question, n_before = None, len(seen) + 1
+    question = None
     for attribute in attributes:
+        n_before = 2 * len(seen)
         while True:
             short = [
                 place
                 for place in everybody
                 if n_values({row[attribute] for row in seen[place]}, width(attribute)) < l_least
             ]
-            if len(short) < FEW or 2 * len(short) > n_before:
-                n_before = len(seen) + 1
+            if len(short) < FEW or 10 * len(short) > 9 * n_before:
                 break
             n_before = len(short)
             question = question or _Question(history, world, everybody)

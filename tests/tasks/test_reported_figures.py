@@ -22,12 +22,13 @@ from tasks.reporting.classes import class_figures
 from tasks.reporting.figures import figures_of
 from tasks.reporting.table import table_figures
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import GateReport, assess, unmeasured
+from tasks.risk.gate import GATES, GateReport, assess, unmeasured
 from tasks.types import no_progress
 
 QIS = {"age": {"type": "integer", "bounds": [0, 120], "weight": 3}, "city": {"type": "categorical"}}
 ROLES = {"key": "person", "identifiers": ["name"], "kept": ["ward"]}
 POLICY = small_policy(QIS, roles=ROLES)
+FORCED = small_policy(QIS, roles=ROLES, gates={"forced": {"max": 1}})
 LABELS = [0] * 6 + [1] * 6 + [-1]
 
 
@@ -64,7 +65,16 @@ def document(made: Published, *earlier: Published) -> tuple[Evidence, GateReport
 def test_the_document_of_a_second_release(tmp_path: Path) -> None:
     first, second = released(tmp_path / "one"), released(tmp_path / "two", 1)
     _, _, found = document(second, first)
-    assert list(found) == ["format", "least", "classes", "ncp", "narrowing", "attributes", "latent"]
+    assert list(found) == [
+        "format",
+        "least",
+        "classes",
+        "ncp",
+        "narrowing",
+        "placing",
+        "attributes",
+        "latent",
+    ]
     assert (found["format"], found["least"]) == ("releasegate/figures/1", 2)
     assert found["classes"]["n"] == 2
     assert [(one["attribute"], one["basis"], one["releases"]) for one in found["narrowing"]] == [
@@ -74,6 +84,19 @@ def test_the_document_of_a_second_release(tmp_path: Path) -> None:
     assert found["narrowing"][0]["counts"] == [[1, 0], [2, 0], [3, 12]]
     assert [one["name"] for one in found["attributes"]] == ["age", "city", "illness", "ward"]
     assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
+def test_placing_everybody_at_once_is_told_without_a_limit(tmp_path: Path) -> None:
+    """As the gate `forced` measures it, which this policy does not ask for."""
+    made = released(tmp_path / "one")
+    _, report, found = document(made)
+    assert "forced" not in [one.gate for one in report.results]
+    asking = replace(made.evidence(), policy=FORCED)
+    (gate,) = assess(asking, {"forced": GATES["forced"]}).results
+    told = found["placing"]
+    assert told["classes"] == pytest.approx(gate.witness["forced_classes"], abs=1e-4)
+    assert told["values"] == pytest.approx(gate.witness["certain_values"], abs=1e-4)
+    assert (told["people"], told["effective_k"]) == (gate.witness["people"], gate.witness["effective_k"])
 
 
 def test_the_gate_s_ncp_is_the_weighted_mean_of_those_told(tmp_path: Path) -> None:
