@@ -13,6 +13,7 @@ from scipy.sparse import coo_array, csc_array
 from scipy.sparse.csgraph import connected_components
 
 from tasks.history.cohorts import ABSENT, Cohorts
+from tasks.history.numbering import distinct, numbered
 from tasks.types import IntArray
 
 EDGES_AT_ONCE = 2_000_000
@@ -30,8 +31,10 @@ def exchanged(
     found = [_at_ends(by_value, chunk, *division) for chunk in _chunks(by_value, pairs)]
     if not found:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    both = np.unique(np.concatenate(found), axis=0)
-    return both[:, 0], both[:, 1]
+    cohort, value = np.concatenate(found).T
+    n_values = by_value.shape[1]
+    codes = distinct(cohort * n_values + value, by_value.shape[0] * n_values)
+    return codes // n_values, codes % n_values
 
 
 def divisions(cohorts: Cohorts) -> list[tuple[IntArray, IntArray]]:
@@ -83,9 +86,9 @@ def _at_ends(by_value: csc_array, pairs: IntArray, left: IntArray, right: IntArr
         heads.append(number * span + ends[1][cohort])
         cohorts.append(cohort)
         gains.append(pairs[number, 1 - column])
-    nodes, place = np.unique(np.concatenate([*tails, *heads]), return_inverse=True)
+    n_nodes, place = numbered(np.concatenate([*tails, *heads]), len(pairs) * span)
     tail, head = np.split(place, 2)
-    graph = coo_array((np.ones(len(tail), dtype=np.int8), (tail, head)), (len(nodes), len(nodes)))
+    graph = coo_array((np.ones(len(tail), dtype=np.int8), (tail, head)), (n_nodes, n_nodes))
     label = connected_components(graph.tocsr(), directed=True, connection="strong")[1]
     on_cycle = label[tail] == label[head]
     return np.stack([np.concatenate(cohorts)[on_cycle], np.concatenate(gains)[on_cycle]], axis=1).astype(

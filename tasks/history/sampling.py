@@ -35,6 +35,7 @@ from scipy.sparse.csgraph import connected_components
 from tasks.history.attribute import Attribute
 from tasks.history.cohorts import ABSENT, cohorts_of
 from tasks.history.exchange import divisions
+from tasks.history.numbering import numbered
 from tasks.types import BoolArray, FloatArray, IntArray
 
 UNSETTLED = 0.2  # of the sweeps at first: they lie too near the known world, and are not counted
@@ -148,14 +149,14 @@ class Chain:
         span = int(max(side[0].max(initial=0), side[1].max(initial=0))) + 1
         tail = pair[own] * span + np.where(lower, side[0][rows], side[1][rows])
         head = pair[own] * span + np.where(lower, side[1][rows], side[0][rows])
-        ends, place = np.unique(np.concatenate([tail, head]), return_inverse=True)
-        tail, head = np.split(place.reshape(-1), 2)
+        n_ends, place = numbered(np.concatenate([tail, head]), (int(pair.max(initial=-1)) + 1) * span)
+        tail, head = np.split(place, 2)
         # No cycle leaves a strongly connected component, and reversing one leaves all components.
-        graph = coo_array((np.ones(len(rows), dtype=np.int8), (tail, head)), (len(ends), len(ends)))
+        graph = coo_array((np.ones(len(rows), dtype=np.int8), (tail, head)), (n_ends, n_ends))
         label = connected_components(graph.tocsr(), directed=True, connection="strong")[1]
         inside = label[tail] == label[head]
         rows, tail, head = rows[inside], tail[inside], head[inside]
-        subject = rows[self._walks(tail, head, len(ends))]
+        subject = rows[self._walks(tail, head, n_ends)]
         self.value[subject] = partner[self.value[subject]]
         self.moved += len(subject)
 

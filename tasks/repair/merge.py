@@ -31,7 +31,7 @@ from tasks.utility.ncp import scale_of
 
 TRIES = 384
 BATCH = 48
-WORLD_ROUNDS = 4  # of merges of the groups that somebody is pinned by
+WORLD_ROUNDS = 2  # of merges of the groups that somebody is pinned by
 
 
 def repair(
