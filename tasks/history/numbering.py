@@ -27,7 +27,7 @@ def distinct(codes: IntArray, span: int) -> IntArray:
     """Return the distinct codes in order; as `numbered` else."""
     if span > LONGER * len(codes):
         ordered = np.sort(codes)  # which takes less time than the hashes of `np.unique`
-        return ordered[np.diff(ordered, prepend=-1) != 0]
+        return np.asarray(ordered[np.diff(ordered, prepend=-1) != 0])
     there = np.zeros(span, dtype=bool)
     there[codes] = True
     return np.flatnonzero(there)

@@ -7,7 +7,7 @@ which it passes, first among those with which it stays within the largest group 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -148,18 +148,28 @@ class _Search:
     mended: set[int] = field(default_factory=set)
 
     def merge(
-        self, failing: Sequence[int], progress: Progress, *, also_grown: bool = False
+        self,
+        failing: Sequence[int],
+        progress: Progress,
+        *,
+        also_grown: bool = False,
+        among: Mapping[int, IntArray] | None = None,
     ) -> tuple[int, list[int]]:
         """Merge each failing group with its partner; return how many were, and those that found none.
 
         One that has taken in another meanwhile passes, unless what others became can undo it: `also_grown`.
+        `among` names groups that are tried first.
         """
         merged, stuck = 0, []
         for done, group in enumerate(failing):
             progress(done / len(failing), f"{merged} of {len(failing)} failing groups merged")
             if not self.groups.alive[group] or (group in self.mended and not also_grown):
                 continue
-            partner = self.partner(group)
+            partner = None
+            if among is not None and group in among:
+                partner = self.partner(group, np.unique(self.groups.parent[among[group]]))
+            if partner is None:
+                partner = self.partner(group)
             if partner is None:
                 stuck.append(group)
             else:
@@ -168,10 +178,13 @@ class _Search:
                 merged += 1
         return merged, stuck
 
-    def partner(self, group: int) -> int | None:
-        """Return the neighbour with which the group passes at least cost, or None."""
+    def partner(self, group: int, among: IntArray | None = None) -> int | None:
+        """Return the neighbour with which the group passes at least cost, or None.
+
+        Of those `among`, if they are named.
+        """
         groups, measure = self.groups, self.measure
-        others = np.flatnonzero(groups.alive)
+        others = np.flatnonzero(groups.alive) if among is None else among[groups.alive[among]]
         others = others[others != group]
         if not len(others):
             return None
@@ -243,12 +256,13 @@ def _pinned_by_all(
     merged = 0
     suppressed: list[int] = []
     for _ in range(WORLD_ROUNDS):
-        failing = worlds.failing(_labels(labels, groups))
+        now = _labels(labels, groups)
+        failing = worlds.failing(now)
         progress(1.0, f"{worlds.n_short} people pinned by all releases together, or undecided")
         if not len(failing):
             break
         by_size = failing[np.argsort(groups.size[failing], kind="stable")]
-        more, _ = look.merge(by_size.tolist(), no_progress, also_grown=True)
+        more, _ = look.merge(by_size.tolist(), no_progress, also_grown=True, among=worlds.partners(now))
         merged += more
         more, left_out = _undone_together(groups, beside, look, no_progress)
         merged, suppressed = merged + more, suppressed + left_out

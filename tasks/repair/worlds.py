@@ -14,7 +14,6 @@ import numpy as np
 
 from tasks.history.chains import Chains
 from tasks.history.cohorts import ABSENT
-from tasks.history.neighbourhood import FEW
 from tasks.history.search import Limits
 from tasks.history.sticky import Past
 from tasks.history.worlds import Possible, possible_values
@@ -38,20 +37,45 @@ class Worlds:
             given = seat[:, 0] >= 0
             self._seat[past.subject[given]] = seat[given]
         self._found: Possible | None = None
+        self._asked = np.empty(0, dtype=np.int64)  # who is short
         self.n_short = 0
 
     def failing(self, labels: IntArray) -> IntArray:
         """Return the groups of `labels` (m,) with somebody who is pinned or undecided, and further groups.
 
-        Undecided without large questions about one person: a merge costs less than those.
         Each of these has somebody with another value who was in an earlier class with such a person: in a
         larger group they can take that person's value. O(n r log n), and calls of the solver for the few that
         are left.
         """
         now = self._now(labels)
-        short = self._short(now, replace(self._limits, variables=FEW))
+        short = self._short(now)
         own = now[short]
         return np.union1d(own[own != ABSENT], self._mates(short, now))
+
+    def partners(self, labels: IntArray) -> dict[int, IntArray]:
+        """Return with which groups those that `failing` was last asked about are best merged.
+
+        Somebody with another value who was in the same earlier classes, all or as many as there are, can take
+        the value of a person who is pinned, once they are in one group: nothing, or least, tells them apart.
+        """
+        past, now = self._past, self._now(labels)
+        here = np.flatnonzero(now != ABSENT)
+        orders = [here[np.argsort(earlier[here], kind="stable")] for earlier in past.classes.T]
+        found: dict[int, list[int]] = {}
+        for subject in self._asked[now[self._asked] != ABSENT].tolist():
+            mates = []
+            for earlier, order in zip(past.classes.T, orders, strict=True):
+                if earlier[subject] != ABSENT:
+                    first, end = (
+                        np.searchsorted(earlier[order], earlier[subject], s) for s in ("left", "right")
+                    )
+                    mates.append(order[first:end])
+            near = np.unique(np.concatenate(mates)) if mates else here[:0]
+            near = near[self._apart(near, subject)]
+            if len(near):
+                alike = (past.classes[near] == past.classes[subject]).sum(axis=1)
+                found.setdefault(int(now[subject]), []).extend(now[near[alike == alike.max()]].tolist())
+        return {group: np.unique(others) for group, others in found.items()}
 
     def left_out(self, labels: IntArray) -> IntArray:
         """Return the records of `labels` (m,) that are to be left out so that fewer people are pinned.
@@ -64,7 +88,7 @@ class Worlds:
         if not self.n_short:
             return np.empty(0, dtype=np.int64)
         past, now = self._past, self._now(labels)
-        short = self._short(now, self._limits)
+        short = self._short(now)
         may = (now != ABSENT) & (self._seat[:, 0] < 0)
         classes = np.column_stack([past.classes, now])
         chains = Chains(classes, past.value, may)
@@ -107,7 +131,7 @@ class Worlds:
         now[self._past.subject] = labels
         return now
 
-    def _short(self, now: IntArray, limits: Limits) -> IntArray:
+    def _short(self, now: IntArray) -> IntArray:
         """Return the subjects who are pinned or undecided."""
         past = self._past
         classes = np.column_stack([past.classes, now])
@@ -116,7 +140,7 @@ class Worlds:
             past.value,
             past.attributes,
             self._least,
-            limits,
+            self._limits,
             self._seat,
             self._found,
             past.transient,
@@ -124,7 +148,7 @@ class Worlds:
         self._found = found
         there = (classes != ABSENT).any(axis=1)
         short = np.flatnonzero(there & (found.pinned(self._least) | found.undecided(self._least)))
-        self.n_short = len(short)
+        self.n_short, self._asked = len(short), short
         return short
 
     def _mates(self, short: IntArray, now: IntArray) -> IntArray:
@@ -163,6 +187,13 @@ class Questions:
     def failing(self, labels: IntArray) -> IntArray:
         """Return the groups of `labels` (m,) that `Worlds.failing` names for any question."""
         return np.unique(np.concatenate([each.failing(labels) for each in self._worlds]))
+
+    def partners(self, labels: IntArray) -> dict[int, IntArray]:
+        """Return the partners that `Worlds.partners` names for the first question that names any."""
+        found: dict[int, IntArray] = {}
+        for each in self._worlds:
+            found = each.partners(labels) | found
+        return found
 
     def left_out(self, labels: IntArray) -> IntArray:
         """Return the records of `labels` (m,) that `Worlds.left_out` names for any question."""

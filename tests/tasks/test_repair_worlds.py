@@ -43,6 +43,22 @@ def test_both_groups_that_pin_the_five_people_are_named() -> None:
     assert failing(past_of(FIVE, FIVE_VALUES), np.full(5, -1)) == []
 
 
+def test_whoever_is_pinned_is_best_merged_with_who_was_in_the_same_classes() -> None:
+    # Persons 0 and 1 were together in both releases, 0 and 2 in one; each is in a group of one value now.
+    past = past_of(np.array([[0, 0], [0, 0], [0, 1], [0, 1]]), np.array([0, 1, 1, 0]))
+    worlds, labels = Worlds(past, 2, Limits(), None), np.array([0, 1, 2, 3])
+    assert worlds.failing(labels).tolist() == [0, 1, 2, 3]
+    assert {group: others.tolist() for group, others in worlds.partners(labels).items()} == {
+        0: [1],
+        1: [0],
+        2: [3],
+        3: [2],
+    }
+    merged = np.array([0, 0, 2, 2])
+    assert worlds.failing(merged).tolist() == []
+    assert worlds.partners(merged) == {}
+
+
 def test_who_left_alone_names_the_groups_of_those_who_stay() -> None:
     # Person 0 is gone; the classes of the three who were beside them say what they had.
     past = past_of(np.array([[0], [0], [0], [1], [1]]), np.array([0, 1, 1, 0, 1]), np.arange(1, 5))
