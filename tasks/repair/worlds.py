@@ -55,27 +55,57 @@ class Worlds:
     def partners(self, labels: IntArray) -> dict[int, IntArray]:
         """Return with which groups those that `failing` was last asked about are best merged.
 
-        Somebody with another value who was in the same earlier classes, all or as many as there are, can take
-        the value of a person who is pinned, once they are in one group: nothing, or least, tells them apart.
+        Two people of one group can change values if in every earlier class of either somebody who is gone has
+        the other's value: these take the values that the two give up. So a pinned person's group is merged
+        with one that has somebody to change with, and the group of a person who was with somebody pinned who
+        is gone with one that has the pinned value. O(n r) for each value of somebody who is pinned.
         """
-        past, now = self._past, self._now(labels)
+        now, value = self._now(labels), self._past.value
         here = np.flatnonzero(now != ABSENT)
-        orders = [here[np.argsort(earlier[here], kind="stable")] for earlier in past.classes.T]
-        found: dict[int, list[int]] = {}
-        for subject in self._asked[now[self._asked] != ABSENT].tolist():
-            mates = []
-            for earlier, order in zip(past.classes.T, orders, strict=True):
-                if earlier[subject] != ABSENT:
-                    first, end = (
-                        np.searchsorted(earlier[order], earlier[subject], s) for s in ("left", "right")
-                    )
-                    mates.append(order[first:end])
-            near = np.unique(np.concatenate(mates)) if mates else here[:0]
-            near = near[self._apart(near, subject)]
-            if len(near):
-                alike = (past.classes[near] == past.classes[subject]).sum(axis=1)
-                found.setdefault(int(now[subject]), []).extend(now[near[alike == alike.max()]].tolist())
-        return {group: np.unique(others) for group, others in found.items()}
+        size = np.bincount(now[here], minlength=int(now.max(initial=-1)) + 1)
+        free: dict[int, BoolArray] = {}
+        found: dict[int, list[IntArray]] = {}
+
+        def can_take(taken: int) -> BoolArray:
+            """Tell for each of those here whether somebody gone could give them this tuple in every class."""
+            if taken not in free:
+                free[taken] = self._gone_with(taken, now)[here]
+            return free[taken]
+
+        for subject in self._asked.tolist():
+            own = int(value[subject])
+            if now[subject] != ABSENT:
+                others = here[can_take(own) & np.isin(value[here], self._held_by_gone(subject, now))]
+                found.setdefault(int(now[subject]), []).append(now[others[self._apart(others, subject)]])
+                continue
+            for earlier in self._past.classes.T:
+                mates = here[earlier[here] == earlier[subject]] if earlier[subject] != ABSENT else here[:0]
+                mates = mates[self._apart(mates, subject)]
+                if len(mates):
+                    mate = int(mates[np.argmin(size[now[mates]])])
+                    others = here[can_take(int(value[mate])) & (value[here] == own)]
+                    found.setdefault(int(now[mate]), []).append(now[others])
+        return {group: np.unique(np.concatenate(others)) for group, others in found.items()}
+
+    def _held_by_gone(self, subject: int, now: IntArray) -> IntArray:
+        """Return the tuples that people who are gone have in every earlier class of a subject."""
+        held: IntArray | None = None
+        for earlier in self._past.classes.T:
+            if earlier[subject] != ABSENT:
+                own = self._past.value[(earlier == earlier[subject]) & (now == ABSENT)]
+                held = np.unique(own) if held is None else np.intersect1d(held, own)
+        return np.empty(0, dtype=np.int64) if held is None else held
+
+    def _gone_with(self, taken: int, now: IntArray) -> BoolArray:
+        """Tell for each subject (n,) if in all its earlier classes somebody who is gone has this tuple."""
+        held = np.ones(len(now), dtype=bool)
+        gone = (now == ABSENT) & (self._past.value == taken)
+        for earlier in self._past.classes.T:
+            there = np.zeros(int(earlier.max(initial=-1)) + 2, dtype=bool)
+            there[earlier[gone]] = True  # the last place is that of who is in no class of the release
+            there[-1] = True
+            held &= there[earlier]
+        return held
 
     def left_out(self, labels: IntArray) -> IntArray:
         """Return the records of `labels` (m,) that are to be left out so that fewer people are pinned.

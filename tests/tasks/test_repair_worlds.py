@@ -43,20 +43,27 @@ def test_both_groups_that_pin_the_five_people_are_named() -> None:
     assert failing(past_of(FIVE, FIVE_VALUES), np.full(5, -1)) == []
 
 
-def test_whoever_is_pinned_is_best_merged_with_who_was_in_the_same_classes() -> None:
-    # Persons 0 and 1 were together in both releases, 0 and 2 in one; each is in a group of one value now.
-    past = past_of(np.array([[0, 0], [0, 0], [0, 1], [0, 1]]), np.array([0, 1, 1, 0]))
-    worlds, labels = Worlds(past, 2, Limits(), None), np.array([0, 1, 2, 3])
-    assert worlds.failing(labels).tolist() == [0, 1, 2, 3]
-    assert {group: others.tolist() for group, others in worlds.partners(labels).items()} == {
-        0: [1],
-        1: [0],
-        2: [3],
-        3: [2],
-    }
-    merged = np.array([0, 0, 2, 2])
-    assert worlds.failing(merged).tolist() == []
-    assert worlds.partners(merged) == {}
+def test_whoever_is_pinned_is_best_merged_with_whom_two_who_are_gone_let_change() -> None:
+    # Persons 0 and 2 are here, alone each; 1 and 3, who were with them, are gone, and have the other's value.
+    past = past_of(
+        np.array([[0], [0], [1], [1], [2], [2]]), np.array([0, 1, 1, 0, 2, 2]), np.array([0, 2, 4])
+    )
+    worlds, labels = Worlds(past, 2, Limits(), None), np.array([0, 1, 2])
+    assert worlds.failing(labels).tolist() == [0, 1, 2]
+    partners = {group: others.tolist() for group, others in worlds.partners(labels).items()}
+    assert partners == {0: [1], 1: [0], 2: []}  # nobody who is gone has another value than person 4
+    merged = np.array([0, 0, 2])
+    assert worlds.failing(merged).tolist() == [2]
+
+
+def test_who_was_with_somebody_pinned_who_is_gone_is_merged_with_their_value() -> None:
+    # Person 0 is gone. Person 1 could take their value, if 2 took that of 1, and 3, who is gone, that of 2.
+    classes = np.array([[0], [0], [1], [1]])
+    past = past_of(classes, np.array([0, 1, 0, 1]), np.array([1, 2]))
+    worlds, labels = Worlds(past, 2, Limits(), None), np.array([0, 1])
+    assert worlds.failing(labels).tolist() == [0, 1]
+    assert worlds.partners(labels)[0].tolist() == [1]
+    assert worlds.failing(np.array([0, 0])).tolist() == []
 
 
 def test_who_left_alone_names_the_groups_of_those_who_stay() -> None:
