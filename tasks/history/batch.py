@@ -8,9 +8,10 @@ is added for each wish, z <= 1 and z <= the sum of the wished variables, and the
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, milp
+from scipy.optimize import Bounds, LinearConstraint, OptimizeResult
 from scipy.sparse import csr_array, eye_array, hstack, vstack
 
+from tasks.history.highs import solved
 from tasks.history.neighbourhood import FRACTION, Near, whole_near, whole_numbers
 from tasks.types import BoolArray, IntArray
 
@@ -61,4 +62,4 @@ def _solved(rule: LinearConstraint, wished: csr_array) -> OptimizeResult:
     low, high = np.concatenate([rule.lb, np.full(q, -np.inf)]), np.concatenate([rule.ub, np.zeros(q)])
     aim = np.concatenate([np.zeros(n), -np.ones(q)])
     most = np.concatenate([np.full(n, np.inf), np.ones(q)])
-    return milp(aim, bounds=Bounds(0, most), constraints=LinearConstraint(numbers, low, high))
+    return solved(aim, bounds=Bounds(0, most), constraints=LinearConstraint(numbers, low, high))

@@ -13,10 +13,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.optimize import Bounds, LinearConstraint
 from scipy.sparse import csr_array, vstack
 
 from tasks.history.cohorts import ABSENT, Cohorts
+from tasks.history.highs import solved
 from tasks.types import FloatArray, IntArray
 
 NO_SOLUTION = 2
@@ -126,14 +127,14 @@ def _solved(
     asked = [rule, LinearConstraint(csr_array(wished[None, :]), 1, np.inf)]
     aim = np.zeros(n) if cost is None else cost
     if n > FEW:
-        found = milp(aim, bounds=Bounds(0, np.inf), constraints=asked)
+        found = solved(aim, bounds=Bounds(0, np.inf), constraints=asked)
         if found.status == NO_SOLUTION:
             return True
         if found.x is None:
             return False
         whole = whole_near(rule, asked, aim, found.x, nodes)
         return whole if whole is not None and wished @ whole >= 1 else False
-    found = milp(
+    found = solved(
         aim,
         integrality=np.ones(n),
         bounds=Bounds(0, np.inf),
@@ -164,7 +165,7 @@ def whole_near(
         free = (uses.T @ equations.astype(np.int64)) > 0
         if free.sum() > MOST_WHOLE:
             return None
-        near = milp(
+        near = solved(
             aim,
             integrality=np.ones(n),
             bounds=Bounds(np.where(free, 0, fixed), np.where(free, np.inf, fixed)),
