@@ -118,16 +118,17 @@ def _change(spells: Spells) -> Change:
 def with_kept(policy: ReleasePolicy, releases: Sequence[Rows]) -> tuple[list[Rows], tuple[str, ...]]:
     """Return the releases with what kept columns say that stays, and the attributes by which rows differ.
 
-    Of a first release all kept columns may stay.
+    Of a first release all kept columns may stay. A column of numbers that a release does not have is left
+    out: the gate asks about it without that release.
     """
     found: list[Rows] = list(releases)
     beside: list[str] = []
-    kept = kept_columns(policy, releases) if policy.gates.worlds.kept == "ask" else []
+    kept = _asked_columns(policy, releases)
     if len(releases) == 1:
         return found, tuple(kept)
     for name in kept:
         one = _of_kept(found, name)
-        if one is not None:
+        if one is not None and len(one.releases) == len(found):
             found = one.releases
             beside += one.beside
     return found, tuple(beside)
@@ -141,6 +142,17 @@ def kept_columns(policy: ReleasePolicy, releases: Sequence[Rows]) -> list[str]:
         for name in names
         if name not in policy.roles.sensitive
         and all(name in (each.kept or ()) for each in releases if name in each.texts)
+    ]
+
+
+def _asked_columns(policy: ReleasePolicy, releases: Sequence[Rows]) -> list[str]:
+    """Return the kept columns that may link rows: one that says the same of everybody does not."""
+    if policy.gates.worlds.kept != "ask":
+        return []
+    return [
+        name
+        for name in kept_columns(policy, releases)
+        if any(len(each.texts.get(name, ())) > 1 for each in releases)
     ]
 
 
@@ -168,7 +180,7 @@ def questions_of(
     sensitive = policy.roles.sensitive
     numbers = [name for name in may_change if name in sensitive and sensitive[name].type == "numeric"]
     categories = [name for name in may_change if name not in numbers]
-    kept = kept_columns(policy, releases) if policy.gates.worlds.kept == "ask" else []
+    kept = _asked_columns(policy, releases)
     rules = {
         name: Change(each.change.factor, each.change.sum)
         for name, each in sensitive.items()

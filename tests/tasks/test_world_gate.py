@@ -465,6 +465,15 @@ def test_a_kept_column_that_is_drawn_anew_links_nobody(tmp_path: Path) -> None:
     assert "changed_numbers" not in found.witness
 
 
+def test_a_kept_column_that_is_one_value_is_no_question(tmp_path: Path) -> None:
+    first, second = (
+        re.sub("east|west", year, text) for text, year in zip(FOUR_PEOPLE, ("1", "2"), strict=True)
+    )
+    found = judged(told(tmp_path, second, KEPT), told(tmp_path, first, KEPT))
+    assert found.verdict is Verdict.PASS
+    assert "changed_numbers" not in found.witness
+
+
 def test_few_who_keep_a_rare_value_are_linked(tmp_path: Path) -> None:
     """Six of ten get new numbers, and whoever finds a number again knows whose row it is."""
     before = "ann 1 flu 11, bob 1 hiv 12 / cyd 2 hiv 13, dan 2 flu 14 / eve 5 flu 15, fay 5 hiv 16"
@@ -499,11 +508,12 @@ def test_releases_from_before_kept_columns_were_sealed_are_named(tmp_path: Path)
     assert asked("worlds", accepting).verdict is Verdict.PASS
 
 
+@pytest.mark.flow
 @given(
     st.lists(st.sampled_from(["flu east", "flu west", "hiv east", "hiv west"]), min_size=4, max_size=7),
     st.lists(st.integers(0, 2**32), min_size=2, max_size=3),
 )
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_with_a_kept_column_the_verdict_is_that_of_all_worlds(truth: list[str], seeds: list[int]) -> None:
     """Rows are published whole: a world gives everybody an illness and a ward, and the illnesses count."""
     releases, texts = [], []
