@@ -9,27 +9,43 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, OptimizeResult
-from scipy.sparse import csr_array, eye_array, hstack, vstack
+from scipy.sparse import block_array, csr_array, eye_array, hstack, vstack
+from scipy.sparse.csgraph import connected_components
 
 from tasks.history.highs import solved
-from tasks.history.neighbourhood import FRACTION, Near, whole_near
+from tasks.history.neighbourhood import FRACTION, Near, whole_near, whole_numbers
 from tasks.types import BoolArray, IntArray
 
+MOST_WHOLE = 1_000  # variables of which whole numbers are searched
 
-def world_of_wishes(problem: Near, wished: csr_array, *, nodes: int) -> IntArray | None:
+
+def world_of_wishes(problem: Near, wished: csr_array, known: IntArray, *, nodes: int) -> IntArray | None:
     """Return a world of the variables (v,) in which many wishes come true, all else as it is.
 
     `wished` (q, v) marks the variables of q wishes: one comes true where any of its variables is over 0.
-    None where no whole numbers were found near the solution of the linear program. The world fulfils every
-    equation.
+    Of few variables whole numbers are searched near the linear program's solution. Of many that can take
+    minutes: where the solution differs from the world that is `known`, (v,), and is not whole, all that
+    depends on it stays as known. None where nothing differs. The world fulfils every equation.
     """
     found = _solved(problem.inner, wished)
     if found.x is None:
         return None
     numbers = found.x[: wished.shape[1]]
-    # Any whole numbers will do: to look for the best of them can take minutes.
-    anything = np.zeros(wished.shape[1])
-    return whole_near(problem.inner, [problem.inner], anything, numbers, nodes)
+    if len(numbers) <= MOST_WHOLE:
+        return whole_near(problem.inner, [problem.inner], np.zeros(len(numbers)), numbers, nodes)
+    differs = np.flatnonzero(np.abs(numbers - known) > FRACTION)
+    # What differs in one equation depends on one another; the others are as known in every equation.
+    equations = problem.inner.A.tocsc()[:, differs]
+    label = connected_components(
+        block_array([[None, equations], [equations.T, None]], format="csr"), directed=False
+    )[1][equations.shape[0] :]
+    broken = np.abs(numbers[differs] - np.rint(numbers[differs])) > FRACTION
+    taken = differs[~np.isin(label, label[broken])]
+    if not len(taken):
+        return None
+    world = known.astype(float)
+    world[taken] = numbers[taken]
+    return whole_numbers(problem.inner, world)
 
 
 def hopeless(problem: Near, wished: csr_array) -> BoolArray:

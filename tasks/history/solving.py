@@ -121,7 +121,8 @@ def _ask_part(
     if found is None:
         return 0
     problem, wished = found
-    world = world_of_wishes(problem, wished, nodes=search.limits.nodes)
+    known = np.asarray(search.world[problem.cohort, problem.value]).reshape(-1).astype(np.int64)
+    world = world_of_wishes(problem, wished, known, nodes=search.limits.nodes)
     if world is None:
         return 0
     add(search, problem.cohort[world > 0], problem.value[world > 0])

@@ -226,9 +226,11 @@ def test_bounds_are_true_where_the_linear_program_is_solved_first(
     assert any(one is not None for one in solved)
 
 
-@pytest.mark.parametrize("at_once", [3, solving.AT_ONCE])
+@pytest.mark.parametrize(
+    ("at_once", "most_whole", "n_worlds"), [(3, 1_000, 20), (solving.AT_ONCE, 1_000, 20), (3, 0, 1)]
+)
 def test_bounds_and_verdicts_are_true_where_many_questions_are_asked_at_once(
-    monkeypatch: pytest.MonkeyPatch, at_once: int
+    monkeypatch: pytest.MonkeyPatch, at_once: int, most_whole: int, n_worlds: int
 ) -> None:
     answers: list[IntArray | None] = []
     ruled_out: list[BoolArray] = []
@@ -242,12 +244,13 @@ def test_bounds_and_verdicts_are_true_where_many_questions_are_asked_at_once(
         return ruled_out[-1]
 
     monkeypatch.setattr(worlds, "possible_by_two", lambda *told: told[2])
+    monkeypatch.setattr(batch, "MOST_WHOLE", most_whole)
     monkeypatch.setattr(solving, "MANY", 1)
     monkeypatch.setattr(solving, "AT_ONCE", at_once)
     monkeypatch.setattr(solving, "world_of_wishes", world)
     monkeypatch.setattr(solving, "hopeless", none)
     held_against_brute_force(range(300), limits=Limits(pairs=0, visits=0))
-    assert sum(one is not None for one in answers) > 20
+    assert sum(one is not None for one in answers) > n_worlds
     assert sum(int(one.sum()) for one in ruled_out) > 20
 
 
