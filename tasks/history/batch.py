@@ -12,7 +12,7 @@ from scipy.optimize import Bounds, LinearConstraint, OptimizeResult
 from scipy.sparse import block_array, csr_array, eye_array, hstack, vstack
 from scipy.sparse.csgraph import connected_components
 
-from tasks.history.highs import solved
+from tasks.history.highs import milp
 from tasks.history.neighbourhood import FRACTION, Near, whole_near, whole_numbers
 from tasks.types import BoolArray, IntArray
 
@@ -77,4 +77,4 @@ def _solved(rule: LinearConstraint, wished: csr_array) -> OptimizeResult:
     low, high = np.concatenate([rule.lb, np.full(q, -np.inf)]), np.concatenate([rule.ub, np.zeros(q)])
     aim = np.concatenate([np.zeros(n), -np.ones(q)])
     most = np.concatenate([np.full(n, np.inf), np.ones(q)])
-    return solved(aim, bounds=Bounds(0, most), constraints=LinearConstraint(numbers, low, high))
+    return milp(aim, bounds=Bounds(0, most), constraints=LinearConstraint(numbers, low, high))

@@ -13,7 +13,7 @@ from scipy.sparse import coo_array, csc_array
 from scipy.sparse.csgraph import connected_components
 
 from tasks.history.cohorts import ABSENT, Cohorts
-from tasks.history.numbering import distinct, numbered
+from tasks.history.numbering import distinct_codes, number_codes
 from tasks.types import IntArray
 
 EDGES_AT_ONCE = 2_000_000
@@ -33,7 +33,7 @@ def exchanged(
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     cohort, value = np.concatenate(found).T
     n_values = by_value.shape[1]
-    codes = distinct(cohort * n_values + value, by_value.shape[0] * n_values)
+    codes = distinct_codes(cohort * n_values + value, by_value.shape[0] * n_values)
     return codes // n_values, codes % n_values
 
 
@@ -86,7 +86,7 @@ def _at_ends(by_value: csc_array, pairs: IntArray, left: IntArray, right: IntArr
         heads.append(number * span + ends[1][cohort])
         cohorts.append(cohort)
         gains.append(pairs[number, 1 - column])
-    n_nodes, place = numbered(np.concatenate([*tails, *heads]), len(pairs) * span)
+    n_nodes, place = number_codes(np.concatenate([*tails, *heads]), len(pairs) * span)
     tail, head = np.split(place, 2)
     graph = coo_array((np.ones(len(tail), dtype=np.int8), (tail, head)), (n_nodes, n_nodes))
     label = connected_components(graph.tocsr(), directed=True, connection="strong")[1]

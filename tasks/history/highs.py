@@ -13,15 +13,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from scipy.optimize import OptimizeResult, milp
+from scipy import optimize
+from scipy.optimize import OptimizeResult
 
 STANDARD_OUTPUT, STANDARD_ERROR = 1, 2
 
 
-def solved(aim: Any, **asked: Any) -> OptimizeResult:
+def milp(aim: Any, **asked: Any) -> OptimizeResult:
     """Return what `scipy.optimize.milp` returns."""
     with _output_elsewhere():
-        return milp(aim, **asked)
+        return optimize.milp(aim, **asked)
 
 
 @contextmanager

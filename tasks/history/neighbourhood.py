@@ -17,7 +17,7 @@ from scipy.optimize import Bounds, LinearConstraint
 from scipy.sparse import csr_array, vstack
 
 from tasks.history.cohorts import ABSENT, Cohorts
-from tasks.history.highs import solved
+from tasks.history.highs import milp
 from tasks.types import FloatArray, IntArray
 
 NO_SOLUTION = 2
@@ -127,14 +127,14 @@ def _solved(
     asked = [rule, LinearConstraint(csr_array(wished[None, :]), 1, np.inf)]
     aim = np.zeros(n) if cost is None else cost
     if n > FEW:
-        found = solved(aim, bounds=Bounds(0, np.inf), constraints=asked)
+        found = milp(aim, bounds=Bounds(0, np.inf), constraints=asked)
         if found.status == NO_SOLUTION:
             return True
         if found.x is None:
             return False
         whole = whole_near(rule, asked, aim, found.x, nodes)
         return whole if whole is not None and wished @ whole >= 1 else False
-    found = solved(
+    found = milp(
         aim,
         integrality=np.ones(n),
         bounds=Bounds(0, np.inf),
@@ -165,7 +165,7 @@ def whole_near(
         free = (uses.T @ equations.astype(np.int64)) > 0
         if free.sum() > MOST_WHOLE:
             return None
-        near = solved(
+        near = milp(
             aim,
             integrality=np.ones(n),
             bounds=Bounds(np.where(free, 0, fixed), np.where(free, np.inf, fixed)),

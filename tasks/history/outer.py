@@ -15,7 +15,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
 from tasks.history.cohorts import ABSENT, Cohorts
-from tasks.history.numbering import numbered
+from tasks.history.numbering import number_codes
 from tasks.types import BoolArray, IntArray
 
 ENTRIES_AT_ONCE = 2_000_000
@@ -64,7 +64,7 @@ def _on_cycle(ends: IntArray, value: IntArray, has: BoolArray, lacks: BoolArray)
     absent = ends == ABSENT
     n_values = int(value.max(initial=0)) + 1
     node = np.where(absent, value[:, None], value[:, None] + (ends + 1) * n_values)
-    n_nodes, place = numbered(node.reshape(-1), (int(ends.max(initial=0)) + 2) * n_values)
+    n_nodes, place = number_codes(node.reshape(-1), (int(ends.max(initial=0)) + 2) * n_values)
     left, right = place.reshape(node.shape).T
     tail, head = np.concatenate([left[has], right[lacks]]), np.concatenate([right[has], left[lacks]])
     graph = coo_array((np.ones(len(tail), dtype=np.int8), (tail, head)), (n_nodes, n_nodes))

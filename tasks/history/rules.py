@@ -52,7 +52,8 @@ class Change:
     def follows(self, before: FloatArray, after: FloatArray) -> BoolArray:
         """Tell whose numbers, (n,) before and after, follow the rule; none that are missing."""
         off = self.half_after + abs(self.factor) * self.half_before + 2 * RELATIVE * np.abs(after)
-        return np.asarray(np.abs(self.expected(before) - after) <= off)
+        expected = self.expected(before)
+        return np.asarray(np.isfinite(expected) & (np.abs(expected - after) <= off))
 
 
 def change_of(
@@ -137,16 +138,21 @@ def _best_of_both(
 def counted(
     rule: Change, before: FloatArray, after: FloatArray, half_before: float, half_after: float
 ) -> Change:
-    """Return the rule with how many of n people follow it, by their numbers (n,), and would by chance."""
+    """Return the rule with how many of n people follow it, by their numbers (n,), and would by chance.
+
+    Nobody follows one whose factor or sum is too large for a number.
+    """
     change = Change(rule.factor, rule.sum, len(before), 0, 0.0, half_before, half_after)
-    expected, ordered = change.expected(before), np.sort(after)
-    off = half_after + abs(rule.factor) * half_before + 2 * RELATIVE * np.abs(expected)
-    near = np.searchsorted(ordered, expected + off, side="right") - np.searchsorted(ordered, expected - off)
-    return replace(
-        change,
-        followed=int(change.follows(before, after).sum()),
-        by_chance=float(near.mean() / max(len(after), 1)) if len(after) else 0.0,
-    )
+    if not np.isfinite([rule.factor, rule.sum]).all():
+        return change
+    with np.errstate(over="ignore", invalid="ignore"):
+        expected, ordered = change.expected(before), np.sort(after)
+        off = half_after + abs(rule.factor) * half_before + 2 * RELATIVE * np.abs(expected)
+        low, high = expected - off, expected + off
+        followed = int(change.follows(before, after).sum())
+    near = np.searchsorted(ordered, high, side="right") - np.searchsorted(ordered, low)
+    by_chance = float(near.mean() / len(after)) if len(after) else 0.0
+    return replace(change, followed=followed, by_chance=by_chance)
 
 
 def _most_covered(low: FloatArray, high: FloatArray) -> float | None:

@@ -35,7 +35,7 @@ from scipy.sparse.csgraph import connected_components
 from tasks.history.attribute import Attribute
 from tasks.history.cohorts import ABSENT, cohorts_of
 from tasks.history.exchange import divisions
-from tasks.history.numbering import numbered
+from tasks.history.numbering import number_codes
 from tasks.types import BoolArray, FloatArray, IntArray
 
 UNSETTLED = 0.2  # of the sweeps at first: they lie too near the known world, and are not counted
@@ -149,7 +149,7 @@ class Chain:
         span = int(max(side[0].max(initial=0), side[1].max(initial=0))) + 1
         tail = pair[own] * span + np.where(lower, side[0][rows], side[1][rows])
         head = pair[own] * span + np.where(lower, side[1][rows], side[0][rows])
-        n_ends, place = numbered(np.concatenate([tail, head]), (int(pair.max(initial=-1)) + 1) * span)
+        n_ends, place = number_codes(np.concatenate([tail, head]), (int(pair.max(initial=-1)) + 1) * span)
         tail, head = np.split(place, 2)
         # No cycle leaves a strongly connected component, and reversing one leaves all components.
         graph = coo_array((np.ones(len(rows), dtype=np.int8), (tail, head)), (n_ends, n_ends))

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from tasks.history.attribute import Attribute
 from tasks.history.cohorts import ABSENT, Cohorts
-from tasks.history.numbering import distinct
+from tasks.history.numbering import distinct_codes
 from tasks.history.transient import NOT_ASKED, RowValues
 from tasks.types import BoolArray, IntArray
 
@@ -65,7 +65,7 @@ class Search:
 
 def codes_of(entries: csr_array, n_values: int) -> IntArray:
     """Return the codes of the entries of a matrix of cohorts and tuples, in COO form."""
-    return distinct(entries.row.astype(np.int64) * n_values + entries.col, entries.shape[0] * n_values)
+    return distinct_codes(entries.row.astype(np.int64) * n_values + entries.col, entries.shape[0] * n_values)
 
 
 def values_of(codes: IntArray, n_cohorts: int, n_values: int, attributes: tuple[Attribute, ...]) -> IntArray:
@@ -80,7 +80,9 @@ def counted_values(codes: IntArray, n_cohorts: int, n_values: int, attribute: At
     cohort, value = codes // n_values, attribute.value[codes % n_values]
     if attribute.number is None or not attribute.width:
         span = int(attribute.value.max(initial=0)) + 1
-        return np.bincount(distinct(cohort * span + value, n_cohorts * span) // span, minlength=n_cohorts)
+        return np.bincount(
+            distinct_codes(cohort * span + value, n_cohorts * span) // span, minlength=n_cohorts
+        )
     number = attribute.number[value]
     order = np.lexsort((number, cohort))
     cohort, number = cohort[order], number[order]
@@ -170,7 +172,7 @@ def tuples_of(search: Search, cohort: int) -> IntArray:
 
 def add(search: Search, cohort: IntArray, value: IntArray) -> None:
     """Add possible tuples. O(found), but where none is new O(added x log found)."""
-    codes = distinct(cohort * search.n_values + value, len(search.cohorts.size) * search.n_values)
+    codes = distinct_codes(cohort * search.n_values + value, len(search.cohorts.size) * search.n_values)
     place = np.searchsorted(search.found, codes)
     known = search.found[np.minimum(place, len(search.found) - 1)] == codes
     if not known.all():

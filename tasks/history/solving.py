@@ -21,7 +21,7 @@ WORTHWHILE = 0.02  # of the questions: as many must be answered for them to be a
 
 
 @dataclass
-class Question:
+class _Question:
     """Which further values of an attribute a cohort can have: `candidates` are not ruled out.
 
     `chosen` are the cohorts that vary, in order; `done` if a larger neighbourhood tells nothing more.
@@ -41,7 +41,7 @@ def solve(search: Search, shared: csr_array, most: IntArray) -> None:
     growing ones. Nothing more is asked of those who are pinned by one attribute.
     """
     open_ = [
-        Question(cohort, place, shared[[cohort]].indices.astype(np.int64), np.array([cohort]))
+        _Question(cohort, place, shared[[cohort]].indices.astype(np.int64), np.array([cohort]))
         for cohort in short_cohorts(search).tolist()
         for place in range(search.n_places)
     ]
@@ -60,18 +60,18 @@ def solve(search: Search, shared: csr_array, most: IntArray) -> None:
             most[cohort, place] = most_values(search, cohort, place, question.candidates)
 
 
-def _still_open(search: Search, most: IntArray, questions: Sequence[Question]) -> list[Question]:
+def _still_open(search: Search, most: IntArray, questions: Sequence[_Question]) -> list[_Question]:
     return [one for one in questions if _is_open(search, most, one)]
 
 
-def _is_open(search: Search, most: IntArray, question: Question) -> bool:
+def _is_open(search: Search, most: IntArray, question: _Question) -> bool:
     if question.done or (most[question.cohort] < search.enough).any():
         return False
     return bool(open_tuples(search, question.cohort, question.place, question.candidates).size)
 
 
 def _ask_at_once(
-    search: Search, shared: csr_array, most: IntArray, questions: Sequence[Question], steps: int
+    search: Search, shared: csr_array, most: IntArray, questions: Sequence[_Question], steps: int
 ) -> None:
     """Ask about many in the neighbourhood of all, as long as that answers some."""
     if len(questions) < MANY:
@@ -90,7 +90,7 @@ def _ask_at_once(
 
 
 def _problem_of(
-    search: Search, shared: csr_array, questions: Sequence[Question], steps: int
+    search: Search, shared: csr_array, questions: Sequence[_Question], steps: int
 ) -> tuple[Near, csr_array] | None:
     """Return the neighbourhood of some questions and what is wished, (q, v); None where it is too large."""
     chosen = np.unique([one.cohort for one in questions])
@@ -113,7 +113,7 @@ def _problem_of(
 
 
 def _ask_part(
-    search: Search, shared: csr_array, most: IntArray, questions: Sequence[Question], steps: int
+    search: Search, shared: csr_array, most: IntArray, questions: Sequence[_Question], steps: int
 ) -> int:
     """Look for a world that answers many questions; return how many it answers."""
     questions = _still_open(search, most, questions)
@@ -129,7 +129,7 @@ def _ask_part(
     return int((wished @ world > 0).sum())
 
 
-def _rule_out(search: Search, shared: csr_array, most: IntArray, questions: Sequence[Question]) -> None:
+def _rule_out(search: Search, shared: csr_array, most: IntArray, questions: Sequence[_Question]) -> None:
     """Take the candidates from the questions that no world fulfils; lowers `most`."""
     found = _problem_of(search, shared, questions, STEPS[0])
     if found is None:
@@ -141,7 +141,7 @@ def _rule_out(search: Search, shared: csr_array, most: IntArray, questions: Sequ
         most[one.cohort, one.place] = most_values(search, one.cohort, one.place, one.candidates)
 
 
-def _widen(search: Search, shared: csr_array, question: Question) -> None:
+def _widen(search: Search, shared: csr_array, question: _Question) -> None:
     """Ask the solver in a neighbourhood that is larger by the classes of its cohorts."""
     wider = widen(search.cohorts, question.chosen)
     variables = int(shared[wider].nnz)
@@ -153,7 +153,7 @@ def _widen(search: Search, shared: csr_array, question: Question) -> None:
     question.candidates = _asked(search, problem, question, max(1, variables // VARIABLES_OF_A_CALL))
 
 
-def _asked(search: Search, problem: Near, question: Question, weight: int) -> IntArray:
+def _asked(search: Search, problem: Near, question: _Question, weight: int) -> IntArray:
     """Look near a cohort for worlds with further values; return the candidates that are not ruled out."""
     here, candidates = problem.cohort == question.cohort, question.candidates
     while (open_ := open_tuples(search, question.cohort, question.place, candidates)).size:

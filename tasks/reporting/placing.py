@@ -8,6 +8,7 @@ from tasks.risk.evidence import CannotTell, Evidence, NotAtHand
 from tasks.risk.gates.forced import possible_of
 
 DECIMALS = 4
+MOST_PEOPLE = 100_000  # the time grows with the pairs of a person and a class that contains them
 
 
 def placing_figures(evidence: Evidence) -> dict[str, Any] | None:
@@ -15,9 +16,10 @@ def placing_figures(evidence: Evidence) -> dict[str, Any] | None:
 
     `classes` is a share of `people`, `values` one for each sensitive attribute, `effective_k` the fewest rows
     that can be a person's, and `rows` their mean. None where it cannot be told, as where cells exclude
-    nobody. The cost is that of `possible_classes`.
+    nobody, and of more than `MOST_PEOPLE`, whom the gate `forced` alone asks about. The cost is that of
+    `possible_classes`.
     """
-    if evidence.table is None or not evidence.classes.n_classes:
+    if evidence.table is None or not 0 < evidence.n_published <= MOST_PEOPLE:
         return None
     try:
         found = possible_of(evidence)

@@ -318,6 +318,15 @@ def test_a_stated_rule_holds_from_each_release_to_the_next() -> None:
     assert told(found[0][0]) == told(found[0][2])
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("large", [1e300, 1e306, 1e308])
+def test_nobody_follows_a_rule_that_is_too_large_for_a_number(large: float) -> None:
+    names, wages = "abcdefgh", [str(137 * i * i) for i in range(8)]
+    others = [str(7 * i % 11 + 1) for i in range(8)]
+    releases = [rows_of(names, each) for each in (wages, others, wages[::-1])]
+    assert undone(releases, "wage", Change(large, large)) is None
+
+
 def test_raises_of_everybodys_own_tell_nothing(tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     first, second, *_ = two_years(tmp_path, ALONE, lambda wage: float(round(wage * rng.uniform(1, 2))))

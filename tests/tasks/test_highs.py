@@ -15,10 +15,10 @@ def milp(aim, **asked):
     ctypes.CDLL(None).puts(b"a line of the solver")
     return len(aim) + asked["more"]
 
-highs.milp = milp
+highs.optimize.milp = milp
 print("[")
 {before}
-print(json.dumps(highs.solved([1, 2], more=1)), "]")
+print(json.dumps(highs.milp([1, 2], more=1)), "]")
 """
 
 

@@ -14,14 +14,14 @@ from tasks.history import numbering
 def test_a_table_numbers_codes_as_sorting_does(codes: list[int], span: int) -> None:
     given_codes = np.array(codes, dtype=np.int64)
     known, place = np.unique(given_codes, return_inverse=True)
-    n, found = numbering.numbered(given_codes, span)
+    n, found = numbering.number_codes(given_codes, span)
     assert (n, found.tolist()) == (len(known), place.reshape(-1).tolist())
-    assert numbering.distinct(given_codes, span).tolist() == known.tolist()
+    assert numbering.distinct_codes(given_codes, span).tolist() == known.tolist()
 
 
 @pytest.mark.parametrize("longer", [0, 100])
 def test_either_way_is_taken(monkeypatch: pytest.MonkeyPatch, longer: int) -> None:
     monkeypatch.setattr(numbering, "LONGER", longer)
-    n, place = numbering.numbered(np.array([7, 3, 7, 9]), 10)
+    n, place = numbering.number_codes(np.array([7, 3, 7, 9]), 10)
     assert (n, place.tolist()) == (3, [1, 0, 1, 2])
-    assert numbering.distinct(np.array([7, 3, 7, 9]), 10).tolist() == [3, 7, 9]
+    assert numbering.distinct_codes(np.array([7, 3, 7, 9]), 10).tolist() == [3, 7, 9]

@@ -18,6 +18,7 @@ from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses, Verdict
 from tasks.methods.registry import bound_method
 from tasks.preprocessing.prepare import prepare
+from tasks.reporting import placing
 from tasks.reporting.classes import class_figures
 from tasks.reporting.figures import figures_of
 from tasks.reporting.table import table_figures
@@ -86,7 +87,9 @@ def test_the_document_of_a_second_release(tmp_path: Path) -> None:
     assert json.loads(json.dumps(found, allow_nan=False)) == found
 
 
-def test_placing_everybody_at_once_is_told_without_a_limit(tmp_path: Path) -> None:
+def test_placing_everybody_at_once_is_told_without_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As the gate `forced` measures it, which this policy does not ask for."""
     made = released(tmp_path / "one")
     _, report, found = document(made)
@@ -94,6 +97,8 @@ def test_placing_everybody_at_once_is_told_without_a_limit(tmp_path: Path) -> No
     asking = replace(made.evidence(), policy=FORCED)
     (gate,) = assess(asking, {"forced": GATES["forced"]}).results
     told = found["placing"]
+    monkeypatch.setattr(placing, "MOST_PEOPLE", made.evidence().n_published - 1)
+    assert document(made)[2]["placing"] is None
     assert told["classes"] == pytest.approx(gate.witness["forced_classes"], abs=1e-4)
     assert told["values"] == pytest.approx(gate.witness["certain_values"], abs=1e-4)
     assert (told["people"], told["effective_k"]) == (gate.witness["people"], gate.witness["effective_k"])
