@@ -128,8 +128,8 @@ def page(found: Sequence[tuple[str, Figures]]) -> str:
 Ten values, the most frequent with a third; 72 of 100 people of a release are in the other one too; l =
 {ENOUGH}. *Blind* classes are drawn anew in each release; with *signatures*
 ([methods](../../docs/methods.md#signatures)) each release draws anew which buckets make a class. Decided
-without the solver: what is undecided here goes to it, one person after the other, until
-`gates.worlds.calls` are spent. Memory is that of the whole process, the data included.
+without the solver: what is undecided here goes to it, many people at once and then one after the other,
+until `gates.worlds.calls` are spent. Memory is that of the whole process, the data included.
 
 {report.table(header, rows)}
 

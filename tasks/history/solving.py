@@ -40,24 +40,35 @@ def solve(search: Search, shared: csr_array, most: IntArray) -> None:
     First about many at once. Then about each: all in their smallest neighbourhoods, which are cheap, then in
     growing ones. Nothing more is asked of those who are pinned by one attribute.
     """
+    short = short_cohorts(search)
+    if _out_of_calls(search):
+        search.spent |= bool(len(short))
+        return
     open_ = [
         _Question(cohort, place, shared[[cohort]].indices.astype(np.int64), np.array([cohort]))
-        for cohort in short_cohorts(search).tolist()
+        for cohort in short.tolist()
         for place in range(search.n_places)
     ]
     for steps in STEPS:
         open_ = _still_open(search, most, open_)
         _ask_at_once(search, shared, most, open_, steps)
+        if _out_of_calls(search):  # of very many each look takes its time, too
+            search.spent |= any(_is_open(search, most, one) for one in open_)
+            return
     while open_ := _still_open(search, most, open_):
         for question in open_:
             if not _is_open(search, most, question):
                 continue
-            if search.calls >= search.limits.calls:
+            if _out_of_calls(search):
                 search.spent = True
                 return
             _widen(search, shared, question)
             cohort, place = question.cohort, question.place
             most[cohort, place] = most_values(search, cohort, place, question.candidates)
+
+
+def _out_of_calls(search: Search) -> bool:
+    return search.calls >= search.limits.calls
 
 
 def _still_open(search: Search, most: IntArray, questions: Sequence[_Question]) -> list[_Question]:
@@ -80,6 +91,8 @@ def _ask_at_once(
         ordered = sorted(questions, key=lambda one: (*search.cohorts.place[one.cohort][::-1], one.place))
         n_answered = 0
         for first in range(0, len(ordered), AT_ONCE):
+            if _out_of_calls(search):
+                return
             n_answered += _ask_part(search, shared, most, ordered[first : first + AT_ONCE], steps)
         n_before, questions = len(questions), _still_open(search, most, questions)
         if n_answered < max(1, WORTHWHILE * n_before) or len(questions) < MANY:
@@ -97,7 +110,7 @@ def _problem_of(
     for _ in range(steps):
         chosen = widen(search.cohorts, chosen)
     n = int(shared[chosen].nnz)
-    if n > search.limits.at_once or search.calls >= search.limits.calls:
+    if n > search.limits.at_once or _out_of_calls(search):
         return None
     search.calls += max(1, n // VARIABLES_OF_A_CALL)
     problem = near(search.cohorts, search.world, search.published, shared, chosen)
@@ -157,7 +170,7 @@ def _asked(search: Search, problem: Near, question: _Question, weight: int) -> I
     """Look near a cohort for worlds with further values; return the candidates that are not ruled out."""
     here, candidates = problem.cohort == question.cohort, question.candidates
     while (open_ := open_tuples(search, question.cohort, question.place, candidates)).size:
-        if search.calls >= search.limits.calls:
+        if _out_of_calls(search):
             search.spent = True
             break
         search.calls += weight
