@@ -1,12 +1,12 @@
 """Eight quarters of a household survey, judged by exact reasoning, and what passing costs.
 
-    python -m benchmarks.survey [--quarters N] [--history repair|sticky] [--write]
+    python -m benchmarks.survey [--quarters N] [--history repair|sticky] [--k K] [--write]
 
 The survey's panel rotates: about 43% of a quarter's people are in the next one, none two quarters on,
 about 40% four quarters on. *Held*: everybody's health insurance is that of their first answer, so that
 `stable` is true. *As answered*: answers change, and `gates.worlds.changes` is that of the policy. Both
 are judged by all gates of examples/policies/eph.yaml; NCP is laid beside that of the same quarter made
-blind. The policy repairs; `--history sticky` measures signatures in its place.
+blind. The policy repairs and has k = 5; `--history sticky` measures signatures in its place, `--k` larger classes.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from policy.model import ReleasePolicy
 
 WAYS = ("held", "as answered")
 HISTORIES = ("repair", "sticky")
+K = 5  # of the policy
 
 
 def quarters(n: int, way: str) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -47,10 +48,11 @@ def quarters(n: int, way: str) -> Iterator[tuple[str, pd.DataFrame]]:
             yield period, table
 
 
-def policy(way: str, history: str) -> ReleasePolicy:
+def policy(way: str, history: str, k: int = K) -> ReleasePolicy:
     """Return the survey's policy for tables that are given quarter by quarter."""
     document = load_policy(POLICY).model_dump()
     document["method"]["history"] = history
+    document["privacy"]["k"] = k
     document["source"] = {"path": "survey.csv"}
     document["expectations"] = {"rows": {"min": 1}}
     document["period"] = "quarterly"
@@ -60,21 +62,22 @@ def policy(way: str, history: str) -> ReleasePolicy:
 
 
 HEADER = (
-    "answers", "history", "quarter", "gates", "pinned + undecided", "left out", "NCP", "blind", "ratio",
+    "answers", "history", "k", "quarter", "gates", "pinned + undecided", "left out", "NCP", "blind", "ratio",
     "CPU seconds", "of these `worlds`",
 )  # fmt: skip
 
 
-def measured(way: str, n: int, history: str) -> Iterator[list[str]]:
+def measured(way: str, n: int, history: str, k: int = K) -> Iterator[list[str]]:
     """Release the quarters beside their history, and make each of them blind; yield the row of each."""
     with tempfile.TemporaryDirectory(prefix="releasegate-survey-") as name:
-        aware, blind = (_series(Path(name) / side, way, side) for side in (history, "blind"))
+        aware, blind = (_series(Path(name) / side, way, side, k) for side in (history, "blind"))
         for period, table in quarters(n, way):
             point, alone = aware.release(period, table), blind.release(period, table, [])
-            print(way, history, period, point.failing, f"{point.ncp:.4f}", file=sys.stderr, flush=True)
+            print(way, history, k, period, point.failing, f"{point.ncp:.4f}", file=sys.stderr, flush=True)
             yield [
                 way,
                 history,
+                str(k),
                 point.period,
                 "pass" if not point.failing else ", ".join(point.failing),
                 people_of_point(point, "pinned", "undecided"),
@@ -87,25 +90,25 @@ def measured(way: str, n: int, history: str) -> Iterator[list[str]]:
             ]
 
 
-def _series(folder: Path, way: str, history: str) -> Series:
+def _series(folder: Path, way: str, history: str, k: int) -> Series:
     folder.mkdir()
-    return Series(policy(way, history), folder)
+    return Series(policy(way, history, k), folder)
 
 
 def page(rows: Sequence[Sequence[str]], command: str) -> str:
-    """Return the page: a table for each way and history."""
+    """Return the page: a table for each way, history and k."""
+    series = sorted({(WAYS.index(row[0]), HISTORIES.index(row[1]), int(row[2])) for row in rows})
     parts = []
-    for way in WAYS:
-        for history in HISTORIES:
-            own = sorted([*row[2:]] for row in rows if (row[0], row[1]) == (way, history))
-            if own:
-                title = f"## {way.capitalize()}, `method.history: {history}`"
-                parts.append(f"{title}\n\n{report.table([*HEADER[2:], report.DAY], own)}\n")
+    for way, history, k in series:
+        key = [WAYS[way], HISTORIES[history], str(k)]
+        own = sorted([*row[3:]] for row in rows if [*row[:3]] == key)
+        title = f"## {WAYS[way].capitalize()}, k = {k}, `method.history: {HISTORIES[history]}`"
+        parts.append(f"{title}\n\n{report.table([*HEADER[3:], report.DAY], own)}\n")
     tables = "\n".join(parts)
     return f"""# Eight quarters of a survey by exact reasoning
 
-Argentina's household survey (INDEC, public use files), policy `examples/policies/eph.yaml`: k = 5, l =
-2, Mondrian, sensitive health insurance. *Held*: the answers that people gave first. *As answered*: people
+Argentina's household survey (INDEC, public use files), policy `examples/policies/eph.yaml`: l = 2,
+Mondrian, sensitive health insurance. *Held*: the answers that people gave first. *As answered*: people
 change their answers, and attackers must allow for a quarter of them. *Pinned* are people of this quarter or
 an earlier one whom all releases together leave with one value, *undecided* those of whom the gate `worlds`
 cannot tell. The ratio is that of NCP to a blind quarter's.
@@ -122,14 +125,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quarters", type=int, default=len(QUARTERS))
     parser.add_argument("--write", action="store_true", help="write benchmarks/results/survey.md")
     parser.add_argument("--history", choices=HISTORIES, default="repair")
+    parser.add_argument("--k", type=int, default=K, help="records that a class has at least")
     parser.add_argument("--way", choices=WAYS, action="append", help="one of the two ways only")
     args = parser.parse_args(arguments)
     command, rows = "python -m benchmarks.survey --write", []
     for way in args.way or WAYS:
-        for row in measured(way, args.quarters, args.history):
+        for row in measured(way, args.quarters, args.history, args.k):
             rows.append([*row, "now"])
             if args.write:  # what is measured is not lost if the next is not
-                known = report.kept_rows("survey.csv", HEADER, [row], keys=3)
+                known = report.kept_rows("survey.csv", HEADER, [row], keys=4)
                 report.write("survey.md", page(known, command))
     print(page(rows, command))
     return 0
