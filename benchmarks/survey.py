@@ -6,7 +6,8 @@ The survey's panel rotates: about 43% of a quarter's people are in the next one,
 about 40% four quarters on. *Held*: everybody's health insurance is that of their first answer, so that
 `stable` is true. *As answered*: answers change, and `gates.worlds.changes` is that of the policy. Both
 are judged by all gates of examples/policies/eph.yaml; NCP is laid beside that of the same quarter made
-blind. The policy repairs and has k = 5; `--history sticky` measures signatures in its place, `--k` larger classes.
+blind. The policy repairs and has k = 5; `--history sticky` measures signatures in its place, `--k` another
+size of classes.
 """
 
 from __future__ import annotations

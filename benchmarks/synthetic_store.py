@@ -25,12 +25,7 @@ from release_store.approval.credentials import Statement
 from release_store.approval.reviewers import Reviewer, roster
 from release_store.audit import keys, merkle
 from release_store.audit import log as audit
-from release_store.db.changes import gate_document
-from release_store.db.classes import classes_digest
-from release_store.db.connection import transaction
-from release_store.evidence.verify_evidence import REPORT
-from release_store.permission import Role
-from release_store.protocol.canonical import (
+from release_store.canonical import (
     canonical_json,
     digest_of,
     iso,
@@ -38,6 +33,11 @@ from release_store.protocol.canonical import (
     sha256_hex,
     tree_digest,
 )
+from release_store.db.changes import gate_document
+from release_store.db.classes import classes_digest
+from release_store.db.connection import transaction
+from release_store.permission import Role
+from release_store.protocol.names import REPORT
 from release_store.publishing.announcement import LATEST, catalog
 from release_store.publishing.public_files import (
     CATALOG,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from release_store.audit.log import Finding
-from release_store.protocol.canonical import indented_json
+from release_store.canonical import indented_json
 from services.outcome import Outcome
 
 

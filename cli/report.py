@@ -9,11 +9,11 @@ from pathlib import Path
 
 from cli.progress import progress_reporter
 from policy.errors import StoreError, UsageError, did_you_mean
+from release_store.canonical import file_digest
 from release_store.db import queries
 from release_store.db.connection import connect
 from release_store.db.figures import read_figures
 from release_store.guarded_files import resolved
-from release_store.protocol.canonical import file_digest
 from release_store.snapshot import read_whole
 from release_store.store import ReleaseStore
 from reports.documents import Document

@@ -25,8 +25,8 @@ from release_store.approval.reviewers import (
     read_staff,
 )
 from release_store.audit import keys
+from release_store.canonical import sha256_hex
 from release_store.guarded_files import resolved
-from release_store.protocol.canonical import sha256_hex
 from release_store.publishing.public_files import replace_file
 from reports.text import escaped
 

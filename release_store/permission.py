@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from policy.errors import UsageError
+from release_store.protocol.person_names import is_invisible, normalize_name
+from release_store.protocol.proofs import ROLES_OF_ACTS
 
 
 class Act(StrEnum):
@@ -62,19 +64,13 @@ WHO: dict[Act, tuple[Rule, ...]] = {
 
 # One of these roles, and a proof that it is the person: a key's signature or a token.
 ROLES: dict[Act, frozenset[Role]] = {
+    **{Act(name): frozenset(map(Role, roles)) for name, roles in ROLES_OF_ACTS.items()},
     Act.PREPARE: frozenset({Role.OPERATOR}),
-    Act.APPROVE: frozenset({Role.APPROVER}),
-    Act.REJECT: frozenset({Role.APPROVER}),
-    Act.PUBLISH: frozenset({Role.APPROVER}),
     Act.REJUDGE: frozenset({Role.OPERATOR}),
     Act.REVISE: frozenset({Role.OPERATOR}),
-    Act.WITHDRAW: frozenset({Role.APPROVER, Role.ADMIN}),
-    Act.OVERRIDE: frozenset({Role.ADMIN}),
-    Act.CLOCK: frozenset({Role.ADMIN}),
 }
 # These the system's own account may do as well, which is a service's and no person's.
 BY_A_SERVICE = frozenset({Act.PREPARE, Act.REJUDGE})
-OVERRIDES_NEEDED = 2
 LONGEST_REASON, LONGEST_NAME = 2_000, 200  # letters
 
 _CALLED: dict[Act, tuple[str, str]] = {  # what the act is called, and how its missing name is mended
@@ -88,19 +84,6 @@ _CALLED: dict[Act, tuple[str, str]] = {  # what the act is called, and how its m
     Act.OVERRIDE: ("an override", "Say who overrides the gates."),
     Act.CLOCK: ("a correction of the clock", "Say who corrects it."),
 }
-
-
-# Letters and marks that nobody sees: fillers, joiners and selectors of variants.
-_INVISIBLE = (
-    (0x034F, 0x034F),
-    (0x115F, 0x1160),
-    (0x17B4, 0x17B5),
-    (0x180B, 0x180F),
-    (0x3164, 0x3164),
-    (0xFE00, 0xFE0F),
-    (0xFFA0, 0xFFA0),
-    (0xE0100, 0xE01EF),
-)
 
 
 @dataclass(frozen=True)
@@ -121,21 +104,6 @@ def same_person(one: str, other: str) -> bool:
     return normalize_name(one) == normalize_name(other)
 
 
-def normalize_name(name: str) -> str:
-    """Return a person's name without its case, spaces, signs and forms of the same letters.
-
-    Marks stay, since they can be letters, as vowels of Indian scripts are; what nobody sees does not. Of a
-    name without letters, its signs are all there is.
-    """
-    lowered = unicodedata.normalize("NFKC", name).casefold().replace("i\u0307", "i")  # of the Turkish I
-    folded = unicodedata.normalize("NFKC", lowered)
-    seen = [sign for sign in folded if not any(low <= ord(sign) <= high for low, high in _INVISIBLE)]
-    kept = [sign for sign in seen if sign.isalnum() or unicodedata.category(sign)[0] == "M"]
-    if any(sign.isalnum() for sign in kept):
-        return "".join(kept)
-    return "".join(sign for sign in seen if unicodedata.category(sign)[0] not in "CZ")
-
-
 def text_problem(text: str, longest: int = LONGEST_REASON) -> str | None:
     """Return why a text that somebody typed cannot be kept as a reason or a name, or None if it can be."""
     if len(text) > longest:
@@ -148,7 +116,7 @@ def text_problem(text: str, longest: int = LONGEST_REASON) -> str | None:
 def _is_seen(sign: str) -> bool:
     if unicodedata.category(sign)[0] in "CZ" or sign == "\u2800":  # the empty pattern of Braille
         return False
-    return not any(low <= ord(sign) <= high for low, high in _INVISIBLE)
+    return not is_invisible(sign)
 
 
 def check_typed(by: str, reason: str, where: str) -> None:

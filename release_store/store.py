@@ -26,16 +26,17 @@ from release_store.approval.reviewers import load_staff, needed_staff
 from release_store.audit import keys
 from release_store.audit import log as audit
 from release_store.audit.checkpoints import KEPT, check_can_keep, keep, kept_file, sign
+from release_store.canonical import iso, utc_now
 from release_store.db import changes, queries
 from release_store.db.classes import classes_digest, read_classes
 from release_store.db.connection import DATABASE, connect, is_read_only, transaction
 from release_store.db.figures import all_figures, read_figures
 from release_store.db.people import people_in_common, read_people
-from release_store.evidence.verify_evidence import IN_ORDER, PROVEN
 from release_store.names import check_series
 from release_store.permission import Act
 from release_store.person_key import make_person_key
-from release_store.protocol.canonical import iso, utc_now
+from release_store.protocol.clock import IN_ORDER
+from release_store.protocol.proofs import PROVEN
 from release_store.publishing.locks import called, holder
 from release_store.publishing.public_files import candidate_folder, differing_files, kept_folder
 from release_store.records import (

@@ -8,7 +8,7 @@ from typing import Any
 from policy.errors import UsageError, did_you_mean
 from release_store.approval.signing import to_sign
 from release_store.db.queries import GateSummary
-from release_store.evidence.verify_evidence import REPORT
+from release_store.protocol.names import REPORT
 from release_store.publishing.public_files import candidate_folder, kept_folder
 from release_store.records import GateResult
 from release_store.store import ReleaseStore

@@ -8,7 +8,7 @@ from typing import Any
 
 from policy.errors import ReleaseGateError
 from policy.fault import place
-from release_store.evidence.verify_evidence import REPORT
+from release_store.protocol.names import REPORT
 from release_store.publishing.public_files import candidate_folder, release_folder, replace_file
 from release_store.store import ReleaseStore
 from reports.report import candidate_report, release_report

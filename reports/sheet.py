@@ -13,8 +13,8 @@ import duckdb
 
 from policy.rounding import measured_text
 from release_store.approval.decisions import decision_document
+from release_store.canonical import iso
 from release_store.db.changes import gate_document
-from release_store.protocol.canonical import iso
 from release_store.publishing.manifest import software_versions
 from release_store.publishing.public_files import candidate_folder, differing_files
 from release_store.records import CandidateState, ReleaseState, Verdict

@@ -11,6 +11,7 @@ from policy.errors import UsageError
 from release_store.approval.authentication import system_account
 from release_store.approval.credentials import Credential, Statement, prove
 from release_store.approval.reviewers import Reviewer, Reviewers, load_staff, roster
+from release_store.canonical import utc_now
 from release_store.permission import (
     LONGEST_NAME,
     ROLES,
@@ -20,7 +21,6 @@ from release_store.permission import (
     check_typed,
     text_problem,
 )
-from release_store.protocol.canonical import utc_now
 from release_store.store import ReleaseStore
 
 ACTOR_VARIABLE = "RELEASEGATE_ACTOR"

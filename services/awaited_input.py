@@ -11,7 +11,7 @@ from pathlib import Path
 from policy.errors import InputError, UsageError
 from policy.model import ReleasePolicy, Wait
 from policy.trusted import Trusted
-from release_store.protocol.canonical import utc_now
+from release_store.canonical import utc_now
 from release_store.store import ReleaseStore
 from tasks.intake.source import source_path
 

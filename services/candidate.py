@@ -9,8 +9,8 @@ from pathlib import Path
 
 from policy.load import policy_digest, policy_document
 from policy.model import ReleasePolicy
+from release_store.canonical import utc_now
 from release_store.person_key import person_key
-from release_store.protocol.canonical import utc_now
 from release_store.publishing.public_files import candidate_folder, copy_candidate
 from release_store.records import CandidateRecord, CandidateState, PersonHashes, Revision
 from release_store.sealed import sealed_file

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from policy.errors import ReleaseGateError
 from policy.model import ReleasePolicy
 from release_store.approval.approvals import why
-from release_store.protocol.commitment import commitment_to, draw_key
+from release_store.commitment import commitment_to, draw_key
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
 from reports.releasing import report_path, write_candidate_report

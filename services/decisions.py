@@ -7,8 +7,9 @@ from policy.load import policy_from_document
 from policy.model import ReleasePolicy
 from release_store.approval.authentication import as_signed
 from release_store.approval.credentials import Credential
-from release_store.permission import OVERRIDES_NEEDED, Act, check_typed
-from release_store.protocol.canonical import utc_now
+from release_store.canonical import utc_now
+from release_store.permission import Act, check_typed
+from release_store.protocol.overrides import OVERRIDES_NEEDED
 from release_store.publishing.publication import recover
 from release_store.records import CandidateRecord, CandidateState, Decision
 from release_store.store import ReleaseStore

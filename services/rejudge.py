@@ -8,9 +8,9 @@ from policy.errors import Blocked, UsageError
 from policy.load import policy_from_document
 from release_store.approval.decisions import MENDS
 from release_store.audit.keys import load_key
+from release_store.canonical import file_digest
+from release_store.commitment import is_made_of
 from release_store.permission import Act, Person, check_permission
-from release_store.protocol.canonical import file_digest
-from release_store.protocol.commitment import is_made_of
 from release_store.publishing.publication import recover
 from release_store.records import CandidateRecord
 from release_store.states import may

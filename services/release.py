@@ -19,10 +19,10 @@ from policy.load import load_policy
 from policy.model import ReleasePolicy
 from policy.period import day_at, has_ended, period_at, read_period
 from release_store.audit.keys import load_key
+from release_store.canonical import utc_now
 from release_store.names import check_period
 from release_store.permission import Act, Person, check_permission
 from release_store.person_key import person_key
-from release_store.protocol.canonical import utc_now
 from release_store.publishing.publication import recover
 from release_store.records import Release, Revision
 from release_store.store import ReleaseStore

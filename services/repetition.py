@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from policy.load import policy_digest
 from policy.model import ReleasePolicy
-from release_store.protocol.canonical import utc_now
+from release_store.canonical import utc_now
 from release_store.records import CandidateRecord, CandidateState
 from release_store.store import ReleaseStore
 from reports.releasing import report_path

@@ -15,9 +15,9 @@ from policy.model import ReleasePolicy
 from policy.plain_file import read_bytes
 from policy.recoding import Form
 from policy.trusted import Trusted
+from release_store.canonical import file_digest
+from release_store.commitment import draw_key, is_made_of
 from release_store.person_key import PERSON_KEY_VARIABLE, fingerprint_of, person_key
-from release_store.protocol.canonical import file_digest
-from release_store.protocol.commitment import draw_key, is_made_of
 from release_store.publishing.manifest import software_versions
 from release_store.publishing.public_files import MANIFEST, differing_files, kept_folder
 from release_store.records import CandidateRecord, Release

@@ -9,10 +9,10 @@ from policy.errors import InputError, PolicyError, UsageError, VerificationFaile
 from policy.load import load_policy, policy_digest, policy_from_document
 from policy.model import ReleasePolicy
 from policy.trusted import Trusted
-from release_store.evidence.verify_evidence import mark_of
+from release_store.canonical import digest_of, file_digest
+from release_store.commitment import is_made_of
 from release_store.person_key import person_key
-from release_store.protocol.canonical import digest_of, file_digest
-from release_store.protocol.commitment import is_made_of
+from release_store.protocol.overrides import mark_of
 from release_store.publishing.public_files import kept_folder
 from release_store.records import CandidateRecord, EquivalenceClasses, Release
 from release_store.store import ReleaseStore

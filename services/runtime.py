@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
-from release_store.protocol.canonical import utc_now
+from release_store.canonical import utc_now
 from release_store.records import GateResult
 from release_store.store import ReleaseStore
 from services.awaited_input import ExpectedInput, check_not_late

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from policy.errors import ReleaseGateError
 from release_store.audit.log import Finding
-from release_store.evidence.verify_evidence import mark_of
+from release_store.protocol.overrides import mark_of
 from release_store.records import Verdict
 from release_store.store import ReleaseStore
 from release_store.verification.verify import overrides, verify

@@ -37,7 +37,7 @@ class SourceTable:
     digest: str  # SHA-256 of the input file's bytes, or of a query's rows as CSV; it is kept nowhere
     origin: str  # the file's name, or "query"
     identifiers: pd.DataFrame | None = None  # those columns as text, in the same rows
-    commitment: str = ""  # what is recorded of the digest: see release_store/protocol/commitment.py
+    commitment: str = ""  # what is recorded of the digest: see release_store/commitment.py
     draw_key: bytes = field(default=b"", repr=False)  # of the store, which makes the seed of draws secret
 
 

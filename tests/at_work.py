@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from release_store.approval.credentials import Credential, PrivateKey
 from release_store.approval.reviewers import people_path
 from release_store.audit import keys
-from release_store.permission import normalize_name
+from release_store.protocol.person_names import normalize_name
 from release_store.publishing import withdrawal
 from release_store.records import CandidateState, Decision, Release
 from release_store.store import ReleaseStore

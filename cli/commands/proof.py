@@ -10,10 +10,10 @@ import typer
 from cli.options import Json, Release, store_of
 from cli.output import finding_rows, write_json
 from policy.errors import UsageError, VerificationFailed
+from release_store.canonical import file_digest
 from release_store.evidence.bundle import write_evidence
-from release_store.evidence.verify_evidence import NOT_WHAT_IT_WAS, examine, tell
+from release_store.evidence.examine import NOT_WHAT_IT_WAS, examine, tell
 from release_store.guarded_files import check_plain
-from release_store.protocol.canonical import file_digest
 from release_store.store import ReleaseStore
 from release_store.verification.verify import notes
 from release_store.verification.verify import verify as verify_store

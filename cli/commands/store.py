@@ -23,9 +23,9 @@ from release_store.approval.roll_call import record_reviewers
 from release_store.audit.clock import correct_clock
 from release_store.audit.keys import key_path
 from release_store.db.connection import DATABASE
-from release_store.evidence.verify_evidence import corrected_in_words
 from release_store.guarded_files import resolved
 from release_store.person_key import person_key_path
+from release_store.protocol.clock import corrected_in_words
 from release_store.publishing.publication import recover
 from release_store.store import ReleaseStore
 from release_store.verification.checkup import Condition, checkup

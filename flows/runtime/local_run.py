@@ -13,8 +13,8 @@ from policy.model import ReleasePolicy
 from policy.period import day_at, has_ended, read_period
 from policy.trusted import Trusted
 from release_store.approval.credentials import Credential
+from release_store.canonical import utc_now
 from release_store.permission import Act
-from release_store.protocol.canonical import utc_now
 from release_store.store import ReleaseStore
 from services.actor import authenticated_as, runner
 from services.awaited_input import ExpectedInput, wait_here

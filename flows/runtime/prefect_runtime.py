@@ -16,7 +16,7 @@ from flows.runtime.scheduling import LookParameters, await_input
 from flows.runtime.verdict_artifacts import show_verdict
 from policy.errors import StoreError, TransientFailure
 from policy.rounding import bound_text, measured_text
-from release_store.protocol.canonical import utc_now
+from release_store.canonical import utc_now
 from release_store.records import GateResult
 from release_store.store import ReleaseStore
 from services.awaited_input import ExpectedInput

@@ -17,7 +17,7 @@ from prefect.client.schemas.objects import StateType
 from prefect.states import Scheduled
 
 from policy.errors import TransientFailure, UsageError
-from release_store.protocol.canonical import iso, utc_now
+from release_store.canonical import iso, utc_now
 from release_store.store import ReleaseStore
 from services.awaited_input import ExpectedInput, given_up, late_error, look, next_look_text
 from services.outcome import Outcome

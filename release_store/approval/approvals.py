@@ -14,7 +14,7 @@ from typing import Any
 from policy.load import policy_from_document
 from policy.loosening import RULES, loosened
 from policy.model import ReleasePolicy
-from release_store.protocol.canonical import digest_of
+from release_store.canonical import digest_of
 
 FIELD = "approval"  # of a candidate's summary
 _MOST_TOLD = 6

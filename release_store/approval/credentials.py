@@ -26,10 +26,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from policy.errors import UsageError
 from release_store.approval.reviewers import Reviewer, token_fingerprint
 from release_store.audit import keys
-from release_store.evidence.verify_evidence import read_json, signed_by, statement
+from release_store.canonical import canonical_json, iso
 from release_store.guarded_files import read_secret
 from release_store.permission import SIGNED_ELSEWHERE
-from release_store.protocol.canonical import canonical_json, iso
+from release_store.protocol.proofs import signed_by, statement
+from release_store.protocol.strict_json import read_json
 from release_store.records import Proof
 
 KEY_VARIABLE = "RELEASEGATE_KEY"

@@ -20,11 +20,12 @@ from release_store.approval.authentication import (
 from release_store.approval.credentials import Credential, check_moment
 from release_store.approval.reviewers import Reviewers
 from release_store.audit import log as audit
+from release_store.canonical import canonical_json, iso, utc_now
 from release_store.db import queries
 from release_store.db.changes import approvers_demanded, set_state
-from release_store.evidence.verify_evidence import is_by
-from release_store.permission import OVERRIDES_NEEDED, Act, Person, Rule, holds, refusal
-from release_store.protocol.canonical import canonical_json, iso, utc_now
+from release_store.permission import Act, Person, Rule, holds, refusal
+from release_store.protocol.overrides import OVERRIDES_NEEDED
+from release_store.protocol.proofs import is_by
 from release_store.records import CandidateRecord, CandidateState, Decision, GateResult, Verdict
 from release_store.states import may
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from release_store.canonical import utc_now
 from release_store.db import queries
 from release_store.db.changes import set_state
 from release_store.db.connection import connect, transaction
-from release_store.protocol.canonical import utc_now
 from release_store.records import CandidateRecord, CandidateState
 from release_store.store import ReleaseStore, SeriesInUse
 

@@ -18,10 +18,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from policy.errors import UsageError, did_you_mean
 from policy.yaml_text import load_yaml, yaml_finding
-from release_store.evidence.verify_evidence import is_public_key, people_digest
+from release_store.canonical import sha256_hex
 from release_store.guarded_files import check_file, check_folder, read_plain, resolved, trusted_owners
 from release_store.permission import LONGEST_NAME, ROLES, Act, Role, same_person, text_problem
-from release_store.protocol.canonical import sha256_hex
+from release_store.protocol.ed25519 import is_public_key
+from release_store.protocol.proofs import people_digest
 
 PEOPLE_VARIABLE = "RELEASEGATE_PEOPLE"
 PEOPLE_FILE = "people.yaml"

@@ -9,9 +9,9 @@ from typing import Any
 from policy.errors import UsageError
 from policy.plain_file import read_bytes
 from release_store.approval.credentials import PrivateKey, Statement, signed_text
+from release_store.canonical import utc_now
 from release_store.guarded_files import check_plain
 from release_store.permission import Act, Person, check_permission, check_typed
-from release_store.protocol.canonical import utc_now
 from release_store.publishing.withdrawal import bound_of
 from release_store.records import CandidateRecord, CandidateState, Release
 

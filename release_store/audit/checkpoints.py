@@ -22,8 +22,8 @@ from policy.errors import ReleaseGateError, StoreError, UsageError, Verification
 from policy.plain_file import not_read, read_bytes
 from release_store.audit import keys, merkle
 from release_store.audit import log as audit
+from release_store.canonical import iso, pretty_json, utc_now
 from release_store.db import queries
-from release_store.protocol.canonical import iso, pretty_json, utc_now
 from release_store.publishing.public_files import checkpoint_files, checkpoint_of, replace_file
 from release_store.records import Release
 

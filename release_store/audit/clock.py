@@ -17,13 +17,14 @@ from release_store.approval.credentials import Credential, Statement
 from release_store.approval.decisions import BEFORE_CORRECTION
 from release_store.approval.reviewers import Reviewers, needed_staff
 from release_store.audit import log as audit
+from release_store.canonical import iso, utc_now
 from release_store.db import queries
 from release_store.db.changes import set_state
 from release_store.db.connection import transaction
 from release_store.db.people import delete_people
-from release_store.evidence.verify_evidence import CLOCK_TOLERANCE, CORRECTED
 from release_store.permission import Act, check_typed
-from release_store.protocol.canonical import iso, utc_now
+from release_store.protocol.clock import CLOCK_TOLERANCE
+from release_store.protocol.names import CORRECTED
 from release_store.records import AuditEvent, CandidateState
 from release_store.store import ReleaseStore
 

@@ -11,9 +11,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from policy.errors import UsageError
 from policy.plain_file import read_bytes
-from release_store.evidence.verify_evidence import is_public_key, signature_holds
+from release_store.canonical import canonical_json
 from release_store.guarded_files import read_plain, read_secret, resolved
-from release_store.protocol.canonical import canonical_json
+from release_store.protocol.checkpoints import signature_holds
+from release_store.protocol.ed25519 import is_public_key
 
 __all__ = [
     "KEY_VARIABLE",

@@ -14,8 +14,9 @@ from typing import Any
 import duckdb
 
 from policy.errors import StoreError
-from release_store.evidence.verify_evidence import CLOCK_TOLERANCE, CORRECTED
-from release_store.protocol.canonical import canonical_json, digest_of, iso, plain, sha256_hex, utc_now
+from release_store.canonical import canonical_json, digest_of, iso, plain, sha256_hex, utc_now
+from release_store.protocol.clock import CLOCK_TOLERANCE
+from release_store.protocol.names import CORRECTED
 from release_store.records import AuditEvent
 
 GENESIS = "0" * 64

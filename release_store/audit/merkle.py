@@ -1,7 +1,7 @@
 """The Merkle tree of RFC 9162, section 2.1, over the audit log: roots, and proofs that fit on a page.
 
 The entry of an event is the 32 bytes of its own hash, which is taken over all its other fields. What checks
-proofs stands in `verify_evidence`, since it travels alone with the bundles.
+proofs is in `release_store/protocol`.
 """
 
 from __future__ import annotations
@@ -10,13 +10,8 @@ import hashlib
 from collections.abc import Iterable
 
 from policy.errors import StoreError
-from release_store.evidence.verify_evidence import (
-    consistency_holds,
-    inclusion_holds,
-    is_hash,
-    leaf_hash,
-    node_hash,
-)
+from release_store.protocol.ed25519 import is_hash
+from release_store.protocol.merkle_proofs import consistency_holds, inclusion_holds, leaf_hash, node_hash
 
 __all__ = ["MerkleTree", "consistency_holds", "inclusion_holds", "leaf_hash", "log_tree", "node_hash"]
 

@@ -12,7 +12,8 @@ import duckdb
 from release_store.approval.approvals import FIELD
 from release_store.audit.checkpoints import due_name
 from release_store.audit.log import GENESIS, Finding, canonical_payload, flat_shape, hash_of_texts, read_rows
-from release_store.evidence.verify_evidence import CORRECTED, IN_ORDER, out_of_order, wrong_correction
+from release_store.protocol.clock import IN_ORDER, out_of_order, wrong_correction
+from release_store.protocol.names import CORRECTED
 
 _DECISION = ("decision", "by", "reason", "at", "candidate_digest", "policy_digest", "history_head")
 _DECIDED = ("decision.approve", "decision.reject", "decision.override")

@@ -13,14 +13,14 @@ import duckdb
 from policy.errors import ReleaseGateError, StoreError
 from release_store.approval.approvals import FIELD, Before, approval_of, needed_by
 from release_store.audit import log as audit
+from release_store.canonical import canonical_json, digest_of, iso, plain, tree_digest, utc_now
 from release_store.db import queries
 from release_store.db.figures import write_figures
 from release_store.db.people import WITHOUT_PEOPLE, delete_people, statement_of, write_people
 from release_store.db.queries import SALT
-from release_store.evidence.verify_evidence import MANIFEST, REPORT
 from release_store.names import check_file_name, check_period, check_series
 from release_store.permission import Act, Person, check_permission
-from release_store.protocol.canonical import canonical_json, digest_of, iso, plain, tree_digest, utc_now
+from release_store.protocol.names import MANIFEST, REPORT
 from release_store.records import CandidateRecord, CandidateState, GateResult, PersonHashes, Verdict
 from release_store.states import check_transition
 

@@ -25,8 +25,8 @@ import duckdb
 from filelock import FileLock, Timeout
 
 from policy.errors import StoreError, VerificationFailed
+from release_store.canonical import iso, utc_now
 from release_store.db.shape import MIGRATIONS_TABLE, differences, made_shape, shape_of, wrong_mark
-from release_store.protocol.canonical import iso, utc_now
 from release_store.publishing.locks import called, holder
 
 DATABASE = "history.duckdb"

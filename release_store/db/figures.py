@@ -16,7 +16,7 @@ from policy.errors import StoreError, VerificationFailed
 from release_store.audit import log as audit
 from release_store.audit.log import Finding
 from release_store.audit.replay import ReplayedLog
-from release_store.protocol.canonical import canonical_json, sha256_hex
+from release_store.canonical import canonical_json, sha256_hex
 
 Connection = duckdb.DuckDBPyConnection
 _MEND = "`releasegate verify` says more; restore the store from a backup."

@@ -16,8 +16,8 @@ from policy.errors import VerificationFailed
 from release_store.audit import log as audit
 from release_store.audit.log import Finding
 from release_store.audit.replay import LoggedRelease, ReplayedLog
+from release_store.canonical import sha256_hex
 from release_store.db import queries
-from release_store.protocol.canonical import sha256_hex
 from release_store.records import CandidateState, PeopleInCommon, PersonHashes
 
 Connection = duckdb.DuckDBPyConnection

@@ -14,7 +14,7 @@ import duckdb
 from policy.errors import StoreError, UsageError
 from policy.period import spellings
 from release_store.audit.log import canonical_payload
-from release_store.protocol.canonical import digest_of, iso, tree_digest
+from release_store.canonical import digest_of, iso, tree_digest
 from release_store.records import (
     CandidateRecord,
     CandidateState,

@@ -12,13 +12,13 @@ import duckdb
 from policy.errors import Blocked, StoreError
 from release_store.approval.decisions import BEFORE_CORRECTION, is_overridden
 from release_store.audit import log as audit
+from release_store.canonical import canonical_json, iso, plain, sha256_hex, utc_now
 from release_store.db import queries
 from release_store.db.changes import approvers_demanded, set_state
 from release_store.db.classes import classes_digest, delete_classes, write_classes
 from release_store.db.people import Statement, delete_people, publishable_people
-from release_store.evidence.verify_evidence import PACKAGE, REPORT
 from release_store.permission import Act
-from release_store.protocol.canonical import canonical_json, iso, plain, sha256_hex, utc_now
+from release_store.protocol.names import PACKAGE, REPORT
 from release_store.publishing.manifest import build_manifest, manifest_facts, override_of
 from release_store.publishing.override_mark import judged_package, marked_package
 from release_store.publishing.public_files import MANIFEST, candidate_folder, release_folder

@@ -6,7 +6,6 @@ import json
 import shutil
 import zipfile
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,14 @@ from policy.plain_file import open_plain, read_bytes
 from release_store.approval.authentication import CHANGED
 from release_store.audit import keys, merkle
 from release_store.audit import log as audit
+from release_store.canonical import canonical_json, pretty_json
 from release_store.db import queries
 from release_store.db.connection import connect
-from release_store.evidence import verify_evidence as bundle
+from release_store.evidence.examine import examine
+from release_store.evidence.script import script
 from release_store.guarded_files import resolved
-from release_store.protocol.canonical import canonical_json, pretty_json
+from release_store.protocol import names
+from release_store.protocol.checkpoints import proven_by
 from release_store.publishing.public_files import checkpoint_file, kept_folder
 from release_store.records import AuditEvent, CandidateRecord, Release
 from release_store.store import ReleaseStore
@@ -86,7 +88,7 @@ def write_evidence(store: ReleaseStore, release_id: str, out: Path) -> Path:
         try:
             with zipfile.ZipFile(beside, "w") as archive:
                 _fill(archive, documents, {name: folder / name for name in release.files})
-            report = bundle.examine(beside, keys.read_public_hex(store.root))
+            report = examine(beside, keys.read_public_hex(store.root))
             if report.findings:
                 where, what = report.findings[0]
                 raise VerificationFailed(
@@ -135,15 +137,14 @@ def _documents(con: duckdb.DuckDBPyConnection, root: Path, release: Release) -> 
     numbers = [1] if "root" in checkpoint else [1, int(checkpoint["size"])]
     events = _events_about(con, numbers, release, record)
     rule = "=" * len(f"Evidence of the release {release.release_id}")
-    script = resources.files("release_store.evidence") / bundle.SCRIPT
     return {
-        bundle.README: _README.format(release_id=release.release_id, rule=rule).encode(),
-        bundle.SCRIPT: script.read_bytes(),
-        bundle.CHECKPOINT: pretty_json(checkpoint),
-        bundle.NEWEST: pretty_json(newest),
-        bundle.PUBLIC_KEY: read_bytes(root / keys.PUBLIC_KEY_FILE),
-        bundle.POLICY: canonical_json(queries.policy(con, record.policy_digest)),
-        bundle.EVIDENCE: pretty_json(_evidence(tree, events, checkpoint, newest, sorted(signed))),
+        names.README: _README.format(release_id=release.release_id, rule=rule).encode(),
+        names.SCRIPT: script(),
+        names.CHECKPOINT: pretty_json(checkpoint),
+        names.NEWEST: pretty_json(newest),
+        names.PUBLIC_KEY: read_bytes(root / keys.PUBLIC_KEY_FILE),
+        names.POLICY: canonical_json(queries.policy(con, record.policy_digest)),
+        names.EVIDENCE: pretty_json(_evidence(tree, events, checkpoint, newest, sorted(signed))),
     }
 
 
@@ -151,15 +152,15 @@ def _events_about(
     con: duckdb.DuckDBPyConnection, numbers: Sequence[int], release: Release, record: CandidateRecord
 ) -> list[AuditEvent]:
     """Return the events of those numbers, and all about a release, its candidate and its input."""
-    names = {("release", release.release_id), *(("candidate", one) for one in _candidates(con, record))}
-    subjects = {name for _, name in names}
+    about_it = {("release", release.release_id), *(("candidate", one) for one in _candidates(con, record))}
+    subjects = {name for _, name in about_it}
     found = audit.read_events_about(
         con,
         numbers,
         sorted(subjects),
         [
             canonical_json({field: value}).decode().strip("{}")
-            for field, value in sorted({*names, ("input", record.input_digest)})
+            for field, value in sorted({*about_it, ("input", record.input_digest)})
         ],
     )
     period = f"{release.series}/{release.period}"
@@ -168,10 +169,10 @@ def _events_about(
         for event in found
         if event.number in numbers
         or event.object in subjects
-        or any(event.payload.get(field) == name for field, name in names)
+        or any(event.payload.get(field) == name for field, name in about_it)
         or (event.object == period and event.payload.get("input") == record.input_digest)
     ]
-    about += audit.read_events_of(con, [bundle.CORRECTED])
+    about += audit.read_events_of(con, [names.CORRECTED])
     known = audit.read_numbers(con, CHANGED)
     wanted = {
         max((number for number in known if number < event.number), default=0)
@@ -201,11 +202,11 @@ def _evidence(
     """Return the events with their proofs, and the proofs that the newest tree continues the earlier ones."""
     proven = []
     for event in events:
-        by = bundle.proven_by(event.number, checkpoint, newest)
+        by = proven_by(event.number, checkpoint, newest)
         path = None if by is None else tree.inclusion_proof(event.number - 1, by["size"])
         proven.append({"event": vars(event), "path": path and _hexadecimal(path)})
     return {
-        "format": bundle.FORMAT,
+        "format": names.FORMAT,
         "events": proven,
         "consistency": [
             {"size": size, "path": _hexadecimal(tree.consistency_proof(size, newest["size"]))}
@@ -239,7 +240,7 @@ def _read_checkpoint(path: Path) -> dict[str, Any] | None:
 
 def _fill(archive: zipfile.ZipFile, documents: Mapping[str, bytes], files: Mapping[str, Path]) -> None:
     """Write the members by their names, with fixed times and modes."""
-    published = {bundle.RELEASE + name: path for name, path in files.items()}
+    published = {names.RELEASE + name: path for name, path in files.items()}
     for name in sorted(documents.keys() | published.keys()):
         member = zipfile.ZipInfo(name, _SOONEST)
         member.compress_type = zipfile.ZIP_DEFLATED

@@ -1,1 +1,1 @@
-"""One way to write JSON as bytes, and the digests and commitments that everything is bound by."""
+"""The rules of verification, which also travel in evidence: standard library and `cryptography` only."""

@@ -25,9 +25,9 @@ from release_store.audit.checkpoints import (
     look,
     sign,
 )
+from release_store.canonical import pretty_json
 from release_store.db import queries
 from release_store.db.connection import connect
-from release_store.protocol.canonical import pretty_json
 from release_store.publishing.public_files import (
     CATALOG,
     MANIFEST,

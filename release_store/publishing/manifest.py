@@ -12,10 +12,10 @@ import duckdb
 from policy.errors import StoreError
 from release_store.approval.decisions import decision_document, is_overridden
 from release_store.audit import log as audit
+from release_store.canonical import iso, plain, pretty_json
 from release_store.db import queries
 from release_store.db.changes import gate_document
 from release_store.permission import Act
-from release_store.protocol.canonical import iso, plain, pretty_json
 from release_store.records import CandidateRecord, Verdict
 
 _FILES = "files"

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from policy.errors import StoreError, VerificationFailed
-from release_store.evidence.verify_evidence import MARK, PACKAGE, mark_of, package_text, read_json
-from release_store.protocol.canonical import sha256_hex
+from release_store.canonical import sha256_hex
+from release_store.protocol.names import PACKAGE
+from release_store.protocol.overrides import MARK, mark_of, package_text
+from release_store.protocol.strict_json import read_json
 
 
 def judged_package(folder: Path, files: Mapping[str, str]) -> dict[str, str]:

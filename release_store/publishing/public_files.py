@@ -12,7 +12,7 @@ from pathlib import Path
 
 from policy.errors import VerificationFailed
 from policy.plain_file import open_plain
-from release_store.protocol.canonical import stream_digest
+from release_store.canonical import stream_digest
 from release_store.records import Release, ReleaseState
 
 MANIFEST = "manifest.json"

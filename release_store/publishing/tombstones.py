@@ -13,7 +13,7 @@ import duckdb
 
 from release_store.audit import log as audit
 from release_store.audit.log import Finding
-from release_store.protocol.canonical import pretty_json
+from release_store.canonical import pretty_json
 from release_store.publishing.public_files import superseded_file
 from release_store.records import AuditEvent, Release, ReleaseState
 

@@ -24,10 +24,10 @@ from release_store.approval.reviewers import Reviewers, needed_staff
 from release_store.audit import keys
 from release_store.audit import log as audit
 from release_store.audit.log import Finding
+from release_store.canonical import tree_digest, utc_now
 from release_store.db import queries
 from release_store.db.connection import connect, transaction
 from release_store.permission import Act, check_typed
-from release_store.protocol.canonical import tree_digest, utc_now
 from release_store.publishing.announcement import LATEST, announce, latest_release
 from release_store.publishing.public_files import (
     move_folder,

@@ -8,11 +8,11 @@ from typing import Any
 
 from release_store.approval.decisions import decision_document, is_overridden
 from release_store.audit.log import Finding, plain_payload, plain_text
+from release_store.canonical import iso, plain
 from release_store.db import queries
 from release_store.db.changes import gate_document
-from release_store.evidence.verify_evidence import is_by
 from release_store.permission import Person, Rule, holds
-from release_store.protocol.canonical import iso, plain
+from release_store.protocol.proofs import is_by
 from release_store.records import CandidateRecord, CandidateState, Verdict
 from release_store.verification.approvals import check_approvals
 from release_store.verification.view import Batch, View, batches, guarded, same

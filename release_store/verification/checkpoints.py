@@ -14,9 +14,9 @@ from policy.plain_file import not_read, read_bytes
 from release_store.audit import keys
 from release_store.audit.checkpoints import always_kept, kept_file, read_kept
 from release_store.audit.log import Finding
-from release_store.evidence.verify_evidence import is_public_key
+from release_store.canonical import pretty_json
 from release_store.guarded_files import read_plain
-from release_store.protocol.canonical import pretty_json
+from release_store.protocol.ed25519 import is_public_key
 from release_store.publishing.public_files import checkpoint_files, checkpoint_of
 from release_store.records import Release
 from release_store.verification.view import View

@@ -17,11 +17,11 @@ from policy.errors import ReleaseGateError, UsageError
 from release_store.audit import keys
 from release_store.audit.checkpoints import check_can_keep
 from release_store.audit.log import seconds_behind
+from release_store.canonical import utc_now
 from release_store.db import queries
 from release_store.db.connection import DATABASE, connect, is_read_only, schema_number, wrong_triggers
-from release_store.evidence.verify_evidence import CLOCK_TOLERANCE
 from release_store.person_key import person_key, person_key_path
-from release_store.protocol.canonical import utc_now
+from release_store.protocol.clock import CLOCK_TOLERANCE
 from release_store.publishing.announcement import lost_checkpoints
 from release_store.publishing.locks import held_locks
 from release_store.publishing.publication import recover, unsettled

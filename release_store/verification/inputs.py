@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from release_store.audit.log import Finding, canonical_payload
-from release_store.protocol.canonical import sha256_hex
+from release_store.canonical import sha256_hex
 from release_store.verification.view import View
 
 _VALIDATED, _REFUSED = "input.validated", "input.refused"

@@ -7,7 +7,8 @@ from itertools import combinations
 
 from release_store.audit.log import Finding
 from release_store.audit.replay import LoggedWord
-from release_store.evidence.verify_evidence import CORRECTED, PROVEN, one_person, wrong_proof
+from release_store.protocol.names import CORRECTED
+from release_store.protocol.proofs import PROVEN, one_person, wrong_proof
 from release_store.verification.view import View
 
 

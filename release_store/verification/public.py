@@ -7,8 +7,8 @@ from itertools import groupby
 from pathlib import Path
 
 from release_store.audit.log import Finding
+from release_store.canonical import pretty_json
 from release_store.db import queries
-from release_store.protocol.canonical import pretty_json
 from release_store.publishing.announcement import LATEST, catalog, latest_release, link_target
 from release_store.publishing.public_files import CATALOG, checkpoint_files, series_folder
 from release_store.publishing.tombstones import says

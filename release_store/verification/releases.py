@@ -11,10 +11,12 @@ from policy.plain_file import read_bytes
 from release_store.approval.approvals import needed_by
 from release_store.approval.decisions import is_overridden
 from release_store.audit.log import Finding
+from release_store.canonical import iso, plain
 from release_store.db import queries
 from release_store.db.classes import class_numbers, classes_digest
-from release_store.evidence.verify_evidence import PACKAGE, judged_files, read_json, wrong_mark
-from release_store.protocol.canonical import iso, plain
+from release_store.protocol.names import PACKAGE
+from release_store.protocol.overrides import judged_files, wrong_mark
+from release_store.protocol.strict_json import read_json
 from release_store.publishing.public_files import MANIFEST, differing_files, kept_folder
 from release_store.records import CandidateRecord, CandidateState, Release, Verdict
 from release_store.verification.view import Batch, View, batches, guarded, same

@@ -13,7 +13,8 @@ from release_store.db import queries
 from release_store.db.connection import connect, wrong_triggers
 from release_store.db.figures import check_figures
 from release_store.db.people import check_people
-from release_store.evidence.verify_evidence import CORRECTED, corrected_in_words
+from release_store.protocol.clock import corrected_in_words
+from release_store.protocol.names import CORRECTED
 from release_store.publishing.manifest import override_of
 from release_store.publishing.tombstones import check_superseded
 from release_store.publishing.withdrawal import check_withdrawals

@@ -14,9 +14,9 @@ from policy.errors import ReleaseGateError
 from release_store.audit import merkle
 from release_store.audit.log import Finding
 from release_store.audit.replay import ReplayedLog
+from release_store.canonical import digest_of
 from release_store.db import queries
 from release_store.db.classes import KeptClasses
-from release_store.protocol.canonical import digest_of
 from release_store.records import Decision
 
 _BATCH = 2_000

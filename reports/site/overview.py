@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from release_store.approval.approvals import needed_by, why
+from release_store.canonical import iso
 from release_store.permission import Act
-from release_store.protocol.canonical import iso
 from release_store.records import CandidateRecord, CandidateState, Release, ReleaseState, Verdict
 from release_store.snapshot import StoreSnapshot
 from reports.site.places import Places, series_place

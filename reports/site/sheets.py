@@ -15,7 +15,7 @@ import duckdb
 from policy.errors import VerificationFailed
 from policy.plain_file import read_bytes
 from release_store.approval.decisions import decision_document
-from release_store.protocol.canonical import iso
+from release_store.canonical import iso
 from release_store.publishing.public_files import (
     MANIFEST,
     candidate_folder,

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from policy.errors import UsageError
-from release_store.protocol.canonical import indented_json
+from release_store.canonical import indented_json
 from reports.documents import Document
 from reports.export import png_of, svg_of
 from services.evaluation.evaluate import Evaluation

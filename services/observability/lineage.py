@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from release_store.protocol.canonical import iso, utc_now
+from release_store.canonical import iso, utc_now
 from services.observability.limit import run_with_timeout
 from services.observability.logs import log_event
 from services.observability.web import check_address, secret_of

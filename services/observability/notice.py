@@ -10,7 +10,7 @@ from policy.errors import ReleaseGateError
 from release_store.approval.approvals import needed_by, why
 from release_store.approval.decisions import BEFORE_CORRECTION
 from release_store.approval.reviewers import AT_LEAST
-from release_store.evidence.verify_evidence import CORRECTED
+from release_store.protocol.names import CORRECTED
 from release_store.publishing.public_files import candidate_folder, kept_folder
 from release_store.records import AuditEvent, CandidateRecord, GateResult, Release, Verdict
 from release_store.store import ReleaseStore

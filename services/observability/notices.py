@@ -19,7 +19,7 @@ from typing import Any
 
 from policy.errors import ReleaseGateError, StoreError
 from policy.plain_file import not_read, read_bytes
-from release_store.protocol.canonical import indented_json, iso, sha256_hex, utc_now
+from release_store.canonical import indented_json, iso, sha256_hex, utc_now
 from release_store.publishing.public_files import replace_file
 from release_store.store import ReleaseStore
 from reports.text import sanitize_text

@@ -11,7 +11,7 @@ import pandas as pd
 
 from policy.model import ReleasePolicy
 from policy.recoding import Form
-from release_store.protocol.canonical import file_digest, tree_digest
+from release_store.canonical import file_digest, tree_digest
 from tasks import duck
 from tasks.sql import identifier, quoted_formula
 from tasks.types import Candidate

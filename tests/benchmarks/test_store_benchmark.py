@@ -11,7 +11,7 @@ from benchmarks import store as benchmark
 from benchmarks import synthetic_store
 from policy.errors import UsageError
 from release_store.audit import keys, merkle
-from release_store.protocol.canonical import canonical_json
+from release_store.canonical import canonical_json
 from release_store.publishing.public_files import checkpoint_files
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore

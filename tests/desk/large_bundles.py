@@ -7,8 +7,8 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from release_store.evidence.verify_evidence import word_of
-from release_store.protocol.canonical import canonical_json, sha256_hex, tree_digest
+from release_store.canonical import canonical_json, sha256_hex, tree_digest
+from release_store.protocol.proofs import word_of
 from tests.at_work import key_of
 from tests.desk.random_edits import seeded
 from tests.release_store.bundles import Members, Told, forged

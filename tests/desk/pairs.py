@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
 
-from release_store.protocol.canonical import plain
+from release_store.canonical import plain
 from release_store.store import ReleaseStore
 from reports.difference_sides import SECTIONS
 from services.difference import difference_document

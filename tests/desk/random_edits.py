@@ -11,7 +11,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from release_store.audit import keys
-from release_store.protocol.canonical import pretty_json
+from release_store.canonical import pretty_json
 from tests.desk.verify_page import Case
 from tests.release_store.bundles import Members, Told, forged, put_together, taken_apart
 

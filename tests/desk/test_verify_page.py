@@ -17,8 +17,8 @@ from release_store.audit import clock as correction
 from release_store.audit import keys
 from release_store.audit import log as audit
 from release_store.audit.clock import correct_clock
+from release_store.canonical import pretty_json
 from release_store.evidence.bundle import write_evidence
-from release_store.protocol.canonical import pretty_json
 from release_store.publishing.public_files import checkpoint_file
 from release_store.store import ReleaseStore
 from tests.at_work import agreed, key_of, write_people

@@ -13,13 +13,10 @@ from typing import Any
 import pytest
 from selenium import webdriver
 
-from release_store.evidence.verify_evidence import (
-    _comparable,
-    canonical,
-    out_of_order,
-    package_text,
-    read_json,
-)
+from release_store.protocol.clock import out_of_order
+from release_store.protocol.overrides import package_text
+from release_store.protocol.person_names import normalize_name
+from release_store.protocol.strict_json import canonical, read_json
 from tests.desk.random_edits import seeded
 from tests.desk.verify_page import in_base64
 
@@ -123,7 +120,7 @@ def test_names_are_compared_as_by_the_script(opened: webdriver.Chrome) -> None:
         "",
     ]
     told = with_parts(opened, names, "return given.map(comparable);")
-    assert [one for one, found in zip(names, told, strict=True) if found != _comparable(one)] == []
+    assert [one for one, found in zip(names, told, strict=True) if found != normalize_name(one)] == []
 
 
 def test_times_are_read_as_by_the_script(opened: webdriver.Chrome) -> None:

@@ -15,7 +15,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
 
-from release_store.evidence.verify_evidence import Report, _one_line, examine
+from release_store.evidence.examine import Report, _one_line, examine
 from tests.timeouts import HANG_TIMEOUT
 
 DESK = Path(__file__).resolve().parents[2] / "reports"

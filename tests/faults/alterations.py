@@ -30,10 +30,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from policy.errors import VerificationFailed
 from release_store.audit import keys
 from release_store.audit.log import GENESIS, event_hash
+from release_store.canonical import canonical_json, digest_of, pretty_json
 from release_store.db import queries
 from release_store.db.connection import DATABASE, connect
 from release_store.db.shape import shape_of
-from release_store.protocol.canonical import canonical_json, digest_of, pretty_json
 from release_store.publishing.public_files import tombstone_file
 from release_store.publishing.publication import recover
 from release_store.publishing.tombstones import superseded_tombstones, tombstone

@@ -10,8 +10,8 @@ import pandas as pd
 
 from policy.load import parse_policy, policy_digest, policy_document
 from policy.model import ReleasePolicy
+from release_store.canonical import sha256_hex, utc_now
 from release_store.person_key import hashed_people
-from release_store.protocol.canonical import sha256_hex, utc_now
 from release_store.publishing.public_files import candidate_folder
 from release_store.publishing.publication import publish
 from release_store.records import (

@@ -13,8 +13,8 @@ import pytest
 
 from policy.errors import UsageError
 from release_store.audit import keys
+from release_store.canonical import pretty_json
 from release_store.db.connection import connect
-from release_store.protocol.canonical import pretty_json
 from release_store.store import ReleaseStore
 from release_store.verification.verify import verify
 from tests.faults import alterations

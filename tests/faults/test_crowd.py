@@ -12,7 +12,7 @@ import pytest
 
 from release_store.audit import keys
 from release_store.audit.log import check_chain
-from release_store.protocol.canonical import digest_of, tree_digest
+from release_store.canonical import digest_of, tree_digest
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
 from release_store.verification.verify import verify

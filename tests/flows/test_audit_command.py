@@ -17,7 +17,7 @@ from policy.load import policy_from_document
 from policy.model import ReleasePolicy
 from release_store.db import connection
 from release_store.evidence.bundle import write_evidence
-from release_store.evidence.verify_evidence import examine
+from release_store.evidence.examine import examine
 from release_store.publishing.publication import recover
 from release_store.records import GateResult, ReleaseState
 from release_store.verification.verify import verify

@@ -12,9 +12,9 @@ import pytest
 from policy.errors import UsageError
 from policy.load import load_policy
 from release_store.audit.keys import KEY_VARIABLE, make_key
+from release_store.canonical import digest_of
+from release_store.commitment import commitment_to, draw_key, is_made_of
 from release_store.evidence.bundle import write_evidence
-from release_store.protocol.canonical import digest_of
-from release_store.protocol.commitment import commitment_to, draw_key, is_made_of
 from release_store.verification.verify import verify
 from services.reproduction import reproduce
 from tasks.intake.read import read_table

@@ -17,7 +17,7 @@ from front_desk import Desk
 from flows.runtime.scheduling import LookParameters, await_input
 from policy.errors import InputError, UsageError
 from policy.load import load_policy
-from release_store.protocol.canonical import utc_now
+from release_store.canonical import utc_now
 from release_store.verification.verify import verify
 from services.awaited_input import ExpectedInput, InputCheck, look, wait_here
 from tests.timeouts import HANG_TIMEOUT

@@ -24,8 +24,8 @@ from release_store.approval.roll_call import record_reviewers
 from release_store.audit import keys
 from release_store.audit import log as audit
 from release_store.audit.clock import correct_clock
+from release_store.canonical import utc_now
 from release_store.db.connection import transaction
-from release_store.protocol.canonical import utc_now
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
 from release_store.verification.verify import verify

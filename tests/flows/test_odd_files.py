@@ -20,9 +20,9 @@ from release_store.approval.credentials import Statement, prove
 from release_store.approval.reviewers import PEOPLE_VARIABLE, needed_staff, people_path
 from release_store.audit import keys
 from release_store.audit.checkpoints import kept_file
+from release_store.canonical import utc_now
 from release_store.permission import Act
 from release_store.person_key import PERSON_KEY_VARIABLE
-from release_store.protocol.canonical import utc_now
 from release_store.publishing.public_files import MANIFEST, checkpoint_file, release_folder
 from tests.at_work import key_file
 from tests.release_store.hand_made import approved, publish_one

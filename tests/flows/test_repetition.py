@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from front_desk import Desk
 
-from release_store.protocol.canonical import utc_now
+from release_store.canonical import utc_now
 from release_store.publishing.publication import recover
 from release_store.records import CandidateState
 from services import repetition

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from front_desk import Desk
 
-from release_store.protocol.canonical import sha256_hex
+from release_store.canonical import sha256_hex
 from release_store.records import CandidateState
 from release_store.verification.checkup import Condition, checkup
 from release_store.verification.verify import verify

@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 from release_store.audit import keys
+from release_store.canonical import digest_of, pretty_json, tree_digest
 from release_store.evidence.bundle import write_evidence
-from release_store.protocol.canonical import digest_of, pretty_json, tree_digest
 from release_store.store import ReleaseStore
 from tests.at_work import agreed, write_people
 from tests.release_store.bundles import Members, Told

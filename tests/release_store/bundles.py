@@ -13,7 +13,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from release_store.audit import keys, merkle
-from release_store.protocol.canonical import canonical_json, digest_of, pretty_json, sha256_hex
+from release_store.canonical import canonical_json, digest_of, pretty_json, sha256_hex
 
 Members = dict[str, bytes]
 

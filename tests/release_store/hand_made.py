@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from release_store.canonical import digest_of, sha256_hex, tree_digest
 from release_store.db.release_changes import Report
-from release_store.protocol.canonical import digest_of, sha256_hex, tree_digest
 from release_store.publishing.public_files import candidate_folder
 from release_store.publishing.publication import publish
 from release_store.records import (

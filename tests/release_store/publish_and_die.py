@@ -24,7 +24,7 @@ from typing import Any
 from hand_made import publish_one
 
 from release_store.audit import log as audit
-from release_store.protocol.canonical import canonical_json
+from release_store.canonical import canonical_json
 from release_store.publishing.publication import recover
 from release_store.store import ReleaseStore
 from release_store.verification.verify import verify

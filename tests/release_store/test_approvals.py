@@ -15,9 +15,9 @@ from policy.load import parse_policy, policy_document
 from release_store.approval.approvals import FIELD, Before, approval_of, needed_by, why
 from release_store.approval.reviewers import load_staff, people_path
 from release_store.audit import keys
+from release_store.canonical import digest_of, sha256_hex, tree_digest, utc_now
 from release_store.evidence.bundle import write_evidence
-from release_store.evidence.verify_evidence import examine
-from release_store.protocol.canonical import digest_of, sha256_hex, tree_digest, utc_now
+from release_store.evidence.examine import examine
 from release_store.publishing.public_files import candidate_folder
 from release_store.records import CandidateRecord, CandidateState
 from release_store.store import ReleaseStore

@@ -22,8 +22,8 @@ from release_store.audit.log import (
     plain_text,
 )
 from release_store.audit.replay import read_log
+from release_store.canonical import canonical_json
 from release_store.db.connection import connect, transaction
-from release_store.protocol.canonical import canonical_json
 from release_store.records import AuditEvent
 from release_store.store import ReleaseStore
 

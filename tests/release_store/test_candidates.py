@@ -9,7 +9,7 @@ from hand_made import K_FAILS, K_PASSES, approved, awaiting, publish_one, stage,
 
 from policy.errors import Blocked, StoreError, UsageError
 from release_store.approval.authentication import system_account
-from release_store.protocol.canonical import digest_of
+from release_store.canonical import digest_of
 from release_store.records import CandidateState, GateResult, Verdict
 from release_store.store import ReleaseStore
 from tests.at_work import agreed

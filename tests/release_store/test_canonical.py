@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.errors import StoreError
-from release_store.protocol.canonical import (
+from release_store.canonical import (
     canonical_json,
     file_digest,
     indented_json,

@@ -21,11 +21,13 @@ from release_store.audit import clock as correction
 from release_store.audit import keys
 from release_store.audit import log as audit
 from release_store.audit.clock import correct_clock
+from release_store.canonical import canonical_json
 from release_store.db.connection import connect, transaction
 from release_store.db.release_changes import start_publication
 from release_store.evidence.bundle import write_evidence
-from release_store.evidence.verify_evidence import CORRECTED, examine, wrong_correction
-from release_store.protocol.canonical import canonical_json
+from release_store.evidence.examine import examine
+from release_store.protocol.clock import wrong_correction
+from release_store.protocol.names import CORRECTED
 from release_store.publishing.publication import recover
 from release_store.records import AuditEvent, CandidateState, ReleaseState
 from release_store.store import ReleaseStore

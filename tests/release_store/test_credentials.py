@@ -31,8 +31,8 @@ from release_store.approval.credentials import (
     signed_text,
 )
 from release_store.approval.reviewers import Reviewer
-from release_store.evidence.verify_evidence import signed_by
-from release_store.protocol.canonical import canonical_json
+from release_store.canonical import canonical_json
+from release_store.protocol.proofs import signed_by
 from tests.at_work import key_of, member
 
 NOW = datetime(2026, 11, 22, 3, 0, 0, 123456, tzinfo=UTC)

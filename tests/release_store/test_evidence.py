@@ -22,10 +22,11 @@ from hypothesis import strategies as st
 from policy.errors import StoreError, UsageError, VerificationFailed
 from release_store.audit import keys
 from release_store.audit.checkpoints import kept_file
+from release_store.canonical import canonical_json, pretty_json
 from release_store.db.connection import DATABASE
 from release_store.evidence.bundle import write_evidence
-from release_store.evidence.verify_evidence import Report, _one_line, canonical, examine, main, read_json
-from release_store.protocol.canonical import canonical_json, pretty_json
+from release_store.evidence.examine import Report, _one_line, examine, main
+from release_store.protocol.strict_json import canonical, read_json
 from release_store.publishing.announcement import announce
 from release_store.publishing.public_files import checkpoint_file
 from release_store.store import ReleaseStore
@@ -120,7 +121,7 @@ def test_the_script_loads_nothing_of_ours(bundle: Path, tmp_path: Path) -> None:
         "import runpy, sys; sys.argv = ['verify_evidence.py', sys.argv[1]]\n"
         "try: runpy.run_path('verify_evidence.py', run_name='__main__')\n"
         "except SystemExit as ended: assert ended.code == 0\n"
-        "ours = {'policy', 'release_store', 'expectations', 'tasks', 'flows', 'duckdb', 'numpy', 'rfc8785'}\n"
+        "ours = {'policy', 'release_store', 'expectations', 'tasks', 'flows', 'duckdb', 'numpy'}\n"
         "print(sorted(ours & {name.split('.')[0] for name in sys.modules}), 'cryptography' in sys.modules)"
     )
     (tmp_path / "verify_evidence.py").write_bytes(taken_apart(bundle)["verify_evidence.py"])

@@ -10,8 +10,8 @@ from hand_made import K_FAILS, K_PASSES, approved, publish_one, stage
 from test_verification import change, found
 
 from policy.errors import StoreError, VerificationFailed
+from release_store.canonical import canonical_json, sha256_hex
 from release_store.db.connection import connect
-from release_store.protocol.canonical import canonical_json, sha256_hex
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
 from release_store.verification.verify import verify

@@ -17,8 +17,8 @@ from release_store.approval.credentials import SignedText, signed_text
 from release_store.approval.reviewers import load_staff
 from release_store.audit import keys
 from release_store.audit.checkpoints import kept_file
-from release_store.evidence.verify_evidence import is_public_key
-from release_store.protocol.canonical import canonical_json
+from release_store.canonical import canonical_json
+from release_store.protocol.ed25519 import is_public_key
 from release_store.publishing.public_files import kept_folder
 from release_store.records import CandidateRecord, CandidateState, Release
 from release_store.store import ReleaseStore

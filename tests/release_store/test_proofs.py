@@ -19,11 +19,11 @@ from release_store.approval.credentials import Credential, SignedText, Token, ha
 from release_store.approval.reviewers import people_path
 from release_store.audit import keys
 from release_store.audit.replay import read_log
+from release_store.canonical import file_digest, sha256_hex, utc_now
 from release_store.db.connection import DATABASE
 from release_store.evidence.bundle import write_evidence
-from release_store.evidence.verify_evidence import examine, mark_of, package_text, wrong_mark
-from release_store.permission import OVERRIDES_NEEDED
-from release_store.protocol.canonical import file_digest, sha256_hex, utc_now
+from release_store.evidence.examine import examine
+from release_store.protocol.overrides import OVERRIDES_NEEDED, mark_of, package_text, wrong_mark
 from release_store.publishing.public_files import candidate_folder
 from release_store.publishing.withdrawal import withdraw, withdrawal_statement
 from release_store.records import CandidateRecord, CandidateState, GateResult, Verdict

@@ -12,7 +12,7 @@ from hand_made import approved, awaiting, classes_of_two, publish_one, stage, wo
 
 from policy.errors import Blocked, StoreError, UsageError, VerificationFailed
 from release_store.audit import keys
-from release_store.protocol.canonical import file_digest
+from release_store.canonical import file_digest
 from release_store.publishing import publication
 from release_store.publishing.locks import held_locks
 from release_store.publishing.publication import publish, recover

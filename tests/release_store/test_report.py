@@ -14,9 +14,9 @@ from test_verification import found
 
 from policy.errors import StoreError, VerificationFailed
 from release_store.audit import keys
+from release_store.canonical import canonical_json, pretty_json, sha256_hex
 from release_store.evidence.bundle import write_evidence
-from release_store.evidence.verify_evidence import examine
-from release_store.protocol.canonical import canonical_json, pretty_json, sha256_hex
+from release_store.evidence.examine import examine
 from release_store.publishing import publication
 from release_store.publishing.publication import recover
 from release_store.records import CandidateState, Release

@@ -8,9 +8,9 @@ import duckdb
 import pytest
 
 from policy.errors import VerificationFailed
+from release_store.canonical import file_digest
 from release_store.db.connection import DATABASE
-from release_store.evidence.verify_evidence import is_public_key, is_signature
-from release_store.protocol.canonical import file_digest
+from release_store.protocol.ed25519 import is_public_key, is_signature
 from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
 from release_store.verification.verify import verify

@@ -9,7 +9,7 @@ import pytest
 from hand_made import approved, awaiting, publish_one, word
 
 from policy.errors import StoreError
-from release_store.protocol.canonical import file_digest
+from release_store.canonical import file_digest
 from release_store.publishing.publication import recover
 from release_store.records import ReleaseState
 from release_store.store import ReleaseStore

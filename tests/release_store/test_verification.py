@@ -10,8 +10,8 @@ import pytest
 from hand_made import approved, awaiting, publish_one, word
 
 from release_store.audit import keys
+from release_store.canonical import pretty_json
 from release_store.db.connection import DATABASE
-from release_store.protocol.canonical import pretty_json
 from release_store.store import ReleaseStore
 from release_store.verification.verify import verify
 from tests.at_work import agreed, write_people

@@ -8,7 +8,7 @@ from test_publication import killed_and_recovered
 
 from policy.errors import StoreError, UsageError
 from release_store.audit import keys
-from release_store.protocol.canonical import file_digest
+from release_store.canonical import file_digest
 from release_store.publishing import withdrawal
 from release_store.publishing.public_files import kept_folder
 from release_store.publishing.publication import recover

@@ -12,7 +12,7 @@ from small import small_policy, source_of, write_source
 
 from policy.errors import InputError, ReleaseGateError, ValidationFailed
 from policy.model import ReleasePolicy
-from release_store.protocol.canonical import file_digest
+from release_store.canonical import file_digest
 from tasks.risk.attacks.control import read_control
 from tasks.types import PreparedTable
 

@@ -23,7 +23,7 @@ from small import (
     small_policy,
 )
 
-from release_store.protocol.canonical import file_digest
+from release_store.canonical import file_digest
 from release_store.records import GateResult, Verdict
 from tasks.risk.evidence import Evidence
 from tasks.risk.gate import GATES, NO_SOURCE, Gate, GateReport, assess, summary_line

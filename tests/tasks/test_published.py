@@ -16,7 +16,7 @@ from hypothesis import given
 from small import MIXED, TWO_SENSITIVE, anonymized, mixed_rows, prepared, published, small_policy
 
 from policy.errors import VerificationFailed
-from release_store.protocol.canonical import file_digest, tree_digest
+from release_store.canonical import file_digest, tree_digest
 from tasks.recoding.cells import read_set
 from tasks.recoding.generalize import generalized, generalized_rows
 from tasks.risk.published import read_classes

@@ -12,7 +12,7 @@ import pytest
 from small import Published, prepared, published, small_policy
 
 from policy.model import ReleasePolicy
-from release_store.protocol.canonical import file_digest
+from release_store.canonical import file_digest
 from release_store.records import GateResult, Verdict
 from tasks.risk import review as module
 from tasks.risk.evidence import Evidence

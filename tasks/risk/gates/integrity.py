@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from policy.model import ReleasePolicy
-from release_store.protocol.canonical import file_digest
+from release_store.canonical import file_digest
 from release_store.records import GateResult, Verdict
 from release_store.sealed import sealed_file
 from tasks import duck

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-import rfc8785
 
 from policy.errors import StoreError
 from policy.plain_file import open_plain
+from release_store.protocol.strict_json import canonical
 
 _CHUNK = 1 << 20
 _JSON = (str, int, float, list, tuple, dict, type(None))
@@ -29,8 +29,8 @@ def canonical_json(value: Any) -> bytes:
     become the texts NaN, Infinity and -Infinity. Raises StoreError for what JSON cannot hold.
     """
     try:
-        return rfc8785.dumps(plain(value))
-    except rfc8785.CanonicalizationError as error:
+        return canonical(plain(value))
+    except ValueError as error:
         raise StoreError(f"cannot be written as canonical JSON ({type(error).__name__})") from None
 
 

@@ -1,0 +1,267 @@
+"""The checks of a bundle: each yields what it finds."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from release_store.evidence.findings import Finding
+from release_store.evidence.reader import Bundle
+from release_store.protocol.checkpoints import proven_by, signature_holds, tree_root
+from release_store.protocol.clock import IN_ORDER, out_of_order, wrong_correction
+from release_store.protocol.merkle_proofs import consistency_holds, inclusion_holds, leaf_hash
+from release_store.protocol.names import (
+    BINDING,
+    CHECKPOINT,
+    CORRECTED,
+    EVENT_FIELDS,
+    EVIDENCE,
+    MANIFEST,
+    NEWEST,
+    PACKAGE,
+    POLICY,
+    PUBLIC_KEY,
+    RELEASE,
+)
+from release_store.protocol.overrides import judged_files, wrong_mark
+from release_store.protocol.person_names import normalize_name
+from release_store.protocol.proofs import PROVEN, is_by, one_person, wrong_proof
+from release_store.protocol.strict_json import json_digest, json_object, same, whole_number
+
+_DECISION = ("decision", "by", "reason", "at", "candidate_digest", "policy_digest", "history_head")
+_STAGED = (*BINDING, "input_digest", "files", "summary")
+_OPTIONAL_GATES = ("err", "umr", "sadr")
+
+
+def _check_keys(bundle: Bundle) -> Iterator[Finding]:
+    if bundle.own_key != bundle.key:
+        yield Finding(PUBLIC_KEY, "is not the key that was given")
+    first = bundle.events[0]
+    if first["number"] != 1 or first["action"] != "store.created":
+        yield Finding("event 1", "is missing: nothing says which key the store began with")
+        return
+    if first["payload"].get("public_key") != bundle.key:
+        yield Finding("event 1", "the store began with another key than the one that is trusted")
+    if first["payload"].get("store_id") != bundle.newest.get("store_id"):
+        yield Finding("event 1", "the store began with another id than the one that was signed")
+
+
+def _check_checkpoints(bundle: Bundle) -> Iterator[Finding]:
+    """Both are signed by the trusted key, and the newest goes on where the release's stands."""
+    for name, one in ((CHECKPOINT, bundle.checkpoint), (NEWEST, bundle.newest)):
+        if not signature_holds(one, bundle.key):
+            yield Finding(name, "is not signed by the key that is trusted")
+    release_id = bundle.manifest.get("release_id")
+    if bundle.checkpoint.get("of", release_id) != release_id:
+        yield Finding(CHECKPOINT, "is not the one of the release")
+    if bundle.checkpoint["store_id"] != bundle.newest["store_id"]:
+        yield Finding(NEWEST, "is of another store than the release's checkpoint")
+    if "root" not in bundle.newest:
+        yield Finding(NEWEST, "has no root of the log's tree, so nothing can be proven by it")
+    elif not _continues(bundle, bundle.checkpoint):
+        yield Finding(NEWEST, "does not continue the log of the release's checkpoint")
+
+
+def _check_kept(bundle: Bundle) -> Iterator[Finding]:
+    """The checkpoint that the reader kept is of the same log."""
+    kept = bundle.kept
+    if kept is None:
+        return
+    where = "the checkpoint that was given"
+    if not signature_holds(kept, bundle.key):
+        yield Finding(where, "is not signed by the key that is trusted")
+    elif kept["store_id"] != bundle.newest["store_id"]:
+        yield Finding(where, "is of another store")
+    elif kept["size"] > bundle.newest["size"]:
+        yield Finding(where, "is newer than the bundle: ask for a bundle made now")
+    elif not _continues(bundle, kept):
+        yield Finding(where, "is not of the log that the bundle proves")
+
+
+def _continues(bundle: Bundle, earlier: dict[str, Any]) -> bool:
+    """Tell whether the log of the newest checkpoint begins with that of an earlier one."""
+    newest = bundle.newest
+    size = whole_number(earlier["size"])
+    heads = {one["number"]: one["hash"] for one in bundle.events}
+    if heads.get(size, earlier["head"]) != earlier["head"]:
+        return False
+    if "root" not in earlier:
+        # The earlier form of checkpoints: its last event is itself proven to be in the newest tree.
+        return size in heads and size <= newest["size"]
+    if size == newest["size"]:
+        return bool(earlier["root"] == newest["root"] and earlier["head"] == newest["head"])
+    path = bundle.consistency.get(size)
+    roots = [tree_root(one) for one in (earlier, newest)]
+    return path is not None and consistency_holds(size, roots[0], newest["size"], roots[1], path)
+
+
+def _check_events(bundle: Bundle) -> Iterator[Finding]:
+    """Every event is what its hash says, and stands at its number in the log that was signed."""
+    for event in bundle.events:
+        number, path = event["number"], bundle.paths[event["number"]]
+        where = f"event {number}"
+        if event["hash"] != json_digest({name: event[name] for name in EVENT_FIELDS}):
+            yield Finding(where, "does not match its own hash: it was changed")
+            continue
+        signed = proven_by(number, bundle.checkpoint, bundle.newest)
+        if signed is None:
+            if path is not None:
+                yield Finding(where, "is newer than every checkpoint, and there is a proof of it")
+            continue
+        leaf = leaf_hash(bytes.fromhex(event["hash"]))
+        root = tree_root(signed)
+        if path is None or not inclusion_holds(leaf, number - 1, signed["size"], path, root):
+            yield Finding(where, "is not proven to be in the log that was signed")
+
+
+def _check_times(bundle: Bundle) -> Iterator[Finding]:
+    """No event is earlier than one before it, unless the clock was corrected between them."""
+    told = bundle.events[0]["payload"].get("times") == IN_ORDER  # the first stores could step back
+    for one, other in itertools.pairwise(bundle.events):
+        steps = other["number"] - one["number"]
+        if other["action"] == CORRECTED:
+            wrong = wrong_correction(other, one["at"] if steps == 1 else None)
+        else:
+            wrong = out_of_order(one["at"], other["at"], steps) if told else None
+        if wrong:
+            yield Finding(f"event {other['number']}", wrong)
+
+
+def _check_files(bundle: Bundle) -> Iterator[Finding]:
+    """The files are those that the log says were published."""
+    published = bundle.published()
+    logged = json_object(published["payload"]["files"], "the list of files")
+    for name in sorted(logged.keys() | bundle.files.keys()):
+        if bundle.files.get(name) != logged.get(name):
+            yield Finding(RELEASE + name, "is not the file that was published")
+    if published["number"] > bundle.checkpoint["size"]:
+        yield Finding(CHECKPOINT, "was signed before the release was published")
+    started = bundle.started()
+    for name in ("release", "files", "classes", "candidate"):
+        if not same(started["payload"][name], published["payload"][name]):
+            yield Finding(
+                f"event {published['number']}", f"its {name} is not that of the publication's start"
+            )
+
+
+def _check_manifest(bundle: Bundle) -> Iterator[Finding]:
+    """What the manifest says is what the log says."""
+    manifest, where = bundle.manifest, RELEASE + MANIFEST
+    candidate = str(manifest["candidate_id"])
+    started, published = bundle.started(), bundle.published()
+    if published["payload"]["candidate"] != candidate:
+        yield Finding(where, "names another candidate than the one that was published")
+    staged = bundle.event("candidate.staged", candidate)
+    assessed = bundle.event("candidate.assessed", candidate)
+    order = [staged["number"], assessed["number"]]
+    order += [one["number"] for one in bundle.decisions()] + [started["number"], published["number"]]
+    if order != sorted(order):
+        yield Finding(EVIDENCE, "the release was not staged, judged, decided on and published in this order")
+    logged = {name: staged["payload"][name] for name in _STAGED}
+    logged["made_by"] = staged["actor"]
+    logged["gates"] = assessed["payload"]["gates"]
+    logged["decisions"] = [
+        {
+            name: one["payload"][name]
+            for name in (*_DECISION, "proof")
+            if name in one["payload"] or name != "proof"
+        }
+        for one in bundle.decisions()
+    ]
+    logged["log"] = {
+        "store_id": bundle.newest["store_id"],
+        "size": started["number"] - 1,
+        "head": started["previous"],
+    }
+    judged = {**manifest, "files": judged_files(manifest)}
+    for name, value in logged.items():
+        if not same(judged[name], value):
+            yield Finding(where, f"its {name} is not the one that was logged")
+    if wrong := wrong_mark(manifest, bundle.package):
+        yield Finding(RELEASE + PACKAGE, wrong)
+    if json_digest(judged["files"]) != manifest["candidate_digest"]:
+        yield Finding(where, "its candidate_digest is not that of its files")
+
+
+def _check_policy(bundle: Bundle) -> Iterator[Finding]:
+    if json_digest(bundle.policy) != bundle.manifest["policy_digest"]:
+        yield Finding(POLICY, "is not the policy that the release was made by")
+
+
+def _check_gates(bundle: Bundle) -> Iterator[Finding]:
+    """Every gate passed, and those that the policy names were asked."""
+    assessed = bundle.event("candidate.assessed", str(bundle.manifest["candidate_id"]))["payload"]
+    results = assessed["gates"]
+    if not results:
+        yield Finding("gates", "none passed the release")
+    overridden = bundle.overridden()
+    held_back = {one["gate"]: one["verdict"] for one in results if one["verdict"] != "pass"}
+    for gate, verdict in held_back.items():
+        if not overridden:
+            yield Finding("gates", f"{gate} says {verdict}")
+    told = json_object(bundle.manifest.get("override") or {}, "the override in the manifest").get("gates")
+    if not same(told, held_back if overridden else None):
+        yield Finding(RELEASE + MANIFEST, "does not say which gates were overridden")
+    asked = {one["gate"] for one in results}
+    for name in assessed.get("asked", []):  # the first stores did not log it
+        if name not in asked:
+            yield Finding("gates", f"{name} was to be asked, and there is no result of it")
+    demanded = json_object(bundle.policy.get("gates") or {}, "gates of the policy")
+    for name in _OPTIONAL_GATES:
+        if demanded.get(name) is not None and name not in asked:
+            yield Finding("gates", f"the policy demands {name}, and nobody asked it")
+
+
+def _check_decisions(bundle: Bundle) -> Iterator[Finding]:
+    """Enough people other than the maker agreed, to what was then published."""
+    manifest, decisions = bundle.manifest, bundle.decisions()
+    approval = json_object(bundle.policy.get("approval") or {}, "approval of the policy")
+    kept = json_object(manifest["summary"].get("approval") or {}, "approval of the candidate")
+    needed = max(whole_number(approval.get("approvers", 0)), whole_number(kept.get("needed", 0)))
+    approvals = sum(one["action"] == "decision.approve" for one in decisions)
+    if approvals < needed and not bundle.overridden():
+        yield Finding("decisions", f"{approvals} people approved it, and {needed} were needed")
+    if any(one_person(one, other) for one, other in itertools.combinations(decisions, 2)):
+        yield Finding("decisions", "one person decided twice")
+    staged = bundle.event("candidate.staged", str(manifest["candidate_id"]))
+    maker = normalize_name(staged["actor"])
+    candidates = {manifest["candidate_id"], *bundle.judged_before()}
+    for one in bundle.words():
+        if one["object"] not in candidates:
+            yield Finding(f"event {one['number']}", "is a decision about another candidate")
+    for one in decisions:
+        where, said = f"event {one['number']}", one["payload"]
+        if one["action"] == "decision.reject" or one["action"] != f"decision.{said['decision']}":
+            yield Finding(where, "is a rejection of what was published")
+        if said["by"] != one["actor"]:
+            yield Finding(where, "is a decision by somebody else than it says")
+        if normalize_name(one["actor"]) == maker or is_by(said.get("proof"), staged["payload"].get("maker")):
+            yield Finding(where, "is a decision by the person who made the release")
+        if any(said[name] != manifest[name] for name in BINDING):
+            yield Finding(where, "is a decision about other files, another policy or another history")
+
+
+def _check_proofs(bundle: Bundle) -> Iterator[Finding]:
+    """Every word on the release is proven to be of a person who might say it."""
+    demanded = bundle.events[0]["payload"].get("decisions") == PROVEN
+    for one in bundle.said():
+        people = bundle.people_before(one["number"])
+        wrong = wrong_proof(one, str(bundle.newest["store_id"]), people, demanded)
+        if wrong:
+            yield Finding(f"event {one['number']}", f"the word {wrong}")
+
+
+CHECKS: tuple[tuple[str, Callable[[Bundle], Iterator[Finding]]], ...] = (
+    (PUBLIC_KEY, _check_keys),
+    (CHECKPOINT, _check_checkpoints),
+    ("the checkpoint that was given", _check_kept),
+    (EVIDENCE, _check_events),
+    (EVIDENCE, _check_times),
+    (RELEASE, _check_files),
+    (RELEASE + MANIFEST, _check_manifest),
+    (POLICY, _check_policy),
+    ("gates", _check_gates),
+    ("decisions", _check_decisions),
+    ("proofs", _check_proofs),
+)

@@ -1,0 +1,226 @@
+"""Read a bundle into what the checks look at; nothing in it is believed yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from release_store.evidence.findings import Finding, Report
+from release_store.evidence.zip_file import (
+    foreign_bytes,
+    member_digest,
+    open_zip,
+    overlapping_members,
+    read_document,
+    read_member,
+    regular_file,
+    strange_names,
+)
+from release_store.protocol.ed25519 import is_hash, is_hex, is_public_key
+from release_store.protocol.names import (
+    CHECKPOINT,
+    CORRECTED,
+    DECISIONS,
+    EVENT_FIELDS,
+    EVIDENCE,
+    FORMAT,
+    MANIFEST,
+    NEWEST,
+    PACKAGE,
+    POLICY,
+    PUBLIC_KEY,
+    README,
+    RELEASE,
+    SCRIPT,
+)
+from release_store.protocol.overrides import OVERRIDES_NEEDED
+from release_store.protocol.strict_json import Broken, json_object, read_json, whole_number
+
+_OWN = frozenset({README, SCRIPT, EVIDENCE, CHECKPOINT, NEWEST, PUBLIC_KEY, POLICY})
+_SAID = ("decision.publish", "release.withdrawn", CORRECTED)
+_OVERRIDABLE = ("fail", "unknown")
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """What stands in a bundle, read but not yet believed."""
+
+    key: str  # the public key that is trusted, hexadecimal
+    own_key: str  # the public key in the bundle
+    files: dict[str, str]  # the release's files in the bundle, name to SHA-256
+    package: bytes  # the release's data package; nothing where it has none
+    manifest: dict[str, Any]
+    policy: dict[str, Any]
+    checkpoint: dict[str, Any]  # made with the release
+    newest: dict[str, Any]  # the newest that the store had
+    kept: dict[str, Any] | None  # one that the reader kept from elsewhere
+    events: list[dict[str, Any]]
+    paths: dict[int, list[bytes] | None]  # number of an event to its proof of inclusion
+    consistency: dict[int, list[bytes]]  # size of an earlier checkpoint to the proof that the newest goes on
+
+    def event(self, action: str, subject: str) -> dict[str, Any]:
+        """Return the one event of that action and object. Raises Broken if there is none or more."""
+        found = [one for one in self.events if one["action"] == action and one["object"] == subject]
+        if len(found) != 1:
+            raise Broken(f"{len(found)} events say {action} of {subject}, and one should")
+        return found[0]
+
+    def published(self) -> dict[str, Any]:
+        """Return the event by which the release appeared."""
+        return self.event("release.published", str(self.manifest["release_id"]))
+
+    def started(self) -> dict[str, Any]:
+        """Return the event by which its publication began."""
+        published = self.published()
+        return [
+            one
+            for one in self.events
+            if one["action"] == "publication.started" and one["number"] < published["number"]
+        ][-1]
+
+    def decisions(self) -> list[dict[str, Any]]:
+        """Return the accepted decisions on the candidate."""
+        return [one for one in self.words() if one["object"] == self.manifest["candidate_id"]]
+
+    def words(self) -> list[dict[str, Any]]:
+        """Return the accepted decisions on the candidate, and on those whose files were judged before it."""
+        return [one for one in self.events if one["action"] in DECISIONS]
+
+    def said(self) -> list[dict[str, Any]]:
+        """Return every event that keeps a person's word and its proof."""
+        return [one for one in self.events if one["action"] in (*DECISIONS, *_SAID)]
+
+    def overridden(self) -> bool:
+        """Tell whether administrators let out what gates held back: enough words, and no gate that broke."""
+        gates = self.event("candidate.assessed", str(self.manifest["candidate_id"]))["payload"]["gates"]
+        told = {one["verdict"] for one in gates}
+        words = sum(one["action"] == "decision.override" for one in self.decisions())
+        fine = bool(told & set(_OVERRIDABLE)) and told <= {"pass", *_OVERRIDABLE}
+        return fine and words >= OVERRIDES_NEEDED
+
+    def people_before(self, number: int) -> dict[str, Any] | None:
+        """Return what the last event before that number says of the people in force, None if none does."""
+        found = [one for one in self.events if one["action"] == "people.changed" and one["number"] < number]
+        return found[-1]["payload"] if found else None
+
+    def judged_before(self) -> list[str]:
+        """Return the candidates whose files this one has, and which became stale or expired: newest first."""
+        found: list[str] = []
+        candidate = str(self.manifest["candidate_id"])
+        while before := self.event("candidate.staged", candidate)["payload"]["summary"].get("judged_again"):
+            candidate = str(before["of"])
+            if candidate in found:
+                raise Broken("a candidate is told to be judged again for itself")
+            found.append(candidate)
+        return found
+
+
+def read_bundle(
+    path: Path, trusted: str | None, kept: dict[str, Any] | None, report: Report
+) -> Bundle | None:
+    """Read a bundle; None, with findings in `report`, if its members are not those of one bundle.
+
+    `trusted` is the key that the reader gave, `kept` the checkpoint. Raises Broken for what cannot be read.
+    """
+    with open_zip(path) as archive:
+        report.findings += strange_names(archive.namelist()) + overlapping_members(path, archive)
+        report.findings += [] if report.findings else foreign_bytes(path, archive)
+        if report.findings:
+            return None
+        manifest = json_object(read_document(archive, RELEASE + MANIFEST), RELEASE + MANIFEST)
+        wanted = _OWN | {RELEASE + name for name in (*manifest["files"], MANIFEST)}
+        present = set(archive.namelist())
+        report.findings += [Finding(name, "is missing") for name in sorted(wanted - present)]
+        report.findings += [
+            Finding(name, "does not belong to the bundle") for name in sorted(present - wanted)
+        ]
+        if not wanted <= present:
+            return None
+        own_key = _own_key(read_member(archive, PUBLIC_KEY))
+        evidence = json_object(read_document(archive, EVIDENCE), EVIDENCE)
+        if evidence["format"] != FORMAT:
+            raise Broken(f"is of format {evidence['format']!r}, and this script reads {FORMAT}")
+        proven = [(_event(one["event"]), one["path"]) for one in evidence["events"]]
+        numbers = [event["number"] for event, _ in proven]
+        if numbers != sorted(set(numbers)):
+            raise Broken("the events are not in the order of their numbers, each once")
+        return Bundle(
+            key=trusted or own_key,
+            own_key=own_key,
+            files={
+                name[len(RELEASE) :]: member_digest(archive, name)
+                for name in sorted(present & wanted)
+                if name.startswith(RELEASE)
+            },
+            package=read_member(archive, RELEASE + PACKAGE) if RELEASE + PACKAGE in present else b"",
+            manifest=manifest,
+            policy=json_object(read_document(archive, POLICY), POLICY),
+            checkpoint=json_object(read_document(archive, CHECKPOINT), CHECKPOINT),
+            newest=json_object(read_document(archive, NEWEST), NEWEST),
+            kept=kept,
+            events=[event for event, _ in proven],
+            paths={event["number"]: None if path is None else _hash_path(path) for event, path in proven},
+            consistency={
+                whole_number(one["size"]): _hash_path(one["path"]) for one in evidence["consistency"]
+            },
+        )
+
+
+def _event(found: Any) -> dict[str, Any]:
+    event = json_object(found, "an event")
+    texts = [event.get(name) for name in ("at", "actor", "action", "object", "reason", "previous", "hash")]
+    if set(event) != {*EVENT_FIELDS, "hash"} or not all(isinstance(text, str) for text in texts):
+        raise Broken("an event has other fields than events have")
+    whole_number(event["number"])
+    json_object(event["payload"], "the payload of an event")
+    return event
+
+
+def _hash_path(found: Any) -> list[bytes]:
+    if not isinstance(found, list) or not all(is_hash(one) for one in found):
+        raise Broken("a proof holds something that is no hash")
+    return [bytes.fromhex(one) for one in found]
+
+
+def given_key(given: str | None) -> str | None:
+    """Return the public key that was given: 64 hexadecimal digits or a PEM file. Raises Broken if not."""
+    if given is None:
+        return None
+    text = given
+    if is_hex(text, 64):
+        if not is_public_key(text):
+            raise Broken("the public key is no key of Ed25519 that can be trusted")
+        return text
+    return _pem_key(regular_file(Path(given)).read_bytes())
+
+
+def _pem_key(data: bytes) -> str:
+    try:
+        key = serialization.load_pem_public_key(data)
+    except Exception:
+        raise Broken("there is no public key in PEM") from None
+    if not isinstance(key, Ed25519PublicKey):
+        raise Broken("the public key is not of Ed25519")
+    found = key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw).hex()
+    if not is_public_key(found):
+        raise Broken("the public key is no key of Ed25519 that can be trusted")
+    return found
+
+
+def _own_key(data: bytes) -> str:
+    """Read the key of the bundle, which is written in one way: text beside it would be anybody's."""
+    found = _pem_key(data)
+    key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(found))
+    pem = key.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    if data != pem:
+        raise Broken("public-key.pem holds more than a key, or is written in another way than keys are")
+    return found
+
+
+def given_checkpoint(path: Path | None) -> dict[str, Any] | None:
+    """Return the checkpoint in a file that was given. Raises Broken if it holds no JSON object."""
+    return None if path is None else json_object(read_json(regular_file(path).read_bytes()), "the checkpoint")

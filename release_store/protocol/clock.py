@@ -1,0 +1,46 @@
+"""The order of the times in the log, and corrections of the clock."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+IN_ORDER = "in order"  # what it says of the times of its events, likewise
+CLOCK_TOLERANCE = 60.0  # seconds by which an event may be before the last: clocks are set by a little
+
+
+def out_of_order(before: str, after: str, steps: int = 1) -> str | None:
+    """Return what is wrong with the time of an event that follows another by `steps`, None if nothing is."""
+    try:
+        back = _seconds_back(before, after)
+    except (ValueError, TypeError):
+        return "its time, or that of the event before it, cannot be read"
+    if back <= CLOCK_TOLERANCE * steps:
+        return None
+    return f"is {back:,.0f} s earlier than an event before it, and nobody corrected the clock"
+
+
+def wrong_correction(event: dict[str, Any], before: str | None) -> str | None:
+    """Return what is wrong with an event by which the clock was corrected, None if nothing is.
+
+    `before` is the time of the event before it, None where that is not at hand.
+    """
+    said = event["payload"]
+    bound, told = said["bound"], said["bound"]["last_event_at"]
+    if said["at"] != event["at"] or bound["log_head"] != event["previous"] or before not in (None, told):
+        return "corrects the clock of another log than the one that it stands in"
+    if _seconds_back(told, event["at"]) <= CLOCK_TOLERANCE:
+        return "corrects a clock that was not ahead"
+    return None
+
+
+def _seconds_back(before: str, after: str) -> float:
+    return (datetime.fromisoformat(before) - datetime.fromisoformat(after)).total_seconds()
+
+
+def corrected_in_words(event: dict[str, Any]) -> str:
+    """Return what a reader must know of an event by which the clock was corrected."""
+    before, now = (
+        str(one)[:16].replace("T", " ") for one in (event["payload"]["bound"]["last_event_at"], event["at"])
+    )
+    return f"{event['actor']} corrected the clock from {before} to {now} UTC; the times just before are wrong"

@@ -1,0 +1,114 @@
+"""JSON read strictly, and written in its canonical form (RFC 8785)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from json.encoder import encode_basestring
+from typing import Any
+
+_WORDS = {None: "null", True: "true", False: "false"}
+
+
+class Broken(Exception):
+    """A fault after which the rest of a bundle cannot be checked; its text is shown."""
+
+
+def canonical(value: Any) -> bytes:
+    """Return plain JSON as canonical bytes. Raises ValueError for what JSON cannot hold."""
+    return _written(value).encode()
+
+
+def same(one: Any, other: Any) -> bool:
+    """Tell whether two values are the same JSON."""
+    return canonical(one) == canonical(other)
+
+
+def read_json(data: bytes) -> Any:
+    """Return the JSON in `data`. Raises ValueError for a name that stands twice and for NaN and Infinity."""
+    return json.loads(
+        data.decode(), parse_int=_read_int, parse_constant=_refuse, object_pairs_hook=_once_each
+    )
+
+
+def json_digest(value: Any) -> str:
+    """Return the SHA-256 of plain JSON in its canonical form, hexadecimal."""
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def json_object(found: Any, name: str) -> dict[str, Any]:
+    """Return what was read if it is a JSON object. Raises Broken, which names it, if not."""
+    if not isinstance(found, dict):
+        raise Broken(f"{name} is no JSON object")
+    return found
+
+
+def whole_number(found: Any) -> int:
+    """Return a count if it is a whole number, 0 or more. Raises Broken if not."""
+    if isinstance(found, bool) or not isinstance(found, int) or found < 0:
+        raise Broken("a number of events is no whole number")
+    return found
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, str):
+        return encode_basestring(value)
+    if value is None or isinstance(value, bool):
+        return _WORDS[value]
+    if isinstance(value, int):
+        if abs(value) >= 2**53:
+            raise ValueError("a whole number beyond what JSON's readers agree on")
+        return str(value)
+    if isinstance(value, float):
+        return _written_float(value)
+    if isinstance(value, list):
+        return "[" + ",".join(map(_written, value)) + "]"
+    if isinstance(value, dict):
+        if not all(isinstance(name, str) for name in value):
+            raise ValueError("a name in JSON is a text")
+        names = sorted(value, key=None if all(map(str.isascii, value)) else _utf_16)
+        return "{" + ",".join(f"{_written(name)}:{_written(value[name])}" for name in names) + "}"
+    raise ValueError(f"JSON has no {type(value).__name__}")
+
+
+def _utf_16(name: str) -> bytes:
+    return name.encode("utf-16-be", "surrogatepass")
+
+
+def _written_float(value: float) -> str:
+    """Return the shortest text that reads back as `value`, in the form of ECMAScript's Number::toString."""
+    if not math.isfinite(value):
+        raise ValueError("JSON has no NaN and no Infinity")
+    if value == 0:
+        return "0"
+    sign = "-" if value < 0 else ""
+    mantissa, _, exponent = repr(abs(value)).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
+    # value = 0.digits * 10^point
+    point = len(whole) + int(exponent or 0) - (len(whole + fraction) - len(digits))
+    digits = digits.rstrip("0")
+    if 0 < point <= 21:
+        padded = digits.ljust(point, "0")
+        text = padded[:point] + ("." + padded[point:] if padded[point:] else "")
+    elif -6 < point <= 0:
+        text = "0." + "0" * -point + digits
+    else:
+        text = digits[0] + ("." + digits[1:] if digits[1:] else "") + f"e{point - 1:+d}"
+    return sign + text
+
+
+def _read_int(text: str) -> int | float:
+    # Canonical JSON has only floats beyond 2^53.
+    return int(text) if abs(int(text)) < 2**53 else float(text)
+
+
+def _refuse(text: str) -> Any:
+    raise ValueError(f"JSON has no {text}")
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise ValueError("a name stands twice")
+    return dict(pairs)
