@@ -27,7 +27,14 @@ from release_store.protocol.names import (
 from release_store.protocol.overrides import judged_files, wrong_mark
 from release_store.protocol.person_names import normalize_name
 from release_store.protocol.proofs import PROVEN, is_by, one_person, wrong_proof
-from release_store.protocol.strict_json import json_digest, json_object, same, whole_number
+from release_store.protocol.strict_json import (
+    json_digest,
+    json_object,
+    json_text,
+    optional_object,
+    same,
+    whole_number,
+)
 
 _DECISION = ("decision", "by", "reason", "at", "candidate_digest", "policy_digest", "history_head")
 _STAGED = (*BINDING, "input_digest", "files", "summary")
@@ -43,7 +50,7 @@ def _check_keys(bundle: Bundle) -> Iterator[Finding]:
         return
     if first["payload"].get("public_key") != bundle.key:
         yield Finding("event 1", "the store began with another key than the one that is trusted")
-    if first["payload"].get("store_id") != bundle.newest.get("store_id"):
+    if not same(first["payload"].get("store_id"), bundle.newest.get("store_id")):
         yield Finding("event 1", "the store began with another id than the one that was signed")
 
 
@@ -52,10 +59,9 @@ def _check_checkpoints(bundle: Bundle) -> Iterator[Finding]:
     for name, one in ((CHECKPOINT, bundle.checkpoint), (NEWEST, bundle.newest)):
         if not signature_holds(one, bundle.key):
             yield Finding(name, "is not signed by the key that is trusted")
-    release_id = bundle.manifest.get("release_id")
-    if bundle.checkpoint.get("of", release_id) != release_id:
+    if bundle.checkpoint.get("of", bundle.release) != bundle.release:
         yield Finding(CHECKPOINT, "is not the one of the release")
-    if bundle.checkpoint["store_id"] != bundle.newest["store_id"]:
+    if not same(bundle.checkpoint["store_id"], bundle.newest["store_id"]):
         yield Finding(NEWEST, "is of another store than the release's checkpoint")
     if "root" not in bundle.newest:
         yield Finding(NEWEST, "has no root of the log's tree, so nothing can be proven by it")
@@ -71,9 +77,9 @@ def _check_kept(bundle: Bundle) -> Iterator[Finding]:
     where = "the checkpoint that was given"
     if not signature_holds(kept, bundle.key):
         yield Finding(where, "is not signed by the key that is trusted")
-    elif kept["store_id"] != bundle.newest["store_id"]:
+    elif not same(kept["store_id"], bundle.newest["store_id"]):
         yield Finding(where, "is of another store")
-    elif kept["size"] > bundle.newest["size"]:
+    elif whole_number(kept["size"]) > whole_number(bundle.newest["size"]):
         yield Finding(where, "is newer than the bundle: ask for a bundle made now")
     elif not _continues(bundle, kept):
         yield Finding(where, "is not of the log that the bundle proves")
@@ -82,18 +88,18 @@ def _check_kept(bundle: Bundle) -> Iterator[Finding]:
 def _continues(bundle: Bundle, earlier: dict[str, Any]) -> bool:
     """Tell whether the log of the newest checkpoint begins with that of an earlier one."""
     newest = bundle.newest
-    size = whole_number(earlier["size"])
+    size, last = whole_number(earlier["size"]), whole_number(newest["size"])
     heads = {one["number"]: one["hash"] for one in bundle.events}
     if heads.get(size, earlier["head"]) != earlier["head"]:
         return False
     if "root" not in earlier:
         # The earlier form of checkpoints: its last event is itself proven to be in the newest tree.
-        return size in heads and size <= newest["size"]
-    if size == newest["size"]:
-        return bool(earlier["root"] == newest["root"] and earlier["head"] == newest["head"])
+        return size in heads and size <= last
+    if size == last:
+        return same(earlier["root"], newest["root"]) and same(earlier["head"], newest["head"])
     path = bundle.consistency.get(size)
     roots = [tree_root(one) for one in (earlier, newest)]
-    return path is not None and consistency_holds(size, roots[0], newest["size"], roots[1], path)
+    return path is not None and consistency_holds(size, roots[0], last, roots[1], path)
 
 
 def _check_events(bundle: Bundle) -> Iterator[Finding]:
@@ -117,13 +123,13 @@ def _check_events(bundle: Bundle) -> Iterator[Finding]:
 
 def _check_times(bundle: Bundle) -> Iterator[Finding]:
     """No event is earlier than one before it, unless the clock was corrected between them."""
-    told = bundle.events[0]["payload"].get("times") == IN_ORDER  # the first stores could step back
+    demanded = bundle.events[0]["payload"].get("times") == IN_ORDER  # the first stores could step back
     for one, other in itertools.pairwise(bundle.events):
         steps = other["number"] - one["number"]
         if other["action"] == CORRECTED:
             wrong = wrong_correction(other, one["at"] if steps == 1 else None)
         else:
-            wrong = out_of_order(one["at"], other["at"], steps) if told else None
+            wrong = out_of_order(one["at"], other["at"], steps) if demanded else None
         if wrong:
             yield Finding(f"event {other['number']}", wrong)
 
@@ -135,7 +141,7 @@ def _check_files(bundle: Bundle) -> Iterator[Finding]:
     for name in sorted(logged.keys() | bundle.files.keys()):
         if bundle.files.get(name) != logged.get(name):
             yield Finding(RELEASE + name, "is not the file that was published")
-    if published["number"] > bundle.checkpoint["size"]:
+    if published["number"] > whole_number(bundle.checkpoint["size"]):
         yield Finding(CHECKPOINT, "was signed before the release was published")
     started = bundle.started()
     for name in ("release", "files", "classes", "candidate"):
@@ -148,7 +154,7 @@ def _check_files(bundle: Bundle) -> Iterator[Finding]:
 def _check_manifest(bundle: Bundle) -> Iterator[Finding]:
     """What the manifest says is what the log says."""
     manifest, where = bundle.manifest, RELEASE + MANIFEST
-    candidate = str(manifest["candidate_id"])
+    candidate = bundle.candidate
     started, published = bundle.started(), bundle.published()
     if published["payload"]["candidate"] != candidate:
         yield Finding(where, "names another candidate than the one that was published")
@@ -157,10 +163,12 @@ def _check_manifest(bundle: Bundle) -> Iterator[Finding]:
     order = [staged["number"], assessed["number"]]
     order += [one["number"] for one in bundle.decisions()] + [started["number"], published["number"]]
     if order != sorted(order):
-        yield Finding(EVIDENCE, "the release was not staged, judged, decided on and published in this order")
+        yield Finding(
+            EVIDENCE, "the release was not staged, assessed, decided on and published in this order"
+        )
     logged = {name: staged["payload"][name] for name in _STAGED}
     logged["made_by"] = staged["actor"]
-    logged["gates"] = assessed["payload"]["gates"]
+    logged["gates"] = bundle.gates()
     logged["decisions"] = [
         {
             name: one["payload"][name]
@@ -191,23 +199,22 @@ def _check_policy(bundle: Bundle) -> Iterator[Finding]:
 
 def _check_gates(bundle: Bundle) -> Iterator[Finding]:
     """Every gate passed, and those that the policy names were asked."""
-    assessed = bundle.event("candidate.assessed", str(bundle.manifest["candidate_id"]))["payload"]
-    results = assessed["gates"]
+    results = [(json_text(one["gate"]), json_text(one["verdict"])) for one in bundle.gates()]
     if not results:
         yield Finding("gates", "none passed the release")
     overridden = bundle.overridden()
-    held_back = {one["gate"]: one["verdict"] for one in results if one["verdict"] != "pass"}
+    held_back = {gate: verdict for gate, verdict in results if verdict != "pass"}
     for gate, verdict in held_back.items():
         if not overridden:
             yield Finding("gates", f"{gate} says {verdict}")
-    told = json_object(bundle.manifest.get("override") or {}, "the override in the manifest").get("gates")
-    if not same(told, held_back if overridden else None):
+    override = optional_object(bundle.manifest.get("override"), "the override in the manifest")
+    if not same(override.get("gates"), held_back if overridden else None):
         yield Finding(RELEASE + MANIFEST, "does not say which gates were overridden")
-    asked = {one["gate"] for one in results}
-    for name in assessed.get("asked", []):  # the first stores did not log it
+    asked = {gate for gate, _ in results}
+    for name in bundle.asked():
         if name not in asked:
             yield Finding("gates", f"{name} was to be asked, and there is no result of it")
-    demanded = json_object(bundle.policy.get("gates") or {}, "gates of the policy")
+    demanded = optional_object(bundle.policy.get("gates"), "gates of the policy")
     for name in _OPTIONAL_GATES:
         if demanded.get(name) is not None and name not in asked:
             yield Finding("gates", f"the policy demands {name}, and nobody asked it")
@@ -216,29 +223,29 @@ def _check_gates(bundle: Bundle) -> Iterator[Finding]:
 def _check_decisions(bundle: Bundle) -> Iterator[Finding]:
     """Enough people other than the maker agreed, to what was then published."""
     manifest, decisions = bundle.manifest, bundle.decisions()
-    approval = json_object(bundle.policy.get("approval") or {}, "approval of the policy")
-    kept = json_object(manifest["summary"].get("approval") or {}, "approval of the candidate")
+    approval = optional_object(bundle.policy.get("approval"), "approval of the policy")
+    kept = optional_object(manifest["summary"].get("approval"), "approval of the candidate")
     needed = max(whole_number(approval.get("approvers", 0)), whole_number(kept.get("needed", 0)))
     approvals = sum(one["action"] == "decision.approve" for one in decisions)
     if approvals < needed and not bundle.overridden():
         yield Finding("decisions", f"{approvals} people approved it, and {needed} were needed")
     if any(one_person(one, other) for one, other in itertools.combinations(decisions, 2)):
         yield Finding("decisions", "one person decided twice")
-    staged = bundle.event("candidate.staged", str(manifest["candidate_id"]))
+    staged = bundle.event("candidate.staged", bundle.candidate)
     maker = normalize_name(staged["actor"])
-    candidates = {manifest["candidate_id"], *bundle.judged_before()}
+    candidates = {bundle.candidate, *bundle.judged_before()}
     for one in bundle.words():
         if one["object"] not in candidates:
             yield Finding(f"event {one['number']}", "is a decision about another candidate")
     for one in decisions:
         where, said = f"event {one['number']}", one["payload"]
-        if one["action"] == "decision.reject" or one["action"] != f"decision.{said['decision']}":
+        if one["action"] == "decision.reject" or one["action"] != f"decision.{json_text(said['decision'])}":
             yield Finding(where, "is a rejection of what was published")
         if said["by"] != one["actor"]:
             yield Finding(where, "is a decision by somebody else than it says")
         if normalize_name(one["actor"]) == maker or is_by(said.get("proof"), staged["payload"].get("maker")):
             yield Finding(where, "is a decision by the person who made the release")
-        if any(said[name] != manifest[name] for name in BINDING):
+        if not all(same(said[name], manifest[name]) for name in BINDING):
             yield Finding(where, "is a decision about other files, another policy or another history")
 
 
@@ -247,7 +254,7 @@ def _check_proofs(bundle: Bundle) -> Iterator[Finding]:
     demanded = bundle.events[0]["payload"].get("decisions") == PROVEN
     for one in bundle.said():
         people = bundle.people_before(one["number"])
-        wrong = wrong_proof(one, str(bundle.newest["store_id"]), people, demanded)
+        wrong = wrong_proof(one, json_text(bundle.newest["store_id"]), people, demanded)
         if wrong:
             yield Finding(f"event {one['number']}", f"the word {wrong}")
 

@@ -12,7 +12,7 @@ from release_store.evidence.findings import Finding, Report
 from release_store.evidence.reader import Bundle, given_checkpoint, given_key, read_bundle
 from release_store.protocol.clock import corrected_in_words
 from release_store.protocol.names import CORRECTED, EVIDENCE
-from release_store.protocol.strict_json import Broken
+from release_store.protocol.strict_json import Broken, json_text, optional_object, whole_number
 
 NOT_WHAT_IT_WAS = 6
 
@@ -58,14 +58,14 @@ def _run_check(check: Callable[[Bundle], Iterator[Finding]], bundle: Bundle, rep
 
 
 def _describe(bundle: Bundle, report: Report) -> None:
-    release, newest = bundle.manifest["release_id"], bundle.newest["size"]
+    release, newest = bundle.release, whole_number(bundle.newest["size"])
     for event in bundle.events:
         if event["number"] > newest:
             report.notes.append(
                 f"event {event['number']} ({event['action']}) is newer than every checkpoint: not proven"
             )
     states = [
-        event["payload"]["release_state"]
+        json_text(event["payload"]["release_state"])
         for event in bundle.events
         if event["payload"].get("release") == release and "release_state" in event["payload"]
     ]
@@ -75,7 +75,7 @@ def _describe(bundle: Bundle, report: Report) -> None:
         if event["action"] == CORRECTED:
             report.notes.append(f"event {event['number']}: {corrected_in_words(event)}")
     for event in bundle.said():
-        method = (event["payload"].get("proof") or {}).get("method")
+        method = optional_object(event["payload"].get("proof"), "a proof").get("method")
         told = {
             None: "carries no proof: it is of the time before people had keys",
             "token": "rests on a token",

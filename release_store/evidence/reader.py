@@ -10,16 +10,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from release_store.evidence.findings import Finding, Report
-from release_store.evidence.zip_file import (
-    foreign_bytes,
-    member_digest,
-    open_zip,
-    overlapping_members,
-    read_document,
-    read_member,
-    regular_file,
-    strange_names,
-)
+from release_store.evidence.zip_file import Archive, regular_file
 from release_store.protocol.ed25519 import is_hash, is_hex, is_public_key
 from release_store.protocol.names import (
     CHECKPOINT,
@@ -38,7 +29,16 @@ from release_store.protocol.names import (
     SCRIPT,
 )
 from release_store.protocol.overrides import OVERRIDES_NEEDED
-from release_store.protocol.strict_json import Broken, json_object, read_json, whole_number
+from release_store.protocol.strict_json import (
+    Broken,
+    json_list,
+    json_object,
+    json_text,
+    optional_object,
+    read_json,
+    same,
+    whole_number,
+)
 
 _OWN = frozenset({README, SCRIPT, EVIDENCE, CHECKPOINT, NEWEST, PUBLIC_KEY, POLICY})
 _SAID = ("decision.publish", "release.withdrawn", CORRECTED)
@@ -62,6 +62,16 @@ class Bundle:
     paths: dict[int, list[bytes] | None]  # number of an event to its proof of inclusion
     consistency: dict[int, list[bytes]]  # size of an earlier checkpoint to the proof that the newest goes on
 
+    @property
+    def release(self) -> str:
+        """The release's id."""
+        return json_text(self.manifest["release_id"])
+
+    @property
+    def candidate(self) -> str:
+        """The id of the candidate that was published."""
+        return json_text(self.manifest["candidate_id"])
+
     def event(self, action: str, subject: str) -> dict[str, Any]:
         """Return the one event of that action and object. Raises Broken if there is none or more."""
         found = [one for one in self.events if one["action"] == action and one["object"] == subject]
@@ -71,7 +81,7 @@ class Bundle:
 
     def published(self) -> dict[str, Any]:
         """Return the event by which the release appeared."""
-        return self.event("release.published", str(self.manifest["release_id"]))
+        return self.event("release.published", self.release)
 
     def started(self) -> dict[str, Any]:
         """Return the event by which its publication began."""
@@ -84,7 +94,7 @@ class Bundle:
 
     def decisions(self) -> list[dict[str, Any]]:
         """Return the accepted decisions on the candidate."""
-        return [one for one in self.words() if one["object"] == self.manifest["candidate_id"]]
+        return [one for one in self.words() if one["object"] == self.candidate]
 
     def words(self) -> list[dict[str, Any]]:
         """Return the accepted decisions on the candidate, and on those whose files were judged before it."""
@@ -96,11 +106,19 @@ class Bundle:
 
     def overridden(self) -> bool:
         """Tell whether administrators let out what gates held back: enough words, and no gate that broke."""
-        gates = self.event("candidate.assessed", str(self.manifest["candidate_id"]))["payload"]["gates"]
-        told = {one["verdict"] for one in gates}
-        words = sum(one["action"] == "decision.override" for one in self.decisions())
-        fine = bool(told & set(_OVERRIDABLE)) and told <= {"pass", *_OVERRIDABLE}
-        return fine and words >= OVERRIDES_NEEDED
+        verdicts = {json_text(one["verdict"]) for one in self.gates()}
+        overrides = sum(one["action"] == "decision.override" for one in self.decisions())
+        fine = bool(verdicts & set(_OVERRIDABLE)) and verdicts <= {"pass", *_OVERRIDABLE}
+        return fine and overrides >= OVERRIDES_NEEDED
+
+    def gates(self) -> list[Any]:
+        """Return the results of the gates, as they were logged."""
+        return json_list(self.event("candidate.assessed", self.candidate)["payload"]["gates"])
+
+    def asked(self) -> list[str]:
+        """Return the gates that were to be asked; the first stores did not log them."""
+        asked = self.event("candidate.assessed", self.candidate)["payload"].get("asked")
+        return [] if asked is None else [json_text(one) for one in json_list(asked)]
 
     def people_before(self, number: int) -> dict[str, Any] | None:
         """Return what the last event before that number says of the people in force, None if none does."""
@@ -110,13 +128,16 @@ class Bundle:
     def judged_before(self) -> list[str]:
         """Return the candidates whose files this one has, and which became stale or expired: newest first."""
         found: list[str] = []
-        candidate = str(self.manifest["candidate_id"])
-        while before := self.event("candidate.staged", candidate)["payload"]["summary"].get("judged_again"):
-            candidate = str(before["of"])
+        candidate = self.candidate
+        while True:
+            summary = self.event("candidate.staged", candidate)["payload"]["summary"]
+            before = optional_object(summary.get("judged_again"), "judged_again")
+            if not before:
+                return found
+            candidate = json_text(before["of"])
             if candidate in found:
                 raise Broken("a candidate is told to be judged again for itself")
             found.append(candidate)
-        return found
 
 
 def read_bundle(
@@ -126,25 +147,24 @@ def read_bundle(
 
     `trusted` is the key that the reader gave, `kept` the checkpoint. Raises Broken for what cannot be read.
     """
-    with open_zip(path) as archive:
-        report.findings += strange_names(archive.namelist()) + overlapping_members(path, archive)
-        report.findings += [] if report.findings else foreign_bytes(path, archive)
-        if report.findings:
-            return None
-        manifest = json_object(read_document(archive, RELEASE + MANIFEST), RELEASE + MANIFEST)
-        wanted = _OWN | {RELEASE + name for name in (*manifest["files"], MANIFEST)}
-        present = set(archive.namelist())
+    with Archive(path) as archive:
+        manifest = archive.document(RELEASE + MANIFEST)
+        files = json_object(manifest["files"], "files of the manifest")
+        wanted = _OWN | {RELEASE + name for name in (*files, MANIFEST)}
+        present = archive.members.keys()
         report.findings += [Finding(name, "is missing") for name in sorted(wanted - present)]
         report.findings += [
             Finding(name, "does not belong to the bundle") for name in sorted(present - wanted)
         ]
         if not wanted <= present:
             return None
-        own_key = _own_key(read_member(archive, PUBLIC_KEY))
-        evidence = json_object(read_document(archive, EVIDENCE), EVIDENCE)
-        if evidence["format"] != FORMAT:
+        own_key = _own_key(archive.read(PUBLIC_KEY))
+        evidence = archive.document(EVIDENCE)
+        if not same(evidence["format"], FORMAT):
             raise Broken(f"is of format {evidence['format']!r}, and this script reads {FORMAT}")
-        proven = [(_event(one["event"]), one["path"]) for one in evidence["events"]]
+        proven = [(_event(one["event"]), one["path"]) for one in json_list(evidence["events"])]
+        if not proven:
+            raise Broken("evidence.json holds no events")
         numbers = [event["number"] for event, _ in proven]
         if numbers != sorted(set(numbers)):
             raise Broken("the events are not in the order of their numbers, each once")
@@ -152,20 +172,21 @@ def read_bundle(
             key=trusted or own_key,
             own_key=own_key,
             files={
-                name[len(RELEASE) :]: member_digest(archive, name)
+                name[len(RELEASE) :]: archive.digest(name)
                 for name in sorted(present & wanted)
                 if name.startswith(RELEASE)
             },
-            package=read_member(archive, RELEASE + PACKAGE) if RELEASE + PACKAGE in present else b"",
+            package=archive.read(RELEASE + PACKAGE) if RELEASE + PACKAGE in present else b"",
             manifest=manifest,
-            policy=json_object(read_document(archive, POLICY), POLICY),
-            checkpoint=json_object(read_document(archive, CHECKPOINT), CHECKPOINT),
-            newest=json_object(read_document(archive, NEWEST), NEWEST),
+            policy=archive.document(POLICY),
+            checkpoint=archive.document(CHECKPOINT),
+            newest=archive.document(NEWEST),
             kept=kept,
             events=[event for event, _ in proven],
             paths={event["number"]: None if path is None else _hash_path(path) for event, path in proven},
             consistency={
-                whole_number(one["size"]): _hash_path(one["path"]) for one in evidence["consistency"]
+                whole_number(one["size"]): _hash_path(one["path"])
+                for one in json_list(evidence["consistency"])
             },
         )
 

@@ -1,31 +1,145 @@
-"""The zip of a bundle, read so that every reader finds the same in it."""
+"""The zip of a bundle, which can be read in one way only.
+
+Its members stand one behind the other, each with the header that the directory has of it, then the
+directory in the same order, then its end: no comment, no further fields, no bytes between them. The
+checksums of the zip are not looked at; the evidence has digests.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import re
 import struct
-import zipfile
-from collections import Counter
-from collections.abc import Sequence
+import zlib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, NamedTuple
 
-from release_store.evidence.findings import Finding
-from release_store.protocol.strict_json import Broken, read_json
+from release_store.protocol.strict_json import Broken, json_object, read_json
 
-_LARGEST_DOCUMENT = 1 << 28
+_LARGEST_DOCUMENT = 1 << 28  # bytes
 _CHUNK = 1 << 20
-_LOCAL_HEADER = 30  # bytes before a member's name; the last four are the lengths of its name and extra field
-_DESCRIPTOR = 24  # bytes at most behind a member
-_ENDING = 1 << 17  # more than the end of a zip can have
+_LOCAL, _CENTRAL, _END = b"PK\3\4", b"PK\1\2", b"PK\5\6"
+_LOCAL_SIZE, _CENTRAL_SIZE, _END_SIZE = 30, 46, 22
+_STORED, _DEFLATED = 0, 8
+_MEMBER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?")
+_NO_BUNDLE = "is no bundle as releasegate writes it, or not all of one: copy it again from where it was made"
 
 
-def open_zip(path: Path) -> zipfile.ZipFile:
-    """Open the zip in a file. Raises Broken if it is none."""
-    try:
-        return zipfile.ZipFile(regular_file(path))
-    except zipfile.BadZipFile:
-        raise Broken("is no bundle, or not all of one: copy it again from where it was made") from None
+class Member(NamedTuple):
+    """Where the data of a member begin, their length, packed and unpacked, and how they are packed."""
+
+    at: int
+    packed: int
+    size: int
+    method: int
+
+
+class Archive:
+    """The members of a bundle in the regular file `path`. Raises Broken for what is no bundle."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = regular_file(path).open("rb")
+        self.members: dict[str, Member] = {}
+        try:
+            self._read_directory(path.stat().st_size)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> Archive:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def read(self, name: str) -> bytes:
+        """Return the bytes of a member. Raises Broken if there are more than 256 MiB."""
+        if self._member(name).size > _LARGEST_DOCUMENT:
+            raise Broken(f"{name} is too large")
+        return b"".join(self._pieces(name))
+
+    def document(self, name: str) -> dict[str, Any]:
+        """Return the JSON object in a member."""
+        return json_object(read_json(self.read(name)), name)
+
+    def digest(self, name: str) -> str:
+        """Return the SHA-256 of a member, read piece by piece."""
+        digest = hashlib.sha256()
+        for piece in self._pieces(name):
+            digest.update(piece)
+        return digest.hexdigest()
+
+    def _read_directory(self, size: int) -> None:
+        end = self._at(max(0, size - _END_SIZE), _END_SIZE)
+        if len(end) < _END_SIZE or not end.startswith(_END):
+            raise Broken(_NO_BUNDLE)
+        count, length, start, comment = struct.unpack("<HIIH", end[10:])
+        if start + length + _END_SIZE != size or comment:
+            raise Broken(_NO_BUNDLE)
+        directory, at, following = self._at(start, length), 0, 0
+        while at < length:
+            entry = directory[at : at + _CENTRAL_SIZE]
+            if len(entry) < _CENTRAL_SIZE or not entry.startswith(_CENTRAL):
+                raise Broken(_NO_BUNDLE)
+            flags, method, packed, unpacked, named, *others, place = struct.unpack("<8xHH8xIIHHHH6xI", entry)
+            name = directory[at + _CENTRAL_SIZE : at + _CENTRAL_SIZE + named]
+            header = _LOCAL + entry[6:32] + name
+            if flags or any(others) or place != following or header != self._at(place, len(header)):
+                raise Broken(_NO_BUNDLE)
+            if method != _DEFLATED and (method != _STORED or packed != unpacked):
+                raise Broken(_NO_BUNDLE)
+            self._add(name.decode("latin-1"), Member(place + len(header), packed, unpacked, method))
+            following += len(header) + packed
+            at += _CENTRAL_SIZE + named
+        if at != length or following != start or count != len(self.members):
+            raise Broken(_NO_BUNDLE)
+
+    def _add(self, name: str, member: Member) -> None:
+        if not _MEMBER_NAME.fullmatch(name):
+            raise Broken(f"{name!r} is no name that a bundle may hold")
+        if name in self.members:
+            raise Broken(f"{name!r} stands in the zip twice")
+        self.members[name] = member
+
+    def _member(self, name: str) -> Member:
+        if name not in self.members:
+            raise Broken(f"{name} is missing")
+        return self.members[name]
+
+    def _at(self, start: int, length: int) -> bytes:
+        self._file.seek(start)
+        return self._file.read(length)
+
+    def _pieces(self, name: str) -> Iterator[bytes]:
+        """Yield what a member holds. Raises Broken unless it has just the length that the directory says."""
+        member, length = self._member(name), 0
+        for piece in _unpacked(self._packed(member)) if member.method else self._packed(member):
+            length += len(piece)
+            if length > member.size:
+                raise Broken(f"{name} is longer than the directory says")
+            yield piece
+        if length < member.size:
+            raise Broken(f"{name} is shorter than the directory says")
+
+    def _packed(self, member: Member) -> Iterator[bytes]:
+        for at in range(0, member.packed, _CHUNK):
+            yield self._at(member.at + at, min(_CHUNK, member.packed - at))
+
+
+def _unpacked(packed: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield what a Deflate stream holds. Raises Broken if it is cut, or something stands behind its end."""
+    engine = zlib.decompressobj(-zlib.MAX_WBITS)
+    for data in packed:
+        rest = data
+        while rest and not engine.eof:
+            yield engine.decompress(rest, _CHUNK)
+            rest = engine.unconsumed_tail
+        if engine.unused_data or (engine.eof and rest):
+            raise Broken("holds something behind the end of a member")
+    yield engine.flush()
+    if not engine.eof:
+        raise Broken("holds a member that is cut")
 
 
 def regular_file(path: Path) -> Path:
@@ -33,79 +147,3 @@ def regular_file(path: Path) -> Path:
     if path.exists() and not path.is_file():
         raise Broken("is no regular file")
     return path
-
-
-def strange_names(names: Sequence[str]) -> list[Finding]:
-    """Find names that stand in the zip twice, or lead out of it."""
-    findings = []
-    for name, times in sorted(Counter(names).items()):
-        if times > 1:
-            findings.append(Finding(repr(name), f"stands in the zip {times} times"))
-        if "\\" in name or any(part in ("", ".", "..") for part in name.split("/")):
-            findings.append(Finding(repr(name), "is no name that a bundle may hold"))
-    return findings
-
-
-def overlapping_members(path: Path, archive: zipfile.ZipFile) -> list[Finding]:
-    """Find members whose data run into another's, of which readers make different things.
-
-    Newer versions of Python refuse them, and older ones read them.
-    """
-    names, end = [], archive.start_dir
-    with path.open("rb") as file:
-        for member in sorted(archive.infolist(), key=lambda one: one.header_offset, reverse=True):
-            if _data_of(file, member) + member.compress_size > end:
-                names.append(member.filename)
-            end = member.header_offset
-    return [Finding(repr(name), "runs into another member of the zip") for name in sorted(names)]
-
-
-def _data_of(file: BinaryIO, member: zipfile.ZipInfo) -> int:
-    """Return where the data of a member begin, by the header that stands before them."""
-    file.seek(member.header_offset)
-    header = file.read(_LOCAL_HEADER).ljust(_LOCAL_HEADER, b"\xff")
-    return member.header_offset + len(header) + int(sum(struct.unpack("<HH", header[-4:])))
-
-
-def foreign_bytes(path: Path, archive: zipfile.ZipFile) -> list[Finding]:
-    """Find bytes before, between or behind the members, of which a reader from the front makes others."""
-    at, apart = 0, False
-    with path.open("rb") as file:
-        for member in sorted(archive.infolist(), key=lambda one: one.header_offset):
-            apart |= member.header_offset > at
-            # The sizes of a member may stand behind it once more.
-            after = _DESCRIPTOR if member.flag_bits & 8 else 0
-            at = _data_of(file, member) + member.compress_size + after
-        apart |= archive.start_dir > at
-        at = archive.start_dir
-        for _ in archive.infolist():
-            file.seek(at)
-            at += 46 + sum(struct.unpack("<HHH", file.read(46)[28:34]))
-        file.seek(at)
-        tail = file.read(_ENDING)
-    tail = tail[76:] if tail.startswith(b"PK\6\6") else tail
-    comment = int.from_bytes(tail[20:22], "little")
-    if apart or len(tail) != 22 + comment:
-        return [Finding("bundle", "holds bytes that are in none of its members")]
-    return []
-
-
-def read_member(archive: zipfile.ZipFile, name: str) -> bytes:
-    """Return the bytes of a member. Raises Broken if there are more than 256 MiB."""
-    if archive.getinfo(name).file_size > _LARGEST_DOCUMENT:
-        raise Broken(f"{name} is too large")
-    return archive.read(name)
-
-
-def read_document(archive: zipfile.ZipFile, name: str) -> Any:
-    """Return the JSON in a member."""
-    return read_json(read_member(archive, name))
-
-
-def member_digest(archive: zipfile.ZipFile, name: str) -> str:
-    """Return the SHA-256 of a member, read piece by piece."""
-    digest = hashlib.sha256()
-    with archive.open(name) as file:
-        while piece := file.read(_CHUNK):
-            digest.update(piece)
-    return digest.hexdigest()

@@ -7,7 +7,7 @@ from typing import Any
 from cryptography.exceptions import InvalidSignature
 
 from release_store.protocol.ed25519 import is_hash, verify_signature
-from release_store.protocol.strict_json import Broken, canonical
+from release_store.protocol.strict_json import Broken, canonical, whole_number
 
 _SIGNED = ("store_id", "size", "head", "at", "public_key")
 
@@ -27,7 +27,7 @@ def signature_holds(checkpoint: dict[str, Any], public_key: str) -> bool:
 def proven_by(number: int, checkpoint: dict[str, Any], newest: dict[str, Any]) -> dict[str, Any] | None:
     """Return the checkpoint whose root proves an event: the release's, else the newest, else None."""
     for one in (checkpoint, newest):
-        if "root" in one and number <= one["size"]:
+        if "root" in one and number <= whole_number(one["size"]):
             return one
     return None
 

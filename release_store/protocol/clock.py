@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Any
 
 IN_ORDER = "in order"  # what it says of the times of its events, likewise
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00", re.ASCII)
 CLOCK_TOLERANCE = 60.0  # seconds by which an event may be before the last: clocks are set by a little
 
 
@@ -35,7 +37,13 @@ def wrong_correction(event: dict[str, Any], before: str | None) -> str | None:
 
 
 def _seconds_back(before: str, after: str) -> float:
-    return (datetime.fromisoformat(before) - datetime.fromisoformat(after)).total_seconds()
+    return (_moment(before) - _moment(after)).total_seconds()
+
+
+def _moment(text: str) -> datetime:
+    if not _TIME.fullmatch(text):
+        raise ValueError("a time is written as 2026-01-31T12:00:00.000000+00:00")
+    return datetime.fromisoformat(text)
 
 
 def corrected_in_words(event: dict[str, Any]) -> str:

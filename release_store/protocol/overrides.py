@@ -4,20 +4,40 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from release_store.protocol.names import PACKAGE, REPORT
-from release_store.protocol.strict_json import json_object, read_json, same
+from release_store.protocol.strict_json import json_list, json_text, optional_object, read_json, same
 
 MARK = "releasegate:override"  # in the data package of a release that gates held back
 OVERRIDES_NEEDED = 2
+# The mark is the first property, and lines within it are indented by more than two.
+_MARKED = re.compile(rb'\{\n  "releasegate:override": (\{.*?\n  \})(,\n|\n\}\n\Z)', re.DOTALL)
 
 
 def mark_of(override: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the data package says of an override in the manifest: gates, people and times."""
-    people = [{"by": one["by"], "at": one["at"]} for one in override["by"]]
+    people = [{"by": json_text(one["by"]), "at": json_text(one["at"])} for one in json_list(override["by"])]
     return {"gates": override["gates"], "by": people}
+
+
+def marked_package(override: Mapping[str, Any], judged: bytes) -> bytes:
+    """Return a data package, as `package_text` writes it, with the mark of an override before all else."""
+    return package_text({MARK: mark_of(override), **json.loads(judged)})
+
+
+def unmarked_package(package: bytes) -> tuple[Any, bytes]:
+    """Return the mark at the beginning of a data package, and the package without it.
+
+    Raises ValueError where it begins with none.
+    """
+    found = _MARKED.match(package)
+    if found is None:
+        raise ValueError("begins with no mark")
+    judged = b"{\n" + package[found.end() :] if found[2] == b",\n" else b"{}\n"
+    return read_json(found[1]), judged
 
 
 def package_text(package: Any) -> bytes:
@@ -27,10 +47,10 @@ def package_text(package: Any) -> bytes:
 
 def judged_files(manifest: dict[str, Any]) -> dict[str, Any]:
     """Return the digests of the files as the gates judged them: no report, and no mark in the package."""
-    override = json_object(manifest.get("override") or {}, "the override in the manifest")
+    override = optional_object(manifest.get("override"), "the override in the manifest")
     judged = {
         **manifest["files"],
-        **json_object(override.get("judged") or {}, "what was judged in the manifest"),
+        **optional_object(override.get("judged"), "what was judged in the manifest"),
     }
     return {name: digest for name, digest in judged.items() if name != REPORT}
 
@@ -40,11 +60,14 @@ def wrong_mark(manifest: dict[str, Any], package: bytes) -> str:
 
     Of releases that a releasegate published before there was a mark, none is demanded.
     """
-    override = manifest.get("override") or {}
+    override = optional_object(manifest.get("override"), "the override in the manifest")
     if "judged" not in override:
         return ""
-    found = json_object(read_json(package), PACKAGE)
-    if not same(found.pop(MARK, None), mark_of(override)):
+    try:
+        mark, without = unmarked_package(package)
+    except ValueError:
+        mark, without = None, b""
+    if not same(mark, mark_of(override)):
         return "does not say what was overridden, by whom and when"
-    judged = {PACKAGE: hashlib.sha256(package_text(found)).hexdigest()}
+    judged = {PACKAGE: hashlib.sha256(without).hexdigest()}
     return "" if same(override["judged"], judged) else "is not what was judged and the mark of the override"

@@ -9,7 +9,7 @@ from cryptography.exceptions import InvalidSignature
 from release_store.protocol.ed25519 import verify_signature
 from release_store.protocol.names import BINDING, CORRECTED
 from release_store.protocol.person_names import normalize_name
-from release_store.protocol.strict_json import canonical, json_digest
+from release_store.protocol.strict_json import canonical, json_digest, json_list, json_text, optional_object
 
 STATEMENT = "releasegate decision 1"
 PROVEN = "proven"  # what the first event of a store says of its decisions, unless it is an old one
@@ -55,7 +55,7 @@ def word_of(event: dict[str, Any], store_id: str) -> dict[str, Any]:
     if event["action"] in _ACTS:
         act, bound = _ACTS[event["action"]], said["bound"]
     else:
-        act, bound = said["decision"], {name: said[name] for name in BINDING}
+        act, bound = json_text(said["decision"]), {name: said[name] for name in BINDING}
     return statement(
         act=act,
         store_id=store_id,
@@ -78,15 +78,20 @@ def wrong_proof(
     proof = event["payload"].get("proof")
     if proof is None:
         return "carries no proof of whose word it is" if demanded or people is not None else None
-    if people is None or proof["people"] != people["digest"] or people_digest(people) != people["digest"]:
+    digest = None if people is None else json_text(people["digest"])
+    if people is None or proof["people"] != digest or people_digest(people) != digest:
         return "was taken by people other than those whom the log knew then"
     said, who = word_of(event, store_id), event["actor"]
-    known = [one for one in people["members"] if normalize_name(one["name"]) == normalize_name(who)]
+    known = [
+        one
+        for one in json_list(people["members"])
+        if normalize_name(json_text(one["name"])) == normalize_name(who)
+    ]
     if event["action"] not in (f"decision.{said['act']}", *_ACTS) or said["act"] not in ROLES_OF_ACTS:
         return "is an act of another name than it says"
     if len(known) != 1:
         return f"is of {who}, whom the log did not know then"
-    if not ROLES_OF_ACTS[said["act"]] & set(known[0]["roles"]):
+    if not ROLES_OF_ACTS[said["act"]] & {json_text(one) for one in json_list(known[0]["roles"])}:
         return f"is of {who}, who had no role for it"
     return None if _is_proven(said, proof, known[0]) else f"is not proven to be of {who}"
 
@@ -99,7 +104,7 @@ def people_digest(people: dict[str, Any]) -> str:
 
 def _is_proven(said: dict[str, Any], proof: dict[str, Any], person: dict[str, Any]) -> bool:
     if proof["method"] == "token":
-        return bool(proof["token"]) and bool(proof["token"] == person["token"])
+        return json_text(proof["token"]) != "" and bool(proof["token"] == person["token"])
     return (
         proof["method"] == "signature"
         and proof["public_key"] == person["public_key"]
@@ -111,11 +116,13 @@ def one_person(one: dict[str, Any], other: dict[str, Any]) -> bool:
     """Tell whether two events are of one person, by the name or by what proves it."""
     if normalize_name(one["actor"]) == normalize_name(other["actor"]):
         return True
-    mine, theirs = one["payload"].get("proof") or {}, other["payload"].get("proof") or {}
-    return any(mine.get(name) and mine.get(name) == theirs.get(name) for name in ("public_key", "token"))
+    return is_by(one["payload"].get("proof"), other["payload"].get("proof"))
 
 
 def is_by(proof: dict[str, Any] | None, marks: dict[str, Any] | None) -> bool:
     """Tell whether a proof is that of a person, by the key or token that mark them under any name."""
-    mine, theirs = proof or {}, marks or {}
-    return any(mine.get(name) and mine.get(name) == theirs.get(name) for name in ("public_key", "token"))
+    mine, theirs = optional_object(proof, "a proof"), optional_object(marks, "a proof")
+    return any(
+        isinstance(mine.get(name), str) and mine[name] != "" and mine[name] == theirs.get(name)
+        for name in ("public_key", "token")
+    )

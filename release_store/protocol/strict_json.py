@@ -8,6 +8,7 @@ import math
 from json.encoder import encode_basestring
 from typing import Any
 
+DEEPEST = 100  # arrays and objects within each other
 _WORDS = {None: "null", True: "true", False: "false"}
 
 
@@ -26,10 +27,20 @@ def same(one: Any, other: Any) -> bool:
 
 
 def read_json(data: bytes) -> Any:
-    """Return the JSON in `data`. Raises ValueError for a name that stands twice and for NaN and Infinity."""
-    return json.loads(
-        data.decode(), parse_int=_read_int, parse_constant=_refuse, object_pairs_hook=_once_each
+    """Return the JSON in `data`; 1.0 is 1, as in canonical JSON.
+
+    Raises ValueError for a name that stands twice, for NaN, Infinity and what a double does not hold, and for
+    more than 100 arrays and objects within each other.
+    """
+    value = json.loads(
+        data.decode(),
+        parse_int=_read_int,
+        parse_float=_read_float,
+        parse_constant=_refuse,
+        object_pairs_hook=_once_each,
     )
+    _check_depth(value, DEEPEST)
+    return value
 
 
 def json_digest(value: Any) -> str:
@@ -42,6 +53,25 @@ def json_object(found: Any, name: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise Broken(f"{name} is no JSON object")
     return found
+
+
+def json_list(found: Any) -> list[Any]:
+    """Return what was read if it is a list. Raises Broken if not."""
+    if not isinstance(found, list):
+        raise Broken("a value is no list")
+    return found
+
+
+def json_text(found: Any) -> str:
+    """Return what was read if it is a text. Raises Broken if not."""
+    if not isinstance(found, str):
+        raise Broken("a value is no text")
+    return found
+
+
+def optional_object(found: Any, name: str) -> dict[str, Any]:
+    """Return what was read if it is a JSON object, and an empty one for null. Raises Broken if not."""
+    return {} if found is None else json_object(found, name)
 
 
 def whole_number(found: Any) -> int:
@@ -101,7 +131,22 @@ def _written_float(value: float) -> str:
 
 def _read_int(text: str) -> int | float:
     # Canonical JSON has only floats beyond 2^53.
-    return int(text) if abs(int(text)) < 2**53 else float(text)
+    return int(text) if len(text) < 16 else _read_float(text)
+
+
+def _read_float(text: str) -> int | float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError("a number is too large")
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
+
+
+def _check_depth(value: Any, left: int) -> None:
+    if isinstance(value, (list, dict)):
+        if left == 0:
+            raise ValueError("JSON is too deep")
+        for one in value.values() if isinstance(value, dict) else value:
+            _check_depth(one, left - 1)
 
 
 def _refuse(text: str) -> Any:

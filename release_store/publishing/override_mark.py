@@ -6,6 +6,7 @@ overridden, by whom and when. Without that property it is, byte for byte, what w
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,8 @@ from typing import Any
 from policy.errors import StoreError, VerificationFailed
 from release_store.canonical import sha256_hex
 from release_store.protocol.names import PACKAGE
-from release_store.protocol.overrides import MARK, mark_of, package_text
-from release_store.protocol.strict_json import read_json
+from release_store.protocol.overrides import MARK, package_text
+from release_store.protocol.overrides import marked_package as with_mark
 
 
 def judged_package(folder: Path, files: Mapping[str, str]) -> dict[str, str]:
@@ -42,7 +43,7 @@ def marked_package(folder: Path, override: Mapping[str, Any]) -> bytes:
     if sha256_hex(judged) != override["judged"][PACKAGE]:
         raise VerificationFailed("is not the file that was judged", where=str(path))
     try:
-        found = read_json(judged)
+        found = json.loads(judged)
         plain = isinstance(found, dict) and MARK not in found and package_text(found) == judged
     except (ValueError, TypeError):
         plain = False
@@ -52,4 +53,4 @@ def marked_package(folder: Path, override: Mapping[str, Any]) -> bytes:
             where=str(path),
             hint="Prepare the period again.",
         )
-    return package_text({MARK: mark_of(override), **found})
+    return with_mark(override, judged)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zipfile
 from pathlib import Path
 
@@ -141,27 +142,37 @@ def test_a_file_may_be_dropped_anywhere(opened: webdriver.Chrome, bundle: Path) 
 
 
 def test_names_in_a_bundle_stay_texts(opened: webdriver.Chrome, members: Members, tmp_path: Path) -> None:
+    """They are shown where a file is read, and where an event or the manifest names them."""
+    manifest = json.loads(members["release/manifest.json"])
     names = ["<img src=x onerror=alert(1)>", "\u202egnihton", "x\nVerified", "a" * 3000, "&amp;"]
-    for name in names:
-        members[f"release/{name}"] = b""
+    manifest["files"].update(dict.fromkeys(names, ""))
+    members["release/manifest.json"] = json.dumps(manifest).encode()
     element(opened, "file").send_keys(str(put_together(tmp_path / "b.zip", members)))
     told = result(opened)
     assert told.startswith("Not verified\n")
     for shown in ("<img src=x onerror=alert(1)>", "?gnihton", "x?Verified", "a" * 3000, "&amp;"):
-        assert f"release/{shown}: does not belong to the bundle" in told
+        assert f"release/{shown}: is missing" in told
+    other = put_together(tmp_path / "c.zip", {**members, "<img src=x onerror=alert(1)>": b""})
+    element(opened, "file").send_keys(str(other))
+    WebDriverWait(opened, HANG_TIMEOUT).until(
+        lambda _: "alert(1)> is no name that a bundle may hold" in element(opened, "result").text
+    )
     assert opened.find_elements(By.CSS_SELECTOR, "#verify-result img") == []
     assert opened.get_log("browser") == []
 
 
-@pytest.mark.parametrize(
-    "lacking",
-    [
-        "Object.defineProperty(crypto, 'subtle', {value: undefined})",
-        "crypto.subtle.importKey = () => Promise.reject(new DOMException('no', 'NotSupportedError'))",
-    ],
-)
-def test_without_ed25519_nothing_is_verified(opened: webdriver.Chrome, bundle: Path, lacking: str) -> None:
-    opened.execute_script(lacking)
+def test_without_cryptography_nothing_is_checked(opened: webdriver.Chrome, bundle: Path) -> None:
+    opened.execute_script("Object.defineProperty(crypto, 'subtle', {value: undefined})")
+    element(opened, "file").send_keys(str(bundle))
+    told = result(opened)
+    assert told.startswith("Not verified\nbundle.zip: cannot be checked here: this browser has no Ed25519")
+    assert "\u2013 not checked: The files are those that were published." in told
+    assert "held:" not in told
+
+
+def test_without_ed25519_nothing_is_verified(opened: webdriver.Chrome, bundle: Path) -> None:
+    refuse = "() => Promise.reject(new DOMException('no', 'NotSupportedError'))"
+    opened.execute_script(f"crypto.subtle.importKey = {refuse}")
     element(opened, "file").send_keys(str(bundle))
     told = result(opened)
     assert told.startswith(

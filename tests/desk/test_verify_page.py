@@ -1,4 +1,4 @@
-"""The page that verifies a bundle says what the script says of it, word for word, in a real Chromium."""
+"""The page that verifies a bundle accepts and refuses what the script does, in a real Chromium."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from tests.release_store.bundle_alterations import (
     FORGERIES,
     NAME,
     OTHER_ZIPS,
+    told_twice,
     withdrawn,
 )
 from tests.release_store.bundles import Members, forged, put_together
@@ -150,32 +151,16 @@ def test_another_zip_is_judged_as_by_the_script(
     assert [one["verified"] for one in told] == [not found for _, found in OTHER_ZIPS.values()]
 
 
-def test_compressions_that_the_script_alone_reads_are_refused(
-    opened: webdriver.Chrome, members: Members, tmp_path: Path
-) -> None:
-    other = tmp_path / "b.zip"
-    with zipfile.ZipFile(other, "w", zipfile.ZIP_BZIP2) as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-    (told,) = judged(opened, [Case("b.zip", other.read_bytes())])
-    assert not told["verified"]
-    assert told["findings"] == [{"where": "b.zip", "what": "cannot be read (NotImplementedError)"}]
-
-
 def test_whatever_the_script_finds_altered_the_page_does(
     opened: webdriver.Chrome, members: Members, tmp_path: Path
 ) -> None:
     cases = []
-    for kind, (alter, _) in ALTERATIONS.items():
+    for alter, _ in ALTERATIONS.values():
         other = dict(members)
         alter(other)
-        if kind != "a policy too deep":  # which is told by the depth that each can go
-            cases.append(Case("b.zip", as_bytes(other, tmp_path)))
+        cases.append(Case("b.zip", as_bytes(other, tmp_path)))
     for told in agree(opened, cases, tmp_path):
         assert not told["verified"]
-    ALTERATIONS["a policy too deep"][0](other := dict(members))
-    (told,) = judged(opened, [Case("b.zip", as_bytes(other, tmp_path))])
-    assert told["findings"] == [{"where": "b.zip", "what": "cannot be read (RecursionError)"}]
 
 
 def test_whatever_the_script_finds_forged_the_page_does(
@@ -250,10 +235,9 @@ def test_a_bomb_is_refused(opened: webdriver.Chrome, members: Members, tmp_path:
         for name, data in {**members, "policy.json": bomb}.items():
             archive.writestr(name, data)
     data = (tmp_path / "b.zip").read_bytes()
-    place = data.rindex(b"policy.json") - 46 + 24
-    hidden = data[:place] + (1000).to_bytes(4, "little") + data[place + 4 :]
+    hidden = told_twice("policy.json", 24, "<I", 1000)(data)
     told = agree(opened, [Case("b.zip", data), Case("b.zip", hidden)], tmp_path)
     assert [one["findings"][0]["what"] for one in told] == [
         "policy.json is too large",
-        "cannot be read (BadZipFile)",
+        "policy.json is longer than the directory says",
     ]

@@ -187,7 +187,7 @@ ALTERATIONS: dict[str, tuple[Callable[[Members], object], str]] = {
         ),
         "decisions: 1 people approved it, and 2 were needed",
     ),
-    "the events taken away": (in_json("evidence.json", lambda d: d.update(events=[])), "cannot be read"),
+    "the events taken away": (in_json("evidence.json", lambda d: d.update(events=[])), "holds no events"),
     "the events turned round": (
         in_json("evidence.json", lambda d: d["events"].reverse()),
         "not in the order",
@@ -205,10 +205,10 @@ ALTERATIONS: dict[str, tuple[Callable[[Members], object], str]] = {
     "a key that is none": (lambda m: m.update({"public-key.pem": b"\xff"}), "no public key in PEM"),
     "a missing file": (lambda m: m.pop("release/data.csv"), "release/data.csv: is missing"),
     "a missing checkpoint": (lambda m: m.pop("checkpoint.json"), "checkpoint.json: is missing"),
-    "a missing manifest": (lambda m: m.pop("release/manifest.json"), "cannot be read (KeyError)"),
+    "a missing manifest": (lambda m: m.pop("release/manifest.json"), "release/manifest.json is missing"),
     "a file added": (lambda m: m.update({"release/more.csv": b""}), "release/more.csv: does not belong"),
-    "a name that climbs": (lambda m: m.update({"../../x": b""}), "'../../x': is no name"),
-    "a name from the root": (lambda m: m.update({"/etc/x": b""}), "'/etc/x': is no name"),
+    "a name that climbs": (lambda m: m.update({"../../x": b""}), "'../../x' is no name"),
+    "a name from the root": (lambda m: m.update({"/etc/x": b""}), "'/etc/x' is no name"),
     "a name of Windows": (lambda m: m.update({"..\\x": b""}), "is no name"),
 }
 
@@ -388,43 +388,93 @@ def _hidden(data: bytes) -> bytes:
     return data[:start] + member + data[start : start + size] + moved
 
 
-_FOREIGN = "holds bytes that are in none of its members"
-_NO_ZIP = "is no bundle, or not all of one: copy it again from where it was made"
+def told_twice(name: str, at: int, form: str, value: int) -> Callable[[bytes], bytes]:
+    """Say something else of a member in the directory and in the header before its data."""
+
+    def alter(data: bytes) -> bytes:
+        place = struct.unpack("<I", data[_record(data, name) + 42 :][:4])[0] + at - 2
+        other = data[:place] + struct.pack(form, value) + data[place + struct.calcsize(form) :]
+        return _told(name, at, form, value)(other)
+
+    return alter
+
+
+def _repacked(name: str, pack: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
+    """Put other packed bytes of a member into the zip, and say of it the size that it had."""
+
+    def alter(data: bytes) -> bytes:
+        out, directory = b"", b""
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = {one.filename: archive.read(one) for one in archive.infolist()}
+        for other, content in members.items():
+            engine = zlib.compressobj(9, zlib.DEFLATED, -15)
+            packed = engine.compress(content) + engine.flush()
+            packed = pack(packed) if other == name else packed
+            told = struct.pack(
+                "<HHHHHIIIHH", 20, 0, 8, 0, 33, zlib.crc32(content), len(packed), len(content), len(other), 0
+            )
+            directory += b"PK\1\2" + b"\x14\x03" + told + bytes(10) + struct.pack("<I", len(out))
+            directory += other.encode()
+            out += b"PK\3\4" + told + other.encode() + packed
+        count = len(members)
+        end = struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, count, count, len(directory), len(out), 0)
+        return out + directory + end
+
+    return alter
+
+
+_NO_BUNDLE = "is no bundle as releasegate writes it, or not all of one: copy it again from where it was made"
 
 # With what is found, nothing where it stays the bundle that it was.
 OTHER_ZIPS: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "nothing compressed": (_packed_as(zipfile.ZIP_STORED), ""),
     "compressed again": (_packed_as(zipfile.ZIP_DEFLATED), ""),
-    "a comment": (_with_comment, ""),
-    "something before it": (lambda d: b"#!/bin/sh\n" + d, _FOREIGN),
-    "something behind it": (lambda d: d + b"\0", _FOREIGN),
-    "another bundle before it": (lambda d: d + d, _FOREIGN),
-    "a member that the directory leaves out": (_hidden, _FOREIGN),
-    "nothing": (lambda _: b"", _NO_ZIP),
-    "a beginning": (lambda d: d[: len(d) // 3], _NO_ZIP),
-    "all but the end": (lambda d: d[:-1], _NO_ZIP),
-    "a name twice": (_with_twice("release/data.csv"), "'release/data.csv': stands in the zip 2 times"),
-    "a folder": (_with_twice("release/"), "'release/': is no name that a bundle may hold"),
-    "a name that nobody sees": (_with_twice("x\u202e.csv"), "x?.csv: does not belong to the bundle"),
-    "a member longer than it is": (
-        _told("policy.json", 20, "<I", 10**4),
-        "'policy.json': runs into another member of the zip",
+    "compressed by hand": (_repacked("policy.json", lambda packed: packed), ""),
+    "another checksum": (told_twice("release/data.csv", 16, "<I", 7), ""),
+    "compressed in another way": (_packed_as(zipfile.ZIP_BZIP2), _NO_BUNDLE),
+    "a comment": (_with_comment, _NO_BUNDLE),
+    "something before it": (lambda d: b"#!/bin/sh\n" + d, _NO_BUNDLE),
+    "something behind it": (lambda d: d + b"\0", _NO_BUNDLE),
+    "another bundle before it": (lambda d: d + d, _NO_BUNDLE),
+    "a member that the directory leaves out": (_hidden, _NO_BUNDLE),
+    "nothing": (lambda _: b"", _NO_BUNDLE),
+    "a beginning": (lambda d: d[: len(d) // 3], _NO_BUNDLE),
+    "all but the end": (lambda d: d[:-1], _NO_BUNDLE),
+    "a name twice": (_with_twice("release/data.csv"), "'release/data.csv' stands in the zip twice"),
+    "a folder": (_with_twice("release/"), "'release/' is no name that a bundle may hold"),
+    "a name that nobody sees": (_with_twice("x\u202e.csv"), _NO_BUNDLE),
+    "a name that is hidden": (_with_twice("release/.x"), "'release/.x' is no name that a bundle may hold"),
+    "a member more": (_with_twice("release/x.csv"), "release/x.csv: does not belong to the bundle"),
+    "a member longer than it is": (_told("policy.json", 20, "<I", 10**4), _NO_BUNDLE),
+    "a member in another": (_told("verify_evidence.py", 42, "<I", 60), _NO_BUNDLE),
+    "a member behind the end": (_told("README.txt", 42, "<I", 10**7), _NO_BUNDLE),
+    "a member cut": (_told("policy.json", 20, "<I", 20), _NO_BUNDLE),
+    "a checksum in one place": (_told("release/data.csv", 16, "<I", 7), _NO_BUNDLE),
+    "a size in one place": (_told("policy.json", 24, "<I", 10**5), _NO_BUNDLE),
+    "more members than are there": (lambda d: d[:-12] + b"\x7f\0" + d[-10:], _NO_BUNDLE),
+    "a member said to be larger": (
+        told_twice("policy.json", 24, "<I", 10**5),
+        "policy.json is shorter than the directory says",
     ),
-    "a member in another": (
-        _told("verify_evidence.py", 42, "<I", 60),
-        "'verify_evidence.py': runs into another member of the zip",
+    "a member said to be smaller": (
+        told_twice("policy.json", 24, "<I", 30),
+        "policy.json is longer than the directory says",
     ),
-    "a member behind the end": (
-        _told("README.txt", 42, "<I", 10**7),
-        "'README.txt': runs into another member of the zip",
+    "a document without end": (
+        told_twice("evidence.json", 24, "<I", 2**28 + 1),
+        "evidence.json is too large",
     ),
-    "a member cut": (_told("policy.json", 20, "<I", 20), _FOREIGN),
-    "another checksum": (_told("release/data.csv", 16, "<I", 7), "cannot be read (BadZipFile)"),
-    "a member said to be larger": (_told("policy.json", 24, "<I", 10**5), ""),
-    "a member said to be smaller": (_told("policy.json", 24, "<I", 30), "cannot be read (BadZipFile)"),
-    "a document without end": (_told("evidence.json", 24, "<I", 2**28 + 1), "evidence.json is too large"),
-    "an encrypted member": (_told("policy.json", 8, "<H", 1), "cannot be read (RuntimeError)"),
-    "a patch": (_told("policy.json", 8, "<H", 32), "cannot be read (NotImplementedError)"),
-    "an unknown compression": (_told("policy.json", 10, "<H", 99), "cannot be read (NotImplementedError)"),
-    "a version that is to come": (_told("policy.json", 6, "<H", 64), "cannot be read (NotImplementedError)"),
+    "a stream that is cut": (
+        _repacked("release/data.csv", lambda packed: packed[:-1]),
+        "holds a member that is cut",
+    ),
+    "something behind a stream": (
+        _repacked("release/data.csv", lambda packed: packed + b"\0"),
+        "holds something behind the end of a member",
+    ),
+    "a stream that is none": (_repacked("policy.json", lambda _: b"\xff" * 9), "cannot be read (error)"),
+    "an encrypted member": (told_twice("policy.json", 8, "<H", 1), _NO_BUNDLE),
+    "a patch": (told_twice("policy.json", 8, "<H", 32), _NO_BUNDLE),
+    "an unknown compression": (told_twice("policy.json", 10, "<H", 99), _NO_BUNDLE),
+    "a compressed member said to be stored": (told_twice("policy.json", 10, "<H", 0), _NO_BUNDLE),
 }

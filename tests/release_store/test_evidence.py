@@ -384,7 +384,7 @@ def test_a_bundle_that_was_cut_is_found(bundle: Path, tmp_path: Path, share: flo
     data = bundle.read_bytes()
     cut = tmp_path / "cut.zip"
     cut.write_bytes(data[: int(len(data) * share)])
-    told = "is no bundle, or not all of one: copy it again from where it was made"
+    told = "is no bundle as releasegate writes it, or not all of one: copy it again from where it was made"
     assert what(examine(cut)) == f"cut.zip: {told}"
 
 
