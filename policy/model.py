@@ -115,7 +115,7 @@ QuasiIdentifier = Annotated[NumericQuasiIdentifier | CategoricalQuasiIdentifier,
 
 
 class RuleOfChange(Section):
-    """How a number changes from each release to the next, as attackers know: times `factor`, plus `sum`."""
+    """How a number changes from each period to the next, as attackers know: times `factor`, plus `sum`."""
 
     factor: Annotated[float, Field(gt=0)] = 1.0
     sum: float = 0.0

@@ -106,7 +106,7 @@ def repaired(
         policy,
         periods_apart([release.period for release, _ in history], period, policy.period),
     )
-    worlds = _worlds(table, groups, policy, history, followers)
+    worlds = _worlds(table, groups, policy, history, followers, period)
     followed = followers and followers.into([name for name, _ in found.earlier], releases)
     constraints, points = constraints_of(table, policy.privacy), _points(table, representation)
 
@@ -141,13 +141,15 @@ def _worlds(
     policy: ReleasePolicy,
     history: History,
     followers: Followers | None,
+    period: str,
 ) -> Questions | None:
     """Return what the repair asks exact reasoning by; None where that cannot be, as the gate then says."""
     if followers is None or not history:
         return None
     earlier = [(release.release_id, classes) for release, classes in history]
     try:
-        pasts = pasts_of(table, policy, earlier, followers)
+        apart = periods_apart([release.period for release, _ in history], period, policy.period)
+        pasts = pasts_of(table, policy, earlier, followers, apart)
     except Unfit:
         return None
     limits = Limits(calls=policy.gates.worlds.calls)

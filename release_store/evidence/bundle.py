@@ -86,7 +86,7 @@ def write_evidence(store: ReleaseStore, release_id: str, out: Path) -> Path:
     beside = out.with_name(f".{out.name}.new")
     try:
         try:
-            with zipfile.ZipFile(beside, "w") as archive:
+            with zipfile.ZipFile(beside, "w", allowZip64=False) as archive:
                 _fill(archive, documents, {name: folder / name for name in release.files})
             report = examine(beside, keys.read_public_hex(store.root))
             if report.findings:
@@ -99,6 +99,12 @@ def write_evidence(store: ReleaseStore, release_id: str, out: Path) -> Path:
             beside.replace(out)
         finally:
             beside.unlink(missing_ok=True)
+    except zipfile.LargeZipFile:
+        raise UsageError(
+            "the release is too large for a bundle, which holds at most 2 GiB",
+            where=release_id,
+            hint="`releasegate verify` verifies it in the store.",
+        ) from None
     except OSError as error:
         raise UsageError(
             f"the bundle cannot be written ({type(error).__name__})",

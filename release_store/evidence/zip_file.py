@@ -26,7 +26,7 @@ _MEMBER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-
 _NO_BUNDLE = "is no bundle as releasegate writes it, or not all of one: copy it again from where it was made"
 
 
-class Member(NamedTuple):
+class ZipMember(NamedTuple):
     """Where the data of a member begin, their length, packed and unpacked, and how they are packed."""
 
     at: int
@@ -40,7 +40,7 @@ class Archive:
 
     def __init__(self, path: Path) -> None:
         self._file = regular_file(path).open("rb")
-        self.members: dict[str, Member] = {}
+        self.members: dict[str, ZipMember] = {}
         try:
             self._read_directory(path.stat().st_size)
         except BaseException:
@@ -89,20 +89,20 @@ class Archive:
                 raise Broken(_NO_BUNDLE)
             if method != _DEFLATED and (method != _STORED or packed != unpacked):
                 raise Broken(_NO_BUNDLE)
-            self._add(name.decode("latin-1"), Member(place + len(header), packed, unpacked, method))
+            self._add(name.decode("latin-1"), ZipMember(place + len(header), packed, unpacked, method))
             following += len(header) + packed
             at += _CENTRAL_SIZE + named
         if at != length or following != start or count != len(self.members):
             raise Broken(_NO_BUNDLE)
 
-    def _add(self, name: str, member: Member) -> None:
+    def _add(self, name: str, member: ZipMember) -> None:
         if not _MEMBER_NAME.fullmatch(name):
             raise Broken(f"{name!r} is no name that a bundle may hold")
         if name in self.members:
             raise Broken(f"{name!r} stands in the zip twice")
         self.members[name] = member
 
-    def _member(self, name: str) -> Member:
+    def _member(self, name: str) -> ZipMember:
         if name not in self.members:
             raise Broken(f"{name} is missing")
         return self.members[name]
@@ -122,7 +122,7 @@ class Archive:
         if length < member.size:
             raise Broken(f"{name} is shorter than the directory says")
 
-    def _packed(self, member: Member) -> Iterator[bytes]:
+    def _packed(self, member: ZipMember) -> Iterator[bytes]:
         for at in range(0, member.packed, _CHUNK):
             yield self._at(member.at + at, min(_CHUNK, member.packed - at))
 

@@ -45,9 +45,10 @@ def undone(
     where that is not, and `name + PATH` tells how it went: rows with different paths are not alike, though
     their numbers may be. Everybody is laid beside the earlier release from which they follow the rule that
     most follow, the latest of several. Releases without the attribute are left out. The rule is the last
-    release's, with most who follow it; None if it has none. A rule that is `stated` holds from each release
-    to the next, and is taken wherever somebody follows it and more people do than the other. Raises Unfit
-    where somebody is in a release twice, or where an attribute has a name that this one makes.
+    release's, with most who follow it; None if it has none. A rule that is `stated` holds from each period
+    to the next, or from each release where periods are not counted, and is taken wherever somebody follows
+    it and more people do than the other. Raises Unfit where somebody is in a release twice, or where an
+    attribute has a name that this one makes.
     O(releases^2 x rows log rows).
     """
     if any(name + made in each.texts for each in releases for made in (FIRST, PATH)):
@@ -63,7 +64,9 @@ def undone(
             change = _between(numbers[before], numbers[after])
             known = None
             if stated is not None:
-                known = _between(numbers[before], numbers[after], stated.repeated(after - before))
+                known = _between(
+                    numbers[before], numbers[after], stated.repeated(_steps(with_it, before, after))
+                )
             if known is not None and known.followed and (not change.common or known.weight > change.weight):
                 change = known
             elif not change.common:
@@ -87,6 +90,12 @@ def undone(
             columns.append(place.reshape(-1)[codes.reshape(-1)])
         told.append(replace(each, texts=texts, codes=np.column_stack(columns)))
     return told, max(own, key=lambda change: change.followed)
+
+
+def _steps(releases: Sequence[Rows], before: int, after: int) -> int:
+    """Return how many periods, or releases, lie between two releases."""
+    earlier, later = releases[before].ago, releases[after].ago
+    return after - before if earlier is None or later is None else earlier - later
 
 
 def _numbers_of(releases: Sequence[Rows], name: str) -> list[_Numbers]:

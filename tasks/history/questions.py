@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+
+import pandas as pd
 
 from policy.model import ReleasePolicy
 from tasks.history.changes import FIRST, PATH, undone
 from tasks.history.dropped import with_dropped
 from tasks.history.rules import Change
 from tasks.history.spells import Spells, spells_of
-from tasks.history.subjects import Rows, Subjects, subjects_of
+from tasks.history.subjects import Rows, Subjects, subjects_of, texts_by_person
+
+MOST_TRIED = 3  # attributes that change for somebody, of which each choice is asked about
 
 
 def followed_attributes(policy: ReleasePolicy) -> tuple[list[str], list[str]]:
@@ -59,7 +64,7 @@ def questions(
     kept: Sequence[str] = (),
     rules: Mapping[str, Change] | None = None,
 ) -> list[Question]:
-    """Return what is to be asked of what may have changed: of each attribute, and of all at once.
+    """Return what is to be asked of what may have changed: of each attribute, and of several at once.
 
     `kept` are columns whose values do not count, `rules` those of numbers that attackers know, from each
     release to the next. Raises Unfit as `undone` does.
@@ -71,21 +76,50 @@ def questions(
         return _of_numbers(releases, name, rules or {}) if name in numbers else _of_spells(releases, name)
 
     # Numbers last: releases that do not have them are left out of their question.
-    alone = {name: found for name in [*categories, *kept, *numbers] if (found := of(releases, name))}
-    if len(alone) < 2:
-        return [*alone.values()]
-    together, parts = list(releases), []
-    for name in alone:
-        found = of(together, name)
-        if found is not None:
-            together = found.releases
-            parts.append(found)
-    names, same, stable, otherwise, beside = (
-        tuple(name for one in parts for name in getattr(one, field))
-        for field in ("names", "same", "stable", "otherwise", "beside")
-    )
-    first = next(iter(alone.values()))
-    return [*alone.values(), Question(names, together, first.change, same, stable, otherwise, beside)]
+    alone = {name: one for name in [*categories, *kept, *numbers] if (one := of(releases, name))}
+    found = [*alone.values()]
+    for names in _together({name: _share_changed(each) for name, each in alone.items()}):
+        together, parts = list(releases), []
+        for name in names:
+            part = of(together, name)
+            if part is not None:
+                together = part.releases
+                parts.append(part)
+        fields = ("names", "same", "stable", "otherwise", "beside")
+        joined = (tuple(name for one in parts for name in getattr(one, field)) for field in fields)
+        own, *others = joined
+        found.append(Question(own, together, parts[0].change, *others))
+    return found
+
+
+def _together(changed: Mapping[str, float]) -> list[list[str]]:
+    """Return which attributes are asked about together, by the share of people whose value changed.
+
+    Those that changed for nobody are in each: what they tell comes on top. Somebody who changed is another
+    subject from then on, so that each of the others may hide what is told without it: up to three are tried
+    in every way, more in the order of how rarely they change.
+    """
+    never = [name for name, share in changed.items() if share == 0]
+    some = sorted((name for name in changed if name not in never), key=lambda name: changed[name])
+    if len(some) <= MOST_TRIED:
+        chosen = [each for n in range(len(some) + 1) for each in combinations(some, n)]
+    else:
+        chosen = [tuple(some[:n]) for n in range(len(some) + 1)]
+    sets = [{*never, *each} for each in chosen]
+    return [[name for name in changed if name in each] for each in sets if len(each) > 1]
+
+
+def _share_changed(question: Question) -> float:
+    """Return which share of the people in several releases does not keep what a question compares."""
+    names = [*question.stable, *question.beside, *(name + PATH for name in question.names)]
+    changed, n = 0.0, 0
+    for name in names:
+        told = [texts_by_person(each, name) for each in question.releases if name not in each.filled]
+        several = pd.concat(told).groupby(level=0).agg(["size", "nunique"])
+        several = several[several["size"] > 1]
+        changed += float((several["nunique"] > 1).sum())
+        n += len(several)
+    return changed / n if n else 0.0
 
 
 def _of_numbers(releases: Sequence[Rows], name: str, rules: Mapping[str, Change]) -> Question | None:

@@ -30,8 +30,9 @@ class Change:
 
     @property
     def common(self) -> bool:
-        """Whether more than half of the people, and three at least, follow it."""
-        return self.followed >= LEAST_FOLLOWED and 2 * self.followed > self.people
+        """Whether more than half of the people, and three at least, follow it, or nobody's number changed."""
+        unchanged = self.factor == 1 and self.sum == 0 and self.followed == self.people > 0
+        return unchanged or (self.followed >= LEAST_FOLLOWED and 2 * self.followed > self.people)
 
     @property
     def weight(self) -> tuple[float, int]:
@@ -39,11 +40,11 @@ class Change:
         return round(self.followed / max(self.people, 1) - self.by_chance, 9), self.followed
 
     def repeated(self, times: int) -> Change:
-        """Return the rule that holds after this one has held so many times."""
+        """Return the rule that holds after this one has held so many times, backwards if negative."""
         factor, added = 1.0, 0.0
-        for _ in range(times):
+        for _ in range(abs(times)):
             factor, added = self.factor * factor, self.factor * added + self.sum
-        return Change(factor, added)
+        return Change(factor, added) if times >= 0 else Change(1 / factor, -added / factor)
 
     def expected(self, before: FloatArray) -> FloatArray:
         """Return the numbers after the change."""

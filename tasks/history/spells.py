@@ -116,17 +116,18 @@ def _kept(
     """Return how many people are in both, how many keep their category, and what it was called before.
 
     None where these are under three, or not more than half, or not more than half of those who would not by
-    chance (Cohen's kappa). The names are None where they are the same in both, and else those by which most
-    people keep their category.
+    chance (Cohen's kappa), unless nobody's category changed. The names are None where they are the same in
+    both, and else those by which most people keep their category.
     """
     both = after.index[after.index.isin(before.index)]
-    if len(both) < LEAST_KEPT:
+    if not len(both):
         return None
     old, old_texts = pd.factorize(before.loc[both].to_numpy(dtype=object))
     new, new_texts = pd.factorize(after.loc[both].to_numpy(dtype=object))
     place = pd.Index(old_texts).get_indexer(pd.Index(new_texts))
-    if _is_kept(old, place[new], 0) or (precise and _links(old, place[new])):
-        return len(both), int((old == place[new]).sum()), None
+    same = old == place[new]
+    if same.all() or _is_kept(old, place[new], 0) or (precise and _links(old, place[new])):
+        return len(both), int(same.sum()), None
     if max(len(old_texts), len(new_texts)) > MOST_NAMES:
         return None
     counts = np.zeros((len(old_texts), len(new_texts)), dtype=np.int64)

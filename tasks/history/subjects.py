@@ -27,7 +27,8 @@ class Rows:
 
     `codes` (m, s) index into `texts[attribute]`, in their order; `seat` (m, 2): signature and position.
     `kept` are the attributes that are kept columns; None where the store does not have these. `filled` are
-    attributes that the release did not publish: other releases tell them of its people.
+    attributes that the release did not publish: other releases tell them of its people. `ago` is how many
+    periods it lies before the newest release, None where periods are not counted.
     """
 
     person: Sequence[str | None]
@@ -37,10 +38,21 @@ class Rows:
     seat: IntArray
     filled: frozenset[str] = frozenset()
     kept: tuple[str, ...] | None = ()
+    ago: int | None = None
 
     def of(self, attribute: str) -> IntArray:
         """Return the codes of one attribute, (m,)."""
         return self.codes[:, list(self.texts).index(attribute)]
+
+
+def periods_ago(apart: Sequence[tuple[int, int]] | None, n: int) -> list[int | None]:
+    """Return how many periods each of n releases lies before the newest, by the least and the most.
+
+    None for all where one is not known exactly.
+    """
+    if apart is None or any(least != most for least, most in apart):
+        return [None] * n
+    return [least for least, _ in apart]
 
 
 def texts_by_person(rows: Rows, attribute: str) -> pd.Series[str]:

@@ -18,7 +18,7 @@ from tasks.history.questions import (
 )
 from tasks.history.signatures import NONE
 from tasks.history.sticky import Past
-from tasks.history.subjects import Rows, Unfit, rows_of
+from tasks.history.subjects import Rows, Unfit, periods_ago, rows_of
 from tasks.preprocessing.prepare import column_texts
 from tasks.repair.followers import Followers
 from tasks.types import PreparedTable
@@ -44,17 +44,22 @@ def past_of(
 
 
 def pasts_of(
-    table: PreparedTable, policy: ReleasePolicy, earlier: Earlier, followers: Followers
+    table: PreparedTable,
+    policy: ReleasePolicy,
+    earlier: Earlier,
+    followers: Followers,
+    apart: Sequence[tuple[int, int]] | None = None,
 ) -> list[Past]:
     """Return the same for each question that the gate `worlds` asks: of what is stable, and of what changed.
 
     That is once more for each attribute that hardly ever changed, or whose numbers changed by one rule, and
-    for each kept column.
+    for each kept column. `apart` is how many periods each release lies before the table, least and most.
     Raises Unfit as `past_of` does.
     """
     if policy.rows != "one_per_person":
         return []
-    releases, stable, may_change = known_attributes(policy, _releases(table, policy, earlier, followers))
+    rows = _releases(table, policy, earlier, followers, apart)
+    releases, stable, may_change = known_attributes(policy, rows)
     found = [_past(table, releases, stable, policy, (), may_change)] if stable else []
     for one in questions_of(policy, releases, stable, may_change):
         counted, transient = [*stable, *one.stable], one.transient(may_change)
@@ -63,17 +68,23 @@ def pasts_of(
 
 
 def _releases(
-    table: PreparedTable, policy: ReleasePolicy, earlier: Earlier, followers: Followers
+    table: PreparedTable,
+    policy: ReleasePolicy,
+    earlier: Earlier,
+    followers: Followers,
+    apart: Sequence[tuple[int, int]] | None = None,
 ) -> list[Rows]:
     """Return the rows of the earlier releases, and of the table, whose records are in no class yet."""
     stable, _ = followed_attributes(policy)
     found = []
-    for (name, classes), people in zip(earlier, followers.earlier, strict=True):
+    for (name, classes), people, ago in zip(
+        earlier, followers.earlier, periods_ago(apart, len(earlier)), strict=True
+    ):
         if name in policy.gates.person.without:
             continue
         if people is None:
             raise Unfit("people cannot be followed into every earlier release")
-        found.append(rows_of(followers.key, people, classes, stable))
+        found.append(replace(rows_of(followers.key, people, classes, stable), ago=ago))
     kept = {name: column_texts(table.frame[name], policy.source.missing_label) for name in policy.roles.kept}
     sensitive = {name: table.sensitive_values[name] for name in table.sensitive_names}
     own = Rows(
@@ -83,6 +94,7 @@ def _releases(
         np.column_stack([table.sensitive.astype(np.int64), *(codes for codes, _ in kept.values())]),
         np.full((table.n_records, 2), NONE, dtype=np.int64),
         kept=tuple(policy.roles.kept),
+        ago=0,
     )
     return [*found, own]
 

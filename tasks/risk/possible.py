@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from policy.model import ReleasePolicy
 from tasks.history.questions import questions_of, subjects_by
 from tasks.history.rules import Change
+from tasks.history.sampling import Likely, likely_values
 from tasks.history.search import Limits
 from tasks.history.subjects import Rows, Subjects, Unfit
 from tasks.history.worlds import Possible, possible_values, values_shown
@@ -17,13 +20,18 @@ from tasks.types import IntArray
 
 @dataclass(frozen=True)
 class ChangedNumbers:
-    """Of how many people too little is possible once the rule of an attribute is taken back."""
+    """Of how many people too little is possible once the rule of an attribute is taken back.
+
+    Of `failing` people that is so, or a value is `likelier` than the policy's `gates.worlds.p_max`.
+    """
 
     names: tuple[str, ...]
     change: Change
     people: int
     pinned: int
     undecided: int
+    likelier: int = 0
+    failing: int = 0
 
     @property
     def name(self) -> str:
@@ -33,18 +41,16 @@ class ChangedNumbers:
     @property
     def words(self) -> str:
         """Say in a few words what was found."""
+        left = f"{self.pinned} with too few values, {self.undecided} undecided"
+        if self.likelier:
+            left += f", {self.likelier} with a value that is likelier than p_max"
         if len(self.names) > 1:
-            return f"{self.name} leave {self.pinned} with too few values, {self.undecided} undecided"
+            return f"{self.name} leave {left}"
+        people = f"{self.change.followed} of {self.change.people} people"
         if self.change.factor == 1 and self.change.sum == 0:
-            return (
-                f"{self.name} stayed the same for {self.change.followed} of {self.change.people} people, "
-                f"which leaves {self.pinned} with too few values, {self.undecided} undecided"
-            )
+            return f"{self.name} stayed the same for {people}, which leaves {left}"
         rule = "sum" if self.change.factor == 1 else "factor and sum" if self.change.sum else "factor"
-        return (
-            f"{self.name} changed by one {rule} for {self.change.followed} of {self.change.people} people, "
-            f"which leaves {self.pinned} with too few values, {self.undecided} undecided"
-        )
+        return f"{self.name} changed by one {rule} for {people}, which leaves {left}"
 
     @property
     def witness(self) -> dict[str, int]:
@@ -54,6 +60,7 @@ class ChangedNumbers:
             "followed": self.change.followed,
             "pinned": self.pinned,
             "undecided": self.undecided,
+            **({"likelier": self.likelier} if self.likelier else {}),
         }
 
 
@@ -86,6 +93,14 @@ def possible_of(
     )
 
 
+def likely_of(policy: ReleasePolicy, subjects: Subjects) -> Likely:
+    """Return how likely the most likely values of subjects are, by as many sweeps as the policy says."""
+    worlds = policy.gates.worlds
+    return likely_values(
+        subjects.classes, subjects.value, subjects.attributes, worlds.sweeps, policy.seed, subjects.seat
+    )
+
+
 def values_left(policy: ReleasePolicy, subjects: Subjects, found: Possible, more: int) -> IntArray:
     """Return how many values of each attribute certificates leave to each subject, (n, s).
 
@@ -115,10 +130,13 @@ def further_questions(
         raise CannotTell(str(reason)) from None
     found = []
     for one in asked:
-        _, possible = possible_of(
+        subjects, possible = possible_of(
             policy, one.releases, [*stable, *one.stable], one.names, one.transient(may_change), one.beside
         )
         pinned, undecided = possible.pinned(policy.privacy.l), possible.undecided(policy.privacy.l)
+        over = np.zeros(len(pinned), dtype=bool)
+        if policy.gates.worlds.p_max is not None and subjects.attributes:
+            over = likely_of(policy, subjects).over(policy.gates.worlds.p_max)
         found.append(
             ChangedNumbers(
                 (*one.names, *one.same),
@@ -126,6 +144,8 @@ def further_questions(
                 len(pinned),
                 int(pinned.sum()),
                 int(undecided.sum()),
+                int(over.sum()),
+                int((pinned | over).sum()),
             )
         )
     return found

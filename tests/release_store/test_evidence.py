@@ -25,7 +25,8 @@ from release_store.audit.checkpoints import kept_file
 from release_store.canonical import canonical_json, pretty_json
 from release_store.db.connection import DATABASE
 from release_store.evidence.bundle import write_evidence
-from release_store.evidence.examine import Report, _one_line, examine, main
+from release_store.evidence.examine import _one_line, examine, main
+from release_store.evidence.findings import Report
 from release_store.protocol.strict_json import canonical, read_json
 from release_store.publishing.announcement import announce
 from release_store.publishing.public_files import checkpoint_file
@@ -64,6 +65,15 @@ def true_key(three_releases: Path) -> str:
 
 def what(report: Report) -> str:
     return "\n".join(map(str, report.findings))
+
+
+def test_a_release_that_is_too_large_for_a_bundle_is_told_and_leaves_nothing(
+    history: ReleaseStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 1000)
+    with pytest.raises(UsageError, match="too large for a bundle, which holds at most 2 GiB"):
+        write_evidence(history, NAME, tmp_path / "large.zip")
+    assert [each.name for each in tmp_path.iterdir()] == ["copy"]
 
 
 # A stranger ------------------------------------------------------------------------------------------

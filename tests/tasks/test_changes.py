@@ -318,6 +318,27 @@ def test_a_stated_rule_holds_from_each_release_to_the_next() -> None:
     assert told(found[0][0]) == told(found[0][2])
 
 
+@pytest.mark.parametrize("ago", [(3, 0), (1, 1), (-1, 0)])
+def test_a_stated_rule_holds_from_each_period_to_the_next_where_periods_are_counted(
+    ago: tuple[int, int],
+) -> None:
+    """Over missed periods, not at all between two releases of one, and backwards to an older one."""
+    names, wages = "abcdefgh", [1000.0 + 137 * i * i for i in range(8)]
+    rule = Change(1.02, 10.0).repeated(ago[0] - ago[1])
+    # Half of them follow it: what few follow is known by the rule alone.
+    expected = rule.expected(np.array(wages)).tolist()
+    later = [one if i % 2 else 50_000.0 * i for i, one in enumerate(expected)]
+    first, second = (
+        replace(rows_of(names, [repr(float(one)) for one in each]), ago=periods)
+        for each, periods in ((wages, ago[0]), (later, ago[1]))
+    )
+    found = undone([first, second], "wage", Change(1.02, 10.0))
+    assert found is not None
+    assert found[1].followed == 4
+    first_told, last_told = map(told, found[0])
+    assert [first_told[who] for who in names[1::2]] == [last_told[who] for who in names[1::2]]
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("large", [1e300, 1e306, 1e308])
 def test_nobody_follows_a_rule_that_is_too_large_for_a_number(large: float) -> None:

@@ -95,6 +95,14 @@ def test_no_two_categories_get_one_name() -> None:
     assert sorted(found.releases[1].texts["shift"]) == ["one", "one later", "one later later", "two"]
 
 
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_a_category_that_changed_for_nobody_is_a_spell_though_all_have_one(n: int) -> None:
+    same = dict.fromkeys("abcde"[:n], "day")
+    found = spells_of([rows(same, strangers=("late",)), rows(same, strangers=("early",))], "shift")
+    assert found is not None
+    assert (found.attributes, found.people, found.kept) == (("shift",), n, n)
+
+
 @pytest.mark.parametrize("n", [4, 8])
 def test_a_few_people_with_other_categories_are_no_spell(n: int) -> None:
     names = "abcdefgh"[:n]

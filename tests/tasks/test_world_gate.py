@@ -508,6 +508,75 @@ def test_releases_from_before_kept_columns_were_sealed_are_named(tmp_path: Path)
     assert asked("worlds", accepting).verdict is Verdict.PASS
 
 
+TEN = ", ".join(f"s{i} {i} flu w" for i in range(4))
+
+
+@pytest.mark.parametrize("last", ["s4 4 flu w", "s4 4 flu v"])
+def test_a_kept_column_that_changed_for_nobody_is_asked_about_whatever_it_says(
+    tmp_path: Path, last: str
+) -> None:
+    """Those who stay have one ward, and who left or joined has another: each row is somebody's."""
+    gone, new = (", ".join(f"{who}{i} {10 + i} hiv {ward}" for i in range(5)) for who, ward in ("lv", "ju"))
+    first, second = (told(tmp_path, f"{TEN}, {last}, {others}", KEPT) for others in (gone, new))
+    found = judged(second, first)
+    assert (found.verdict, found.witness["pinned"]) == (Verdict.FAIL, 0)
+    assert found.value == 15
+
+
+def test_one_person_in_both_who_keeps_a_rare_value_is_linked(tmp_path: Path) -> None:
+    first = told(tmp_path, "ann 1 flu east, bob 2 hiv west", KEPT)
+    second = told(tmp_path, "ann 1 flu east, cyd 2 hiv north", KEPT)
+    found = judged(second, first)
+    assert found.verdict is Verdict.FAIL
+    assert "ward stayed the same for 1 of 1 people" in found.detail
+
+
+THREE_KEPT = (
+    """p0 1 y 0 0 v, p2 2 x 0 1 v, p3 3 x 0 0 u, p4 4 y 1 1 v, p7 5 y 0 1 u
+     / p1 41 x 1 1 u, p5 42 y 1 0 v, p6 43 x 0 1 v, p8 44 x 0 0 u, p9 45 y 0 0 u""",
+    """p0 1 y 0 0 u, p1 2 x 1 1 v, p3 3 x 0 0 v, p7 4 y 0 1 v, p8 5 x 0 0 v
+     / p2 41 x 0 1 u, p4 42 y 1 1 u, p5 43 y 1 0 u, p6 44 x 0 1 u, p9 45 y 0 0 v""",
+)
+
+
+def test_what_two_columns_tell_together_is_asked_without_a_third_that_changes(tmp_path: Path) -> None:
+    """Whoever's third column changed would be another subject from then on, and hide it."""
+    policy = small_policy(AGE, ILLNESS, roles={"key": "person", "kept": ["a", "b", "c"]})
+    others = "".join(f", q{i} {60 + i} {'xy'[i % 2]} {i % 2} {i // 2 % 2} {'uv'[i % 2]}" for i in range(32))
+    first, second = (told(tmp_path, f"{text} / {others[2:]}", policy) for text in THREE_KEPT)
+    found = judged(second, first)
+    asked = found.witness["changed_numbers"]
+    assert asked["a with b with c"]["pinned"] == asked["a"]["pinned"] == asked["b"]["pinned"] == 0
+    assert asked["a with b"]["pinned"] == 2
+    assert found.verdict is Verdict.FAIL
+
+
+def test_a_likely_value_counts_beside_a_kept_column_and_in_a_first_release(tmp_path: Path) -> None:
+    """Nine of the ten who stay have one value, and who they are the ward tells."""
+    policy = small_policy(
+        AGE,
+        ILLNESS,
+        roles={"key": "person", "kept": ["ward"]},
+        gates={"worlds": {"p_max": 0.75, "sweeps": 200}},
+    )
+    stay = ", ".join(f"s{i} {i} {'hiv' if i == 9 else 'flu'} w" for i in range(10))
+    first, second = (
+        told(
+            tmp_path,
+            f"{stay}, " + ", ".join(f"{who}{i} {i} {'hiv' if i else 'flu'} {who}" for i in range(10)),
+            policy,
+        )
+        for who in ("l", "j")
+    )
+    assert judged(first).verdict is Verdict.PASS
+    found = judged(second, first)
+    assert (found.verdict, found.value) == (Verdict.FAIL, 30)
+    assert found.witness["sure"]["people"] == 0  # by illness alone
+    assert "30 with a value that is likelier than p_max" in found.detail
+    alone = judged(told(tmp_path, stay, policy))
+    assert (alone.verdict, alone.value) == (Verdict.FAIL, 10)
+
+
 @pytest.mark.flow
 @given(
     st.lists(st.sampled_from(["flu east", "flu west", "hiv east", "hiv west"]), min_size=4, max_size=7),

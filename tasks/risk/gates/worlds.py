@@ -13,13 +13,13 @@ from release_store.records import EquivalenceClasses, GateResult, PersonHashes, 
 from tasks.history.following import follows_people
 from tasks.history.persons import why_not_joined
 from tasks.history.questions import followed_attributes, known_attributes
-from tasks.history.sampling import Likely, likely_values
-from tasks.history.subjects import Rows, Subjects, Unfit, rows_of, values_of_classes
+from tasks.history.sampling import ROUNDING, Likely
+from tasks.history.subjects import Rows, Subjects, Unfit, periods_ago, rows_of, values_of_classes
 from tasks.history.worlds import Possible
 from tasks.risk.evidence import CannotTell, Evidence, LeftByPerson, NotAtHand
 from tasks.risk.gates.persons import NO_KEY
-from tasks.risk.possible import ChangedNumbers, further_questions, possible_of, values_left
-from tasks.types import IntArray
+from tasks.risk.possible import ChangedNumbers, further_questions, likely_of, possible_of, values_left
+from tasks.types import BoolArray, IntArray
 
 SOLVER = "holds every release, knows the class of everybody in each, and solves for all of them at once"
 KEY_NOT_AT_HAND = "the key of people is not at hand, under which their values are sealed"
@@ -66,14 +66,7 @@ def worlds_gate(evidence: Evidence) -> GateResult:
     subjects, found = possible_of(policy, releases, stable, (), may_change)
     likely = None
     if policy.gates.worlds.sweeps:
-        likely = likely_values(
-            subjects.classes,
-            subjects.value,
-            subjects.attributes,
-            policy.gates.worlds.sweeps,
-            policy.seed,
-            subjects.seat,
-        )
+        likely = likely_of(policy, subjects)
     dropped = [name for name in [*stable, *may_change] if name not in policy.roles.sensitive]
     result = _judged(evidence, subjects, found, likely, numbers, len(releases))
     if dropped:
@@ -98,11 +91,25 @@ def _of_first(evidence: Evidence) -> GateResult:
     for name in [*stable, *may_change]:
         counts, texts = evidence.classes.counts[name], evidence.classes.sensitive_values[name]
         fewest = np.minimum(fewest, values_of_classes(counts, texts, policy.roles.sensitive[name].width))
-    n = int(evidence.classes.size[fewest < least].sum())
+    few, sure = fewest < least, _sure_classes(evidence, [*stable, *may_change])
+    n, n_sure = (int(evidence.classes.size[each].sum()) for each in (few, sure))
     detail = (
         f"{NO_EARLIER}; of {evidence.n_published} people, {n} with under l = {least} values in their class"
     )
-    return _result(Verdict.FAIL if n else Verdict.PASS, float(n), detail)
+    if policy.gates.worlds.p_max is not None:
+        detail += f", {n_sure} with a value that is likelier than p_max = {policy.gates.worlds.p_max:g}"
+    failing = int(evidence.classes.size[few | sure].sum())
+    return _result(Verdict.FAIL if failing else Verdict.PASS, float(failing), detail)
+
+
+def _sure_classes(evidence: Evidence, names: Sequence[str]) -> BoolArray:
+    """Tell of which of the candidate's classes (c,) more than `p_max` have one value of an attribute."""
+    p_max = evidence.policy.gates.worlds.p_max
+    found = np.zeros(evidence.classes.n_classes, dtype=bool)
+    if p_max is not None:
+        for name in names:
+            found |= evidence.classes.counts[name].max(axis=1) > (p_max + ROUNDING) * evidence.classes.size
+    return found
 
 
 def _of_numbers_alone(evidence: Evidence, numbers: Sequence[ChangedNumbers], n_releases: int) -> GateResult:
@@ -115,7 +122,7 @@ def _of_numbers_alone(evidence: Evidence, numbers: Sequence[ChangedNumbers], n_r
             "no attribute is stable, and no numbers changed by one rule: what one release tells ends with it"
         )
         return _result(Verdict.PASS, 0.0, without)
-    pinned, undecided = (max(getattr(each, field) for each in numbers) for field in ("pinned", "undecided"))
+    pinned, undecided = (max(getattr(each, field) for each in numbers) for field in ("failing", "undecided"))
     detail = f"of the people in {n_releases} releases, " + "; ".join(each.words for each in numbers)
     verdict = Verdict.FAIL if pinned else Verdict.UNKNOWN if undecided else Verdict.PASS
     witness = {
@@ -151,14 +158,15 @@ def _releases(evidence: Evidence, own: PersonHashes) -> list[Rows]:
     without = evidence.policy.gates.person.without
     known = evidence.earlier_people or [None] * len(evidence.earlier)
     found = []
-    for (name, classes), people in zip(evidence.earlier, known, strict=True):
+    periods = periods_ago(evidence.apart, len(evidence.earlier))
+    for (name, classes), people, ago in zip(evidence.earlier, known, periods, strict=True):
         if name in without:
             continue
         why = why_not_joined(own.fingerprint, people)
         if why is not None or people is None:
             raise CannotTell(f"cannot follow people into {name}: {why}")
-        found.append(_rows(evidence, name, people, classes))
-    return [*found, _rows(evidence, "the candidate", own, evidence.classes)]
+        found.append(replace(_rows(evidence, name, people, classes), ago=ago))
+    return [*found, replace(_rows(evidence, "the candidate", own, evidence.classes), ago=0)]
 
 
 def _rows(evidence: Evidence, name: str, people: PersonHashes, classes: EquivalenceClasses) -> Rows:
@@ -188,11 +196,15 @@ def _judged(
     here[subjects.rows[-1]] = True
     n_pinned, n_undecided = int(pinned.sum()), int(undecided.sum())
     n = len(pinned)
-    failing, few = pinned, f"{n_pinned} with under l = {least} possible values"
+    failing, few = pinned.copy(), f"{n_pinned} with under l = {least} possible values"
     if likely is not None and p_max is not None:
         over = likely.over(p_max)
         failing = pinned | over
         few = f"{few}, {int(over.sum())} with a value that is likelier than p_max = {p_max:g}"
+    stable, may_change = followed_attributes(evidence.policy)
+    sure = int(evidence.classes.size[_sure_classes(evidence, may_change)].sum())
+    if sure:
+        few = f"{few}, {sure} by what may change, in their class"
     detail = (
         f"of {n} people in {n_releases} releases, {few}; "
         f"{n_undecided} undecided after {found.calls} calls of the solver"
@@ -203,7 +215,6 @@ def _judged(
     if subjects.changed:
         detail += f"; {subjects.changed} of {subjects.followed} {CHANGED}"
         detail += ", and nobody else has in any world" if allowed else ": no world is known that fits"
-    stable, may_change = followed_attributes(evidence.policy)
     looked_at = [*stable, *(name for each in numbers for name in each.names)]
     for names, how in (
         ([name for name in may_change if name not in looked_at], "looked at in each release by itself"),
@@ -231,7 +242,7 @@ def _judged(
         witness["sure"] = _sure(likely, SURE if p_max is None else p_max)
     if numbers:
         witness["changed_numbers"] = {each.name: each.witness for each in numbers}
-    n_failing = max(int(failing.sum()), *(each.pinned for each in numbers), 0)
+    n_failing = max(int(failing.sum()), sure, *(each.failing for each in numbers))
     open_ = n_undecided or any(each.undecided for each in numbers) or not allowed
     verdict = Verdict.FAIL if n_failing else Verdict.UNKNOWN if open_ else Verdict.PASS
     return _result(verdict, float(n_failing), detail, witness)
