@@ -10,7 +10,8 @@ import numpy as np
 
 from benchmarks import report
 from policy.load import load_policy
-from policy.model import CategoricalQuasiIdentifier, ReleasePolicy
+from policy.model import ReleasePolicy
+from policy.roles import CategoricalQuasiIdentifier
 from tasks.aggregation.ke_mdav import LocalRule, aggregate, room_for_groups
 from tasks.aggregation.polish import PolishRule, polish
 from tasks.intake.read import read_table

@@ -22,8 +22,9 @@ from benchmarks import report
 from benchmarks.meter import Meter
 from benchmarks.pipeline import make
 from examples.register.generate import generate
+from policy.gates import Limit
 from policy.load import load_policy
-from policy.model import Ends, Limit, Method, ReleasePolicy
+from policy.model import Ends, Method, ReleasePolicy
 from policy.recoding import Recoding
 from release_store.records import GateResult
 from tasks.intake.read import read_table

@@ -22,7 +22,8 @@ from benchmarks import report
 from benchmarks.inversion import CELLS, METHODS, TABLES, TITLES, source_of
 from benchmarks.meter import Meter
 from benchmarks.pipeline import make
-from policy.model import Limit, Method, ReleasePolicy
+from policy.gates import Limit
+from policy.model import Method, ReleasePolicy
 from release_store.records import GateResult
 from tasks.preprocessing.prepare import prepare
 from tasks.risk.evidence import Evidence

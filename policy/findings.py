@@ -8,15 +8,15 @@ from typing import Any, get_args, get_origin
 
 from pydantic import ValidationError
 
-from policy import model
+from policy import model, roles
 from policy.errors import PolicyError, did_you_mean
 from policy.section import Section
 
 QI_TYPES = "'numeric', 'integer' or 'categorical'"
 LONGEST_VALUE = 100
 _KINDS: dict[str, type[Section]] = {
-    "numeric": model.NumericQuasiIdentifier,
-    "categorical": model.CategoricalQuasiIdentifier,
+    "numeric": roles.NumericQuasiIdentifier,
+    "categorical": roles.CategoricalQuasiIdentifier,
 }
 
 # The model's library speaks of Python's types; a policy has mappings, lists and texts.

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from policy import model, privacy_models
-from policy.model import Expectations, ReleasePolicy, Roles
+from policy import gates, model, privacy_models, roles
+from policy.model import Expectations, ReleasePolicy
+from policy.roles import Roles
 from policy.section import Section
 
 RULES = 2  # to be counted up with every change of what counts: what was judged by other rules is not again
@@ -216,16 +217,16 @@ _RULES: dict[tuple[type[Section], str], Rule] = {
     **_all(ReleasePolicy, _expectations, "expectations"),
     **_all(ReleasePolicy, _recoding_alone, "method"),
     **_all(ReleasePolicy, _part, "privacy", "gates", "linkage", "approval"),
-    **_all(model.NumericQuasiIdentifier, _differs, "type", "bounds", "widths", "weight", "moves"),
-    **_all(model.NumericQuasiIdentifier, _free, "description"),
-    **_all(model.CategoricalQuasiIdentifier, _differs, "type", "values", "hierarchy", "weight", "may_change"),
-    **_all(model.CategoricalQuasiIdentifier, _free, "description"),
-    **_all(model.SensitiveAttribute, _of_order("stable", "transient"), "stability"),
-    **_all(model.SensitiveAttribute, _differs, "type", "values"),
-    **_all(model.SensitiveAttribute, _no_less, "width"),  # more numbers count as different
-    **_all(model.SensitiveAttribute, _unless_new, "change"),  # attackers know another rule
-    **_all(model.SensitiveAttribute, _free, "description"),
-    **_all(model.RuleOfChange, _differs, "factor", "sum"),
+    **_all(roles.NumericQuasiIdentifier, _differs, "type", "bounds", "widths", "weight", "moves"),
+    **_all(roles.NumericQuasiIdentifier, _free, "description"),
+    **_all(roles.CategoricalQuasiIdentifier, _differs, "type", "values", "hierarchy", "weight", "may_change"),
+    **_all(roles.CategoricalQuasiIdentifier, _free, "description"),
+    **_all(roles.SensitiveAttribute, _of_order("stable", "transient"), "stability"),
+    **_all(roles.SensitiveAttribute, _differs, "type", "values"),
+    **_all(roles.SensitiveAttribute, _no_less, "width"),  # more numbers count as different
+    **_all(roles.SensitiveAttribute, _unless_new, "change"),  # attackers know another rule
+    **_all(roles.SensitiveAttribute, _free, "description"),
+    **_all(roles.RuleOfChange, _differs, "factor", "sum"),
     **_all(model.RowCount, _no_less, "min"),
     **_all(model.RowCount, _no_more, "max", "drift"),
     **_all(Expectations, _part, "rows"),
@@ -234,22 +235,22 @@ _RULES: dict[tuple[type[Section], str], Rule] = {
     **_all(Expectations, _no_less, "unique_key"),
     **_all(model.Privacy, _no_less, "k", "e", "h_min", "spread", "l"),
     **_all(model.Privacy, _no_more, "p_max"),
-    **_all(model.Gates, _part),
-    **_all(model.Worlds, _free, "calls"),  # fewer leave more undecided, and more decide it rightly
-    **_all(model.Worlds, _of_order("block", "accept"), "unfollowed"),
-    **_all(model.Worlds, _of_order("ask", "accept"), "kept"),
-    **_all(model.Worlds, _free, "sweeps"),  # fewer leave worlds nearer to the known one: attackers look surer
-    **_all(model.Worlds, _no_more, "changes", "p_max"),
-    **_all(model.Leak, _allows_no_more, "allow"),
-    **_all(model.Unique, _no_more, "max"),
-    **_all(model.Unique, _names_no_more, "allow"),
-    **_all(model.Gates, _of_order("compare", "ignore"), "transient"),
-    **_all(model.Limit, _no_more, "max"),
-    **_all(model.AttackLimit, _no_more, "max"),
-    **_all(model.AttackLimit, _names_all, "attackers"),
-    **_all(model.PersonGates, _no_less, "compare"),
-    **_all(model.PersonGates, _names_no_more, "without"),
-    **_all(model.PersonGates, _of_order("always", "unfollowed"), "cells"),
+    **_all(gates.Gates, _part),
+    **_all(gates.Worlds, _free, "calls"),  # fewer leave more undecided, and more decide it rightly
+    **_all(gates.Worlds, _of_order("block", "accept"), "unfollowed"),
+    **_all(gates.Worlds, _of_order("ask", "accept"), "kept"),
+    **_all(gates.Worlds, _free, "sweeps"),  # fewer leave worlds nearer to the known one: attackers look surer
+    **_all(gates.Worlds, _no_more, "changes", "p_max"),
+    **_all(gates.Leak, _allows_no_more, "allow"),
+    **_all(gates.Unique, _no_more, "max"),
+    **_all(gates.Unique, _names_no_more, "allow"),
+    **_all(gates.Gates, _of_order("compare", "ignore"), "transient"),
+    **_all(gates.Limit, _no_more, "max"),
+    **_all(gates.AttackLimit, _no_more, "max"),
+    **_all(gates.AttackLimit, _names_all, "attackers"),
+    **_all(gates.PersonGates, _no_less, "compare"),
+    **_all(gates.PersonGates, _names_no_more, "without"),
+    **_all(gates.PersonGates, _of_order("always", "unfollowed"), "cells"),
     **_all(privacy_models.Models, _part),
     **_all(privacy_models.DistinctL, _no_less, "min"),
     **_all(privacy_models.EntropyL, _no_less, "min"),

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import Field, field_validator, model_validator
 
 from policy.errors import did_you_mean
-from policy.hierarchy import Hierarchy
-from policy.privacy_models import Models
+from policy.gates import Gates
 from policy.recoding import Ends, Form, Recoding, contains_its_people, form_of
+from policy.roles import NumericQuasiIdentifier, Roles
 from policy.section import Section, Share
 
 FORMULA_BEGINNINGS = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -57,143 +56,6 @@ class Source(Section):
         if "input" in self.inputs:
             raise ValueError("inputs.input is the name of the table's own file: choose another")
         return self
-
-
-class NumericQuasiIdentifier(Section):
-    """A quasi-identifier that is published as an interval.
-
-    `widths` is its hierarchy: the widths of the intervals that `recoding: hierarchy` publishes, ascending,
-    counted from the lower bound; above them is the whole of `bounds`.
-    """
-
-    type: Literal["numeric", "integer"]
-    bounds: tuple[float, float]
-    widths: tuple[Annotated[float, Field(gt=0)], ...] = ()
-    weight: Annotated[float, Field(gt=0)] = 1.0
-    moves: tuple[float, float] = (0.0, 0.0)
-    description: str = ""
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Self:
-        if not self.bounds[0] < self.bounds[1]:
-            raise ValueError("bounds must be [smallest, largest], the first under the second")
-        if not self.moves[0] <= self.moves[1]:
-            raise ValueError("moves must be [least change, greatest change] a period")
-        for finer, wider in pairwise(self.widths):
-            if not (finer < wider and (wider / finer).is_integer()):
-                raise ValueError("widths must ascend, each a multiple of the one before")
-        if self.type == "integer" and not all(width.is_integer() for width in self.widths):
-            raise ValueError("widths of an integer are whole numbers")
-        return self
-
-
-class CategoricalQuasiIdentifier(Section):
-    """A quasi-identifier that is published as a set of values."""
-
-    type: Literal["categorical"]
-    values: tuple[str, ...] | None = None
-    hierarchy: Hierarchy | None = None
-    weight: Annotated[float, Field(gt=0)] = 1.0
-    may_change: bool = False
-    description: str = ""
-
-    @model_validator(mode="after")
-    def _one_domain(self) -> Self:
-        if self.values is not None and self.hierarchy is not None:
-            raise ValueError("give values or a hierarchy, not both: the hierarchy's leaves are the values")
-        if self.values is not None and len(set(self.values)) != len(self.values):
-            raise ValueError("values holds a value twice")
-        return self
-
-    @property
-    def allowed(self) -> tuple[str, ...] | None:
-        """The values that may stand in the source, or None where the policy does not say."""
-        return self.hierarchy.leaves if self.hierarchy is not None else self.values
-
-
-QuasiIdentifier = Annotated[NumericQuasiIdentifier | CategoricalQuasiIdentifier, Field(discriminator="type")]
-
-
-class RuleOfChange(Section):
-    """How a number changes from each period to the next, as attackers know: times `factor`, plus `sum`."""
-
-    factor: Annotated[float, Field(gt=0)] = 1.0
-    sum: float = 0.0
-
-
-class SensitiveAttribute(Section):
-    """An attribute that is published as it is, and that must not be tied to a person.
-
-    Numbers at most `width` apart count as one value where possible worlds are counted. `change` is how they
-    change for many people at once.
-    """
-
-    stability: Literal["stable", "transient"]
-    type: Literal["categorical", "numeric"] = "categorical"
-    values: tuple[str, ...] | None = None
-    width: Annotated[float, Field(ge=0)] = 0.0
-    change: RuleOfChange | None = None
-    description: str = ""
-
-    @model_validator(mode="after")
-    def _of_numbers(self) -> Self:
-        if self.width and self.type != "numeric":
-            raise ValueError("width is how far apart numbers count as one: the type must be numeric")
-        if self.change is not None and (self.type != "numeric" or self.stability != "transient"):
-            raise ValueError("change is of numbers that change: type must be numeric, stability transient")
-        return self
-
-
-class Roles(Section):
-    """What every column of the source is. A column without a role is an error."""
-
-    key: str | None = None
-    identifiers: tuple[str, ...] = ()
-    quasi_identifiers: dict[str, QuasiIdentifier] = Field(min_length=1)
-    sensitive: dict[str, SensitiveAttribute] = Field(min_length=1)
-    kept: tuple[str, ...] = ()
-    kept_values: dict[str, tuple[str, ...]] = Field(default={})  # that a kept column may hold
-    dropped: tuple[str, ...] = ()
-
-    @model_validator(mode="after")
-    def _each_once(self) -> Self:
-        seen: set[str] = set()
-        for name in self.columns():
-            if name in seen:
-                raise ValueError(f"the column '{name}' has two roles")
-            seen.add(name)
-        for name in self.kept_values:
-            if name not in self.kept:
-                raise ValueError(f"roles.kept_values names '{name}', which is no column of roles.kept")
-        return self
-
-    def columns(self) -> Iterator[str]:
-        """Every column that the source must have, in the order of the roles."""
-        if self.key is not None:
-            yield self.key
-        yield from self.identifiers
-        yield from self.quasi_identifiers
-        yield from self.sensitive
-        yield from self.kept
-        yield from self.dropped
-
-    def declared(self, column: str) -> bool:
-        """Tell whether the policy lists the values that a published column may hold."""
-        categorical = self.categorical.get(column)
-        if categorical is not None:
-            return categorical.allowed is not None
-        sensitive = self.sensitive.get(column)
-        return column in self.kept_values or (sensitive is not None and sensitive.values is not None)
-
-    @property
-    def numeric(self) -> dict[str, NumericQuasiIdentifier]:
-        """The numeric quasi-identifiers, in the policy's order."""
-        return {n: q for n, q in self.quasi_identifiers.items() if isinstance(q, NumericQuasiIdentifier)}
-
-    @property
-    def categorical(self) -> dict[str, CategoricalQuasiIdentifier]:
-        """The categorical quasi-identifiers, in the policy's order."""
-        return {n: q for n, q in self.quasi_identifiers.items() if isinstance(q, CategoricalQuasiIdentifier)}
 
 
 class RowCount(Section):
@@ -263,107 +125,6 @@ class Method(Section):
         if self.ends == "rounded" and not contains_its_people(self.recoding):
             raise ValueError(f"ends: rounded is for intervals, and recoding: {self.recoding} writes none")
         return self
-
-
-class Limit(Section):
-    """The largest share at which a gate passes; 1 lets every one pass."""
-
-    max: Share
-
-
-class PersonGates(Section):
-    """Whether people are followed over the releases by `roles.key`.
-
-    `without` names earlier releases whose people cannot be joined, or are others, accepted as they are.
-    `cells` says whether overlapping cells are compared where everybody is followed, too.
-    """
-
-    compare: bool = True
-    without: tuple[str, ...] = ()
-    cells: Literal["always", "unfollowed"] = "always"
-
-
-class Worlds(Section):
-    """How often the solver may be asked what is possible before a release is held back as undecided, of
-    how many people who are in several releases attackers must allow that a stable value changed, and how
-    likely one value may be by worlds that are sampled in so many sweeps. Where nobody is followed nothing of
-    it can be told, and a release beside earlier ones is held back unless the policy accepts that. Kept
-    columns may link the rows of releases, which is asked about unless the policy accepts it.
-    """
-
-    calls: Annotated[int, Field(ge=0, le=1_000_000)] = 2_000
-    changes: Share = 0.0
-    p_max: Annotated[float, Field(gt=0, le=1)] | None = None
-    sweeps: Annotated[int, Field(ge=0, le=100_000)] = 25
-    unfollowed: Literal["block", "accept"] = "block"
-    kept: Literal["ask", "accept"] = "ask"
-
-    @model_validator(mode="after")
-    def _limit_is_sampled(self) -> Self:
-        if self.p_max is not None and not self.sweeps:
-            raise ValueError("p_max is held against sampled worlds: sweeps must be 1 at least")
-        return self
-
-
-Attacker = Literal["half", "all", "sensitive", "half_and_sensitive", "outside"]
-
-
-class AttackLimit(Limit):
-    """The largest share at which a gate on attacks passes, and the attackers who are held to it.
-
-    Without attackers: those of the gate's own default.
-    """
-
-    attackers: Annotated[tuple[Attacker, ...], Field(min_length=1)] | None = None
-
-    @field_validator("attackers")
-    @classmethod
-    def _each_once(cls, attackers: tuple[Attacker, ...] | None) -> tuple[Attacker, ...] | None:
-        if attackers is not None and len(set(attackers)) != len(attackers):
-            raise ValueError("attackers must be named once each")
-        return attackers
-
-
-Mark = Literal["identifier", "email", "telephone", "card", "account", "insurance"]
-
-
-class Leak(Section):
-    """What columns may hold that would block a release elsewhere: `note: [email]`."""
-
-    allow: dict[str, Annotated[tuple[Mark, ...], Field(min_length=1)]] = Field(default={})
-
-
-class Unique(Limit):
-    """The largest share of rows whose value stands in no other row, in any column but those of `allow`."""
-
-    max: Share = 0.2
-    allow: tuple[str, ...] = ()
-
-
-class Gates(Section):
-    """Which measured risks and losses are held to a limit.
-
-    The gates on k, p_max, e, h_min (`privacy`) and on the comparison with earlier releases cannot be
-    left out. The comparison's l is `privacy.l`.
-    """
-
-    err: Limit | None = None
-    umr: Limit | None = None
-    forced: Limit | None = None
-    membership: Limit | None = None
-    sadr: AttackLimit | None = None
-    sadr_excess: AttackLimit | None = None
-    pr_dr: AttackLimit | None = None
-    pr_dr_excess: AttackLimit | None = None
-    inversion: Limit | None = None
-    ncp: Limit = Limit(max=0.5)
-    suppression: Limit = Limit(max=0.05)
-    leak: Leak = Leak()
-    unique: Unique = Unique()
-    models: Models = Models()
-    transient: Literal["compare", "ignore"] = "compare"
-    person: PersonGates = PersonGates()
-    worlds: Worlds = Worlds()
 
 
 class Linkage(Section):

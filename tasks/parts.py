@@ -17,7 +17,8 @@ from typing import Annotated, Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from policy.model import Privacy, ReleasePolicy, Roles
+from policy.model import Privacy, ReleasePolicy
+from policy.roles import Roles
 from tasks.partitioning.constraints import Constraints
 from tasks.types import IntArray, Partition, PreparedTable, Progress, Recoded, Representation
 

@@ -26,7 +26,8 @@ from benchmarks.papers.trial import (
     with_privacy,
     written,
 )
-from policy.model import ReleasePolicy, Roles
+from policy.model import ReleasePolicy
+from policy.roles import Roles
 from tasks.composition import History
 from tasks.risk.gate import GATES
 from tasks.types import SourceTable

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from policy.model import ReleasePolicy, Roles
+from policy.model import ReleasePolicy
+from policy.roles import Roles
 from release_store.store import ReleaseStore
 from services.observability.lineage import Dataset
 from tasks.types import SourceTable

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from policy.model import Roles
+from policy.roles import Roles
 from tasks.aggregation import manifold_mdav, mdav
 from tasks.aggregation.ke_mdav import LocalRule, aggregate
 from tasks.aggregation.polish import PolishRule, polish

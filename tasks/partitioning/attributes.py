@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from policy.model import Roles
+from policy.roles import Roles
 from tasks.types import FloatArray, IntArray, PreparedTable
 
 WIDE = 256

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from policy.model import Roles
+from policy.roles import Roles
 from tasks.partitioning.constraints import Constraints
 from tasks.partitioning.distances import Attribute, attributes_of
 from tasks.partitioning.medoids import central_values, medians

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from policy.model import Roles
+from policy.roles import Roles
 from tasks.partitioning.constraints import Constraints, SensitiveColumn, number_range
 from tasks.partitioning.nearby import Nearby
 from tasks.partitioning.precision import Boxes, Precision, precision_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from policy.model import Roles
+from policy.roles import Roles
 from tasks.recoding.levels import Levels, category_levels, number_levels
 from tasks.types import FloatArray, IntArray, PreparedTable
 

@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from policy.model import NumericQuasiIdentifier, ReleasePolicy
+from policy.model import ReleasePolicy
+from policy.roles import NumericQuasiIdentifier
 from tasks.partitioning.constraints import entropy
 from tasks.recoding.base import as_published, rows_of, set_texts
 from tasks.recoding.generalize import counted

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from policy.hierarchy import ROOT, Hierarchy
-from policy.model import NumericQuasiIdentifier, ReleasePolicy
+from policy.model import ReleasePolicy
+from policy.roles import NumericQuasiIdentifier
 from tasks.types import BoolArray, FloatArray, IntArray
 
 STEPS = 20  # of a grid across the bounds, at least

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from policy.model import NumericQuasiIdentifier
+from policy.roles import NumericQuasiIdentifier
 from tasks.partitioning.medoids import medians
 from tasks.types import FloatArray, IntArray
 

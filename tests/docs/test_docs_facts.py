@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from policy import errors
+from policy.gates import Gates
 from policy.load import parse_policy
-from policy.model import Gates, Privacy
+from policy.model import Privacy
 from release_store.records import EquivalenceClasses
 from release_store.states import CANDIDATE_TRANSITIONS
 from tasks.recoding.cells import read_set, write_set

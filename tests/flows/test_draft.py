@@ -20,7 +20,8 @@ from stdnum import luhn
 
 from policy.errors import InputError, PolicyError, UsageError
 from policy.load import parse_policy
-from policy.model import CategoricalQuasiIdentifier, NumericQuasiIdentifier, ReleasePolicy
+from policy.model import ReleasePolicy
+from policy.roles import CategoricalQuasiIdentifier, NumericQuasiIdentifier
 from services.drafting.draft import UNDECIDED, draft
 from services.drafting.guesses import words_of
 from tasks.risk.attacks.personal_numbers import is_german_insured

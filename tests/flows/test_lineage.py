@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 from listener import listening
 
-from policy.model import Roles
+from policy.roles import Roles
 from services.observability.lineage import KEY_VARIABLE, VARIABLE, Dataset, Lineage, Parent, run_event
 from services.observability.lineage_datasets import roles_of
 

@@ -162,7 +162,7 @@ def test_files_that_are_judged_again_have_the_same_figures_of_the_table(stale: D
 def test_files_that_were_first_judged_without_figures_have_none_of_the_table(
     stale: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("release_store.store.read_figures", lambda *_: None)  # as in a store of before
+    monkeypatch.setattr("release_store.reading.read_figures", lambda *_: None)  # as in a store of before
     assert stale.say("rejudge", C1, "--input", stale.folder / "people.csv", "--by", "cyd") == 5
     monkeypatch.undo()
     second = stale.store.figures("clinic-2026Q1-c2")

@@ -13,7 +13,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from small import prepared, small_policy
 
-from policy.model import NumericQuasiIdentifier, ReleasePolicy
+from policy.model import ReleasePolicy
+from policy.roles import NumericQuasiIdentifier
 from tasks.methods.registry import bound_method
 from tasks.recoding.hierarchy import covering_intervals
 from tasks.reporting import table as table_module

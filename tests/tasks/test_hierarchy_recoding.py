@@ -14,7 +14,7 @@ from small import ILLNESS, anonymized, prepared, published, small_policy
 from policy.errors import PolicyError
 from policy.hierarchy import ROOT, Hierarchy, checked, read_csv_hierarchy
 from policy.load import parse_policy
-from policy.model import NumericQuasiIdentifier
+from policy.roles import NumericQuasiIdentifier
 from release_store.records import Verdict
 from tasks.geometry.space import boxes_of, space_of
 from tasks.recoding.generalize import generalized, generalized_rows

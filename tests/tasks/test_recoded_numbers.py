@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from policy.model import NumericQuasiIdentifier
+from policy.roles import NumericQuasiIdentifier
 from tasks.recoding.numbers import imputed, within_bounds
 
 

@@ -23,7 +23,7 @@ from small import (
 
 from policy.errors import PolicyError
 from policy.load import parse_policy
-from policy.model import NumericQuasiIdentifier
+from policy.roles import NumericQuasiIdentifier
 from release_store.records import Verdict
 from tasks.geometry.space import boxes_of, space_of
 from tasks.recoding.generalize import generalized

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from policy.model import CategoricalQuasiIdentifier, NumericQuasiIdentifier, ReleasePolicy
+from policy.model import ReleasePolicy
+from policy.roles import CategoricalQuasiIdentifier, NumericQuasiIdentifier
 from release_store.records import EquivalenceClasses, SetCells
 from tasks.recoding.hierarchy import covers_of, grid_step, interval_levels
 from tasks.risk.attacks.inversion import MOST_VALUES, Column

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from math import isnan
 from typing import Any
 
-from policy.model import AttackLimit
+from policy.gates import AttackLimit
 from release_store.records import GateResult, Verdict
 from tasks.risk.attacks.attack import Attack, Figure
 from tasks.risk.attacks.attackers import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from policy.model import Limit
+from policy.gates import Limit
 from policy.recoding import Form, contains_its_people
 from release_store.records import GateResult, Verdict
 from tasks.risk.attacks.external import External

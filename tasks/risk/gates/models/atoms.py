@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from policy.model import NumericQuasiIdentifier, ReleasePolicy
+from policy.model import ReleasePolicy
+from policy.roles import NumericQuasiIdentifier
 from release_store.records import EquivalenceClasses, SetCells
 from tasks.risk.evidence import CannotTell
 from tasks.types import BoolArray, FloatArray
