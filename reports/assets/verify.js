@@ -3,10 +3,9 @@
  *
  * verifyBundle(bundle, key, options) takes a Blob or the bytes of a bundle, and the public key that is trusted (64
  * hexadecimal digits or PEM; null trusts the bundle's own). It sends nothing anywhere and keeps nothing. Whatever
- * goes wrong is a finding: nothing is verified by mistake. The last part wires it to the page, where there is one.
+ * goes wrong is a finding: nothing is verified by mistake.
  */
 "use strict";
-
 (() => {
 const [README, SCRIPT, EVIDENCE] = ["README.txt", "verify_evidence.py", "evidence.json"];
 const [CHECKPOINT, NEWEST] = ["checkpoint.json", "newest-checkpoint.json"];
@@ -27,16 +26,12 @@ const ROLES = new Map(Object.entries({ // one of them is needed for the act
 }));
 const ACTS = new Map([["release.withdrawn", "withdraw"], [CORRECTED, "correct the clock"]]);
 const [OVERRIDABLE, OVERRIDES_NEEDED, OPTIONAL_GATES] = [["fail", "unknown"], 2, ["err", "umr", "sadr"]];
-const CLOCK_TOLERANCE = 60; // seconds
-const GIVEN_CHECKPOINT = "the checkpoint that was given";
+const [CLOCK_TOLERANCE, GIVEN_CHECKPOINT] = [60, "the checkpoint that was given"]; // seconds
 const [LARGEST_DOCUMENT, LARGEST_FILE] = [2 ** 28, 2 ** 31]; // bytes; a browser digests a file at once
 const DEEPEST = 100; // arrays and objects within each other
 
-/** A fault after which the rest of a bundle cannot be checked; its text is shown. */
-class Broken extends Error {}
-
-/** Something that this browser cannot do; nothing is verified without it. */
-class Unable extends Error {}
+class Broken extends Error {} // a fault after which the rest of a bundle cannot be checked; its text is shown
+class Unable extends Error {} // something that this browser cannot do; nothing is verified without it
 
 function fail(why) {
   throw new Broken(why);
@@ -106,19 +101,13 @@ const unhex = (found) => Uint8Array.from(found.match(/../g), (pair) => parseInt(
 const little = (found) => BigInt(`0x${found.match(/../g).reverse().join("")}`);
 const isHash = (found) => typeof found === "string" && /^[0-9a-f]{64}$/.test(found);
 
-async function sha256(...parts) {
-  return new Uint8Array(await cryptography().digest("SHA-256", await new Blob(parts).arrayBuffer()));
-}
-
-function cryptography() {
-  return globalThis.crypto?.subtle ?? unable();
-}
+const cryptography = () => globalThis.crypto?.subtle ?? unable();
+const sha256 = async (...parts) =>
+  new Uint8Array(await cryptography().digest("SHA-256", await new Blob(parts).arrayBuffer()));
 
 function unable() {
-  throw new Unable(
-    "cannot be checked here: this browser has no Ed25519 for this page. Open it in a current browser, from a file " +
-      "or over HTTPS, or run the script",
-  );
+  const how = "Open it in a current browser, from a file or over HTTPS, or run the script";
+  throw new Unable(`cannot be checked here: this browser has no Ed25519 for this page. ${how}`);
 }
 
 const PRIME = (1n << 255n) - 19n; // of Ed25519: RFC 8032, section 5.1
@@ -177,8 +166,7 @@ function readKey(given) {
 
 // The zip: members one behind the other, then the directory in the same order, and nothing else --------------------
 
-const [LOCAL, CENTRAL, END] = [0x04034b50, 0x02014b50, 0x06054b50];
-const [STORED, DEFLATED] = [0, 8];
+const [LOCAL, CENTRAL, END, STORED, DEFLATED] = [0x04034b50, 0x02014b50, 0x06054b50, 0, 8];
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*(\/[A-Za-z0-9][A-Za-z0-9._-]*)?$/;
 const NO_BUNDLE = "is no bundle as releasegate writes it, or not all of one: copy it again from where it was made";
 const view = (bytes) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -264,9 +252,7 @@ class Bundle {
     this.candidate = text(item(this.manifest, "candidate_id"));
   }
 
-  of(...actions) {
-    return this.events.filter((one) => actions.includes(one.get("action")));
-  }
+  of(...actions) { return this.events.filter((one) => actions.includes(one.get("action"))); }
 
   /** Return the one event of that action and object. */
   event(action, subject) {
@@ -274,13 +260,8 @@ class Bundle {
     return found.length === 1 ? found[0] : fail(`${found.length} events say ${action} of ${subject}, and one should`);
   }
 
-  payload(action, subject) {
-    return this.event(action, subject).get("payload");
-  }
-
-  published() {
-    return this.event("release.published", this.release);
-  }
+  payload(action, subject) { return this.event(action, subject).get("payload"); }
+  published() { return this.event("release.published", this.release); }
 
   /** Return the event by which the release's publication began. */
   started() {
@@ -290,13 +271,8 @@ class Bundle {
   }
 
   /** Return the accepted decisions on the candidate; `of(...DECIDED)` are those on earlier ones with its files too. */
-  decisions() {
-    return this.of(...DECIDED).filter((one) => one.get("object") === this.candidate);
-  }
-
-  gates() {
-    return list(item(this.payload("candidate.assessed", this.candidate), "gates"));
-  }
+  decisions() { return this.of(...DECIDED).filter((one) => one.get("object") === this.candidate); }
+  gates() { return list(item(this.payload("candidate.assessed", this.candidate), "gates")); }
 
   /** Tell whether administrators let out what gates held back: enough of them, and no gate that broke. */
   overridden() {
@@ -784,10 +760,8 @@ async function verifyBundle(given, key = null, options = {}) {
     const check = { title, state: HELD, findings: [] };
     report.checks.push(check);
     const say = (place, what) => {
-      const finding = { where: oneLine(place), what: oneLine(what) };
       check.state = FAILED;
-      check.findings.push(finding);
-      report.findings.push(finding);
+      for (const found of [check.findings, report.findings]) found.push({ where: oneLine(place), what: oneLine(what) });
     };
     try {
       return (await work(say)) ?? null;
@@ -814,142 +788,13 @@ async function verifyBundle(given, key = null, options = {}) {
   if (bundle !== null) report.release = oneLine(bundle.release);
   if (bundle !== null && trusted === null) {
     report.ownKeyOnly = true;
-    report.notes.push(
-      "no public key was given, so the key in the bundle is trusted; whoever made the whole bundle may have made it " +
-        `too. Compare it with one that you kept: ${bundle.key}`,
-    );
+    const trusting = "no public key was given, so the key in the bundle is trusted; whoever made the whole bundle may have made it too";
+    report.notes.push(`${trusting}. Compare it with one that you kept: ${bundle.key}`);
   }
-  report.notes = report.notes.map(oneLine);
-  report.summary = report.verified ? oneLine(report.summary) : "";
-  return report;
+  return { ...report, notes: report.notes.map(oneLine), summary: report.verified ? oneLine(report.summary) : "" };
 }
 
 verifyBundle.parts = { canonical, comparable, hex, outOfOrder, readJson }; // for tests
+globalThis.verification = { verifyBundle, oneLine, states: [HELD, FAILED, UNCHECKED] };
 globalThis.verifyBundle = verifyBundle;
-
-// The page: templates/verify_body.html ----------------------------------------------------------------------------
-
-const MARKS = { [HELD]: ["\u2713", "held"], [FAILED]: ["\u2717", "failed"], [UNCHECKED]: ["\u2013", "unchecked"] };
-
-/** Return a new element with a class, and what is in it: texts, which stay texts, and elements. */
-function made(tag, named, ...inside) {
-  const element = document.createElement(tag);
-  if (named) element.className = named;
-  element.append(...inside);
-  return element;
-}
-
-const listed = (named, lines) => made("ul", named, ...lines.map((line) => made("li", "", line)));
-const inWords = (finding) => `${finding.where}: ${finding.what}`;
-
-/** Return the verdict in a few words, and in one line why. */
-function verdict(report) {
-  if (report.verified) {
-    const [told, named] = report.ownKeyOnly ? ["Verified by the bundle\u2019s own key only", "warned"] : ["Verified", "held"];
-    return [told, report.summary, named];
-  }
-  const more = report.findings.length > 1 ? ` (and ${report.findings.length - 1} more)` : "";
-  return ["Not verified", report.findings.length ? inWords(report.findings[0]) + more : "it was not checked to the end", "failed"];
-}
-
-/** Show a report in place of what the page said before. */
-function show(page, report, name) {
-  const [told, why, named] = verdict(report);
-  const parts = [made("h2", `verify-verdict verify-${named}`, told), made("p", "verify-why", why)];
-  parts[0].id = "verify-verdict";
-  const release = report.release ?? "unknown: the manifest could not be read";
-  parts.push(made("p", "verify-release", `File: ${oneLine(name)}. Release that it names: ${release}.`));
-  const [loud, notes] = report.ownKeyOnly ? [report.notes.at(-1), report.notes.slice(0, -1)] : [null, report.notes];
-  if (loud) parts.push(made("p", "verify-warning", made("strong", "", "Only the key in the bundle was used: "), loud));
-  const heading = report.verified ? "What you must know" : "What the bundle says, unverified";
-  if (notes.length) parts.push(made("h3", "", heading), listed("verify-notes", notes));
-  for (const [title, states] of [["What was checked", [FAILED, HELD]], ["What was not checked", [UNCHECKED]]]) {
-    const rows = report.checks.filter((check) => states.includes(check.state)).map((check) => {
-      const [mark, kind] = MARKS[check.state];
-      const sign = made("span", "verify-sign", `${mark} `);
-      sign.setAttribute("aria-hidden", "true");
-      const row = made("li", `verify-${kind}`, sign, made("strong", "", check.state), `: ${check.title}`);
-      if (check.findings.length) row.append(listed("verify-findings", check.findings.map(inWords)));
-      return row;
-    });
-    if (rows.length) parts.push(made("h3", "", title), made("ul", "verify-checks", ...rows));
-  }
-  page.result.replaceChildren(...parts);
-  page.result.hidden = false;
-  page.status.textContent = `${told}. ${why}`;
-}
-
-function wire(root) {
-  const names = ["form", "file", "key", "checkpoint", "status", "progress", "result"];
-  const page = Object.fromEntries(names.map((name) => [name, root.querySelector(`#verify-${name}`)]));
-  let [file, latest] = [null, 0];
-
-  /** Take back a verdict, or one that is on its way, and say why. */
-  function takeBack(why) {
-    latest++;
-    page.progress.hidden = page.result.hidden = true;
-    page.status.textContent = why;
-  }
-
-  async function verify() {
-    takeBack(file ? `Checking ${oneLine(file.name)}.` : "Choose an evidence bundle first.");
-    if (!file) return;
-    const mine = latest;
-    page.result.replaceChildren();
-    page.progress.removeAttribute("value");
-    page.progress.hidden = false;
-    let report;
-    try {
-      const [kept] = page.checkpoint.files;
-      report = await verifyBundle(file, page.key.value.trim() || null, {
-        name: file.name,
-        checkpoint: kept ? new Uint8Array(await kept.arrayBuffer()) : null,
-        progress: (done, total) => {
-          if (mine !== latest) fail("another file was chosen");
-          page.progress.value = Math.min(1, done / total);
-        },
-      });
-    } catch (error) {
-      const finding = { where: oneLine(file.name), what: `cannot be read (${error?.name})` };
-      report = { verified: false, findings: [finding], notes: [], summary: "", release: null, checks: [] };
-    }
-    if (mine !== latest) return;
-    page.progress.hidden = true;
-    show(page, report, file.name);
-  }
-
-  function take(files) {
-    file = files.length === 1 ? files[0] : null;
-    if (files.length > 1) takeBack("Drop one file at a time.");
-    else verify();
-  }
-
-  page.key.addEventListener("input", () => {
-    const idle = page.result.hidden && page.progress.hidden;
-    if (!idle) takeBack("The key was changed: what was found was of the one before. Press Verify.");
-  });
-  page.file.addEventListener("change", () => take(page.file.files));
-  for (const input of [page.key, page.checkpoint]) input.addEventListener("change", () => file && verify());
-  page.form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    verify();
-  });
-  // A file that is dropped beside the field must not take the place of the page.
-  for (const [kind, over] of [["dragover", true], ["dragleave", false], ["drop", false]]) {
-    document.addEventListener(kind, (event) => {
-      event.preventDefault();
-      root.classList.toggle("verify-over", over);
-      if (kind === "drop" && event.dataTransfer.files.length) {
-        page.file.value = "";
-        take(event.dataTransfer.files);
-      }
-    });
-  }
-}
-
-if (typeof document !== "undefined") {
-  const begin = () => document.getElementById("verify") && wire(document.getElementById("verify"));
-  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", begin);
-  else begin();
-}
 })();

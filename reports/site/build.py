@@ -349,7 +349,7 @@ class _Site:
 
 
 def _verify_scripts() -> tuple[str, ...]:
-    return ("page.js", "verify.js")
+    return ("page.js", "verify.js", "verify_page.js")
 
 
 def _drawn(judged: Sequence[Judged]) -> SeriesPictures:
