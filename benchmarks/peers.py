@@ -29,10 +29,10 @@ from policy.load import load_policy, parse_policy
 from policy.model import Method, ReleasePolicy
 from release_store.records import EquivalenceClasses
 from tasks.intake.read import read_table
+from tasks.risk.gates.models.checks import numbers_of
 from tasks.risk.gates.models.classes import largest_shares
 from tasks.risk.gates.models.closeness import equal_distances, ordered_distances
 from tasks.risk.gates.models.diversity import distinct_values, effective_values, tails
-from tasks.risk.gates.models.held import numbers_of
 from tasks.types import IntArray
 
 PEER = ("pycanon==1.3.6", "numpy==2.0.2")

@@ -18,7 +18,7 @@ from reports.documents import Document
 from reports.export import FORMATS, png, svg
 from reports.picture import Picture
 from reports.pictures import pictures_of
-from reports.series import judged_releases
+from reports.series import assessed_releases
 from reports.series_pictures import series_pictures
 from reports.withheld import withheld, without_content
 from services.evaluation.evaluate import listed
@@ -27,7 +27,7 @@ GREATEST_SCALE = 8.0
 
 
 @dataclass(frozen=True)
-class Asked:
+class PictureOptions:
     """Which files: formats, names (none: all), whether with titles, and a PNG's pixels a unit."""
 
     formats: tuple[str, ...] = ("svg",)
@@ -36,7 +36,7 @@ class Asked:
     scale: float = 2.0
 
 
-def asked_for(formats: str, only: str | None, titles: bool, scale: float) -> Asked:
+def picture_options(formats: str, only: str | None, titles: bool, scale: float) -> PictureOptions:
     """Check what was asked for on the command line. Raises UsageError."""
     chosen = listed("--format", formats)
     for name in chosen:
@@ -48,7 +48,7 @@ def asked_for(formats: str, only: str | None, titles: bool, scale: float) -> Ask
         raise UsageError(
             f"is {scale:g}", where="--scale", hint=f"Give a number above 0, up to {GREATEST_SCALE:g}."
         )
-    return Asked(chosen, () if only is None else listed("--only", only), titles, scale)
+    return PictureOptions(chosen, () if only is None else listed("--only", only), titles, scale)
 
 
 def pictures_for(store: ReleaseStore, identifier: str) -> list[Picture]:
@@ -66,7 +66,7 @@ def pictures_for(store: ReleaseStore, identifier: str) -> list[Picture]:
         spread = not withheld(store.candidate(candidate), release)
         found = pictures_of(gates, figures if spread else without_content(figures)).all()
     elif identifier in series:
-        found = series_pictures(judged_releases(store, identifier)).all()
+        found = series_pictures(assessed_releases(store, identifier)).all()
     else:
         known = [*releases, *candidates, *series]
         raise UsageError(
@@ -102,7 +102,7 @@ def _is(picture: Picture, name: str) -> bool:
     return name in (picture.name, picture.name.rpartition("-")[0])
 
 
-def write(pictures: Sequence[Picture], asked: Asked, out: Path, root: Path) -> list[Document]:
+def write(pictures: Sequence[Picture], asked: PictureOptions, out: Path, root: Path) -> list[Document]:
     """Write the pictures into `out`, outside the store `root`; return name, title, words, path and SHA-256.
 
     A file that is there and holds the same is left; where one holds anything else, nothing is written, and
@@ -116,9 +116,7 @@ def write(pictures: Sequence[Picture], asked: Asked, out: Path, root: Path) -> l
         raise UsageError("is no folder", where=str(out), hint="Give a folder with --out.")
     if not out.resolve().parent.is_dir():
         raise UsageError("lies in no folder", where=str(out), hint="Make the folder above it first.")
-    made = [
-        (one, f"{one.name}.{kind}", drawn(one, kind, asked)) for one in pictures for kind in asked.formats
-    ]
+    made = [(one, f"{one.name}.{kind}", draw(one, kind, asked)) for one in pictures for kind in asked.formats]
     for _, name, data in made:
         there = out / name
         if os.path.lexists(there) and not (there.is_file() and there.read_bytes() == data):
@@ -145,7 +143,7 @@ def write(pictures: Sequence[Picture], asked: Asked, out: Path, root: Path) -> l
     ]
 
 
-def drawn(picture: Picture, kind: str, asked: Asked) -> bytes:
+def draw(picture: Picture, kind: str, asked: PictureOptions) -> bytes:
     """Return one picture as a file of `svg` or `png`."""
     if kind == "svg":
         return svg(picture, titles=asked.titles)

@@ -32,7 +32,7 @@ _PLAIN = {
     "too_long": "should have {max_length} or fewer entries, found {actual_length}",
     "too_short": "should have {min_length} or more entries, found {actual_length}",
 }
-_MENDS = {
+_HINTS = {
     "string_type": "Put it in quotes if it is a text.",
     "invalid_key": "Put it in quotes if it is a name.",
     "union_tag_not_found": f"Add this field: {QI_TYPES}.",
@@ -53,7 +53,7 @@ def policy_error(error: ValidationError, path: Path) -> PolicyError:
         hint = f"Allowed here: {', '.join(known)}." if known else "Remove it."
     else:
         finding = _finding(first)
-        hint = _MENDS.get(first["type"], "See docs/policy.md for what is allowed.")
+        hint = _HINTS.get(first["type"], "See docs/policy.md for what is allowed.")
     n_more = len(details) - 1
     more = f" (and {n_more} more finding{'s' if n_more > 1 else ''})" if n_more else ""
     return PolicyError(finding + more, where=f"{path}: {field}" if field else str(path), hint=hint)
@@ -72,10 +72,10 @@ def _finding(detail: Any) -> str:
     if kind == "missing":
         return "is missing"
     if kind == "union_tag_invalid":
-        return f"should be {QI_TYPES}, found {shown_value(context['tag'])}"
+        return f"should be {QI_TYPES}, found {display_value(context['tag'])}"
     found = detail.get("input")
     shown = (
-        f", found {shown_value(found)}"
+        f", found {display_value(found)}"
         if isinstance(found, str | int | float | bool) or found is None
         else ""
     )
@@ -88,7 +88,7 @@ def _finding(detail: Any) -> str:
     return f"{message}{shown}"
 
 
-def shown_value(value: object) -> str:
+def display_value(value: object) -> str:
     """Return a value as Python writes it, cut where it is long."""
     return _cut(repr(value))
 

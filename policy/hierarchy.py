@@ -20,7 +20,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from policy.plain_file import open_plain, opened_path, read_at_most
+from policy.plain_file import open_path, open_plain, read_at_most
 
 ROOT = "*"
 LARGEST_FILE = 16 << 20  # bytes
@@ -50,7 +50,7 @@ def read_csv_hierarchy(path: Path, check: Callable[[Path], None] | None = None) 
     where the file is empty, repeats a leaf, is not a tree, or holds a key in PEM.
     """
     with open_plain(path) as data:
-        if check is not None and (lies := opened_path(data.fileno())) is not None:
+        if check is not None and (lies := open_path(data.fileno())) is not None:
             check(lies)
         text = read_at_most(data, LARGEST_FILE, path).decode("utf-8")
     if "-----BEGIN" in text:

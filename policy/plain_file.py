@@ -59,7 +59,7 @@ def not_read(error: Exception) -> str:
     return f"cannot be read ({type(error).__name__})"
 
 
-def opened_path(handle: int) -> Path | None:
+def open_path(handle: int) -> Path | None:
     """Return where an open file lies, or None on a system that does not tell."""
     try:
         return Path(f"/proc/self/fd/{handle}").readlink()

@@ -49,7 +49,7 @@ def indented_json(
     """Return what `json.dumps(value, indent=2, ensure_ascii=False, ...)` does, in a third of the time."""
     scalar = json.JSONEncoder(ensure_ascii=False, allow_nan=allow_nan, default=default).encode
 
-    def written(value: Any, line: str) -> str:
+    def serialize(value: Any, line: str) -> str:
         kind = type(value)
         if kind is str:
             return encode_basestring(value)
@@ -58,15 +58,15 @@ def indented_json(
             if not all(isinstance(name, str) for name in value):
                 value = json.loads(scalar(value))
             items = sorted(value.items()) if sort_keys else value.items()
-            lines = [f"{encode_basestring(name)}: {written(item, inner)}" for name, item in items]
+            lines = [f"{encode_basestring(name)}: {serialize(item, inner)}" for name, item in items]
             return f"{{{inner}{f',{inner}'.join(lines)}{line}}}"
         if (kind is list or kind is tuple) and value:
-            return f"[{inner}{f',{inner}'.join([written(item, inner) for item in value])}{line}]"
+            return f"[{inner}{f',{inner}'.join([serialize(item, inner) for item in value])}{line}]"
         if default is not None and not isinstance(value, _JSON):
-            return written(default(value), line)
+            return serialize(default(value), line)
         return scalar(value)
 
-    return written(value, "\n")
+    return serialize(value, "\n")
 
 
 def plain(value: Any) -> Any:  # noqa: PLR0911 -- one line a kind of value

@@ -13,20 +13,20 @@ from policy.plain_file import NotRegular, not_read, open_plain, read_at_most
 
 _ROOT = 0
 LARGEST_FILE = 16 << 20  # bytes: keys, people, what was signed
-_MEND_NOT_REGULAR = "Name a file of its own."
+_HINT_NOT_REGULAR = "Name a file of its own."
 
 
 def read_plain(path: Path, called: str = "", *, hint: str) -> tuple[bytes, os.stat_result]:
     """Return what a regular file holds, and its status.
 
     Raises UsageError if it cannot be read, or is anything else: a pipe would keep its reader waiting.
-    `called` names it in the message; `mend` is for one that cannot be read.
+    `called` names it in the message; `hint` is for one that cannot be read.
     """
     try:
         with open_plain(path) as file:
             return read_at_most(file, LARGEST_FILE, path), os.fstat(file.fileno())
     except OSError as error:
-        hint = _MEND_NOT_REGULAR if isinstance(error, NotRegular) else hint
+        hint = _HINT_NOT_REGULAR if isinstance(error, NotRegular) else hint
         raise UsageError(_said(called, not_read(error)), where=str(path), hint=hint) from None
 
 
@@ -36,7 +36,7 @@ def check_plain(path: Path) -> None:
         with open_plain(path):
             pass
     except NotRegular as error:
-        raise UsageError(not_read(error), where=str(path), hint=_MEND_NOT_REGULAR) from None
+        raise UsageError(not_read(error), where=str(path), hint=_HINT_NOT_REGULAR) from None
     except OSError:
         pass
 

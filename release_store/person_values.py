@@ -69,7 +69,7 @@ def sealed_values(key: bytes, people: PersonHashes, values: PersonValues) -> byt
     return nonce + AESGCM(_key(key)).encrypt(nonce, plain, bound)
 
 
-def opened_values(key: bytes, people: PersonHashes) -> PersonValues:
+def open_values(key: bytes, people: PersonHashes) -> PersonValues:
     """Return the values of `people`, who must have some. Raises NotOpened."""
     sealed = people.values or b""
     try:

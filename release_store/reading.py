@@ -8,7 +8,7 @@ from typing import Any
 
 from policy.errors import VerificationFailed
 from release_store.approval.authentication import (
-    known_least_approvers,
+    least_approvers_in_log,
 )
 from release_store.approval.reviewers import load_staff
 from release_store.audit import log as audit
@@ -57,7 +57,7 @@ class StoreReader:
         """Return how many people must agree to a candidate: as staged, and by the store's least today."""
         staff = load_staff(self.root)
         with connect(self.root) as con:
-            least = known_least_approvers(con) if staff is None else staff.approvers_at_least
+            least = least_approvers_in_log(con) if staff is None else staff.approvers_at_least
             return max(changes.approvers_demanded(con, candidate_id), least)
 
     def gates(self, candidate_id: str) -> list[GateResult]:

@@ -33,7 +33,7 @@ from release_store.permission import Act
 from release_store.person_key import make_person_key
 from release_store.protocol.clock import IN_ORDER
 from release_store.protocol.proofs import PROVEN
-from release_store.publishing.locks import called, holder
+from release_store.publishing.locks import holder, lock_name
 from release_store.publishing.public_files import candidate_folder, differing_files
 from release_store.reading import StoreReader
 from release_store.records import (
@@ -320,7 +320,7 @@ class ReleaseStore(StoreReader):
             lock.acquire()
         except Timeout:
             raise SeriesInUse(
-                f"{called(holder(path))} {doing} for more than {timeout:g} s",
+                f"{lock_name(holder(path))} {doing} for more than {timeout:g} s",
                 where=str(path),
                 hint="Wait for that process to end, or end it, and try again.",
             ) from None

@@ -22,7 +22,7 @@ from release_store.audit.keys import key_path
 from release_store.guarded_files import check_file, check_folder, read_plain, resolved, trusted_owners
 from release_store.person_key import person_key_path
 
-_MEND = "See docs/security.md for what is allowed."
+_HINT = "See docs/security.md for what is allowed."
 
 
 class _File(BaseModel):
@@ -68,7 +68,7 @@ def _document(root: Path, path: Path) -> Any:
         raise UsageError(yaml_finding(error), where=str(path), hint="Mend the YAML there.") from None
     except (ValueError, RecursionError) as error:
         raise UsageError(
-            f"is no YAML that can be read ({type(error).__name__})", where=str(path), hint=_MEND
+            f"is no YAML that can be read ({type(error).__name__})", where=str(path), hint=_HINT
         ) from None
 
 
@@ -79,4 +79,4 @@ def _validated(document: Any, path: Path) -> _File:
         first = error.errors(include_url=False, include_input=False)[0]
         field = ".".join(map(str, first["loc"]))
         finding = "unknown field" if first["type"] == "extra_forbidden" else "should be a list of texts"
-        raise UsageError(finding, where=f"{path}: {field}" if field else str(path), hint=_MEND) from None
+        raise UsageError(finding, where=f"{path}: {field}" if field else str(path), hint=_HINT) from None

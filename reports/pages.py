@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from reports.picture import Picture
-from reports.signs import MOODS, VERDICTS
+from reports.symbols import MOODS, VERDICTS
 from reports.text import minute, sanitize_text
 from reports.theme import style_variables, vega_config
 

@@ -10,7 +10,7 @@ from policy.rounding import bound_text, measured_text
 from reports import charts
 from reports.picture import Picture
 from reports.protection import WORLDS
-from reports.signs import BASIS, VERDICTS
+from reports.symbols import BASIS, VERDICTS
 from reports.text import sanitize_text
 from tasks.reporting.narrowing import MANY
 

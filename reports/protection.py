@@ -8,7 +8,7 @@ from typing import Any
 from policy.rounding import measured_share
 from release_store.records import Verdict
 from reports.compared import BY_CELLS, BY_PERSON, beside, n_earlier, not_compared
-from reports.words import GATES, NO_MORE, Value, asks
+from reports.gate_wording import GATES, NO_MORE, Value, asks
 
 Document = Mapping[str, Any]
 WORLDS = "worlds"

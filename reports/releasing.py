@@ -12,9 +12,9 @@ from release_store.protocol.names import REPORT
 from release_store.publishing.public_files import candidate_folder, release_folder, replace_file
 from release_store.store import ReleaseStore
 from reports.report import candidate_report, release_report
-from reports.sheet import kept
+from reports.sheet import read_sheet_data
 
-_MEND = (
+_HINT = (
     "What was decided is kept; please report this fault of releasegate. Once it is mended, another run "
     "publishes the candidate, or whoever approves it again."
 )
@@ -27,14 +27,14 @@ def report_of(store: ReleaseStore, candidate_id: str) -> Callable[[Mapping[str, 
     says but for its files; of the same facts it makes the same bytes. ReleaseGateError tells where it broke,
     and that all else is kept.
     """
-    of = kept(store, candidate_id)
+    of = read_sheet_data(store, candidate_id)
 
     def made(facts: Mapping[str, Any]) -> bytes:
         try:
             return release_report(facts, of)
         except Exception as error:  # its words may be those of a row
             broke = f"its report cannot be made ({type(error).__name__} at {place(error)})"
-        raise ReleaseGateError(f"{broke}; nothing is public", where=candidate_id, hint=_MEND)
+        raise ReleaseGateError(f"{broke}; nothing is public", where=candidate_id, hint=_HINT)
 
     return made
 

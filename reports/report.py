@@ -7,7 +7,7 @@ from typing import Any
 
 from release_store.store import ReleaseStore
 from reports.pages import inlined, render
-from reports.sheet import Kept, Sheet, candidate_facts, kept, sheet_of
+from reports.sheet import Sheet, SheetData, candidate_facts, read_sheet_data, sheet_of
 
 SCRIPTS = ("vega.js", "charts.js", "page.js")
 
@@ -15,10 +15,10 @@ SCRIPTS = ("vega.js", "charts.js", "page.js")
 def candidate_report(store: ReleaseStore, candidate_id: str) -> bytes:
     """Return the report of a candidate as the store knows it now."""
     facts = candidate_facts(store, candidate_id)
-    return page(sheet_of(facts, kept(store, candidate_id), state=facts["state"]))
+    return page(sheet_of(facts, read_sheet_data(store, candidate_id), state=facts["state"]))
 
 
-def release_report(facts: Mapping[str, Any], of: Kept) -> bytes:
+def release_report(facts: Mapping[str, Any], of: SheetData) -> bytes:
     """Return the report of a release about to be published: `facts` are those of its manifest."""
     return page(sheet_of(facts, of, release=str(facts["release_id"])))
 

@@ -8,12 +8,12 @@ from release_store.db.connection import connect
 from release_store.db.figures import read_figures
 from release_store.records import Release, ReleaseState
 from release_store.store import ReleaseStore
-from reports.series_pictures import Judged, short_name
+from reports.series_pictures import AssessedRelease, short_name
 
 _KINDS = {ReleaseState.PUBLISHED: "release"}
 
 
-def judged_releases(store: ReleaseStore, series: str) -> list[Judged]:
+def assessed_releases(store: ReleaseStore, series: str) -> list[AssessedRelease]:
     """Return what was published of a series, withdrawn and superseded too, in that order.
 
     Raises VerificationFailed where the figures of one are not those that the log has the digest of.
@@ -23,7 +23,7 @@ def judged_releases(store: ReleaseStore, series: str) -> list[Judged]:
         gates = queries.gates_of(con, [one.candidate_id for one in releases])
         figures = {one.candidate_id: read_figures(con, one.candidate_id) for one in releases}
     return [
-        Judged(
+        AssessedRelease(
             short_name(one.release_id, series),
             [gate_document(result) for result in gates.get(one.candidate_id, [])],
             figures.get(one.candidate_id),

@@ -10,7 +10,7 @@ from policy.rounding import limit_share, limit_text, measured_share, measured_te
 from reports import charts
 from reports.pages import share
 from reports.picture import Picture
-from reports.signs import BASIS, RELATIONS
+from reports.symbols import BASIS, RELATIONS
 
 Document = Mapping[str, Any]
 
@@ -29,7 +29,7 @@ _NAMED = 24  # more points than that have no names beside them
 
 
 @dataclass(frozen=True)
-class Judged:
+class AssessedRelease:
     """One release, or candidate, of a series.
 
     `label` is its short name, `kind` what it is, such as "release"; `gates` are documents as the
@@ -69,7 +69,7 @@ def short_name(identifier: str, series: str) -> str:
     return identifier.removeprefix(f"{series}-")
 
 
-def series_pictures(releases: Sequence[Judged]) -> SeriesPictures:
+def series_pictures(releases: Sequence[AssessedRelease]) -> SeriesPictures:
     """Return the pictures of the releases, which are in the order of their publication."""
     return SeriesPictures(
         trends=tuple(trends(releases)),
@@ -78,12 +78,12 @@ def series_pictures(releases: Sequence[Judged]) -> SeriesPictures:
     )
 
 
-def trends(releases: Sequence[Judged]) -> list[Picture]:
+def trends(releases: Sequence[AssessedRelease]) -> list[Picture]:
     """Return for each followed gate that measured anything its values over the releases, with the limits."""
     return [made for name in TRENDS if (made := _trend(name, releases)) is not None]
 
 
-def _trend(gate: str, releases: Sequence[Judged]) -> Picture | None:
+def _trend(gate: str, releases: Sequence[AssessedRelease]) -> Picture | None:
     title, is_share = TRENDS[gate]
     rows, relation = [], "<="
     for place, one in enumerate(releases, 1):
@@ -115,7 +115,7 @@ def _trend(gate: str, releases: Sequence[Judged]) -> Picture | None:
     return Picture(f"trend-{gate}", title, words, charts.trend(is_share, limited), rows, columns)
 
 
-def headroom(releases: Sequence[Judged]) -> list[Picture]:
+def headroom(releases: Sequence[AssessedRelease]) -> list[Picture]:
     """Return for each sensitive attribute how many values above l are left to how many people, by release."""
     names = dict.fromkeys(
         str(curve["attribute"]) for one in releases for curve in (one.figures or {}).get("narrowing") or ()
@@ -124,7 +124,7 @@ def headroom(releases: Sequence[Judged]) -> list[Picture]:
     return [one for one in found if one is not None]
 
 
-def _headroom(i: int, attribute: str, releases: Sequence[Judged]) -> Picture | None:
+def _headroom(i: int, attribute: str, releases: Sequence[AssessedRelease]) -> Picture | None:
     counted = [
         (one.label, curve, _above(curve))
         for one in releases
@@ -200,7 +200,7 @@ def _headroom_words(label: str, curve: Document, above: Mapping[int, int]) -> st
     return words
 
 
-def risk_utility(releases: Sequence[Judged]) -> list[Picture]:
+def risk_utility(releases: Sequence[AssessedRelease]) -> list[Picture]:
     """Return what each release costs against what an attacker gets of it, where both are measured."""
     risk = next((name for name in RISKS if any(one.value(name) is not None for one in releases)), None)
     points = [

@@ -21,10 +21,10 @@ from release_store.records import CandidateState, ReleaseState, Verdict
 from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
 from reports.compared import n_earlier
+from reports.gate_wording import asks
 from reports.pictures import Pictures, pictures_of, used
 from reports.protection import not_protected, protected, rows_counted
-from reports.told import bound, cost, digests, made, risk, tiles, verdict
-from reports.words import asks
+from reports.summary_text import bound, cost, digests, making_of, risk, tiles, verdict
 from tasks import duck
 
 Document = Mapping[str, Any]
@@ -34,7 +34,7 @@ _ALTERED = "They are not shown: the staged files are missing, or are not those t
 
 
 @dataclass(frozen=True)
-class Kept:
+class SheetData:
     """What the store keeps about one candidate or release, beside what its manifest says."""
 
     policy: Document
@@ -72,11 +72,11 @@ class Sheet:
     no_rows: str
     protected: tuple[str, ...]
     not_protected: tuple[str, ...]
-    made: tuple[tuple[str, str], ...]
+    making_of: tuple[tuple[str, str], ...]
     digests: tuple[tuple[str, str], ...]
 
 
-def kept(store: ReleaseStore, candidate_id: str, *, rows: bool = True) -> Kept:
+def read_sheet_data(store: ReleaseStore, candidate_id: str, *, rows: bool = True) -> SheetData:
     """Read what the store keeps of a candidate: its policy, its figures, and ten rows of its staged files."""
     record = store.candidate(candidate_id)
     columns: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ def kept(store: ReleaseStore, candidate_id: str, *, rows: bool = True) -> Kept:
     if rows and _DATA in files and not differing_files(folder, files):
         with sealed_file(folder / _DATA, files[_DATA]) as file:
             columns, lines = sample(file)
-    return Kept(
+    return SheetData(
         store.policy(record.policy_digest),
         store.figures(candidate_id),
         columns,
@@ -152,7 +152,7 @@ def _cell(cell: Any) -> str | None:
 
 
 def sheet_of(
-    facts: Document, of: Kept, *, release: str | None = None, state: str = "", why_not: str = ""
+    facts: Document, of: SheetData, *, release: str | None = None, state: str = "", why_not: str = ""
 ) -> Sheet:
     """Return the sheet of a release, or of a candidate without one; `state` is that of the store."""
     gates = tuple(
@@ -188,7 +188,7 @@ def sheet_of(
         no_rows=why_not or _ALTERED,
         protected=tuple(protected(facts["gates"], of.policy)),
         not_protected=tuple(not_protected(facts["gates"], of.policy, of.figures)),
-        made=tuple(made(facts)),
+        making_of=tuple(making_of(facts)),
         digests=tuple(digests(facts)),
     )
 

@@ -14,7 +14,7 @@ from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
 from tasks.reporting.figures import figures_of
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import GateReport, asked_gates, assess
+from tasks.risk.gate import GateReport, assess, gates_to_ask
 from tasks.risk.published import read_classes
 from tasks.types import Candidate, PreparedTable, Progress
 
@@ -69,7 +69,7 @@ def assess_candidate(
         report.results,
         to=passed if report.passed else CandidateState.BLOCKED,
         actor=actor,
-        asked=asked_gates(policy),
+        asked=gates_to_ask(policy),
         figures=figures_of(evidence, report, table_figures),
     )
     return Assessment(report, classes)

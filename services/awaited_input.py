@@ -110,7 +110,7 @@ def wait_here(
     while found.late:
         now = utc_now()
         if now >= deadline:
-            raise given_up(expected, store, found, actor, number, deadline)
+            raise give_up_input(expected, store, found, actor, number, deadline)
         at = min(now + timedelta(minutes=expected.wait.every_minutes), deadline)
         say(f"waits: {next_look_text(expected, found, at, deadline)}; Ctrl-C ends it")
         while (left := (at - utc_now()).total_seconds()) > 0:
@@ -118,7 +118,7 @@ def wait_here(
         found, number = look(expected, found.seen), number + 1
 
 
-def given_up(
+def give_up_input(
     expected: ExpectedInput,
     store: ReleaseStore,
     found: InputCheck,

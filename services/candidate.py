@@ -15,14 +15,14 @@ from release_store.publishing.public_files import candidate_folder, copy_candida
 from release_store.records import CandidateRecord, CandidateState, PersonHashes, Revision
 from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
-from services.pipeline import Made
+from services.pipeline import MadeRows
 from tasks.staging.people import class_numbers, people_of, row_people, with_values
 from tasks.staging.stage import stage
 from tasks.types import Candidate, SourceTable
 
 
 def stage_candidate(
-    made: Made, store: ReleaseStore, *, period: str, actor: str, revision: Revision | None = None
+    made: MadeRows, store: ReleaseStore, *, period: str, actor: str, revision: Revision | None = None
 ) -> Candidate:
     """Write the files that would be public, and keep the candidate in the store.
 
@@ -79,7 +79,7 @@ def stage_candidate(
     return candidate
 
 
-def people_of_rows(made: Made, candidate: Candidate, key: bytes | None) -> PersonHashes | None:
+def people_of_rows(made: MadeRows, candidate: Candidate, key: bytes | None) -> PersonHashes | None:
     """Return the people of a staged candidate's rows as the store keeps them; None without a key."""
     rows, source, policy = made.rows, made.prepared.source, made.prepared.policy
     if key is None or policy.roles.key is None:

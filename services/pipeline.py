@@ -56,7 +56,7 @@ class Prepared:
 
 
 @dataclass(frozen=True)
-class Made:
+class MadeRows:
     """The rows that would be published, and what they were made from; `groups` stand beside the history."""
 
     prepared: Prepared
@@ -91,7 +91,7 @@ def complete(
     period: str,
     stages: Stages,
     beside: Callable[[], tuple[History, People | None]] | None = None,
-) -> Made:
+) -> MadeRows:
     """Fit the groups to the history, as the policy asks, and recode them.
 
     `beside` gives the earlier releases and their people; it is called inside the stage, and not at all for a
@@ -119,7 +119,7 @@ def complete(
     rows = stages.stage(
         RECODING, lambda _: method.recode(table, representation, groups.labels, policy, method.seed)
     )
-    return Made(prepared, groups, rows)
+    return MadeRows(prepared, groups, rows)
 
 
 def make_rows(
@@ -130,7 +130,7 @@ def make_rows(
     period: str,
     people: People | None = None,
     stages: Stages | None = None,
-) -> Made:
+) -> MadeRows:
     """Run all stages over `source`, beside `history` and its people."""
     chosen = Runtime() if stages is None else stages
     prepared = prepare(source, policy, method, chosen)

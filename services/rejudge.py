@@ -6,7 +6,7 @@ from pathlib import Path
 
 from policy.errors import Blocked, UsageError
 from policy.load import policy_from_document
-from release_store.approval.decisions import MENDS
+from release_store.approval.decisions import HINTS
 from release_store.audit.keys import load_key
 from release_store.canonical import file_digest
 from release_store.commitment import is_made_of
@@ -68,7 +68,7 @@ def check_may_be_judged_again(store: ReleaseStore, record: CandidateRecord) -> N
         raise UsageError(
             f"is {record.state}, and only a stale or an expired candidate is judged again",
             where=name,
-            hint=MENDS[record.state],
+            hint=HINTS[record.state],
         )
     waiting = [one.candidate_id for one in store.waiting_for(record.series, record.period)]
     if waiting:

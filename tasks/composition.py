@@ -24,7 +24,7 @@ from tasks.repair.merge import repair
 from tasks.repair.past import pasts_of
 from tasks.repair.rounds import in_rounds
 from tasks.repair.staying import staying
-from tasks.repair.totals import left_out
+from tasks.repair.totals import leave_out_totals
 from tasks.repair.worlds import Questions, Worlds
 from tasks.representation.features import z_scored
 from tasks.types import (
@@ -127,7 +127,9 @@ def repaired(
         return enforced(points, labels, constraints, method.max_group_size)[0]
 
     def by_totals(labels: IntArray) -> IntArray:
-        return left_out(table, labels, policy, found.earlier, found.apart, seed_of(table, method.seed))
+        return leave_out_totals(
+            table, labels, policy, found.earlier, found.apart, seed_of(table, method.seed)
+        )
 
     named = [] if worlds is None else [worlds.left_out]
     if may_follow_nobody(policy):

@@ -149,6 +149,6 @@ class Component(Generic[F]):
     bind: Callable[[Any, BuildContext], F]
 
 
-def named(*parts: Component[F]) -> dict[str, Component[F]]:
+def named_parts(*parts: Component[F]) -> dict[str, Component[F]]:
     """Return parts by their names."""
     return {part.name: part for part in parts}

@@ -21,8 +21,8 @@ from cli.options import (
 )
 from cli.output import exit_code, write_json
 from policy.errors import UsageError
-from release_store.approval.credentials import PrivateKey, given_credential
-from release_store.approval.signing import read_to_sign, signed
+from release_store.approval.credentials import PrivateKey, credential_of
+from release_store.approval.signing import read_to_sign, sign_statement
 from release_store.publishing.public_files import kept_folder, tombstone_file
 from release_store.publishing.publication import recover
 from release_store.publishing.withdrawal import withdraw as withdraw_release
@@ -106,7 +106,7 @@ def _decide(
         decision,
         by=by,
         reason=reason,
-        credential=given_credential(*proof),
+        credential=credential_of(*proof),
     )
     if json:
         write_json(outcome_document(outcome))
@@ -130,7 +130,7 @@ def withdraw(
     """Take a release out of the public place; a tombstone stays."""
     store = ReleaseStore.open(store_of(context))
     recover(store)
-    credential = given_credential(key, token_file, signed)
+    credential = credential_of(key, token_file, signed)
     with notify_on_exit(store.root):
         found = withdraw_release(store, release, by=by, reason=reason, credential=credential)
     tombstone = tombstone_file(store.root, found.series, found.release_id)
@@ -165,14 +165,14 @@ def sign(
     json: Json = False,
 ) -> int:
     """Sign a decision, to be given where the store is."""
-    credential = given_credential(key)
+    credential = credential_of(key)
     if not isinstance(credential, PrivateKey):
         raise UsageError("nothing to sign with", hint="Give --key FILE, or name it in RELEASEGATE_KEY.")
     if document_file is not None:
         document = read_to_sign(document_file, id)
     else:
         document = record_document(ReleaseStore.open(store_of(context)), id)["to_sign"]
-    text = signed(document, act.value, by=by, reason=reason, key=credential)
+    text = sign_statement(document, act.value, by=by, reason=reason, key=credential)
     if json:
         write_json({"act": act.value, "id": id, "signed": text})
     else:

@@ -9,7 +9,7 @@ import typer
 
 from cli.options import Json, store_of
 from cli.output import write_json
-from cli.picture_files import asked_for, pictures_for, select_pictures, write
+from cli.picture_files import picture_options, pictures_for, select_pictures, write
 from cli.report import write_report, write_site
 from policy.errors import VerificationFailed
 from release_store.store import ReleaseStore
@@ -82,7 +82,7 @@ def pictures(
     json: Json = False,
 ) -> int:
     """Write the report's pictures as files for papers and slides."""
-    asked = asked_for(format, only, not no_titles, scale)
+    asked = picture_options(format, only, not no_titles, scale)
     store = ReleaseStore.open(store_of(context))
     found = select_pictures(pictures_for(store, id), asked.only)
     written = write(found, asked, out if out is not None else Path(f"{id}.pictures"), store.root)

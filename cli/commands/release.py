@@ -12,7 +12,7 @@ from cli.output import exit_code, write_json
 from cli.progress import progress_reporter
 from cli.tables import show_outcome
 from flows.runtime.local_run import run_rejudge, run_release
-from release_store.approval.credentials import given_credential
+from release_store.approval.credentials import credential_of
 from services.outcome import Outcome, outcome_document
 
 app = typer.Typer()
@@ -44,7 +44,7 @@ def run(
 ) -> int:
     """Release one period's table, if every gate passes."""
     store = store_of(context)
-    credential = given_credential(key, token_file)
+    credential = credential_of(key, token_file)
     with progress_reporter() as progress:
         outcome = run_release(
             policy,
@@ -74,7 +74,7 @@ def rejudge(
 ) -> int:
     """Judge a stale candidate again beside the history as it is now."""
     store = store_of(context)
-    credential = given_credential(key, token_file)
+    credential = credential_of(key, token_file)
     with progress_reporter() as progress:
         outcome = run_rejudge(
             candidate, store=store, input_path=input_path, actor=by, credential=credential, progress=progress

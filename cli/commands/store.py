@@ -16,7 +16,7 @@ from cli.reviewers import add_person, people_document, show_people
 from flows.runtime.settings import contradicted
 from policy.errors import ReleaseGateError, UsageError, VerificationFailed
 from policy.trusted import TRUSTED_FILE
-from release_store.approval.credentials import given_credential
+from release_store.approval.credentials import credential_of
 from release_store.approval.expiry import end_expired
 from release_store.approval.reviewers import PEOPLE_VARIABLE, Reviewers, needed_staff, people_path
 from release_store.approval.roll_call import record_reviewers
@@ -101,7 +101,7 @@ def clock(
 ) -> int:
     """Repair the log after a clock error."""
     store = ReleaseStore.open(store_of(context))
-    credential = given_credential(key, token_file)
+    credential = credential_of(key, token_file)
     with notify_on_exit(store.root):
         event, ended = correct_clock(store, by=by, reason=reason, credential=credential)
         settled = recover(store)

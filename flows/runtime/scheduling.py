@@ -19,7 +19,7 @@ from prefect.states import Scheduled
 from policy.errors import TransientFailure, UsageError
 from release_store.canonical import iso, utc_now
 from release_store.store import ReleaseStore
-from services.awaited_input import ExpectedInput, given_up, late_error, look, next_look_text
+from services.awaited_input import ExpectedInput, give_up_input, late_error, look, next_look_text
 from services.outcome import Outcome
 
 
@@ -62,7 +62,7 @@ def await_input(
         if not first and store.input_given_up(series, period):
             message = f"the input of {period} {found.late}; it was given up by the look before"
             return Outcome(series, period, "input_given_up", message=message)
-        raise given_up(expected, store, found, actor, this.look, deadline)
+        raise give_up_input(expected, store, found, actor, this.look, deadline)
     at = min(now + timedelta(minutes=wait.every_minutes), deadline)
     following = LookParameters(iso(deadline), this.look + 1, found.seen)
     at = _next_looks(expected, store, UUID(str(deployment)), at, following)

@@ -17,12 +17,12 @@ from release_store.store import ReleaseStore
 from reports.export import png
 from reports.picture import Picture
 from reports.releasing import report_path
-from reports.series import judged_releases
-from reports.series_pictures import Judged, risk_utility, short_name
-from reports.sheet import candidate_facts, kept
-from reports.signs import MOODS
+from reports.series import assessed_releases
+from reports.series_pictures import AssessedRelease, risk_utility, short_name
+from reports.sheet import candidate_facts, read_sheet_data
+from reports.summary_text import tiles, verdict
+from reports.symbols import MOODS
 from reports.text import sanitize_text as plain
-from reports.told import tiles, verdict
 from services.observability.logs import log_event
 from services.observability.notice_channels import prefect_api
 
@@ -70,8 +70,8 @@ def _picture(store: ReleaseStore, facts: Document, release_id: str) -> Picture |
     """Return the series' last releases and this one beside them, risk against utility."""
     series = str(facts["series"])
     name = short_name(release_id or str(facts["candidate_id"]), series)
-    this = Judged(name, facts["gates"], None, "this release" if release_id else "this candidate")
-    others = [one for one in judged_releases(store, series) if one.label != name]
+    this = AssessedRelease(name, facts["gates"], None, "this release" if release_id else "this candidate")
+    others = [one for one in assessed_releases(store, series) if one.label != name]
     made = risk_utility([*others[-_LAST:], this])
     return made[0] if made else None
 
@@ -81,7 +81,7 @@ def markdown_of(store: ReleaseStore, facts: Document, release_id: str = "", *, p
     candidate, series = str(facts["candidate_id"]), str(facts["series"])
     silent = {**facts, "decisions": []}  # why somebody decided is theirs, and in the store
     word, mood, reasons = verdict(silent, release_id or None, "" if release_id else str(facts["state"]))
-    of = kept(store, candidate, rows=False)
+    of = read_sheet_data(store, candidate, rows=False)
     shown_tiles = tiles(facts, of.figures, of.n_earlier)
     kind, name = ("Release", release_id) if release_id else ("Candidate", candidate)
     lines = [

@@ -54,7 +54,7 @@ def _known_people(con: Connection) -> dict[str, Any] | None:
     return audit.canonical_payload(found[0]) if found else None
 
 
-def known_least_approvers(con: Connection) -> int:
+def least_approvers_in_log(con: Connection) -> int:
     """Return how many people the store asks of every candidate, as the log knew last."""
     return int((_known_people(con) or {}).get(AT_LEAST, 0))
 
@@ -64,7 +64,7 @@ def least_approvers(con: Connection, staff: Reviewers | None) -> int:
 
     Where the file of people is gone, what it asked when the log was last told of it still holds.
     """
-    known = known_least_approvers(con)
+    known = least_approvers_in_log(con)
     if staff is None or staff.approvers_at_least == known:
         return known
     log_people(con, staff)

@@ -38,9 +38,9 @@ TOKEN_VARIABLE = "RELEASEGATE_TOKEN"  # noqa: S105 -- a name
 LEAST_TOKEN = 20  # letters: what a person types from memory is too short to stand in a file of hashes
 CLOCKS_APART = timedelta(minutes=5)
 _LONGEST_TEXT = 20_000
-_MEND_SIGNED = "Give --key FILE, --token-file FILE or --signed TEXT."
-_MEND_HERE = "Give --key FILE or --token-file FILE."
-_MEND_TEXT = "Give the whole line that `releasegate sign` printed."
+_HINT_SIGNED = "Give --key FILE, --token-file FILE or --signed TEXT."
+_HINT_HERE = "Give --key FILE or --token-file FILE."
+_HINT_TEXT = "Give the whole line that `releasegate sign` printed."
 _SCRYPT = (1 << 15, 8, 1)  # N, r, p: 32 MiB, a tenth of a second
 
 
@@ -108,7 +108,7 @@ def prove(member: Reviewer, credential: Credential | None, said: Statement, rost
             raise UsageError(
                 f"no key or token was given for {member.name}",
                 where=where,
-                hint=_MEND_SIGNED if said.act in SIGNED_ELSEWHERE else _MEND_HERE,
+                hint=_HINT_SIGNED if said.act in SIGNED_ELSEWHERE else _HINT_HERE,
             )
         case Token(text):
             if member.token_hash is None or not _is_token(text, member.token_hash):
@@ -157,7 +157,7 @@ def check_moment(said: Statement, now: datetime, since: datetime) -> None:
     raise UsageError(finding, where=said.object, hint="Set the clocks, and sign what stands there now.")
 
 
-def signed_text(said: Statement, key: Ed25519PrivateKey) -> str:
+def sign_text(said: Statement, key: Ed25519PrivateKey) -> str:
     """Return a statement with its signature in one line of letters: base64url of canonical JSON."""
     document = {
         "statement": said.document(),
@@ -196,7 +196,7 @@ def _read(text: str) -> tuple[Statement, str, str]:
             raise ValueError
         return said, str(found["public_key"]), str(found["signature"])
     except Exception:  # anybody's text: nothing of it is told
-        raise UsageError("this is no signed decision", hint=_MEND_TEXT) from None
+        raise UsageError("this is no signed decision", hint=_HINT_TEXT) from None
 
 
 # Keys and tokens in files ----------------------------------------------------------------------------------
@@ -276,7 +276,7 @@ def _write_secret(path: Path, data: bytes) -> None:
         ) from None
 
 
-def given_credential(
+def credential_of(
     key: Path | None = None, token_file: Path | None = None, signed: str | None = None
 ) -> Credential | None:
     """Return the one credential that a command was given, else that of the environment, else None.

@@ -30,11 +30,11 @@ from release_store.records import CandidateRecord, CandidateState, Decision, Gat
 from release_store.states import may
 
 Connection = duckdb.DuckDBPyConnection
-MEND_BLOCKED = "Prepare the period again."
+HINT_BLOCKED = "Prepare the period again."
 BEFORE_CORRECTION = "the clock was corrected since it was made"
-MEND_ALTERED = "Restore the files, or reject the candidate and prepare the period again."
-_MEND_ALTERED_BLOCKED = "Restore the files, or prepare the period again."
-MENDS = {  # what a candidate that an act is not done to in its state needs
+HINT_ALTERED = "Restore the files, or reject the candidate and prepare the period again."
+_HINT_ALTERED_BLOCKED = "Restore the files, or prepare the period again."
+HINTS = {  # what a candidate that an act is not done to in its state needs
     CandidateState.STAGED: "Wait until its gates have judged it.",
     CandidateState.ASSESSED: "Wait until its gates have judged it.",
     CandidateState.AWAITING_APPROVAL: "Approve or reject it.",
@@ -44,8 +44,8 @@ MENDS = {  # what a candidate that an act is not done to in its state needs
     CandidateState.PUBLISHED: "Withdraw the release, or revise it: `releasegate run` with --revise REASON.",
     CandidateState.EXPIRED: "`releasegate rejudge` judges it again; decide on that candidate.",
     CandidateState.STALE: "`releasegate rejudge` judges it again; decide on that candidate.",
-    CandidateState.REJECTED: MEND_BLOCKED,
-    CandidateState.FAILED: MEND_BLOCKED,
+    CandidateState.REJECTED: HINT_BLOCKED,
+    CandidateState.FAILED: HINT_BLOCKED,
 }
 
 
@@ -155,7 +155,7 @@ def _ended(con: Connection, record: CandidateRecord, decision: Decision) -> Rele
     if record.state is not CandidateState.AWAITING_APPROVAL and not blocked:
         return None
     if blocked and corrected:
-        return Blocked(BEFORE_CORRECTION, where=record.candidate_id, hint=MEND_BLOCKED)
+        return Blocked(BEFORE_CORRECTION, where=record.candidate_id, hint=HINT_BLOCKED)
     if record.expires_at is not None and utc_now() >= record.expires_at:
         to, found = CandidateState.EXPIRED, _expired(record, f"{record.expires_at:%Y-%m-%d %H:%M}")
     elif queries.history_head(con, record.series) != record.history_head:
@@ -163,7 +163,7 @@ def _ended(con: Connection, record: CandidateRecord, decision: Decision) -> Rele
     else:
         return None
     if blocked:
-        return Blocked(found.message, where=found.where, hint=MEND_BLOCKED)
+        return Blocked(found.message, where=found.where, hint=HINT_BLOCKED)
     set_state(con, record.candidate_id, to, actor=decision.by, reason=found.message)
     return found
 
@@ -193,7 +193,7 @@ def _refusal(con: Connection, record: CandidateRecord, decision: Decision) -> Re
             if act is Act.OVERRIDE
             else "only a candidate that awaits approval is decided on"
         )
-        return UsageError(f"is {record.state}, and {only}", where=where, hint=MENDS[record.state])
+        return UsageError(f"is {record.state}, and {only}", where=where, hint=HINTS[record.state])
     if act is Act.OVERRIDE and (error := _not_overridable(where, queries.gates(con, where))):
         return error
     other = _other(record, decision)
@@ -238,7 +238,7 @@ def _not_overridable(where: str, results: Sequence[GateResult]) -> UsageError | 
     if wrong or not results:
         told = ", ".join(f"{one.gate} says {one.verdict}" for one in wrong) or "there is none"
         return UsageError(
-            f"a gate that broke or was not run cannot be overridden: {told}", where=where, hint=MEND_BLOCKED
+            f"a gate that broke or was not run cannot be overridden: {told}", where=where, hint=HINT_BLOCKED
         )
     return None
 
@@ -247,7 +247,7 @@ def _changed(record: CandidateRecord, decision: Decision, altered: Sequence[str]
     if not altered or decision.decision == Act.REJECT:
         return None
     finding = f"changed since the gates judged it: {', '.join(altered)}"
-    hint = MEND_ALTERED if may(Act.REJECT, record.state) else _MEND_ALTERED_BLOCKED
+    hint = HINT_ALTERED if may(Act.REJECT, record.state) else _HINT_ALTERED_BLOCKED
     return VerificationFailed(finding, where=decision.candidate_id, hint=hint)
 
 

@@ -30,8 +30,8 @@ AT_LEAST = "approvers_at_least"
 _HEXADECIMAL = r"^[0-9a-f]{64}$"
 # The form of a hash is no secret.
 TOKEN_HASH = r"^scrypt\$(16384|32768|65536|131072)\$8\$[1-4]\$[0-9a-f]{32,128}\$[0-9a-f]{64}$"  # noqa: S105
-_MEND = "See docs/people.md for what is allowed."
-_MEND_NOBODY = "Restore it, or remove it; `releasegate people add` makes a new one."
+_HINT = "See docs/people.md for what is allowed."
+_HINT_NOBODY = "Restore it, or remove it; `releasegate people add` makes a new one."
 
 
 class _Strict(BaseModel):
@@ -138,7 +138,7 @@ def read_staff(root: Path) -> Reviewers:
     path = people_path(root)
     staff = parse_staff(read_people_file(root), path)
     if not staff.members:
-        raise UsageError("names nobody", where=str(path), hint=_MEND_NOBODY)
+        raise UsageError("names nobody", where=str(path), hint=_HINT_NOBODY)
     return staff
 
 
@@ -154,7 +154,7 @@ def read_people_file(root: Path) -> str:
     except UnicodeDecodeError as error:
         raise UsageError(f"cannot be read ({type(error).__name__})", where=str(path), hint=hint) from None
     if not text.strip():
-        raise UsageError("is empty, and names nobody", where=str(path), hint=_MEND_NOBODY)
+        raise UsageError("is empty, and names nobody", where=str(path), hint=_HINT_NOBODY)
     return text
 
 
@@ -173,13 +173,13 @@ def parse_staff(text: str, path: Path) -> Reviewers:
         raise UsageError(yaml_finding(error), where=str(path), hint="Mend the YAML there.") from None
     except (ValueError, RecursionError) as error:
         raise UsageError(
-            f"is no YAML that can be read ({type(error).__name__})", where=str(path), hint=_MEND
+            f"is no YAML that can be read ({type(error).__name__})", where=str(path), hint=_HINT
         ) from None
     try:
         found = _File.model_validate(document)
     except ValidationError as error:
         where, finding = _first_finding(error, document)
-        raise UsageError(finding, where=f"{path}: {where}" if where else str(path), hint=_MEND) from None
+        raise UsageError(finding, where=f"{path}: {where}" if where else str(path), hint=_HINT) from None
     check_members(found.people, path)
     return Reviewers(path, tuple(found.people), found.approvers_at_least)
 
@@ -233,7 +233,7 @@ def check_members(members: Sequence[Reviewer], path: Path) -> None:
         where = f"{path}: {one.name}"
         if text_problem(one.name, LONGEST_NAME) or not one.name.isprintable():
             raise UsageError(
-                "a person has a name in one line", where=f"{path}: people.{number}.name", hint=_MEND
+                "a person has a name in one line", where=f"{path}: people.{number}.name", hint=_HINT
             )
         if one.public_key is None and one.token_hash is None:
             raise UsageError(

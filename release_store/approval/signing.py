@@ -8,7 +8,7 @@ from typing import Any
 
 from policy.errors import UsageError
 from policy.plain_file import read_bytes
-from release_store.approval.credentials import PrivateKey, Statement, signed_text
+from release_store.approval.credentials import PrivateKey, Statement, sign_text
 from release_store.canonical import utc_now
 from release_store.guarded_files import check_plain
 from release_store.permission import Act, Person, check_permission, check_typed
@@ -54,7 +54,7 @@ def read_to_sign(path: Path, name: str) -> dict[str, Any]:
     return document
 
 
-def signed(document: dict[str, Any], act: str, *, by: str, reason: str, key: PrivateKey) -> str:
+def sign_statement(document: dict[str, Any], act: str, *, by: str, reason: str, key: PrivateKey) -> str:
     """Return one line that says and proves what a person decided about what `document` tells."""
     of_release = "release_digest" in document["bound"]
     if of_release is not (act == Act.WITHDRAW):
@@ -76,4 +76,4 @@ def signed(document: dict[str, Any], act: str, *, by: str, reason: str, key: Pri
         reason,
         utc_now(),
     )
-    return signed_text(said, key.key)
+    return sign_text(said, key.key)

@@ -31,7 +31,7 @@ Connection = duckdb.DuckDBPyConnection
 Checkpoint = dict[str, Any]
 
 KEPT = "kept"  # what a store's first event says of the checkpoint beside the key; old stores say nothing
-_MEND = "Run `releasegate verify`; nothing is signed until the history is restored from a copy."
+_HINT = "Run `releasegate verify`; nothing is signed until the history is restored from a copy."
 
 
 @dataclass
@@ -51,7 +51,7 @@ def kept_file(root: Path, store_id: str) -> Path:
     Raises VerificationFailed if the store's id is none: it is about to name a file.
     """
     if not re.fullmatch("[0-9a-f-]{36}", store_id):
-        raise VerificationFailed("the store's id is not written as it was", where=root.name, hint=_MEND)
+        raise VerificationFailed("the store's id is not written as it was", where=root.name, hint=_HINT)
     key = keys.key_path(root)
     return key.with_name(f"{key.name}.{store_id}.checkpoint.json")
 
@@ -90,7 +90,7 @@ def sign(con: Connection, key: Ed25519PrivateKey, of: Sequence[str]) -> list[Che
     store_id = queries.store_info(con, "store_id")
     if size != tree.size:
         raise VerificationFailed(
-            f"the log has {tree.size} events, and the last is number {size}", where=store_id, hint=_MEND
+            f"the log has {tree.size} events, and the last is number {size}", where=store_id, hint=_HINT
         )
     root, at = tree.root(size).hex(), iso(utc_now())
     return [
@@ -165,7 +165,7 @@ def look(con: Connection, root: Path, public_key: str | None) -> Missing:
     found = Missing(kept, _newest(root, wanted, kept, store_id, public_key))
     if found.newest is None and not wanted and always_kept(con) and _is_own_key(root, public_key):
         raise VerificationFailed(
-            "is missing, and the newest checkpoint was kept there", where=str(place), hint=_MEND
+            "is missing, and the newest checkpoint was kept there", where=str(place), hint=_HINT
         )
     signed_size = _size(found.newest)
     waiting = {one.get("of"): one for one in kept}
@@ -234,7 +234,7 @@ def check_goes_on(con: Connection, newest: Checkpoint | None, *, by_root: bool) 
         raise VerificationFailed(
             f"the log does not go on from the newest checkpoint, which signs its first {size} events",
             where=newest["store_id"],
-            hint=_MEND,
+            hint=_HINT,
         )
 
 
@@ -254,5 +254,5 @@ def check_may_sign(con: Connection, missing: Missing, releases: Sequence[Release
         raise VerificationFailed(
             "the log tells of releases, and no checkpoint that signs them is in the store or beside the key",
             where=queries.store_info(con, "store_id"),
-            hint=_MEND,
+            hint=_HINT,
         )

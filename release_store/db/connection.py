@@ -26,8 +26,8 @@ from filelock import FileLock, Timeout
 
 from policy.errors import StoreError, VerificationFailed
 from release_store.canonical import iso, utc_now
-from release_store.db.shape import MIGRATIONS_TABLE, differences, made_shape, shape_of, wrong_mark
-from release_store.publishing.locks import called, holder
+from release_store.db.shape import MIGRATIONS_TABLE, differences, shape_of, shape_of_migrations, wrong_mark
+from release_store.publishing.locks import holder, lock_name
 
 DATABASE = "history.duckdb"
 LOCK_TIMEOUT = 30.0  # seconds to wait for others, where a caller says nothing
@@ -115,7 +115,7 @@ def _alone(path: Path, timeout: float) -> Iterator[float]:
         try:
             lock.acquire(timeout=timeout)
         except Timeout:
-            raise _in_use(path, called(holder(Path(lock.lock_file))), timeout) from None
+            raise _in_use(path, lock_name(holder(Path(lock.lock_file))), timeout) from None
         except (OSError, NotImplementedError):
             lock = None
     _depths[path] = depth + 1
@@ -229,7 +229,7 @@ def _check_shape(con: duckdb.DuckDBPyConnection, path: Path) -> None:
     number = schema_number(con)
     if number > len(made):
         return  # a newer releasegate has others, and `_migrate` refuses it
-    for wrong in differences(found, made_shape(made[:number])):
+    for wrong in differences(found, shape_of_migrations(made[:number])):
         raise _altered(wrong, path)
 
 

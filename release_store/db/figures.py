@@ -19,7 +19,7 @@ from release_store.audit.replay import ReplayedLog
 from release_store.canonical import canonical_json, sha256_hex
 
 Connection = duckdb.DuckDBPyConnection
-_MEND = "`releasegate verify` says more; restore the store from a backup."
+_HINT = "`releasegate verify` says more; restore the store from a backup."
 
 
 def write_figures(con: Connection, candidate_id: str, figures: Mapping[str, Any]) -> str:
@@ -45,7 +45,7 @@ def read_figures(con: Connection, candidate_id: str) -> dict[str, Any] | None:
     kept = None if found is None else sha256_hex(str(found[0]).encode())
     wrong = _wrong(kept, logged[-1] if logged else None)
     if wrong:
-        raise VerificationFailed(wrong, where=candidate_id, hint=_MEND)
+        raise VerificationFailed(wrong, where=candidate_id, hint=_HINT)
     return None if found is None else _document(candidate_id, found[0])
 
 
@@ -90,5 +90,5 @@ def _document(candidate_id: str, text: Any) -> dict[str, Any]:
     except (TypeError, ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise StoreError("its figures cannot be read", where=candidate_id, hint=_MEND)
+        raise StoreError("its figures cannot be read", where=candidate_id, hint=_HINT)
     return found

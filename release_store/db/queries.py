@@ -349,7 +349,7 @@ def logged_publications(con: Connection) -> dict[str, tuple[str, str]]:
     }
 
 
-def taken_down(con: Connection) -> set[str]:
+def withdrawn_releases(con: Connection) -> set[str]:
     """Return the withdrawn releases that have left the public place, as the log says."""
     rows = con.execute("SELECT object FROM event WHERE action = 'release.taken_down'").fetchall()
     return {name for (name,) in rows}

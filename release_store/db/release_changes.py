@@ -20,7 +20,7 @@ from release_store.db.people import Statement, delete_people, publishable_people
 from release_store.permission import Act
 from release_store.protocol.names import PACKAGE, REPORT
 from release_store.publishing.manifest import build_manifest, manifest_facts, override_of
-from release_store.publishing.override_mark import judged_package, marked_package
+from release_store.publishing.override_mark import marked_package, package_digest
 from release_store.publishing.public_files import MANIFEST, candidate_folder, release_folder
 from release_store.records import (
     CandidateRecord,
@@ -34,7 +34,7 @@ from release_store.states import check_transition, may
 
 Connection = duckdb.DuckDBPyConnection
 Report = Callable[[Mapping[str, Any]], bytes]  # `report.html`, of what the manifest says but for its files
-_MEND_VERIFY = "Run `releasegate verify`: it was approved by other means than decisions."
+_HINT_VERIFY = "Run `releasegate verify`: it was approved by other means than decisions."
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def start_publication(
     override = override_of(con, candidate_id)
     if override is not None:
         staged = candidate_folder(root, candidate_id)
-        override["judged"] = judged_package(staged, files)
+        override["judged"] = package_digest(staged, files)
         documents = {PACKAGE: marked_package(staged, override)}
     facts = manifest_facts(con, record, release_id, number, extra, override)
     if report is not None:
@@ -152,9 +152,9 @@ def _check_admitted(con: Connection, candidate_id: str, state: CandidateState) -
     if is_overridden(verdicts, words):
         return
     if not verdicts or any(verdict != Verdict.PASS for _, verdict in verdicts):
-        raise StoreError("not every gate passed it", where=candidate_id, hint=_MEND_VERIFY)
+        raise StoreError("not every gate passed it", where=candidate_id, hint=_HINT_VERIFY)
     if "reject" in words or words.count("approve") < approvers_demanded(con, candidate_id):
-        raise StoreError("not enough people approved it", where=candidate_id, hint=_MEND_VERIFY)
+        raise StoreError("not enough people approved it", where=candidate_id, hint=_HINT_VERIFY)
 
 
 def started_publication(con: Connection, candidate_id: str, series: str) -> Started:

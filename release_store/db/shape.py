@@ -40,7 +40,7 @@ def shape_of(con: duckdb.DuckDBPyConnection) -> Shape:
 
 
 @cache
-def made_shape(migrations: tuple[str, ...]) -> Shape:
+def shape_of_migrations(migrations: tuple[str, ...]) -> Shape:
     """Return the shape that these migrations make, in order; none make an empty database."""
     with duckdb.connect() as con:
         if migrations:
@@ -52,7 +52,7 @@ def made_shape(migrations: tuple[str, ...]) -> Shape:
 
 def wrong_mark(found: Shape, migrations: tuple[str, ...]) -> str | None:
     """Return what is wrong with the table that numbers the schema, if it is there: it is read first."""
-    if _MARK not in found or found[_MARK] == made_shape(migrations)[_MARK]:
+    if _MARK not in found or found[_MARK] == shape_of_migrations(migrations)[_MARK]:
         return None
     return "the table schema_migration is not the one that the store was made with"
 

@@ -24,7 +24,7 @@ from release_store.protocol.names import (
     PUBLIC_KEY,
     RELEASE,
 )
-from release_store.protocol.overrides import judged_files, wrong_mark
+from release_store.protocol.overrides import files_as_judged, wrong_mark
 from release_store.protocol.person_names import normalize_name
 from release_store.protocol.proofs import PROVEN, is_by, one_person, wrong_proof
 from release_store.protocol.strict_json import (
@@ -182,7 +182,7 @@ def _check_manifest(bundle: Bundle) -> Iterator[Finding]:
         "size": started["number"] - 1,
         "head": started["previous"],
     }
-    judged = {**manifest, "files": judged_files(manifest)}
+    judged = {**manifest, "files": files_as_judged(manifest)}
     for name, value in logged.items():
         if not same(judged[name], value):
             yield Finding(where, f"its {name} is not the one that was logged")

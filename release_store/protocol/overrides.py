@@ -45,7 +45,7 @@ def package_text(package: Any) -> bytes:
     return (json.dumps(package, indent=2, ensure_ascii=False) + "\n").encode()
 
 
-def judged_files(manifest: dict[str, Any]) -> dict[str, Any]:
+def files_as_judged(manifest: dict[str, Any]) -> dict[str, Any]:
     """Return the digests of the files as the gates judged them: no report, and no mark in the package."""
     override = optional_object(manifest.get("override"), "the override in the manifest")
     judged = {

@@ -20,15 +20,15 @@ class HeldLock:
     process: int | None
 
     def __str__(self) -> str:
-        return f"{self.name} by {called(self.process)}"
+        return f"{self.name} by {lock_name(self.process)}"
 
 
-def called(process: int | None) -> str:
+def lock_name(process: int | None) -> str:
     """Return what a process is called, known or not."""
     return "another process" if process is None else f"process {process}"
 
 
-def held_locks(root: Path) -> list[HeldLock]:
+def locks_in_use(root: Path) -> list[HeldLock]:
     """Return the locks of the store in `root` that are held; each of the others is taken for a moment."""
     return [
         HeldLock(path.name, holder(path)) for path in sorted((root / "locks").glob("*")) if _is_held(path)

@@ -18,7 +18,7 @@ from release_store.protocol.overrides import MARK, package_text
 from release_store.protocol.overrides import marked_package as with_mark
 
 
-def judged_package(folder: Path, files: Mapping[str, str]) -> dict[str, str]:
+def package_digest(folder: Path, files: Mapping[str, str]) -> dict[str, str]:
     """Return the name and the digest of the staged file that is to carry a mark.
 
     Raises StoreError for a candidate without a data package, which nothing could mark.

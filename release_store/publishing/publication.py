@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from policy.errors import ReleaseGateError, StoreError, VerificationFailed
-from release_store.approval.decisions import MEND_ALTERED
+from release_store.approval.decisions import HINT_ALTERED
 from release_store.audit import keys
 from release_store.audit import log as audit
 from release_store.audit.checkpoints import check_can_keep
@@ -213,4 +213,4 @@ def check_staged_files(store: ReleaseStore, candidate_id: str, actor: str) -> No
     finding = f"changed since the gates judged it: {', '.join(changed)}"
     with transaction(store.root) as con:
         audit.append(con, actor, "publication.refused", candidate_id, finding)
-    raise VerificationFailed(finding, where=str(folder), hint=MEND_ALTERED)
+    raise VerificationFailed(finding, where=str(folder), hint=HINT_ALTERED)

@@ -150,7 +150,7 @@ def unsettled_withdrawals(store: ReleaseStore, series: str) -> list[Release]:
     if not withdrawn:
         return []
     with connect(store.root) as con:
-        done = queries.taken_down(con)
+        done = queries.withdrawn_releases(con)
     return [
         one
         for one in withdrawn
@@ -190,7 +190,7 @@ def _take_down(store: ReleaseStore, release: Release) -> None:
         event = withdrawal_event(con, name)
     replace_file(tombstone_file(store.root, series, name), tombstone(release, event))
     with transaction(store.root) as con:
-        if name not in queries.taken_down(con):
+        if name not in queries.withdrawn_releases(con):
             audit.append(con, event.actor, "release.taken_down", name, "", {"release": name})
 
 

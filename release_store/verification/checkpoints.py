@@ -96,7 +96,7 @@ def _checkpoint(view: View, path: Path) -> tuple[int, list[str], dict[str, Any]]
     return size, wrong, found
 
 
-def kept_public_key(text: str) -> str:
+def recorded_public_key(text: str) -> str:
     """Return a key in hexadecimal that is given as such, or as a file. Raises UsageError if it is none."""
     return text if is_public_key(text) else keys.read_public_file(Path(text))
 

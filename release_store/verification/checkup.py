@@ -23,7 +23,7 @@ from release_store.db.connection import DATABASE, connect, is_read_only, schema_
 from release_store.person_key import person_key, person_key_path
 from release_store.protocol.clock import CLOCK_TOLERANCE
 from release_store.publishing.announcement import lost_checkpoints
-from release_store.publishing.locks import held_locks
+from release_store.publishing.locks import locks_in_use
 from release_store.publishing.publication import recover, unsettled
 from release_store.publishing.recovery import foreign_folders
 from release_store.store import ReleaseStore
@@ -153,7 +153,7 @@ def _person_key(root: Path) -> list[Check]:
 
 
 def _locks(root: Path) -> list[Check]:
-    held = held_locks(root)
+    held = locks_in_use(root)
     found = f"held: {', '.join(map(str, held))}" if held else "none is held"
     return [Check("locks", Condition.FINE, found)]
 
@@ -191,7 +191,7 @@ def _foreign(root: Path) -> list[Check]:
     foreign = [f"candidates/{name}" for name in foreign_folders(store)]
     present = [path for kind in ("releases", "withdrawn") for path in sorted((root / kind).glob("*/*"))]
     # In this order: what a living run is about to publish is under its lock, and then it is a release.
-    busy = {one.name.removesuffix(".lock") for one in held_locks(root)}
+    busy = {one.name.removesuffix(".lock") for one in locks_in_use(root)}
     known = {(one.series, one.release_id) for one in store.releases()}
     foreign += [
         str(path.relative_to(root))

@@ -15,7 +15,7 @@ from release_store.canonical import iso, plain
 from release_store.db import queries
 from release_store.db.classes import class_numbers, classes_digest
 from release_store.protocol.names import PACKAGE
-from release_store.protocol.overrides import judged_files, wrong_mark
+from release_store.protocol.overrides import files_as_judged, wrong_mark
 from release_store.protocol.strict_json import read_json
 from release_store.publishing.public_files import MANIFEST, differing_files, kept_folder
 from release_store.records import CandidateRecord, CandidateState, Release, Verdict
@@ -99,7 +99,7 @@ def _mark(view: View, batch: Batch, release: Release) -> list[Finding]:
         return []  # found already
     manifest = read_json((folder / MANIFEST).read_bytes())
     findings = []
-    if not same(judged_files(manifest), batch.files.get(release.candidate_id, {})):
+    if not same(files_as_judged(manifest), batch.files.get(release.candidate_id, {})):
         findings.append(
             Finding(name, "its files are not those that were judged, but for the override's mark")
         )

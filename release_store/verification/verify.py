@@ -24,8 +24,8 @@ from release_store.verification.checkpoints import (
     check_checkpoints,
     check_kept_checkpoint,
     check_kept_with_key,
-    kept_public_key,
     read_kept_checkpoint,
+    recorded_public_key,
 )
 from release_store.verification.inputs import check_inputs
 from release_store.verification.proofs import check_words
@@ -49,7 +49,7 @@ def verify(
     missing file, broken JSON, a cut log) is a finding, never an exception. Raises UsageError where a file
     that was kept cannot be read.
     """
-    kept_key = kept_public_key(public_key) if public_key else None
+    kept_key = recorded_public_key(public_key) if public_key else None
     kept_checkpoint = read_kept_checkpoint(checkpoint) if checkpoint else None
     findings: list[Finding] = []
     try:

@@ -22,9 +22,8 @@ from release_store.store import ReleaseStore
 from release_store.verification.verify import verify
 from reports.pages import asset, beside, embedded, render
 from reports.series import kind_of
-from reports.series_pictures import Judged, SeriesPictures, series_pictures, short_name
+from reports.series_pictures import AssessedRelease, SeriesPictures, series_pictures, short_name
 from reports.sheet import reader
-from reports.signs import MOODS
 from reports.site.comparison import sides_of_series
 from reports.site.findings import by_name, of_series, of_waiting
 from reports.site.folder import site_folder
@@ -36,6 +35,7 @@ from reports.site.reading import read_history, refusing_alterations
 from reports.site.scripts import write_data
 from reports.site.sheets import Reader, ReleasePage, shown_gates
 from reports.site.timeline import Narrator, Stories
+from reports.symbols import MOODS
 from reports.withheld import withheld
 from tasks.risk.gate import GATES
 
@@ -219,11 +219,11 @@ class _Site:
             periods=periods_of(self.records[series], self.released, entries, self.places.pages),
         )
 
-    def _judged(self, release: Release, series: str) -> Judged:
+    def _judged(self, release: Release, series: str) -> AssessedRelease:
         name = release.candidate_id
         gates, _ = shown_gates(self.whole.gate_documents.get(name, ()))
         figures = self.whole.figures.get(name)
-        return Judged(short_name(release.release_id, series), gates, figures, kind_of(release))
+        return AssessedRelease(short_name(release.release_id, series), gates, figures, kind_of(release))
 
     def _title(self, series: str) -> str:
         records = self.records[series]
@@ -352,14 +352,14 @@ def _verify_scripts() -> tuple[str, ...]:
     return ("page.js", "verify.js", "verify_page.js")
 
 
-def _drawn(judged: Sequence[Judged]) -> SeriesPictures:
+def _drawn(judged: Sequence[AssessedRelease]) -> SeriesPictures:
     """Return the pictures of a series, without the figures of which none can be made."""
     if not _can_be_drawn(judged):
         judged = [one if _can_be_drawn([one]) else replace(one, figures=None) for one in judged]
     return series_pictures(judged)
 
 
-def _can_be_drawn(judged: Sequence[Judged]) -> bool:
+def _can_be_drawn(judged: Sequence[AssessedRelease]) -> bool:
     try:
         embedded([one.rows for one in series_pictures(judged).all()])
     except Exception:  # figures may be any JSON

@@ -14,7 +14,7 @@ from release_store.guarded_files import resolved
 
 MARKER = ".releasegate-site"
 _MARK = "`releasegate report` made this folder, and replaces all of it the next time.\n"
-_MEND = "Give a new folder with --out."
+_HINT = "Give a new folder with --out."
 
 
 @contextmanager
@@ -53,19 +53,19 @@ def site_folder(out: Path, store: Path) -> Iterator[Path]:
 
 def _check(out: Path, store: Path) -> None:
     if out == store or out.is_relative_to(store) or store.is_relative_to(out):
-        raise UsageError("is the store, or in it or around it", where=str(out), hint=_MEND)
+        raise UsageError("is the store, or in it or around it", where=str(out), hint=_HINT)
     if Path.cwd().is_relative_to(out):  # it would be renamed away under whoever works in it
-        raise UsageError("is the current folder, or around it", where=str(out), hint=_MEND)
+        raise UsageError("is the current folder, or around it", where=str(out), hint=_HINT)
     if not out.parent.is_dir():
         raise UsageError("lies in no folder", where=str(out), hint="Make the folder above it first.")
     if not out.exists():
         return
     if not out.is_dir():
-        raise UsageError("is there, and is no folder", where=str(out), hint=_MEND)
+        raise UsageError("is there, and is no folder", where=str(out), hint=_HINT)
     mark = out / MARKER
     if any(out.iterdir()) and not (mark.is_file() and not mark.is_symlink()):
         raise UsageError(
-            "is there, and is no site that `releasegate report` made", where=str(out), hint=_MEND
+            "is there, and is no site that `releasegate report` made", where=str(out), hint=_HINT
         )
 
 

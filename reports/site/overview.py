@@ -18,7 +18,7 @@ SHOWN = 100  # rows of the tables that only grow
 
 
 @dataclass(frozen=True)
-class Named:
+class LabelledLink:
     """A release or candidate that the overview names, with its page and what is said of it."""
 
     identifier: str
@@ -37,7 +37,7 @@ class SeriesLine:
     page: str
     releases: int
     public: int
-    last: Named | None
+    last: LabelledLink | None
     last_period: str
     waiting: int
     held_back: int
@@ -49,11 +49,11 @@ class Overview:
     """Every series, and over all of them what waits, was held back, was let out by override or taken back."""
 
     lines: tuple[SeriesLine, ...]
-    waiting: tuple[Named, ...]
-    overridden: tuple[Named, ...]
-    withdrawn: tuple[Named, ...]
-    held_back: tuple[Named, ...]  # of these and the next the newest `SHOWN`
-    refused: tuple[Named, ...]
+    waiting: tuple[LabelledLink, ...]
+    overridden: tuple[LabelledLink, ...]
+    withdrawn: tuple[LabelledLink, ...]
+    held_back: tuple[LabelledLink, ...]  # of these and the next the newest `SHOWN`
+    refused: tuple[LabelledLink, ...]
     n_held_back: int
     n_refused: int
 
@@ -109,13 +109,13 @@ def _refused(stories: Stories, series: str) -> list[Entry]:
     return [entry for entry in stories.entries.get(series, ()) if entry.word.startswith("input ")]
 
 
-def _input(entry: Entry) -> Named:
+def _input(entry: Entry) -> LabelledLink:
     series = entry.subject.partition("/")[0]
     said = f"{entry.word}: {entry.detail or entry.reason}"
-    return Named(entry.subject, series, series_place(series), entry.at, said)
+    return LabelledLink(entry.subject, series, series_place(series), entry.at, said)
 
 
-def _withdrawn(places: Places, release: Release, stories: Stories) -> Named:
+def _withdrawn(places: Places, release: Release, stories: Stories) -> LabelledLink:
     """Return when a release was withdrawn, by whom and why, as the log has it."""
     events = stories.events.get(release.candidate_id, ())
     for event in events:
@@ -125,7 +125,7 @@ def _withdrawn(places: Places, release: Release, stories: Stories) -> Named:
     return _release(places, release, "the log does not say by whom")
 
 
-def _waiting(whole: StoreSnapshot, places: Places, record: CandidateRecord) -> Named:
+def _waiting(whole: StoreSnapshot, places: Places, record: CandidateRecord) -> LabelledLink:
     words = [one.decision for one in whole.decisions.get(record.candidate_id, ())]
     given = words.count(Act.APPROVE.value)
     try:
@@ -142,7 +142,7 @@ def _waiting(whole: StoreSnapshot, places: Places, record: CandidateRecord) -> N
     return _named(places, record, f"{said}; {because}" if because else said)
 
 
-def _overridden(whole: StoreSnapshot, places: Places, release: Release) -> Named:
+def _overridden(whole: StoreSnapshot, places: Places, release: Release) -> LabelledLink:
     gates = whole.gates.get(release.candidate_id, ())
     failing = ", ".join(one.gate for one in gates if one.verdict != Verdict.PASS)
     words = whole.decisions.get(release.candidate_id, ())
@@ -155,11 +155,11 @@ def _gates(whole: StoreSnapshot, record: CandidateRecord) -> str:
     return "; ".join(in_short(one) for one in gates if one.verdict != Verdict.PASS)
 
 
-def _named(places: Places, record: CandidateRecord, said: str) -> Named:
+def _named(places: Places, record: CandidateRecord, said: str) -> LabelledLink:
     name = record.candidate_id
-    return Named(name, record.series, places.pages[name], iso(record.made_at), said)
+    return LabelledLink(name, record.series, places.pages[name], iso(record.made_at), said)
 
 
-def _release(places: Places, release: Release, said: str) -> Named:
+def _release(places: Places, release: Release, said: str) -> LabelledLink:
     name = release.release_id
-    return Named(name, release.series, places.pages[name], iso(release.published_at), said)
+    return LabelledLink(name, release.series, places.pages[name], iso(release.published_at), said)

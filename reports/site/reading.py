@@ -11,7 +11,7 @@ from policy.errors import StoreError, VerificationFailed
 from release_store.snapshot import StoreSnapshot, read_whole
 from reports.documents import check_known_series
 
-_MEND = "`releasegate verify` says more; restore the store from a backup."
+_HINT = "`releasegate verify` says more; restore the store from a backup."
 
 
 @contextmanager
@@ -20,9 +20,9 @@ def refusing_alterations() -> Iterator[None]:
     try:
         yield
     except StoreError as error:
-        raise VerificationFailed(error.message, where=error.where, hint=error.hint or _MEND) from None
+        raise VerificationFailed(error.message, where=error.where, hint=error.hint or _HINT) from None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, duckdb.ConversionException):
-        raise VerificationFailed("the history holds what no store writes", hint=_MEND) from None
+        raise VerificationFailed("the history holds what no store writes", hint=_HINT) from None
 
 
 def read_history(con: duckdb.DuckDBPyConnection, series: str | None = None) -> StoreSnapshot:

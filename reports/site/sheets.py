@@ -28,7 +28,7 @@ from release_store.records import CandidateRecord, Decision, Release, ReleaseSta
 from release_store.sealed import sealed_file
 from release_store.snapshot import StoreSnapshot
 from reports.compared import n_earlier
-from reports.sheet import Kept, Sheet, sample, sheet_of
+from reports.sheet import Sheet, SheetData, sample, sheet_of
 from reports.site.places import Places
 from reports.site.timeline import Event
 from reports.withheld import withheld, without_content
@@ -145,7 +145,7 @@ class Reader:
         figures: Document | None,
     ) -> Sheet:
         columns, rows, why_not = self._rows(record, release)
-        kept = Kept(
+        kept = SheetData(
             self.whole.policies.get(record.policy_digest, {}),
             without_content(figures) if withheld(record, release) else figures,
             columns,

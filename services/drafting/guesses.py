@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from services.drafting.facts import ColumnFacts, TableFacts
-from tasks.intake.columns import shown
+from tasks.intake.columns import display_column
 
 
 def _set(words: str) -> frozenset[str]:
@@ -89,7 +89,7 @@ def _without_names(facts: TableFacts, guesses: list[Guess]) -> list[Guess]:
         if one.role in ("key", "identifier") and one.column.distinct > 1:
             holders |= dict.fromkeys(facts.holders(one.column.name, texts), one.column.name)
     return [
-        Guess(one.column, "identifier", f"holds values of {shown(holders[one.column.name])}")
+        Guess(one.column, "identifier", f"holds values of {display_column(holders[one.column.name])}")
         if one.column.name in holders
         else one
         for one in guesses

@@ -29,7 +29,7 @@ from services.observability.notice import PREFIX, Notice, events_to_tell, notice
 from services.observability.notice_channels import Channel, channels, wrong_settings
 
 CURSORS = "notices.json"
-_MEND = "Remove it: what is due by then is told no more, and notices begin with what comes next."
+_HINT = "Remove it: what is due by then is told no more, and notices begin with what comes next."
 _PATIENCE = 60.0  # seconds that one call may wait for others and go on telling, so that a run ends
 
 
@@ -195,14 +195,14 @@ def read_cursors(store: ReleaseStore) -> dict[str, int]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise BrokenPlaces(not_read(error), where=str(path), hint=_MEND) from None
+        raise BrokenPlaces(not_read(error), where=str(path), hint=_HINT) from None
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or not all(type(one) is int and one >= 0 for one in found.values()):
-        raise BrokenPlaces("cannot be understood", where=str(path), hint=_MEND)
+        raise BrokenPlaces("cannot be understood", where=str(path), hint=_HINT)
     if found and max(found.values()) > (head := store.n_events()):
         finding = f"names event {max(found.values())} of a log of {head}"
-        raise BrokenPlaces(finding, where=str(path), hint=_MEND)
+        raise BrokenPlaces(finding, where=str(path), hint=_HINT)
     return found
 
 

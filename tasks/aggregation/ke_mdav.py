@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tasks.aggregation.swaps import mended, shortfall
+from tasks.aggregation.swaps import repair_groups, shortfall
 from tasks.partitioning.constraints import Constraints, SensitiveColumn
 from tasks.types import FloatArray, IntArray, Progress, no_progress
 
@@ -153,7 +153,7 @@ class _Leaf:
         ordered = self._nearest(start, rest)
         if self._valid(ordered[:size]):
             return ordered[:size]
-        found = mended(ordered[:size], ordered[size:], self.local, self.rule.max_sensitive_spread)
+        found = repair_groups(ordered[:size], ordered[size:], self.local, self.rule.max_sensitive_spread)
         return found[0] if found is not None and self._valid(found[0]) else None
 
     def _nearest(self, start: int, rest: IntArray) -> IntArray:
@@ -235,7 +235,7 @@ class _Leaf:
             refused.clear()
             return True
 
-        found = mended(group, near, self.local, self.rule.max_sensitive_spread, stays_valid)
+        found = repair_groups(group, near, self.local, self.rule.max_sensitive_spread, stays_valid)
         if found is None or not self._valid(found[0]):
             return None
         grown[:] = changed

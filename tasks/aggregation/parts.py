@@ -12,7 +12,15 @@ from tasks.aggregation.ke_mdav import LocalRule, aggregate
 from tasks.aggregation.polish import PolishRule, polish
 from tasks.partitioning.attributes import attributes_of, weights_of
 from tasks.partitioning.constraints import Constraints
-from tasks.parts import BuildContext, Component, Group, NeighbourParameters, Parameters, SizeParameters, named
+from tasks.parts import (
+    BuildContext,
+    Component,
+    Group,
+    NeighbourParameters,
+    Parameters,
+    SizeParameters,
+    named_parts,
+)
 from tasks.representation.features import ranks, z_scored
 from tasks.types import FloatArray, IntArray, PreparedTable, Progress, Representation
 
@@ -131,7 +139,7 @@ def _none(_chosen: Parameters, _setting: BuildContext) -> Group:
     return group
 
 
-AGGREGATIONS = named(
+AGGREGATIONS = named_parts(
     Component(
         "ke-mdav", "groups of the nearest k that hold the model, in each leaf", KeMdavParameters, _ke_mdav
     ),

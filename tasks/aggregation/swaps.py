@@ -45,7 +45,7 @@ def anybody(_member: int, _record: int) -> bool:
     return True
 
 
-def mended(
+def repair_groups(
     group: IntArray,
     outside: IntArray,
     limits: Constraints,

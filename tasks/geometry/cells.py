@@ -115,7 +115,7 @@ def cells_of(boxes: Boxes) -> Cells:
     return true_cells(boxes.low, boxes.high, boxes.member)
 
 
-def written_cells(classes: EquivalenceClasses, space: Space, numbers: FloatArray) -> Cells:
+def format_cells(classes: EquivalenceClasses, space: Space, numbers: FloatArray) -> Cells:
     """Return the cells of a release as they are written; distances are counted in the spans of the source's
     `numbers` (n, p).
     """

@@ -14,7 +14,7 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 
-from tasks.history.rules import Change, change_of, counted
+from tasks.history.rules import Change, change_of, count_followers
 from tasks.history.subjects import Rows, Unfit
 from tasks.types import BoolArray, FloatArray, IntArray
 
@@ -35,7 +35,7 @@ class _Numbers:
     half: float
 
 
-def undone(
+def undo_changes(
     releases: Sequence[Rows], name: str, stated: Change | None = None
 ) -> tuple[list[Rows], Change] | None:
     """Return the releases, oldest first, with the numbers of an attribute as if they had not changed.
@@ -142,7 +142,7 @@ def _between(before: _Numbers, after: _Numbers, rule: Change | None = None) -> C
     order = np.lexsort((new[both], old[both]))
     old, new = old[both][order], new[both][order]
     if rule is not None:
-        return counted(rule, old, new, before.half, after.half)
+        return count_followers(rule, old, new, before.half, after.half)
     return change_of(old, new, before.half, after.half)
 
 

@@ -42,7 +42,7 @@ class KnownClasses:
         )
 
 
-def told_of(
+def disclosed_by(
     releases: Sequence[tuple[EquivalenceClasses, PersonHashes | None]],
     space: Space,
     attributes: Sequence[str],
@@ -67,7 +67,7 @@ def _told(classes: EquivalenceClasses, people: PersonHashes | None) -> BoolArray
 
 
 @dataclass(frozen=True)
-class Undone:
+class NestedDisclosures:
     """`failing` (n,) candidate classes; how many pairs were `compared`, and how many times several classes
     `together`; how many `failed`; the two classes of the `first` failure.
     """
@@ -87,7 +87,7 @@ def find_disclosures(
     release: IntArray,
     attribute: int,
     l_least: int,
-) -> Undone:
+) -> NestedDisclosures:
     """Find the candidate classes beside which somebody is left with under l values of an attribute.
 
     `group` (n,) is the candidate class of each followed row, -1 for none; `release` (N,) that of each earlier
@@ -146,7 +146,7 @@ def find_disclosures(
         else:
             mine, theirs = own.together(one[kept[starts]], each), earlier.together(other[kept], starts)
         look(mine, theirs, n, starts, kept)
-    return Undone(failing, len(key), together, failed, first)
+    return NestedDisclosures(failing, len(key), together, failed, first)
 
 
 def _few(one: KnownClasses, other: KnownClasses, shared: IntArray, attribute: int, l_least: int) -> BoolArray:

@@ -13,7 +13,7 @@ from itertools import combinations
 import pandas as pd
 
 from policy.model import ReleasePolicy
-from tasks.history.changes import FIRST, PATH, undone
+from tasks.history.changes import FIRST, PATH, undo_changes
 from tasks.history.dropped import with_dropped
 from tasks.history.rules import Change
 from tasks.history.spells import Spells, spells_of
@@ -123,7 +123,7 @@ def _share_changed(question: Question) -> float:
 
 
 def _of_numbers(releases: Sequence[Rows], name: str, rules: Mapping[str, Change]) -> Question | None:
-    found = undone(releases, name, rules.get(name))
+    found = undo_changes(releases, name, rules.get(name))
     return None if found is None else Question((name,), *found)
 
 
@@ -136,7 +136,7 @@ def _of_spells(releases: Sequence[Rows], name: str) -> Question | None:
 
 def _of_kept(releases: Sequence[Rows], name: str) -> Question | None:
     """Ask about a kept column: by the rule that its numbers follow, or by the releases that agree on it."""
-    changed = undone(releases, name)
+    changed = undo_changes(releases, name)
     if changed is not None:
         return Question((), *changed, (name,), beside=(name + PATH,))
     same = spells_of(releases, name, precise=True)
@@ -168,7 +168,7 @@ def with_kept(policy: ReleasePolicy, releases: Sequence[Rows]) -> tuple[list[Row
     return found, tuple(beside)
 
 
-def kept_columns(policy: ReleasePolicy, releases: Sequence[Rows]) -> list[str]:
+def linking_columns(policy: ReleasePolicy, releases: Sequence[Rows]) -> list[str]:
     """Return the columns that releases kept, and none published as sensitive."""
     names = dict.fromkeys(name for each in releases for name in each.kept or ())
     return [
@@ -185,7 +185,7 @@ def _asked_columns(policy: ReleasePolicy, releases: Sequence[Rows]) -> list[str]
         return []
     return [
         name
-        for name in kept_columns(policy, releases)
+        for name in linking_columns(policy, releases)
         if any(len(each.texts.get(name, ())) > 1 for each in releases)
     ]
 
@@ -198,7 +198,7 @@ def known_attributes(
     Among them are those that an earlier release published and the policy no longer knows.
     """
     stable, may_change = followed_attributes(policy)
-    known = (*policy.roles.sensitive, *kept_columns(policy, releases))
+    known = (*policy.roles.sensitive, *linking_columns(policy, releases))
     found, never_changed, changed = with_dropped(releases, known)
     ignored = policy.gates.transient == "ignore"
     return found, [*stable, *never_changed], [*may_change, *([] if ignored else changed)]

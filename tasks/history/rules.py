@@ -83,7 +83,9 @@ def change_of(
 def _best_sum(before: FloatArray, after: FloatArray, half_before: float, half_after: float) -> Change | None:
     off = half_before + half_after + RELATIVE * np.abs(after)
     added = _most_covered(after - before - off, after - before + off)
-    return None if added is None else counted(Change(1.0, added), before, after, half_before, half_after)
+    return (
+        None if added is None else count_followers(Change(1.0, added), before, after, half_before, half_after)
+    )
 
 
 def _best_factor(
@@ -103,7 +105,7 @@ def _best_factor(
             ]
     known = np.isfinite(ends[0]) & np.isfinite(ends[1])
     factor = _most_covered(ends[0][known], ends[1][known])
-    return None if factor is None else counted(Change(factor), before, after, half_before, half_after)
+    return None if factor is None else count_followers(Change(factor), before, after, half_before, half_after)
 
 
 def _best_of_both(
@@ -133,10 +135,10 @@ def _best_of_both(
     found = _best_sum(factor * before, after, abs(factor) * half_before, half_after)
     if found is None:
         return None
-    return counted(Change(factor, found.sum), before, after, half_before, half_after)
+    return count_followers(Change(factor, found.sum), before, after, half_before, half_after)
 
 
-def counted(
+def count_followers(
     rule: Change, before: FloatArray, after: FloatArray, half_before: float, half_after: float
 ) -> Change:
     """Return the rule with how many of n people follow it, by their numbers (n,), and would by chance.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from release_store.person_values import NotOpened, PersonValues, opened_values
+from release_store.person_values import NotOpened, PersonValues, open_values
 from release_store.records import EquivalenceClasses, PersonHashes
 from tasks.history.attribute import Attribute
 from tasks.history.cohorts import ABSENT
@@ -98,7 +98,7 @@ def rows_of(
     if people.values is None:
         raise Unfit("no values of its people are kept")
     try:
-        values = opened_values(key, people)
+        values = open_values(key, people)
     except NotOpened:
         raise Unfit("the values of its people cannot be opened with this key") from None
     missing = [name for name in attributes if name not in values.texts]

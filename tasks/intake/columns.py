@@ -10,7 +10,7 @@ from policy.model import ReleasePolicy
 LONGEST_NAME = 60
 
 
-def shown(name: str) -> str:
+def display_column(name: str) -> str:
     """Return the name in quotes on one line, cut where it is long."""
     text = name if name.isprintable() else ascii(name)[1:-1]
     return f"'{text[:LONGEST_NAME]}...'" if len(text) > LONGEST_NAME else f"'{text}'"
@@ -35,7 +35,7 @@ def check_columns(names: Sequence[str], policy: ReleasePolicy, where: str) -> No
     missing = [role for role in roles if role not in set(names)]
     if missing:
         raise InputError(
-            f"the column {shown(missing[0])} of the policy's roles is missing"
+            f"the column {display_column(missing[0])} of the policy's roles is missing"
             f"{did_you_mean(missing[0], [name for name in unknown if name.isprintable()])}"
             f"{_more(missing, 'is missing', 'are missing')}",
             where=where,
@@ -43,7 +43,7 @@ def check_columns(names: Sequence[str], policy: ReleasePolicy, where: str) -> No
         )
     if unknown:
         raise InputError(
-            f"the column {shown(unknown[0])} has no role{_more(unknown, 'has none', 'have none')}",
+            f"the column {display_column(unknown[0])} has no role{_more(unknown, 'has none', 'have none')}",
             where=where,
             hint="Give it a role in the policy; roles.dropped leaves a column out.",
         )
@@ -63,9 +63,9 @@ def check_distinct(names: Sequence[str], where: str, *, tell: bool) -> None:
             if tell:
                 other = names[first - 1]
                 called = (
-                    f", {shown(name)}"
+                    f", {display_column(name)}"
                     if other == name
-                    else f" but for case, {shown(other)} and {shown(name)}"
+                    else f" but for case, {display_column(other)} and {display_column(name)}"
                 )
             raise InputError(
                 f"columns {first} and {position} have the same name{called}",

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from expectations.numbers import as_numbers
 from policy.errors import InputError
 from policy.model import ReleasePolicy
-from tasks.intake.columns import shown
+from tasks.intake.columns import display_column
 from tasks.intake.lengths import LONGEST_CELL, cell_too_long, check_lengths
 from tasks.sql import identifier, text_or_missing
 
@@ -93,7 +93,7 @@ class FrameBuilder:
             )
             if name in self._categorical and len(self._pools[name]) > MOST_VALUES:
                 raise InputError(
-                    f"the column {shown(name)} has more than {MOST_VALUES:,} different values",
+                    f"the column {display_column(name)} has more than {MOST_VALUES:,} different values",
                     where=self._where,
                     hint="Group its values in the input, or drop it (roles.dropped).",
                 )

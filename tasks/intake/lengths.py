@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import duckdb
 
 from policy.errors import InputError
-from tasks.intake.columns import shown
+from tasks.intake.columns import display_column
 from tasks.sql import identifier
 
 LONGEST_CELL = 65_536  # characters
@@ -49,7 +49,7 @@ def check_lengths(
 def cell_too_long(name: str, where: str) -> InputError:
     """Return the error for a cell of too many characters."""
     return InputError(
-        f"the column {shown(name)} has a cell of more than {LONGEST_CELL:,} characters",
+        f"the column {display_column(name)} has a cell of more than {LONGEST_CELL:,} characters",
         where=where,
         hint="Check the quotes of the table, or drop the column (roles.dropped).",
     )

@@ -14,7 +14,7 @@ from policy.errors import InputError
 from policy.model import ReleasePolicy
 from policy.trusted import Trusted
 from tasks.intake import frame
-from tasks.intake.columns import check_columns, check_distinct, shown
+from tasks.intake.columns import check_columns, check_distinct, display_column
 from tasks.intake.database import MEMORY_LIMIT, own_database
 from tasks.intake.frame import FrameBuilder, frame_digest
 from tasks.intake.lines import LONGEST_LINE, LineCount, count_records
@@ -30,8 +30,8 @@ INPUT = "input"
 RESULT = "releasegate_result"
 WHOLE_INPUT = "SELECT * FROM input"
 QUERY_SECONDS = 3600.0
-MEND_QUOTES = "Cells that hold the delimiter or a quote are written in double quotes, quotes doubled."
-MEND_QUERY = "Try the query in DuckDB; a given file is called input in it."
+HINT_QUOTES = "Cells that hold the delimiter or a quote are written in double quotes, quotes doubled."
+HINT_QUERY = "Try the query in DuckDB; a given file is called input in it."
 Files = dict[str, tuple[InputFile, SealedFile]]
 
 # Parts of DuckDB's messages that repeat the query's own words. They are told only if they do stand in
@@ -107,7 +107,7 @@ def _read_whole(
         longest = text.count.longest if text and not policy.source.line_breaks else None
         builder = _fetch(connection, WHOLE_INPUT, policy, table.shown, longest)
         finding = _rejected(connection, table, policy) if text else ""
-        hint = MEND_QUOTES
+        hint = HINT_QUOTES
     except duckdb.Error as error:
         finding, hint = _file_problem(error, table, text)
     if finding:
@@ -129,7 +129,7 @@ def _load(
     try:
         connection.execute(f"CREATE TABLE {identifier(name)} AS {_select(file, table, text, policy)}")
         finding = _rejected(connection, table, policy) if text else ""
-        hint = MEND_QUOTES
+        hint = HINT_QUOTES
         if text:
             connection.execute("DROP TABLE IF EXISTS reject_errors; DROP TABLE IF EXISTS reject_scans")
         counted = connection.execute(f"SELECT count(*) FROM {identifier(name)}").fetchone()
@@ -145,7 +145,7 @@ def _run(
     connection: duckdb.DuckDBPyConnection, query: str, names: list[str], policy: ReleasePolicy
 ) -> FrameBuilder:
     """Run a policy's query where nothing can be opened and no setting changed, for as long as it may take."""
-    finding, hint = "", MEND_QUERY
+    finding, hint = "", HINT_QUERY
     interrupted = Event()
 
     def interrupt() -> None:
@@ -314,7 +314,7 @@ def _query_problem(error: duckdb.Error, query: str) -> str:
     """Tell DuckDB's error by its type and the query's own words; its message may quote cells."""
     words = (found[1] for pattern in OWN_WORDS if (found := pattern.search(str(error))))
     own = next((word for word in words if word in query), None)
-    return f"fails ({type(error).__name__}){f' at {shown(own)}' if own else ''}"
+    return f"fails ({type(error).__name__}){f' at {display_column(own)}' if own else ''}"
 
 
 def _file_problem(error: duckdb.Error, table: SealedFile, text: _Text | None) -> tuple[str, str]:

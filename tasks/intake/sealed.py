@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from policy.errors import InputError, TransientFailure
-from policy.plain_file import not_read, open_plain, opened_path
+from policy.plain_file import not_read, open_path, open_plain
 
 CHUNK = 1 << 20
 # Text that is compressed more than this many times is no table about people, above a size that harms nobody.
@@ -84,7 +84,7 @@ def _copied(path: Path, handle: int, check: Callable[[Path], None] | None) -> st
     finding, hint = "", "Check the file."
     try:
         with open_plain(path) as file:
-            if check is not None and (lies := opened_path(file.fileno())) is not None:
+            if check is not None and (lies := open_path(file.fileno())) is not None:
                 check(lies)
             before = _stamp(file.fileno())
             digesting = _Digesting(file)

@@ -44,8 +44,8 @@ _BARE = (
 )
 LONGEST_QUERY = 20_000  # characters: the time of DuckDB's binder goes with their square, and nothing ends it
 LONGEST_PATH = 6  # names with points between them
-MEND_SELECT = "Write one SELECT statement of DuckDB's SQL."
-MEND_SAME = "Leave it out: the same inputs give the same rows."
+HINT_SELECT = "Write one SELECT statement of DuckDB's SQL."
+HINT_SAME = "Leave it out: the same inputs give the same rows."
 
 
 def problem_of(
@@ -59,13 +59,13 @@ def problem_of(
         return f"has more than {LONGEST_QUERY:,} characters", "Prepare the table before, and ask for less."
     statements = connection.extract_statements(query)
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-        return "is not one SELECT", MEND_SELECT
+        return "is not one SELECT", HINT_SELECT
     found = connection.execute("SELECT json_serialize_sql(?)", [query]).fetchone()
     parsed: dict[str, Any] = {"error": True}
     with suppress(ValueError, RecursionError):
         parsed = json.loads(found[0]) if found else parsed
     if parsed.get("error") is not False or len(parsed["statements"]) != 1:
-        return "is not one SELECT", MEND_SELECT
+        return "is not one SELECT", HINT_SELECT
     nodes = list(_nodes(parsed))
     own = {str(entry["key"]).casefold() for node in nodes for entry in _ctes(node)}
     # Where such a name is out of scope, it would lead to DuckDB's own view.
@@ -89,9 +89,9 @@ def _reading(node: dict[str, Any], names: set[str]) -> tuple[str, str] | None:
     if isinstance(path, list) and len(path) > LONGEST_PATH:
         return f"has a name of more than {LONGEST_PATH} parts", "Write table.column, or column."
     if kind.endswith("_NODE") and kind not in _QUERY_NODES:
-        return "is not one SELECT", MEND_SELECT
+        return "is not one SELECT", HINT_SELECT
     if kind == "SHOW_REF":
-        return "describes tables, which are no rows about people", MEND_SELECT
+        return "describes tables, which are no rows about people", HINT_SELECT
     if kind == "BASE_TABLE":
         name = str(node.get("table_name", ""))
         if node.get("schema_name") or node.get("catalog_name") or name.casefold() not in names:
@@ -106,10 +106,10 @@ def _reading(node: dict[str, Any], names: set[str]) -> tuple[str, str] | None:
 def _changing(node: dict[str, Any], volatile: set[str]) -> tuple[str, str] | None:
     """Say what in a node gives other rows at another time."""
     if node.get("sample"):
-        return "takes a sample, which does not follow from the inputs alone", MEND_SAME
+        return "takes a sample, which does not follow from the inputs alone", HINT_SAME
     name = _function(node)
     if name in volatile or (name == "age" and len(node.get("arguments", [])) == 1):
-        return f"calls {name}(), which does not follow from the inputs alone", MEND_SAME
+        return f"calls {name}(), which does not follow from the inputs alone", HINT_SAME
     if name in _BARE:
         hint = f"If a column is meant, write input.{name}."
         return f"reads {name}, which does not follow from the inputs alone", hint

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from policy.errors import InputError
-from tasks.intake.columns import shown
+from tasks.intake.columns import display_column
 from tasks.intake.sealed import CHUNK, SealedFile
 
 DELIMITERS = {",": "','", ";": "';'", "\t": "'\\t'", "|": "'|'"}
@@ -102,7 +102,8 @@ def _check_header(names: list[str], where: str, delimiter: str) -> None:
         inside = max(DELIMITERS, key=names[0].count)
         if inside != delimiter and names[0].count(inside):
             raise InputError(
-                f"line 1 is one column with the delimiter {shown(delimiter)}, and holds {DELIMITERS[inside]}",
+                f"line 1 is one column with the delimiter {display_column(delimiter)}, "
+                f"and holds {DELIMITERS[inside]}",
                 where=where,
                 hint=f'Write source.delimiter: "{DELIMITERS[inside][1:-1]}" in the policy.',
             )

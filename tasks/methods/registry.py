@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from pydantic import Field, ValidationError, create_model
 
 from policy.errors import PolicyError, did_you_mean
-from policy.findings import shown_value
+from policy.findings import display_value
 from policy.model import ReleasePolicy
 from policy.trusted import TRUSTED_FILE
 from tasks.aggregation.parts import AGGREGATIONS
@@ -207,7 +207,7 @@ def _part(part: str | Component[F], known: Mapping[str, Component[F]]) -> Compon
 def _known(name: str, known: Mapping[str, F], what: str, where: str) -> F:
     if name not in known:
         raise PolicyError(
-            f"unknown {what} {shown_value(name)}{did_you_mean(name, known)}",
+            f"unknown {what} {display_value(name)}{did_you_mean(name, known)}",
             where=where,
             hint=f"Known {what}s: {', '.join(known)}.",
         )

@@ -10,7 +10,7 @@ from tasks.types import BoolArray, FloatArray, IntArray
 Sides = tuple[FloatArray, FloatArray]
 
 
-def cut_positions(
+def positions_of_cuts(
     values: FloatArray, starts: IntArray, nodes: IntArray, k: int, quantiles: tuple[float, ...]
 ) -> IntArray:
     """Return (nodes, quantiles) positions between two different values, nearest to each quantile.

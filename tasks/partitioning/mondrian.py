@@ -13,7 +13,7 @@ import numpy as np
 
 from tasks.partitioning.attributes import Attributes
 from tasks.partitioning.constraints import Constraints
-from tasks.partitioning.cuts import Buckets, cut_positions
+from tasks.partitioning.cuts import Buckets, positions_of_cuts
 from tasks.partitioning.scores import Score, Terms, Weights, scores
 from tasks.types import FloatArray, IntArray, Progress, no_progress
 
@@ -172,7 +172,7 @@ def _best_cuts(
     for first in range(0, len(candidates), step):
         part = candidates[first : first + step]
         for d, records in enumerate(sorted_records):
-            cuts = cut_positions(points[records, d], starts, part, constraints.k, rule.quantiles)
+            cuts = positions_of_cuts(points[records, d], starts, part, constraints.k, rule.quantiles)
             buckets = Buckets(records, starts, part, cuts)
             found = scores(buckets, terms, spans[part], d, widest=rule.score == "widest")
             choice = found.argmax(axis=1)

@@ -17,7 +17,7 @@ from tasks.partitioning.epsilon_ball import BallRule
 from tasks.partitioning.kmeans import apmca, sized
 from tasks.partitioning.mondrian import SplitRule, partition
 from tasks.partitioning.scores import Score
-from tasks.parts import BlockParameters, BuildContext, Component, Cut, Parameters, named
+from tasks.parts import BlockParameters, BuildContext, Component, Cut, Parameters, named_parts
 from tasks.representation.features import unit_ranges
 from tasks.types import FloatArray, IntArray, Partition, PreparedTable, Progress, Representation
 
@@ -207,7 +207,7 @@ def _lhd(chosen: LhdParameters, setting: BuildContext) -> Cut:
     return cut
 
 
-PARTITIONS = named(
+PARTITIONS = named_parts(
     Component("mondrian", "cuts that both sides can bear, best score first", MondrianParameters, _mondrian),
     Component("blocks", "one leaf, or blocks of a large table", BlockParameters, _blocks),
     Component("k-means", "clusters split while over 2k, merged while under k", ClusterParameters, _k_means),

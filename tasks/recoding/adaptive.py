@@ -14,7 +14,7 @@ from policy.model import ReleasePolicy
 from policy.roles import NumericQuasiIdentifier
 from tasks.partitioning.constraints import entropy
 from tasks.recoding.base import as_published, rows_of, set_texts
-from tasks.recoding.generalize import counted
+from tasks.recoding.generalize import count_cells
 from tasks.recoding.hierarchy import covers_of
 from tasks.recoding.numbers import imputed, within_bounds
 from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable, Recoded, Representation
@@ -110,7 +110,7 @@ def diversity(codes: IntArray, labels: IntArray, n_values: int, n_groups: int) -
     Natural logarithms cut off at 1 would give all three. `n_values` counts the table's values, so a
     group of fewer records than that stays under 1. An attribute with one value has diversity 0.
     """
-    found = entropy(counted(labels, codes, n_groups, n_values))
+    found = entropy(count_cells(labels, codes, n_groups, n_values))
     return found / (np.log(n_values) if n_values > 1 else 1.0)
 
 
@@ -152,7 +152,7 @@ def _categories(
     lookups = 0
     for i, name in enumerate(table.categorical_names):
         domain, hierarchy = table.domains[name], policy.roles.categorical[name].hierarchy
-        counts = counted(cluster, table.codes[records, i], n_clusters, len(domain))
+        counts = count_cells(cluster, table.codes[records, i], n_clusters, len(domain))
         kept[:, i] = diverse & general(counts, dominance)
         member = counts > 0
         if hierarchy is not None:

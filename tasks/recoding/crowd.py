@@ -71,7 +71,7 @@ def pushed_back(
     out = np.flatnonzero((core < 0) & (away > reach[group]))
     values = column.values.copy()
     if how == "member":
-        values[out] = column.values[drawn_members(core, group[out], draw)]
+        values[out] = column.values[draw_members(core, group[out], draw)]
     elif how == "noise" and column.levels is None:
         values[out] = noisy_centroids(column, core, group[out], draw, bound or Bound(), limits)
     else:
@@ -79,7 +79,7 @@ def pushed_back(
     return values, len(out)
 
 
-def drawn_members(labels: IntArray, groups: IntArray, draw: np.random.Generator) -> IntArray:
+def draw_members(labels: IntArray, groups: IntArray, draw: np.random.Generator) -> IntArray:
     """Return for each of `groups` (m,) the position in `labels` of one of its members at random, (m,)."""
     order = np.argsort(labels, kind="stable")
     start = np.searchsorted(labels[order], groups, side="left")
@@ -110,7 +110,7 @@ def noisy_centroids(
     waiting = np.arange(len(groups))
     for _ in range(bound.tries):
         here = groups[waiting]
-        member = column.values[drawn_members(core, here, draw)]
+        member = column.values[draw_members(core, here, draw)]
         side = draw.choice(np.array([-1.0, 1.0]), len(here))
         trial = np.clip(centroid[here] + side * (member - centroid[here]), *limits)
         distance = np.concatenate([near, np.abs(trial - centroid[here])])
@@ -147,7 +147,7 @@ def stirred(
     reach = _reach(away, group, n_groups)
     waiting = np.ones(n_groups, dtype=bool)
     for _ in range(bound.tries):
-        drawn = drawn_members(group, group, draw)
+        drawn = draw_members(group, group, draw)
         good = waiting & (divergences(away, group, away[drawn], group, reach) <= bound.divergence)
         position[good[group]] = drawn[good[group]]
         waiting &= ~good

@@ -7,7 +7,7 @@ import numpy as np
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses, SetCells
 from tasks.recoding.base import as_published, rows_of, set_texts
-from tasks.recoding.hierarchy import closed_intervals, covers_of
+from tasks.recoding.hierarchy import close_intervals, covers_of
 from tasks.types import FloatArray, IntArray, PreparedTable, Recoded
 
 
@@ -30,24 +30,26 @@ def generalized(table: PreparedTable, labels: IntArray, policy: ReleasePolicy) -
         bounds = np.column_stack([np.fmin.reduceat(values, starts), np.fmax.reduceat(values, starts)])
         unknown = np.isnan(bounds[:, 0])
         bounds[unknown] = policy.roles.numeric[name].bounds
-        intervals[name] = closed_intervals(bounds, name, policy)
+        intervals[name] = close_intervals(bounds, name, policy)
     sets: dict[str, SetCells] = {}
     for column, name in enumerate(table.categorical_names):
         domain = table.domains[name]
-        member = counted(labels[kept], table.codes[kept, column], len(size), len(domain)) > 0
+        member = count_cells(labels[kept], table.codes[kept, column], len(size), len(domain)) > 0
         sets[name] = SetCells(domain, member, np.asarray(member.all(axis=1) & (len(domain) > 1)))
         hierarchy = policy.roles.categorical[name].hierarchy
         if closed and hierarchy is not None:
             covers = covers_of(hierarchy, domain)
             sets[name] = SetCells(covers.values, *covers.closed(covers.among_all(member)))
     counts = {
-        name: counted(labels[kept], table.sensitive[kept, i], len(size), len(table.sensitive_values[name]))
+        name: count_cells(
+            labels[kept], table.sensitive[kept, i], len(size), len(table.sensitive_values[name])
+        )
         for i, name in enumerate(table.sensitive_names)
     }
     return EquivalenceClasses(size, intervals, sets, dict(table.sensitive_values), counts)
 
 
-def counted(labels: IntArray, codes: np.ndarray, n_groups: int, n_values: int) -> IntArray:
+def count_cells(labels: IntArray, codes: np.ndarray, n_groups: int, n_values: int) -> IntArray:
     """Return how often each code stands in each group, (n_groups, n_values)."""
     flat = np.bincount(labels * n_values + codes, minlength=n_groups * n_values)
     return flat.reshape(n_groups, n_values).astype(np.int64)

@@ -16,7 +16,7 @@ STEPS = 20  # of a grid across the bounds, at least
 SNAP = 1e-9  # of a step: numbers so near to the grid lie on it
 
 
-def closed_intervals(intervals: FloatArray, name: str, policy: ReleasePolicy) -> FloatArray:
+def close_intervals(intervals: FloatArray, name: str, policy: ReleasePolicy) -> FloatArray:
     """Return intervals (n, 2) of a quasi-identifier's least and greatest numbers as they are published."""
     qi = policy.roles.numeric[name]
     found = intervals

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from policy.model import ReleasePolicy
 from tasks.partitioning.parts import BallParameters
-from tasks.parts import BuildContext, Component, NeighbourParameters, Parameters, Recode, named
+from tasks.parts import BuildContext, Component, NeighbourParameters, Parameters, Recode, named_parts
 from tasks.recoding.adaptive import AdaptiveRule, adaptive
 from tasks.recoding.crowd import Bound
 from tasks.recoding.draws import seed_of
@@ -123,7 +123,7 @@ def _quantized(chosen: QuantizedParameters, setting: BuildContext) -> Recode:
     return recode
 
 
-RECODINGS = named(
+RECODINGS = named_parts(
     Component("sets", "intervals and value sets that hold the group's values", Parameters, _generalized),
     Component(
         "hierarchy", "intervals and sets closed up to the policy's hierarchies", Parameters, _generalized

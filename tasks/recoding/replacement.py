@@ -11,7 +11,7 @@ import numpy as np
 from policy.model import ReleasePolicy
 from tasks.aggregation.centres import geodesic_medoids, medoids, squared_error
 from tasks.recoding.base import as_published, rows_of, set_texts
-from tasks.recoding.generalize import counted
+from tasks.recoding.generalize import count_cells
 from tasks.types import FloatArray, IntArray, PreparedTable, Recoded, Representation
 
 
@@ -28,7 +28,7 @@ def centroids(table: PreparedTable, labels: IntArray, policy: ReleasePolicy) -> 
         mean = _means(table.numeric[kept, column], group, n_groups, _middle(policy, name))
         cells[name] = as_published(mean, policy, name)[group]
     for column, name in enumerate(table.categorical_names):
-        counts = counted(group, table.codes[kept, column], n_groups, len(table.domains[name]))
+        counts = count_cells(group, table.codes[kept, column], n_groups, len(table.domains[name]))
         cells[name] = _single(table.domains[name])[counts.argmax(axis=1)][group]
     return rows_of(table, policy, kept, cells)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from policy.model import ReleasePolicy
 from tasks.geometry.space import Boxes, Space
-from tasks.recoding.hierarchy import closed_intervals, covers_of
+from tasks.recoding.hierarchy import close_intervals, covers_of
 from tasks.types import BoolArray, PreparedTable
 
 Closing = Callable[[Boxes], Boxes]
@@ -35,7 +35,7 @@ def closing_of(policy: ReleasePolicy, table: PreparedTable, space: Space) -> Clo
     def close(boxes: Boxes) -> Boxes:
         low, high = boxes.low.copy(), boxes.high.copy()
         for column, name in numeric.items():
-            both = closed_intervals(np.column_stack([low[:, column], high[:, column]]), name, policy)
+            both = close_intervals(np.column_stack([low[:, column], high[:, column]]), name, policy)
             low[:, column], high[:, column] = both.T
         whole, member = boxes.whole.copy(), list[BoolArray]()
         for column, joined in enumerate(boxes.member):

@@ -9,7 +9,7 @@ import numpy as np
 
 from release_store.records import EquivalenceClasses, PersonHashes
 from tasks.geometry.space import Space
-from tasks.history.person_nesting import KnownClasses, find_disclosures, told_of
+from tasks.history.person_nesting import KnownClasses, disclosed_by, find_disclosures
 from tasks.history.persons import Followed
 from tasks.repair.groups import Groups
 from tasks.types import BoolArray, IntArray
@@ -112,7 +112,7 @@ def nesting_of(
         labels,
         row[np.argsort(place, kind="stable")],
         np.searchsorted(np.sort(place), np.arange(sum(n_classes) + 1)),
-        told_of(known, space, attributes),
+        disclosed_by(known, space, attributes),
         np.repeat(np.arange(len(earlier)), n_classes),
         tuple(attributes),
         l_least,

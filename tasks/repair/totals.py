@@ -100,7 +100,7 @@ class _Several:
         self.value[record] = -1
 
 
-def left_out(
+def leave_out_totals(
     table: PreparedTable,
     labels: IntArray,
     policy: ReleasePolicy,

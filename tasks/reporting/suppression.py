@@ -67,7 +67,7 @@ def rounded(counts: IntArray, least: int) -> IntArray:
     return (counts + least // 2) // least * least
 
 
-def told(counts: IntArray, readings: Sequence[Public], least: int) -> BoolArray:
+def describe_suppression(counts: IntArray, readings: Sequence[Public], least: int) -> BoolArray:
     """Return which `counts` (b,) of the published people may be told, (b,), in each of the `readings`.
 
     A reading may be untrue of the people, as where numbers are missing: what it expects and what is there are

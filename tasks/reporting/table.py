@@ -29,7 +29,7 @@ from tasks.reporting.certain import (
 )
 from tasks.reporting.latent import latent_figures
 from tasks.reporting.number_bins import NumberBins, number_bins
-from tasks.reporting.suppression import Public, nothing_certain, rounded, told
+from tasks.reporting.suppression import Public, describe_suppression, nothing_certain, rounded
 from tasks.reporting.value_bins import cells_of, value_bins
 from tasks.types import FloatArray, IntArray, PreparedTable, Representation
 
@@ -74,7 +74,7 @@ def table_figures(
 def _attribute(
     name: str, role: str, labels: list[str], readings: list[Public], counts: IntArray, least: int
 ) -> dict[str, Any]:
-    shown = told(counts, readings, least)
+    shown = describe_suppression(counts, readings, least)
     untold = int(rounded(counts[~shown].sum(keepdims=True), least)[0])
     before = rounded(counts, least)
     bins = [

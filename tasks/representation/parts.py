@@ -16,7 +16,7 @@ from tasks.parts import (
     NeighbourParameters,
     Parameters,
     Represent,
-    named,
+    named_parts,
 )
 from tasks.representation.autoencoder import encode
 from tasks.representation.features import Encoding, unit_ranges, z_scored
@@ -128,7 +128,7 @@ def _in_blocks(
     return Representation(features, found, notes)
 
 
-REPRESENTATIONS = named(
+REPRESENTATIONS = named_parts(
     Component(
         "autoencoder", "latent space of an autoencoder of the features", AutoencoderParameters, _autoencoder
     ),

@@ -31,7 +31,7 @@ from tasks.history.selection import SAME_PERIOD, SelectedHistory, select_history
 from tasks.risk.attacks.attack import Attack, attack
 from tasks.risk.attacks.attackers import Knowledge, People, people_of
 from tasks.risk.attacks.disclosure import Fitting, fitting
-from tasks.risk.attacks.external import External, erroneous, from_source, held_out
+from tasks.risk.attacks.external import External, erroneous, from_source, hold_out
 from tasks.risk.attacks.linkage import Links, draws
 from tasks.risk.attacks.target import Target
 from tasks.risk.published import people_counted, read_rows
@@ -185,7 +185,7 @@ class Evidence:
         if linkage.errors:
             found.append(erroneous(self.target, tables, linkage.errors))
         if self.control_group is not None:
-            found.append(held_out(self.target, self.control_group, linkage.ext_frac, linkage.seeds))
+            found.append(hold_out(self.target, self.control_group, linkage.ext_frac, linkage.seeds))
         return found
 
     @cached_property

@@ -129,7 +129,7 @@ def assess(
     One that breaks says `error`, with the kind of failure and nothing of the data. One that needs the
     source where there is none says `not_run`, which is no pass.
     """
-    asked = asked_gates(evidence.policy, gates)
+    asked = gates_to_ask(evidence.policy, gates)
     results: list[GateResult] = []
     for number, (name, gate) in enumerate(asked.items()):
         progress(number / len(asked), f"gate {name}")
@@ -140,7 +140,7 @@ def assess(
     return GateReport(tuple(results))
 
 
-def asked_gates(policy: ReleasePolicy, gates: Mapping[str, Gate] | None = None) -> dict[str, Gate]:
+def gates_to_ask(policy: ReleasePolicy, gates: Mapping[str, Gate] | None = None) -> dict[str, Gate]:
     """Return the gates that a policy asks for, in their order."""
     known = GATES if gates is None else gates
     return {name: gate for name, gate in known.items() if gate.asked_by(policy)}

@@ -17,7 +17,7 @@ from release_store.approval.decisions import OVERRIDABLE
 from release_store.records import EquivalenceClasses, GateResult, PersonHashes, Verdict
 from release_store.sealed import sealed_file
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import GATES, Gate, asked_gates, assess, unmeasured
+from tasks.risk.gate import GATES, Gate, assess, gates_to_ask, unmeasured
 from tasks.risk.published import read_classes
 from tasks.types import PreparedTable, Progress, no_progress
 
@@ -119,7 +119,7 @@ def review(
             same = one.policy is not None and _layout(by) == _layout(one.policy)
             judged = classes if same else _classes(one, by)
         except VerificationFailed as error:
-            asked = (GATES if gates is None else gates) if by is None else asked_gates(by, gates)
+            asked = (GATES if gates is None else gates) if by is None else gates_to_ask(by, gates)
             results = tuple(unmeasured(gate, Verdict.UNKNOWN, error.message) for gate in asked)
             found.append(Review(one, by, False, results))
         else:

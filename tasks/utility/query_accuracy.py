@@ -25,7 +25,7 @@ def query_accuracy(released: Released) -> dict[str, float | None]:
     for kind in KINDS:
         queries = draw_queries(released, kind)
         if queries is not None and released.n_published:
-            for correct, concerned in zip(*judged(queries, released), strict=True):
+            for correct, concerned in zip(*answer_queries(queries, released), strict=True):
                 asked += correct.size
                 right += int(correct.sum())
                 touched += int(concerned.sum())
@@ -36,7 +36,7 @@ def query_accuracy(released: Released) -> dict[str, float | None]:
     }
 
 
-def judged(queries: Queries, released: Released) -> tuple[list[np.ndarray], list[np.ndarray]]:
+def answer_queries(queries: Queries, released: Released) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Return which classes answer rightly, and which are touched, some queries (., N) at a time."""
     order, starts = released.by_class
     mine = released.records[order]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reports.sheet import Kept
+from reports.sheet import SheetData
 
 HOSTILE = (
     "</script><script>alert(1)</script>",
@@ -56,7 +56,7 @@ def facts(*gates: dict[str, Any], **changed: Any) -> dict[str, Any]:
     return {**made, **changed}
 
 
-def kept(**changed: Any) -> Kept:
+def kept(**changed: Any) -> SheetData:
     """Return what the store keeps beside it."""
     policy = {
         "privacy": {"k": 2, "l": 2},
@@ -73,7 +73,7 @@ def kept(**changed: Any) -> Kept:
         "rows": (("20", "flu"), ("30", None)),
         "n_earlier": 0,
     }
-    return Kept(**{**fields, **changed})
+    return SheetData(**{**fields, **changed})
 
 
 def figures(label: str = "20 to 24") -> dict[str, Any]:

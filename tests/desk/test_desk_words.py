@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from reports.compared import n_earlier
+from reports.gate_wording import GATES as WORDS
 from reports.pictures import pictures_of, used
 from reports.protection import measured, not_protected, protected
-from reports.told import bound, verdict
-from reports.words import GATES as WORDS
+from reports.summary_text import bound, verdict
 from tasks.risk.gate import GATES
 from tests.desk.sheets import facts, gate, kept
 

@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from reports.series_pictures import Judged, headroom, risk_utility, series_pictures, short_name, trends
+from reports.series_pictures import (
+    AssessedRelease,
+    headroom,
+    risk_utility,
+    series_pictures,
+    short_name,
+    trends,
+)
 
 
 def gate(name: str, value: float | None, threshold: float | None, relation: str = "<=") -> dict[str, Any]:
@@ -17,17 +24,17 @@ def curve(basis: str, counts: list[list[int]], attribute: str = "disease", least
     return {"attribute": attribute, "basis": basis, "least": least, "unit": "people", "counts": counts}
 
 
-FIRST = Judged(
+FIRST = AssessedRelease(
     "2024-r1",
     [gate("umr", 0.5, 0.6), gate("ncp", 0.1, 0.35), gate("k", 8, 8, ">=")],
     {"narrowing": [curve("alone", [[3, 40], [5, 60]])]},
 )
-SECOND = Judged(
+SECOND = AssessedRelease(
     "2025-r1",
     [gate("umr", 0.25, 0.4), gate("ncp", 0.2, None), gate("k", 9, 8, ">=")],
     {"narrowing": [curve("alone", [[9, 100]]), curve("people", [[1, 1], [2, 9], [3, 40], [7, 50]])]},
 )
-NO_FIGURES = Judged("2023-r1", [gate("umr", None, 0.6), gate("ncp", 0.3, 0.35)])
+NO_FIGURES = AssessedRelease("2023-r1", [gate("umr", None, 0.6), gate("ncp", 0.3, 0.35)])
 
 
 def test_a_trend_is_each_gate_that_measured_anything_with_the_limit_of_its_time() -> None:
@@ -52,8 +59,8 @@ def test_a_release_that_did_not_measure_it_stays_in_its_place_and_is_told() -> N
 
 
 def test_a_trend_without_any_limit_draws_none() -> None:
-    (limited,) = trends([Judged("a", [gate("ncp", 0.1, 0.3)])])
-    (free,) = trends([Judged("a", [gate("ncp", 0.1, None)])])
+    (limited,) = trends([AssessedRelease("a", [gate("ncp", 0.1, 0.3)])])
+    (free,) = trends([AssessedRelease("a", [gate("ncp", 0.1, None)])])
     assert "layer" in limited.spec
     assert "layer" not in free.spec
 
@@ -79,7 +86,7 @@ def test_headroom_is_of_who_knows_most_and_counts_people_above_l() -> None:
 
 def test_headroom_by_worlds_goes_before_all_others_and_says_what_it_counts() -> None:
     curves = [*SECOND.figures["narrowing"], curve("worlds", [[1, 0], [2, 30], [5, 70]])]
-    (made,) = headroom([FIRST, Judged("2025-r1", [], {"narrowing": curves})])
+    (made,) = headroom([FIRST, AssessedRelease("2025-r1", [], {"narrowing": curves})])
     assert {row["above"]: row["people"] for row in made.rows if row["release"] == "2025-r1"} == {
         "fewer than l": 0, "0": 30, "1": 0, "3 or more": 70,
     }  # fmt: skip
@@ -99,7 +106,7 @@ def test_headroom_says_where_there_is_room_and_of_whom_nothing_is_kept() -> None
 
 def test_headroom_is_one_picture_an_attribute() -> None:
     both = {"narrowing": [curve("alone", [[2, 5]]), curve("cells", [[4, 5]], "remark")]}
-    assert [one.name for one in headroom([Judged("a", [], both)])] == ["headroom-0", "headroom-1"]
+    assert [one.name for one in headroom([AssessedRelease("a", [], both)])] == ["headroom-0", "headroom-1"]
 
 
 def test_risk_is_the_first_of_umr_err_and_sadr_that_was_measured() -> None:
@@ -110,9 +117,9 @@ def test_risk_is_the_first_of_umr_err_and_sadr_that_was_measured() -> None:
     ]
     assert "(UMR)" in str(made.spec)
     assert "Of 1 one of them was not measured." in made.words
-    (by_sadr,) = risk_utility([Judged("a", [gate("sadr", 0.7, 0.8), gate("ncp", 0.1, 0.3)])])
+    (by_sadr,) = risk_utility([AssessedRelease("a", [gate("sadr", 0.7, 0.8), gate("ncp", 0.1, 0.3)])])
     assert "(SADR)" in str(by_sadr.spec)
-    assert risk_utility([Judged("a", [gate("umr", 0.7, 0.8)])]) == []
+    assert risk_utility([AssessedRelease("a", [gate("umr", 0.7, 0.8)])]) == []
 
 
 def test_names_stand_beside_few_points_only() -> None:

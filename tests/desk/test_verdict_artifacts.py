@@ -19,7 +19,7 @@ from flows.runtime.settings import SITE_VARIABLE, site_url
 from flows.runtime.verdict_artifacts import markdown_of, show_verdict
 from release_store.records import CandidateState, GateResult, Verdict
 from release_store.store import ReleaseStore
-from reports.series_pictures import Judged
+from reports.series_pictures import AssessedRelease
 from reports.sheet import candidate_facts
 from tests.desk.sheets import gate
 from tests.release_store import hand_made
@@ -129,7 +129,9 @@ def test_the_picture_is_small_however_many_releases_there_are(
     clinic: ReleaseStore, told: list[tuple[str, dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     many = [
-        Judged(f"2026-12-{i}", [gate("umr", value=i * 37 % 101 / 101), gate("ncp", value=i * 61 % 97 / 97)])
+        AssessedRelease(
+            f"2026-12-{i}", [gate("umr", value=i * 37 % 101 / 101), gate("ncp", value=i * 61 % 97 / 97)]
+        )
         for i in range(1000)
     ]
     monkeypatch.setattr(artifacts, "judged_releases", lambda *_: many)

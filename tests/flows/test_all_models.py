@@ -9,8 +9,8 @@ from front_desk import N_ROWS, POLICY, Desk
 from policy.privacy_models import Models
 from release_store.db.changes import gate_document
 from release_store.verification.verify import verify
+from reports.gate_wording import asks
 from reports.protection import protected
-from reports.words import asks
 from tests.desk.lived import read
 
 pytestmark = pytest.mark.flow

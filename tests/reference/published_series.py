@@ -16,7 +16,7 @@ import duckdb
 from policy.load import policy_from_document
 from policy.model import ReleasePolicy
 from release_store.person_key import person_key
-from release_store.person_values import opened_values
+from release_store.person_values import open_values
 from release_store.publishing.public_files import kept_folder
 from release_store.records import PersonHashes
 from release_store.store import ReleaseStore
@@ -131,7 +131,7 @@ def n_values(values: set[str], width: float) -> int:
 
 
 def _values(key: bytes, people: PersonHashes, attributes: Sequence[str]) -> dict[str, Rows]:
-    opened = opened_values(key, people)
+    opened = open_values(key, people)
     places = [list(opened.texts).index(name) for name in attributes]
     texts = [opened.texts[name] for name in attributes]
     return {

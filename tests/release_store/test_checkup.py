@@ -22,7 +22,7 @@ from release_store.db import connection
 from release_store.db.connection import DATABASE, migrations
 from release_store.person_key import PERSON_KEY_VARIABLE
 from release_store.publishing import publication
-from release_store.publishing.locks import held_locks
+from release_store.publishing.locks import locks_in_use
 from release_store.publishing.recovery import REASON
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
@@ -263,7 +263,7 @@ def test_a_lock_is_told_with_who_holds_it_and_nobody_is_disturbed(store: Release
     ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
-        (lock,) = held_locks(store.root)
+        (lock,) = locks_in_use(store.root)
         assert lock.name == "clinic.lock"
         assert lock.process in (holder.pid, None)
         if Path("/proc/locks").exists():
@@ -273,7 +273,7 @@ def test_a_lock_is_told_with_who_holds_it_and_nobody_is_disturbed(store: Release
         assert found["locks"] == f"held: {lock}"
         assert store.candidate(name).state is CandidateState.STAGED
         holder.kill()
-    assert held_locks(store.root) == []
+    assert locks_in_use(store.root) == []
     assert [check.condition for check in not_fine(store)] == [Condition.MENDED]
 
 

@@ -13,7 +13,7 @@ import pytest
 from policy.errors import StoreError, UsageError, VerificationFailed
 from release_store.db import connection
 from release_store.db.connection import DATABASE, connect, transaction
-from release_store.publishing.locks import held_locks
+from release_store.publishing.locks import locks_in_use
 from release_store.store import ReleaseStore
 from release_store.verification.checkup import Condition, checkup
 from release_store.verification.verify import verify
@@ -69,7 +69,7 @@ def test_the_store_s_own_lock_is_held_from_before_the_database_opens_until_after
     seen: list[tuple[str, list[str]]] = []
 
     def note(moment: str) -> None:
-        seen.append((moment, [lock.name for lock in held_locks(store.root)]))
+        seen.append((moment, [lock.name for lock in locks_in_use(store.root)]))
 
     opened, closed = connection._open, connection._close
 

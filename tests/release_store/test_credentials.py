@@ -21,14 +21,14 @@ from release_store.approval.credentials import (
     Statement,
     Token,
     check_moment,
-    given_credential,
+    credential_of,
     hash_token,
     make_private_key,
     make_token,
     prove,
     read_private_key,
     read_token,
-    signed_text,
+    sign_text,
 )
 from release_store.approval.reviewers import Reviewer
 from release_store.canonical import canonical_json
@@ -54,7 +54,7 @@ def test_a_signature_is_a_proof_that_anybody_can_check() -> None:
     proof = prove(ADA, key_of("ada"), SAID, "roster")
     assert (proof.method, proof.people, proof.public_key) == ("signature", "roster", ADA.public_key)
     assert signed_by(SAID.document(), proof.public_key, proof.signature)
-    assert prove(ADA, SignedText(signed_text(SAID, key_of("ada").key)), SAID, "roster") == proof
+    assert prove(ADA, SignedText(sign_text(SAID, key_of("ada").key)), SAID, "roster") == proof
 
 
 @given(st.data())
@@ -63,7 +63,7 @@ def test_any_change_of_any_field_of_a_signed_statement_is_refused(data: st.DataO
     name = data.draw(st.sampled_from(sorted(CHANGES)))
     other = replace(SAID, **{name: data.draw(CHANGES[name])})
     assume(other.document() != SAID.document())
-    text = SignedText(signed_text(SAID, key_of("ada").key))
+    text = SignedText(sign_text(SAID, key_of("ada").key))
     with pytest.raises(UsageError, match="was signed for another"):
         prove(ADA, text, other, "roster")
     proof = prove(ADA, text, SAID, "roster")
@@ -74,7 +74,7 @@ def test_any_change_of_any_field_of_a_signed_statement_is_refused(data: st.DataO
 @pytest.mark.enemy("approver", "forges a word")
 def test_any_changed_byte_of_a_signed_text_is_refused(place: int, change: int) -> None:
     """It is no such text any more, or not what was signed."""
-    text = signed_text(SAID, key_of("ada").key)
+    text = sign_text(SAID, key_of("ada").key)
     data = bytearray(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
     data[place % len(data)] ^= change
     altered = base64.urlsafe_b64encode(bytes(data)).decode()
@@ -92,7 +92,7 @@ def test_any_other_text_is_no_signed_decision(text: str) -> None:
 @pytest.mark.parametrize("extra", [{"more": 1}, {"signature": None}, {"statement": []}])
 @pytest.mark.enemy("approver", "forges a word")
 def test_a_text_with_other_fields_is_no_signed_decision(extra: dict[str, object]) -> None:
-    text = signed_text(SAID, key_of("ada").key)
+    text = sign_text(SAID, key_of("ada").key)
     document = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
     altered = base64.urlsafe_b64encode(canonical_json({**document, **extra})).decode()
     with pytest.raises(UsageError):
@@ -104,7 +104,7 @@ def test_another_key_and_a_key_where_only_a_token_is_known_are_refused() -> None
     with pytest.raises(UsageError, match="this is not signed by the key of ada"):
         prove(ADA, key_of("bob"), SAID, "roster")
     with pytest.raises(UsageError, match="this is not signed by the key of ada"):
-        prove(ADA, SignedText(signed_text(SAID, key_of("bob").key)), SAID, "roster")
+        prove(ADA, SignedText(sign_text(SAID, key_of("bob").key)), SAID, "roster")
     by_token = Reviewer.model_validate(
         {"name": "ada", "roles": ["admin"], "token_hash": hash_token("t" * 30)}
     )
@@ -172,14 +172,14 @@ def test_one_credential_is_given_or_the_environment_s_taken(
 ) -> None:
     for name in (credentials.KEY_VARIABLE, credentials.TOKEN_VARIABLE):
         monkeypatch.delenv(name, raising=False)
-    assert given_credential() is None
+    assert credential_of() is None
     make_private_key(tmp_path / "ada.pem")
-    assert isinstance(given_credential(tmp_path / "ada.pem"), PrivateKey)
-    assert given_credential(signed="x") == SignedText("x")
+    assert isinstance(credential_of(tmp_path / "ada.pem"), PrivateKey)
+    assert credential_of(signed="x") == SignedText("x")
     with pytest.raises(UsageError, match="two proofs are given"):
-        given_credential(tmp_path / "ada.pem", signed="x")
+        credential_of(tmp_path / "ada.pem", signed="x")
     monkeypatch.setenv(credentials.TOKEN_VARIABLE, "t" * 30)
-    assert given_credential() == Token("t" * 30)
+    assert credential_of() == Token("t" * 30)
     monkeypatch.setenv(credentials.KEY_VARIABLE, str(tmp_path / "ada.pem"))
-    assert isinstance(given_credential(), PrivateKey)
-    assert given_credential(signed="x") == SignedText("x")
+    assert isinstance(credential_of(), PrivateKey)
+    assert credential_of(signed="x") == SignedText("x")

@@ -13,7 +13,7 @@ from hand_made import approved, awaiting, publish_one, word
 
 from policy.errors import ReleaseGateError, UsageError, VerificationFailed
 from release_store.approval.authentication import as_signed, statement_of
-from release_store.approval.credentials import SignedText, signed_text
+from release_store.approval.credentials import SignedText, sign_text
 from release_store.approval.reviewers import load_staff
 from release_store.audit import keys
 from release_store.audit.checkpoints import kept_file
@@ -32,7 +32,7 @@ ANY_TEXT = NEUTRAL + "00" * 32
 def own_text(store: ReleaseStore, record: CandidateRecord, by: str, **changed: str) -> SignedText:
     """Return what somebody signed, with parts of the document exchanged."""
     said = statement_of(word(record, by), store.store_id)
-    plain = signed_text(said, key_of(by).key)
+    plain = sign_text(said, key_of(by).key)
     document = json.loads(base64.urlsafe_b64decode(plain + "=" * (-len(plain) % 4)))
     made = canonical_json({**document, **changed})
     return SignedText(base64.urlsafe_b64encode(made).decode().rstrip("="))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from release_store.person_key import hashed_people
-from release_store.person_values import NotOpened, PersonValues, opened_values, sealed_values
+from release_store.person_values import NotOpened, PersonValues, open_values, sealed_values
 from release_store.records import PersonHashes
 
 KEY, OTHER_KEY = b"k" * 32, b"o" * 32
@@ -33,7 +33,7 @@ def with_values() -> PersonHashes:
 
 
 def test_what_is_sealed_opens_with_the_key() -> None:
-    found = opened_values(KEY, with_values())
+    found = open_values(KEY, with_values())
     assert found.texts == values().texts
     assert found.codes.tolist() == values().codes.tolist()
     assert found.seats.tolist() == values().seats.tolist()
@@ -65,5 +65,5 @@ def test_another_key_other_people_and_altered_bytes_do_not_open(change: str) -> 
     elif change == "nothing":
         found = replace(found, values=b"")
     with pytest.raises(NotOpened) as error:
-        opened_values(key, found)
+        open_values(key, found)
     assert CANARY not in str(error.value)

@@ -15,7 +15,7 @@ from hand_made import K_FAILS, K_PASSES, approved, awaiting, publish_one, stage,
 
 from policy.errors import Blocked, ReleaseGateError, StoreError, UsageError, VerificationFailed
 from release_store.approval.authentication import as_signed, statement_of, system_account
-from release_store.approval.credentials import Credential, SignedText, Token, hash_token, signed_text
+from release_store.approval.credentials import Credential, SignedText, Token, hash_token, sign_text
 from release_store.approval.reviewers import people_path
 from release_store.audit import keys
 from release_store.audit.replay import read_log
@@ -42,7 +42,7 @@ def last(store: ReleaseStore) -> tuple[str, str, str]:
 def text(store: ReleaseStore, record: CandidateRecord, by: str, key: str = "", **changed: Any) -> SignedText:
     """Somebody's approval as it was signed elsewhere, by the key of `key` if that is another's."""
     said = statement_of(word(record, by, **changed), store.store_id)
-    return SignedText(signed_text(said, key_of(key or by).key))
+    return SignedText(sign_text(said, key_of(key or by).key))
 
 
 def give(
@@ -136,10 +136,10 @@ def test_a_signed_text_is_of_one_store_one_candidate_one_person_and_one_time(sto
     said = good.said()
     key = key_of("bob").key
     for wrong, finding in (
-        (SignedText(signed_text(replace(said, store_id="another"), key)), "was signed for another store id"),
+        (SignedText(sign_text(replace(said, store_id="another"), key)), "was signed for another store id"),
         (text(store, other, "bob"), "was signed for another object"),
-        (SignedText(signed_text(replace(said, reason="other"), key)), "was signed for another reason"),
-        (SignedText(signed_text(replace(said, act="reject"), key)), "was signed for another act"),
+        (SignedText(sign_text(replace(said, reason="other"), key)), "was signed for another reason"),
+        (SignedText(sign_text(replace(said, act="reject"), key)), "was signed for another act"),
         (text(store, record, "bob", at=utc_now() + timedelta(minutes=6)), "which is yet to come"),
         (text(store, record, "bob", at=record.made_at - timedelta(seconds=1)), "before what it is about"),
         (text(store, record, "bob", history_head="0" * 64), "other files, another policy or another history"),
@@ -275,13 +275,13 @@ def test_the_log_tells_who_was_in_force_when_a_word_was_taken(store: ReleaseStor
 def test_a_withdrawal_is_signed_for_a_release_in_its_state(store: ReleaseStore) -> None:
     first = publish_one(store, approved(store))
     said = withdrawal_statement(first, store.store_id, "eve", "wrong")
-    signed = SignedText(signed_text(said, key_of("eve").key))
+    signed = SignedText(sign_text(said, key_of("eve").key))
     publish_one(store, approved(store, content="other\n"))  # which supersedes it
     with pytest.raises(Blocked, match="in another state"):
         withdraw(store, first.release_id, by="eve", reason="wrong", credential=signed)
     assert last(store)[:2] == ("decision.refused", "eve")
     now = withdrawal_statement(store.release(first.release_id), store.store_id, "eve", "wrong")
-    signed = SignedText(signed_text(now, key_of("eve").key))
+    signed = SignedText(sign_text(now, key_of("eve").key))
     for by, credential, finding in (
         ("eve", key_of("bob"), "not signed by the key of eve"),
         ("mallory", key_of("mallory"), "mallory is not in"),

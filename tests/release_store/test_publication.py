@@ -14,7 +14,7 @@ from policy.errors import Blocked, StoreError, UsageError, VerificationFailed
 from release_store.audit import keys
 from release_store.canonical import file_digest
 from release_store.publishing import publication
-from release_store.publishing.locks import held_locks
+from release_store.publishing.locks import locks_in_use
 from release_store.publishing.publication import publish, recover
 from release_store.records import CandidateState, ReleaseState
 from release_store.store import ReleaseStore
@@ -220,7 +220,7 @@ def test_of_two_processes_at_the_same_head_one_publishes_and_the_other_is_stale(
         with publishing(store, candidates[1]) as second:
             assert second.stdout is not None
             assert second.stdout.readline() == "waits\n"
-            assert [lock.name for lock in held_locks(store.root)] == ["clinic.lock"]
+            assert [lock.name for lock in locks_in_use(store.root)] == ["clinic.lock"]
             assert first.communicate("go\n")[0] == "clinic-2024-r1\n"
             assert second.communicate()[0] == "stale\n"
     assert [store.candidate(name).state for name in candidates] == ["published", "stale"]

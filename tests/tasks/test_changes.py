@@ -16,7 +16,7 @@ from test_persons import AGE, ILLNESS, Told, asked
 
 from policy.model import ReleasePolicy
 from release_store.records import Verdict
-from tasks.history.changes import FIRST, PATH, undone
+from tasks.history.changes import FIRST, PATH, undo_changes
 from tasks.history.questions import questions, subjects_by
 from tasks.history.rules import Change, change_of
 from tasks.history.subjects import Rows, Unfit
@@ -65,7 +65,7 @@ def test_numbers_are_told_as_they_would_be_in_the_last_release() -> None:
     first = rows_of("abcd", ["1000", "2000", "3000", "4000"])
     second = rows_of("abce", ["1020", "2040", "3060", "7000"])
     third = rows_of("abef", ["1120", "2140", "7100", "1130"])  # all have 100 more
-    found = undone([first, second, third], "wage")
+    found = undo_changes([first, second, third], "wage")
     assert found is not None
     (one, two, three), change = found
     assert told(three) == {"a": "1120.0", "b": "2140.0", "e": "7100.0", "f": "1130.0"}
@@ -88,18 +88,20 @@ def test_numbers_are_told_as_they_would_be_in_the_last_release() -> None:
 def test_who_skips_a_release_is_followed(between: tuple[str, list[str]]) -> None:
     first = rows_of("abcd", ["10", "25", "31", "47"])
     last = rows_of("abcd", ["110", "125", "131", "147"])
-    found = undone([first, rows_of(*between), last], "wage")
+    found = undo_changes([first, rows_of(*between), last], "wage")
     assert found is not None
     assert told(found[0][0]) == told(found[0][2])
 
 
 def test_what_follows_no_rule_is_told_as_numbers_of_its_own() -> None:
     first = rows_of("abcd", ["1000", "2000", "3000", "4000"])
-    assert undone([first, rows_of("abcd", ["4711", "100", "9000", "6"])], "wage") is None
-    assert undone([first, rows_of("wxyz", ["1020", "2040", "3060", "4080"])], "wage") is None
-    assert undone([first, rows_of("ab", ["1020", "2040"])], "wage") is None  # two always follow some rule
+    assert undo_changes([first, rows_of("abcd", ["4711", "100", "9000", "6"])], "wage") is None
+    assert undo_changes([first, rows_of("wxyz", ["1020", "2040", "3060", "4080"])], "wage") is None
+    assert (
+        undo_changes([first, rows_of("ab", ["1020", "2040"])], "wage") is None
+    )  # two always follow some rule
     # A promotion is no rule: who had one is somebody else from then on, and everybody else is followed.
-    found = undone([first, rows_of("abcd", ["1020", "2040", "3060", "6000"])], "wage")
+    found = undo_changes([first, rows_of("abcd", ["1020", "2040", "3060", "6000"])], "wage")
     assert found is not None
     assert told(found[0][0])["d"] != told(found[0][1])["d"]
     assert told(found[0][0])["c"] == told(found[0][1])["c"]
@@ -108,15 +110,15 @@ def test_what_follows_no_rule_is_told_as_numbers_of_its_own() -> None:
 def test_a_release_without_the_attribute_is_left_out() -> None:
     first = rows_of("abcd", ["1000", "2000", "3000", "4000"])
     nothing = Rows(["a"], np.zeros(1, dtype=np.int64), {}, np.zeros((1, 0), np.int64), np.full((1, 2), -1))
-    assert undone([first, nothing], "wage") is None
-    found = undone([nothing, first, rows_of("abcd", ["1020", "2040", "3060", "4080"])], "wage")
+    assert undo_changes([first, nothing], "wage") is None
+    found = undo_changes([nothing, first, rows_of("abcd", ["1020", "2040", "3060", "4080"])], "wage")
     assert found is not None
     assert [told(one)["a"] for one in found[0]] == ["1020.0", "1020.0"]
 
 
 def test_a_missing_number_is_told_as_it_is() -> None:
     first = rows_of("abcd", ["1000", "2000", "3000", "missing"])
-    found = undone([first, rows_of("abcd", ["1020", "2040", "3060", "missing"])], "wage")
+    found = undo_changes([first, rows_of("abcd", ["1020", "2040", "3060", "missing"])], "wage")
     assert found is not None
     assert told(found[0][1])["d"] == "missing"
 
@@ -126,12 +128,12 @@ def test_an_attribute_that_has_the_name_of_a_made_one_is_refused(made: str) -> N
     one = rows_of("abcd", ["1000", "2000", "3000", "4000"])
     other = replace(one, texts={"wage" + made: one.texts["wage"], **one.texts}, codes=one.codes[:, [0, 0]])
     with pytest.raises(Unfit, match="name it otherwise"):
-        undone([other, other], "wage")
+        undo_changes([other, other], "wage")
 
 
 def test_a_number_that_nothing_can_hold_is_none() -> None:
     first = rows_of("abcd", ["1000", "2000", "3000", "1e999999999"])
-    found = undone([first, rows_of("abcd", ["1020", "2040", "3060", "1e999999999"])], "wage")
+    found = undo_changes([first, rows_of("abcd", ["1020", "2040", "3060", "1e999999999"])], "wage")
     assert found is not None
     assert told(found[0][0])["d"] == told(found[0][1])["d"] == "1e999999999"
 
@@ -139,7 +141,7 @@ def test_a_number_that_nothing_can_hold_is_none() -> None:
 def test_numbers_that_become_equal_are_one_value_and_stay_apart() -> None:
     first = rows_of("abcdefg", ["1000.4", "1000.1", "2000.4", "3000.3", "4000.2", "5000.1", "6000.4"])
     second = rows_of("abcdefg", ["1000", "1000", "2000", "3000", "4000", "5000", "6000"])
-    found = undone([first, second], "wage")
+    found = undo_changes([first, second], "wage")
     assert found is not None
     (one, two), change = found
     assert change.followed == 7
@@ -154,7 +156,7 @@ def test_numbers_that_become_equal_are_one_value_and_stay_apart() -> None:
 def test_somebody_twice_in_a_release_is_said() -> None:
     twice = rows_of("aabc", ["1000", "2000", "3000", "4000"])
     with pytest.raises(Unfit, match="several rows in one release"):
-        undone([twice, rows_of("abcd", ["1020", "2040", "3060", "4080"])], "wage")
+        undo_changes([twice, rows_of("abcd", ["1020", "2040", "3060", "4080"])], "wage")
 
 
 # Whoever is read by taking the change back, class by class, is seen -----------------------------------------
@@ -313,7 +315,7 @@ def test_a_stated_rule_holds_from_each_release_to_the_next() -> None:
         for each in (Change(), rule)
     )
     between = rows_of(names, [str(7 * i % 11) for i in range(8)])
-    found = undone([first, between, third], "wage", Change(1.02, 10.0))
+    found = undo_changes([first, between, third], "wage", Change(1.02, 10.0))
     assert found is not None
     assert told(found[0][0]) == told(found[0][2])
 
@@ -332,7 +334,7 @@ def test_a_stated_rule_holds_from_each_period_to_the_next_where_periods_are_coun
         replace(rows_of(names, [repr(float(one)) for one in each]), ago=periods)
         for each, periods in ((wages, ago[0]), (later, ago[1]))
     )
-    found = undone([first, second], "wage", Change(1.02, 10.0))
+    found = undo_changes([first, second], "wage", Change(1.02, 10.0))
     assert found is not None
     assert found[1].followed == 4
     first_told, last_told = map(told, found[0])
@@ -345,7 +347,7 @@ def test_nobody_follows_a_rule_that_is_too_large_for_a_number(large: float) -> N
     names, wages = "abcdefgh", [str(137 * i * i) for i in range(8)]
     others = [str(7 * i % 11 + 1) for i in range(8)]
     releases = [rows_of(names, each) for each in (wages, others, wages[::-1])]
-    assert undone(releases, "wage", Change(large, large)) is None
+    assert undo_changes(releases, "wage", Change(large, large)) is None
 
 
 def test_raises_of_everybodys_own_tell_nothing(tmp_path: Path) -> None:

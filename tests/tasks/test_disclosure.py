@@ -24,7 +24,7 @@ from tasks.risk.attacks.attackers import (
     knowledge_of,
     with_errors,
 )
-from tasks.risk.attacks.disclosure import fits_unknown, fitting, held
+from tasks.risk.attacks.disclosure import check_disclosure, fits_unknown, fitting
 from tasks.risk.attacks.target import Target
 from tasks.risk.evidence import Evidence
 from tasks.types import PreparedTable
@@ -60,7 +60,7 @@ def test_all_quasi_identifiers_known_by_hand(tmp_path: Path) -> None:
     assert guess.right == pytest.approx([1, 1, 1 / 2, 1 / 2, 1 / 2, 1, 1 / 3, 1 / 3, 1 / 3])
     # Of nine people four have flu, four hiv, one a cough.
     assert guess.by_chance == pytest.approx([4 / 9] * 6 + [(4 / 9 + 4 / 9 + 1 / 9) / 3] * 3)
-    assert held(target, target.source).all()
+    assert check_disclosure(target, target.source).all()
 
 
 def test_whoever_fits_no_class_is_guessed_nothing_and_held_nowhere(tmp_path: Path) -> None:
@@ -70,14 +70,14 @@ def test_whoever_fits_no_class_is_guessed_nothing_and_held_nowhere(tmp_path: Pat
     assert found.one[6:].tolist() == [-1, -1, -1]
     assert np.isnan(found.guesses["illness"].share[6:]).all()
     assert np.isnan(found.guesses["illness"].right[6:]).all()
-    assert held(target, target.source).tolist() == [True] * 6 + [False] * 3
+    assert check_disclosure(target, target.source).tolist() == [True] * 6 + [False] * 3
 
 
 def test_a_person_in_the_cells_of_a_class_without_their_value_is_not_in_it(tmp_path: Path) -> None:
     # 12 is left out, and lies in [10, 20] where nobody has a cough.
     rows = [(10, "flu"), (20, "hiv"), (12, "cough"), (13, "flu")]
     target = evidence_of(tmp_path, rows, [0, 0, -1, -1]).target
-    assert held(target, target.source).tolist() == [True, True, False, True]
+    assert check_disclosure(target, target.source).tolist() == [True, True, False, True]
 
 
 # (age, city, illness, mood): classes 10-20 in {a, b} of three and 20-30 in {b} of two.
@@ -248,7 +248,7 @@ def same_as_the_loops(
     sensitive = None if what.sensitive is None else SENSITIVE.index(what.sensitive)
     knows = loops.Knows(columns, sensitive)
     found = fitting(target, known, people, what)
-    may_hold = held(target, people, known)
+    may_hold = check_disclosure(target, people, known)
     unknown = fits_unknown(target, people, what.sensitive, [what])[0]
     for i, person in enumerate(true):
         fit = loops.fitting(released, told[i], knows)

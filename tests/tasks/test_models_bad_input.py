@@ -16,7 +16,7 @@ from policy.errors import VerificationFailed
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses, Verdict
 from tasks.risk.gate import GATES, assess
-from tasks.risk.gates.models.held import at_least, at_most
+from tasks.risk.gates.models.checks import at_least, at_most
 from tasks.risk.published import read_classes
 
 PASS, FAIL, UNKNOWN = Verdict.PASS, Verdict.FAIL, Verdict.UNKNOWN

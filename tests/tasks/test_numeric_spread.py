@@ -9,7 +9,7 @@ import pytest
 from small import anonymized, prepared, published, small_policy
 
 from release_store.records import GateResult, Verdict
-from tasks.risk.gate import GATES, asked_gates, assess
+from tasks.risk.gate import GATES, assess, gates_to_ask
 
 AGE = {"age": {"type": "integer", "bounds": [0, 120]}}
 INCOME = {"income": {"type": "numeric", "stability": "stable"}}
@@ -40,9 +40,9 @@ def test_the_threshold_itself_passes_and_signs_do_not_matter(tmp_path: Path) -> 
 
 
 def test_it_is_asked_of_numbers_alone_and_0_asks_nothing() -> None:
-    assert "spread" in asked_gates(small_policy(AGE, INCOME))
-    assert "spread" not in asked_gates(small_policy(AGE))
-    assert "spread" not in asked_gates(small_policy(AGE, INCOME, privacy={"spread": 0}))
+    assert "spread" in gates_to_ask(small_policy(AGE, INCOME))
+    assert "spread" not in gates_to_ask(small_policy(AGE))
+    assert "spread" not in gates_to_ask(small_policy(AGE, INCOME, privacy={"spread": 0}))
 
 
 @pytest.mark.enemy("auditor", "learns a value")

@@ -25,7 +25,7 @@ from tasks.history.persons import follow
 from tasks.repair.followers import followers_of
 from tasks.repair.merge import repair
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import GATES, asked_gates, assess
+from tasks.risk.gate import GATES, assess, gates_to_ask
 from tasks.staging.people import class_numbers, people_of, with_values
 from tasks.types import Partition
 
@@ -246,9 +246,9 @@ def test_people_in_two_periods_of_an_independent_population_are_told(tmp_path: P
 def test_a_policy_may_follow_nobody() -> None:
     without_key = small_policy(AGE, ILLNESS)
     left_out = small_policy(AGE, ILLNESS, roles={"key": "person"}, gates={"person": {"compare": False}})
-    assert set(BY_PERSON) <= set(asked_gates(POLICY))
+    assert set(BY_PERSON) <= set(gates_to_ask(POLICY))
     for policy in (without_key, left_out):
-        assert not set(BY_PERSON) & set(asked_gates(policy))
+        assert not set(BY_PERSON) & set(gates_to_ask(policy))
     assert followers_of(source_of(left_out, [("ann", 1.0, "a")]), left_out, KEY, []) is None
     assert followers_of(source_of(POLICY, [("ann", 1.0, "a")]), POLICY, None, []) is None
 

@@ -14,7 +14,7 @@ from small import MIXED, TWO_SENSITIVE, mixed_rows, prepared, small_policy
 
 from tasks.partitioning.epsilon_ball import BallRule
 from tasks.recoding.cells import read_set
-from tasks.recoding.crowd import Bound, Column, drawn_members, noisy_centroids, pushed_back, stirred
+from tasks.recoding.crowd import Bound, Column, draw_members, noisy_centroids, pushed_back, stirred
 from tasks.recoding.divergence import divergences
 from tasks.recoding.levels import category_levels
 from tasks.recoding.quantized import QuantizedRule, quantized
@@ -103,7 +103,7 @@ def test_eq_6_the_centroid_and_noise_within_the_bound() -> None:
 def test_eq_8_a_value_of_a_member() -> None:
     ages = {int(pushed_back(AGES, CROWD, CORE, "member", draw(seed))[0][4]) for seed in range(60)}
     assert ages == {21, 23, 28, 29}
-    assert set(drawn_members(CORE, np.zeros(200, dtype=np.int64), draw()).tolist()) == {0, 1, 2, 3}
+    assert set(draw_members(CORE, np.zeros(200, dtype=np.int64), draw()).tolist()) == {0, 1, 2, 3}
 
 
 def test_eq_9_flattens_all_to_the_centroid() -> None:

@@ -16,7 +16,7 @@ from small import MIXED, TWO_SENSITIVE, mixed_rows, prepared, published, small_p
 from policy.errors import PolicyError
 from release_store.records import Verdict
 from tasks.aggregation.centres import medoids
-from tasks.geometry.cells import written_cells
+from tasks.geometry.cells import format_cells
 from tasks.geometry.space import boxes_of, space_of
 from tasks.methods.registry import bound_method
 from tasks.recoding.cells import read_set
@@ -130,7 +130,7 @@ def test_the_links_are_those_of_a_loop(recoding: str) -> None:
             from tasks.geometry.space import placed
 
             numbers, codes = placed(people, space)
-            cells = written_cells(made.classes, space, numbers)
+            cells = format_cells(made.classes, space, numbers)
             links = link(people, made.classes)
             assert list(zip(links.candidates.tolist(), links.smallest.tolist(), strict=True)) == looped_links(
                 numbers, codes, cells, made.classes.size

@@ -16,7 +16,7 @@ from release_store.canonical import file_digest
 from release_store.records import GateResult, Verdict
 from tasks.risk import review as module
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import GATES, NO_SOURCE, Gate, asked_gates, assess, unmeasured
+from tasks.risk.gate import GATES, NO_SOURCE, Gate, assess, gates_to_ask, unmeasured
 from tasks.risk.review import Publication, Review, review
 
 AGE = {"age": {"type": "integer", "bounds": [0, 100]}}
@@ -152,7 +152,7 @@ def test_a_policy_that_does_not_fit_the_files_leaves_every_gate_unknown(tmp_path
     made = releases(tmp_path, "abc", "abd")
     wage = small_policy({"wage": {"type": "integer", "bounds": [0, 9]}}, gates={"err": {"max": 1}})
     for one in reviewed(made, policy=wage):
-        assert set(verdicts(one)) == set(asked_gates(wage))
+        assert set(verdicts(one)) == set(gates_to_ask(wage))
         assert set(verdicts(one).values()) == {"unknown"}
         assert {result.detail for result in one.results} == {
             "its columns are not those that the policy publishes"

@@ -13,7 +13,7 @@ from small import groups_of, limits_of
 
 from tasks.partitioning.attributes import WIDE, Attributes
 from tasks.partitioning.constraints import Constraints, SensitiveColumn
-from tasks.partitioning.cuts import Buckets, cut_positions
+from tasks.partitioning.cuts import Buckets, positions_of_cuts
 from tasks.partitioning.mondrian import SplitRule, partition
 from tasks.partitioning.scores import Terms, Weights, scores
 from tasks.types import FloatArray, IntArray
@@ -216,7 +216,7 @@ def test_scores_of_all_nodes_at_once_are_those_of_the_slow_reading(
     spans = np.array([np.ptp(points[node], axis=0) / root_span for node in nodes])
     for dimension in range(points.shape[1]):
         records = ordered(points[:, dimension])
-        cuts = cut_positions(points[records, dimension], starts, np.arange(2), limits.k, (0.25, 0.5))
+        cuts = positions_of_cuts(points[records, dimension], starts, np.arange(2), limits.k, (0.25, 0.5))
         buckets = Buckets(records, starts, np.arange(2), cuts)
         found = scores(buckets, terms, spans, dimension, widest=False)
         for node in range(2):

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.reporting.suppression import Public, components, nothing_certain, told
+from tasks.reporting.suppression import Public, components, describe_suppression, nothing_certain
 from tasks.types import FloatArray
 
 Cells = list[tuple[list[int], int]]  # the bins that a cell lies in, and its rows
@@ -31,7 +31,7 @@ def public_of(cells: Cells, n_bins: int) -> Public:
 
 
 def shown(counts: list[int], public: Public, least: int) -> list[int | None]:
-    marks = told(np.array(counts), [public], least)
+    marks = describe_suppression(np.array(counts), [public], least)
     return [count if mark else None for count, mark in zip(counts, marks.tolist(), strict=True)]
 
 

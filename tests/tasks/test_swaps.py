@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from small import groups_of, limits_of
 
 from tasks.aggregation.ke_mdav import LocalRule, aggregate, planned_sizes, room_for_groups
-from tasks.aggregation.swaps import mended, shortfall
+from tasks.aggregation.swaps import repair_groups, shortfall
 from tasks.partitioning.constraints import Constraints, SensitiveColumn
 from tasks.types import FloatArray
 
@@ -24,7 +24,7 @@ def test_the_value_in_excess_is_swapped_for_the_nearest_record_that_mends() -> N
     # Flu (0) four times of five, p_max 0.6: one flu too many. Of those outside, 5 has flu too; 6 has a cold
     # (1) and is the nearest that mends. Out goes the farthest with flu, 4; not 3, which has another illness.
     illness = [0, 0, 0, 1, 0, 0, 1, 2]
-    found = mended(group_of(0, 1, 2, 3, 4), group_of(5, 6, 7), limits_of(illness, k=5, p_max=0.6))
+    found = repair_groups(group_of(0, 1, 2, 3, 4), group_of(5, 6, 7), limits_of(illness, k=5, p_max=0.6))
     assert found is not None
     assert found[0].tolist() == [0, 1, 2, 3, 6]
     assert found[1] == [(4, 6)]
@@ -33,7 +33,7 @@ def test_the_value_in_excess_is_swapped_for_the_nearest_record_that_mends() -> N
 def test_two_distinct_values_too_few_take_two_swaps() -> None:
     # e = 3 and one illness: the nearest of another is 5, then 7; 6 would bring no third one.
     illness = [0, 0, 0, 0, 0, 1, 1, 2]
-    found = mended(group_of(0, 1, 2, 3), group_of(4, 5, 6, 7), limits_of(illness, k=4, e=3))
+    found = repair_groups(group_of(0, 1, 2, 3), group_of(4, 5, 6, 7), limits_of(illness, k=4, e=3))
     assert found is not None
     assert found[1] == [(3, 5), (2, 7)]
     assert sorted(found[0].tolist()) == [0, 1, 5, 7]
@@ -41,8 +41,8 @@ def test_two_distinct_values_too_few_take_two_swaps() -> None:
 
 def test_the_seed_stays_and_what_cannot_be_mended_is_told() -> None:
     illness = [0, 1, 1, 1, 1]
-    assert mended(group_of(0, 1, 2), group_of(3, 4), limits_of(illness, k=3, p_max=0.5)) is None
-    found = mended(group_of(0, 3), group_of(1), limits_of([0, 1, 1, 0], k=2, e=2))
+    assert repair_groups(group_of(0, 1, 2), group_of(3, 4), limits_of(illness, k=3, p_max=0.5)) is None
+    found = repair_groups(group_of(0, 3), group_of(1), limits_of([0, 1, 1, 0], k=2, e=2))
     assert found is not None
     assert found[0].tolist() == [0, 1]
 
@@ -50,11 +50,13 @@ def test_the_seed_stays_and_what_cannot_be_mended_is_told() -> None:
 def test_a_swap_that_is_refused_is_not_made() -> None:
     illness = [0, 0, 0, 1, 1]
     limits = limits_of(illness, k=3, e=2)
-    assert mended(group_of(0, 1, 2), group_of(3, 4), limits, allowed=lambda _out, record: record == 4) == (
+    assert repair_groups(
+        group_of(0, 1, 2), group_of(3, 4), limits, allowed=lambda _out, record: record == 4
+    ) == (
         pytest.approx(group_of(0, 1, 4)),
         [(2, 4)],
     )
-    assert mended(group_of(0, 1, 2), group_of(3, 4), limits, allowed=lambda _out, _in: False) is None
+    assert repair_groups(group_of(0, 1, 2), group_of(3, 4), limits, allowed=lambda _out, _in: False) is None
 
 
 def test_how_far_a_group_is_from_each_condition() -> None:

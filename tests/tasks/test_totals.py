@@ -18,8 +18,8 @@ from release_store.records import EquivalenceClasses, GateResult, Verdict
 from tasks.geometry.components import components
 from tasks.geometry.space import boxes_of, space_of
 from tasks.history.totals import exposed, several, surpluses
-from tasks.repair.totals import left_out
-from tasks.risk.gate import GATES, asked_gates, assess
+from tasks.repair.totals import leave_out_totals
+from tasks.risk.gate import GATES, assess, gates_to_ask
 
 AGE = {"age": {"type": "integer", "bounds": [0, 100]}}
 ANNA, BEN = (30, "flu"), (31, "hiv")
@@ -137,15 +137,15 @@ def test_classes_that_overlap_no_others_are_subtracted_by_themselves(tmp_path: P
 
 def test_who_is_followed_is_asked_about_by_worlds() -> None:
     key = {"roles": {"key": "id"}}
-    assert "totals" in asked_gates(small_policy())
-    assert "totals" not in asked_gates(small_policy(**key))
-    assert "totals" in asked_gates(small_policy(**key, gates={"person": {"without": ["small-2025-r1"]}}))
+    assert "totals" in gates_to_ask(small_policy())
+    assert "totals" not in gates_to_ask(small_policy(**key))
+    assert "totals" in gates_to_ask(small_policy(**key, gates={"person": {"without": ["small-2025-r1"]}}))
 
 
 def by_repair(policy: ReleasePolicy, rows: list[tuple[int, str]], first: Published) -> list[int]:
     labels = np.zeros(len(rows), dtype=np.int64)
     earlier = [("release-1", first.classes)]
-    return sorted(left_out(prepared(policy, rows), labels, policy, earlier, [(0, 0)], 7).tolist())
+    return sorted(leave_out_totals(prepared(policy, rows), labels, policy, earlier, [(0, 0)], 7).tolist())
 
 
 def test_the_repair_leaves_somebody_with_another_value_out_beside_who_left(tmp_path: Path) -> None:
@@ -260,7 +260,9 @@ def test_the_repair_hides_who_is_missing_from_several(totals: list[list[int]]) -
             release(Path(folder) / str(i), of_illnesses(counts, 20)) for i, counts in enumerate(totals)
         ]
         named = [(f"release-{i}", each.classes) for i, each in enumerate(earlier)]
-        out = left_out(last.table, np.zeros(sum(totals[2]), dtype=np.int64), policy, named, [(0, 0)] * 2, 7)
+        out = leave_out_totals(
+            last.table, np.zeros(sum(totals[2]), dtype=np.int64), policy, named, [(0, 0)] * 2, 7
+        )
     kept = np.bincount(np.delete(np.repeat(np.arange(5), totals[2]), out), minlength=5)
     every = np.array([*totals[:2], kept])
     assert not several(every, 2, 9).failing.any()

@@ -21,7 +21,7 @@ from tasks.utility.lookups import lookups
 from tasks.utility.measures import MEASURES
 from tasks.utility.precision import precision
 from tasks.utility.queries import KINDS, Queries, draw_queries
-from tasks.utility.query_accuracy import judged, query_accuracy
+from tasks.utility.query_accuracy import answer_queries, query_accuracy
 from tasks.utility.query_error import errors_of, query_error
 from tasks.utility.released import Released, released
 from tasks.utility.sse import squared_errors
@@ -199,13 +199,13 @@ def test_a_query_that_nobody_answers_has_no_error() -> None:
 
 
 def test_a_class_is_right_if_it_is_half_a_person_off_at_most() -> None:
-    ((correct,), (touched,)) = judged(asking(35, 62), sets())
+    ((correct,), (touched,)) = answer_queries(asking(35, 62), sets())
     assert correct.tolist() == [[True, True]]  # 6/7 and 6/7 of one each
     assert touched.tolist() == [[True, True]]
-    ((correct,), (touched,)) = judged(asking(20, 30), sets())
+    ((correct,), (touched,)) = answer_queries(asking(20, 30), sets())
     assert correct.tolist() == [[True, True]]  # 11/7 of two; none of none
     assert touched.tolist() == [[True, False]]
-    ((correct,), (touched,)) = judged(asking(20, 25), centroids())
+    ((correct,), (touched,)) = answer_queries(asking(20, 25), centroids())
     assert correct.tolist() == [[False, True]]  # none of one
     assert touched.tolist() == [[True, False]]
 

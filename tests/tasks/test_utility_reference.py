@@ -23,7 +23,7 @@ from tasks.utility.information_loss import information_loss
 from tasks.utility.lookups import lookups
 from tasks.utility.precision import precision
 from tasks.utility.queries import KINDS, Queries, answers, draw_queries, expected
-from tasks.utility.query_accuracy import judged
+from tasks.utility.query_accuracy import answer_queries
 from tasks.utility.query_error import errors_of
 from tasks.utility.released import Released, released
 from tasks.utility.sse import squared_errors
@@ -233,7 +233,7 @@ def test_queries(each: Released, kind: str, seed: int) -> None:
     assert found[0] == (pytest.approx(np.mean(counts)) if counts else None)
     assert found[1] == (pytest.approx(np.mean(averages)) if averages else None)
     if rows:
-        assert sum(int(part.sum()) for part in judged(queries, each)[0]) == right
+        assert sum(int(part.sum()) for part in answer_queries(queries, each)[0]) == right
 
 
 @given(releases("sets", "adaptive"))

@@ -16,11 +16,11 @@ from small import prepared, published, small_policy
 from test_persons import AGE, ILLNESS, KEY, Told, asked, told
 
 from policy.model import ReleasePolicy
-from release_store.person_values import opened_values, sealed_values
+from release_store.person_values import open_values, sealed_values
 from release_store.records import GateResult, Verdict
 from tasks.reporting.narrowing import narrowing_figures
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import asked_gates
+from tasks.risk.gate import gates_to_ask
 from tests.reference import worlds
 
 OTHER_KEY = b"o" * 32
@@ -173,7 +173,7 @@ def test_what_is_missing_or_broken_never_passes(
     elif change == "no people":
         evidence = replace(evidence, earlier_people=[None])
     else:
-        values = opened_values(KEY, people)
+        values = open_values(KEY, people)
         moved = replace(values, codes=np.roll(values.codes, 1) * 0)
         wrong = replace(people, values=sealed_values(KEY, people, moved))
         evidence = replace(evidence, earlier_people=[wrong])
@@ -359,8 +359,8 @@ def test_beside_earlier_releases_into_which_nobody_is_followed_it_cannot_be_told
     unfollowed = small_policy(
         AGE, roles={"key": "person"}, gates={"person": {"compare": False}, "worlds": {"unfollowed": "block"}}
     )
-    assert "worlds" in asked_gates(unfollowed)
-    assert "worlds" not in asked_gates(small_policy(AGE))
+    assert "worlds" in gates_to_ask(unfollowed)
+    assert "worlds" not in gates_to_ask(small_policy(AGE))
 
 
 def test_rows_are_read_in_the_further_questions_too(tmp_path: Path) -> None:
@@ -498,7 +498,7 @@ def test_kept_numbers_that_change_by_one_rule_link_rows_too(tmp_path: Path) -> N
 def test_releases_from_before_kept_columns_were_sealed_are_named(tmp_path: Path) -> None:
     first, second = (told(tmp_path, text, KEPT) for text in FOUR_PEOPLE)
     assert first.people is not None
-    values = opened_values(KEY, first.people)
+    values = open_values(KEY, first.people)
     alone = replace(values, texts={"illness": values.texts["illness"]}, codes=values.codes[:, :1], kept=None)
     first.people = replace(first.people, values=sealed_values(KEY, first.people, alone))
     found = judged(second, first)

@@ -22,7 +22,7 @@ from tasks.risk.attacks.attackers import (
     knowledge_of,
     with_errors,
 )
-from tasks.risk.attacks.disclosure import Fitting, fits_unknown, fitting, held
+from tasks.risk.attacks.disclosure import Fitting, check_disclosure, fits_unknown, fitting
 from tasks.risk.attacks.intervals import group_interval, interval
 from tasks.risk.attacks.target import Target
 from tasks.types import FloatArray, IntArray
@@ -139,7 +139,7 @@ def attack(
             ]
         )
         control_known = control and with_errors(control, source, errors, len(parts))
-    may_hold = held(target, truth, known if attacker == OUTSIDE else None)
+    may_hold = check_disclosure(target, truth, known if attacker == OUTSIDE else None)
     partners = np.concatenate(
         [
             part.start + np.random.default_rng(seed).permutation(part.stop - part.start)

@@ -117,7 +117,7 @@ def fits_unknown(
     return sums[:, place]
 
 
-def held(target: Target, truth: People, known: People | None = None) -> BoolArray:
+def check_disclosure(target: Target, truth: People, known: People | None = None) -> BoolArray:
     """Tell of each person whether their row may be in R(x), (n,): whether a class holds their true values.
 
     That is a class that contains all of a person's quasi-identifiers and has their sensitive values, and that

@@ -48,7 +48,7 @@ def erroneous(target: Target, tables: dict[float, list[IntArray]], share: float)
     return External(f"with errors in {share:.0%} of the cells", links, placed, right)
 
 
-def held_out(target: Target, control: People, ext_fracs: Sequence[float], seeds: int) -> External:
+def hold_out(target: Target, control: People, ext_fracs: Sequence[float], seeds: int) -> External:
     """Return tables drawn from people who are not in the source: whoever of them matches is mistaken."""
     units = target.units(None)
     links = link_people(control.numbers, control.codes, units.cells, units.size)

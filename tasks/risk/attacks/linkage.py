@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from release_store.records import EquivalenceClasses
 from tasks.geometry.candidates import ClassMatches, find_containing
-from tasks.geometry.cells import Cells, written_cells
+from tasks.geometry.cells import Cells, format_cells
 from tasks.geometry.space import distinct_rows, placed, space_of
 from tasks.types import FloatArray, IntArray, PreparedTable
 
@@ -57,7 +57,7 @@ def link(table: PreparedTable, classes: EquivalenceClasses) -> Links:
     """Find C(x) and m(x) for every record of a table."""
     space = space_of([classes], table)
     numbers, codes = placed(table, space)
-    return link_people(numbers, codes, written_cells(classes, space, numbers), classes.size)
+    return link_people(numbers, codes, format_cells(classes, space, numbers), classes.size)
 
 
 def link_people(numbers: FloatArray, codes: NDArray[np.int32], cells: Cells, size: IntArray) -> Links:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from release_store.records import EquivalenceClasses
 from tasks.geometry.candidates import ClassMatches
-from tasks.geometry.cells import Cells, true_cells, unit_of, written_cells
+from tasks.geometry.cells import Cells, format_cells, true_cells, unit_of
 from tasks.geometry.space import Space, distinct_rows
 from tasks.risk.attacks.attackers import People
 from tasks.types import FloatArray, IntArray
@@ -90,7 +90,7 @@ class Target:
     ) -> None:
         self.classes, self.space, self.source = classes, space, source
         self.noised = [space.numeric.index(name) for name in noised]
-        self.cells = written_cells(classes, space, source.numbers)
+        self.cells = format_cells(classes, space, source.numbers)
         self.sensitive = list(classes.counts)
         self._rows = rows
         self._units: dict[str | None, Units] = {}

@@ -13,7 +13,7 @@ from release_store.records import EquivalenceClasses, GateResult, PersonHashes, 
 from tasks.geometry.bitsets import packed
 from tasks.geometry.space import Boxes, Space, boxes_of, space_of
 from tasks.history.intersection import UNCONSTRAINED, Allowed, History, history_of, least_left, sizes_of
-from tasks.history.person_nesting import find_disclosures, told_of
+from tasks.history.person_nesting import disclosed_by, find_disclosures
 from tasks.history.persons import Followed, allowed_by_person, follow, joinable, why_not_joined
 from tasks.risk.evidence import CannotTell, Evidence, LeftByPerson
 from tasks.types import BoolArray, IntArray
@@ -262,9 +262,9 @@ def _narrowed(people: _People) -> _Found:
 def _undone(people: _People) -> _Found:
     evidence, history = people.evidence, people.history
     attributes = evidence.compared
-    own = told_of([(evidence.classes, people.own)], people.space, attributes)
+    own = disclosed_by([(evidence.classes, people.own)], people.space, attributes)
     known = [(classes, who) for (_, classes), who in zip(evidence.earlier, people.earlier, strict=True)]
-    earlier = told_of(known, people.space, attributes)
+    earlier = disclosed_by(known, people.space, attributes)
     failing = np.zeros(evidence.classes.n_classes, dtype=bool)
     witness: dict[str, Any] = {}
     pairs = together = 0

@@ -6,7 +6,7 @@ import numpy as np
 
 from release_store.records import GateResult
 from tasks.risk.evidence import Evidence
-from tasks.risk.gates.models.held import asked_for, chosen_values, held, sensitive_counts
+from tasks.risk.gates.models.checks import check_model, model_of, select_values, sensitive_counts
 from tasks.types import FloatArray, IntArray
 
 
@@ -20,10 +20,10 @@ def alpha_k_gate(evidence: Evidence) -> GateResult:
 
     Value and threshold are those of the share, unless k alone fails.
     """
-    asked = asked_for(evidence.policy.gates.models.alpha_k)
+    asked = model_of(evidence.policy.gates.models.alpha_k)
     classes = evidence.counted
     found = {
-        name: shares_of(counts[:, chosen_values(classes, name, asked.values)], classes.size)
+        name: shares_of(counts[:, select_values(classes, name, asked.values)], classes.size)
         for name, counts in sensitive_counts(evidence).items()
     }
     over = {name: ~(share <= asked.alpha + 1e-12) for name, share in found.items()}
@@ -36,4 +36,4 @@ def alpha_k_gate(evidence: Evidence) -> GateResult:
     )
     by_k = smallest < asked.k and not any(marks.any() for marks in over.values())
     value, relation, threshold = (smallest, ">=", asked.k) if by_k else (largest, "<=", asked.alpha)
-    return held("alpha_k", value, relation, threshold, {**over, "": small}, detail, classes.n_classes)
+    return check_model("alpha_k", value, relation, threshold, {**over, "": small}, detail, classes.n_classes)

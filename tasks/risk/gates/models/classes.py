@@ -9,7 +9,7 @@ from policy.recoding import Form
 from release_store.records import EquivalenceClasses, GateResult
 from tasks.partitioning.constraints import entropy
 from tasks.risk.evidence import Evidence
-from tasks.risk.gates.models.held import at_least, at_most, numbers_of, sensitive_counts
+from tasks.risk.gates.models.checks import at_least, at_most, numbers_of, sensitive_counts
 from tasks.types import FloatArray
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from release_store.records import GateResult
 from tasks.risk.evidence import Evidence
-from tasks.risk.gates.models.held import asked_for, at_most, numbers_of, sensitive_counts
+from tasks.risk.gates.models.checks import at_most, model_of, numbers_of, sensitive_counts
 from tasks.types import FloatArray, IntArray
 
 CELLS = 4_000_000
@@ -62,7 +62,7 @@ def t_closeness_gate(evidence: Evidence) -> GateResult:
     return at_most(
         "t_closeness",
         found,
-        asked_for(evidence.policy.gates.models.t_closeness).max,
+        model_of(evidence.policy.gates.models.t_closeness).max,
         "greatest earth mover's distance of a class from all published rows",
         tolerance=1e-12,
     )

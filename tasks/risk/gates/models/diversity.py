@@ -10,8 +10,8 @@ import numpy as np
 
 from release_store.records import EquivalenceClasses, GateResult
 from tasks.risk.evidence import Evidence
+from tasks.risk.gates.models.checks import at_least, check_model, model_of, sensitive_counts
 from tasks.risk.gates.models.classes import entropies
-from tasks.risk.gates.models.held import asked_for, at_least, held, sensitive_counts
 from tasks.types import FloatArray, IntArray
 
 
@@ -43,14 +43,14 @@ def distinct_l_gate(evidence: Evidence) -> GateResult:
     return at_least(
         "distinct_l",
         {name: distinct_values(evidence.counted, name) for name in sensitive_counts(evidence)},
-        asked_for(evidence.policy.gates.models.distinct_l).min,
+        model_of(evidence.policy.gates.models.distinct_l).min,
         "fewest distinct sensitive values of a class",
     )
 
 
 def entropy_l_gate(evidence: Evidence) -> GateResult:
     """In every class the entropy of each sensitive attribute is at least log l."""
-    least = asked_for(evidence.policy.gates.models.entropy_l).min
+    least = model_of(evidence.policy.gates.models.entropy_l).min
     return at_least(
         "entropy_l",
         {name: effective_values(evidence.counted, name) for name in sensitive_counts(evidence)},
@@ -66,7 +66,7 @@ def recursive_cl_gate(evidence: Evidence) -> GateResult:
     Its value is the least (r_l + ... + r_m) / r_1, which must be over 1 / c: a class of fewer than l values
     has 0.
     """
-    asked = asked_for(evidence.policy.gates.models.recursive_cl)
+    asked = model_of(evidence.policy.gates.models.recursive_cl)
     failing = {}
     least: list[float] = []
     for name, counts in sensitive_counts(evidence).items():
@@ -76,4 +76,4 @@ def recursive_cl_gate(evidence: Evidence) -> GateResult:
         least += (tail / first).tolist() if len(first) else []
     detail = f"least (r_l + ... + r_m) / r_1 of a class, l = {asked.l}; must be over 1 / c, c = {asked.c:g}"
     n_classes = evidence.counted.n_classes
-    return held("recursive_cl", min(least, default=0.0), ">", 1 / asked.c, failing, detail, n_classes)
+    return check_model("recursive_cl", min(least, default=0.0), ">", 1 / asked.c, failing, detail, n_classes)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from release_store.records import GateResult, Verdict
 from tasks.risk.evidence import CannotTell, Evidence
 from tasks.risk.gates.models.atoms import atoms_of
-from tasks.risk.gates.models.held import SHOWN, asked_for, chosen_values, sensitive_counts
+from tasks.risk.gates.models.checks import SHOWN, model_of, select_values, sensitive_counts
 from tasks.types import BoolArray, FloatArray, IntArray
 
 # In multiplications: a start counts as a million of them, a number copied as twenty.
@@ -160,7 +160,7 @@ def _looked_at(
 
 def km_gate(evidence: Evidence) -> GateResult:
     """Whatever at most m quasi-identifiers are known of a person, at least k published rows match."""
-    asked = asked_for(evidence.policy.gates.models.km)
+    asked = model_of(evidence.policy.gates.models.km)
     _check_rows_are_people(evidence)
     covers = atoms_of(evidence.counted, evidence.policy)
     found = _looked_at(list(covers.values()), _rows(evidence), [min(asked.m, len(covers))], asked.k, 1.0)
@@ -175,13 +175,13 @@ def lkc_gate(evidence: Evidence) -> GateResult:
     Only values with a share over C in some class are looked at: the share in classes together is at most the
     largest of their shares. Value and threshold are those of C, unless K alone fails.
     """
-    asked = asked_for(evidence.policy.gates.models.lkc)
+    asked = model_of(evidence.policy.gates.models.lkc)
     _check_rows_are_people(evidence)
     classes = evidence.counted
     covers = atoms_of(classes, evidence.policy)
     weights, largest = [_rows(evidence)], 0.0
     for name, counts in sensitive_counts(evidence).items():
-        chosen = counts[:, chosen_values(classes, name, asked.values)]
+        chosen = counts[:, select_values(classes, name, asked.values)]
         shares = chosen / classes.size[:, None]
         over = (shares > asked.c).any(axis=0)
         weights.append(chosen[:, over].T.astype(np.float64))

@@ -21,7 +21,7 @@ READER = "anyone who reads the release and can tell a person's class"
 SHOWN = 5
 
 
-def asked_for(model: Model | None) -> Model:
+def model_of(model: Model | None) -> Model:
     """Return the thresholds of a model that the policy asks for; only those gates are asked."""
     if model is None:
         raise ValueError("the policy does not ask for this gate")
@@ -62,7 +62,7 @@ def numbers_of(classes: EquivalenceClasses, attribute: str, policy: ReleasePolic
     return np.array([np.nan if v == label else float(v) for v in classes.sensitive_values[attribute]])
 
 
-def chosen_values(
+def select_values(
     classes: EquivalenceClasses, attribute: str, listed: Mapping[str, tuple[str, ...]] | None
 ) -> BoolArray:
     """Tell which values of an attribute a model protects, (n_values,): the listed ones, or all."""
@@ -72,7 +72,7 @@ def chosen_values(
     return np.array([value in listed[attribute] for value in values], dtype=bool)
 
 
-def held(
+def check_model(
     gate: str,
     value: float,
     relation: str,
@@ -107,7 +107,7 @@ def at_least(
     """Return the result of a model whose measure (n_classes,) of each attribute has a lower limit."""
     failing = {name: ~(measure >= threshold - tolerance) for name, measure in found.items()}
     value = min((float(m.min()) for m in found.values() if len(m)), default=0.0)
-    return held(gate, value, ">=", threshold, failing, detail, _n_classes(found))
+    return check_model(gate, value, ">=", threshold, failing, detail, _n_classes(found))
 
 
 def at_most(
@@ -121,7 +121,7 @@ def at_most(
     """Return the result of a model whose measure (n_classes,) of each attribute has an upper limit."""
     failing = {name: ~(measure <= threshold + tolerance) for name, measure in found.items()}
     value = max((float(m.max()) for m in found.values() if len(m)), default=1.0)
-    return held(gate, value, "<=", threshold, failing, detail, _n_classes(found))
+    return check_model(gate, value, "<=", threshold, failing, detail, _n_classes(found))
 
 
 def _n_classes(found: Mapping[str, FloatArray | IntArray]) -> int:

@@ -10,10 +10,10 @@ from release_store.approval.approvals import why
 from release_store.permission import Act
 from release_store.records import CandidateState, ReleaseState, Verdict
 from reports.compared import BY_CELLS, BY_PERSON
+from reports.gate_wording import asks
 from reports.pages import number
 from reports.protection import measured
-from reports.signs import RELATIONS
-from reports.words import asks
+from reports.symbols import RELATIONS
 
 Document = Mapping[str, Any]
 _COUNTED = {**dict.fromkeys((*BY_CELLS, *BY_PERSON), " classes fail"), "worlds": " people fail"}
@@ -154,7 +154,7 @@ def _history_of(summary: Document) -> str:
     return str(kept) if kept else "repair" if summary.get("history_aware") else "blind"
 
 
-def made(facts: Document) -> list[tuple[str, str]]:
+def making_of(facts: Document) -> list[tuple[str, str]]:
     """Return by whom, when, how and of what it was made."""
     summary = facts["summary"]
     parameters = sorted((summary.get("parameters") or {}).items())
