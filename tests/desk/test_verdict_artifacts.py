@@ -134,7 +134,7 @@ def test_the_picture_is_small_however_many_releases_there_are(
         )
         for i in range(1000)
     ]
-    monkeypatch.setattr(artifacts, "judged_releases", lambda *_: many)
+    monkeypatch.setattr(artifacts, "assessed_releases", lambda *_: many)
     show_verdict(clinic, waiting(clinic, hand_made.K_PASSES, UMR, NCP))
     (_, drawn), _ = told
     url = drawn["image_url"]
