@@ -72,7 +72,7 @@ class Sheet:
     no_rows: str
     protected: tuple[str, ...]
     not_protected: tuple[str, ...]
-    making_of: tuple[tuple[str, str], ...]
+    made: tuple[tuple[str, str], ...]
     digests: tuple[tuple[str, str], ...]
 
 
@@ -188,7 +188,7 @@ def sheet_of(
         no_rows=why_not or _ALTERED,
         protected=tuple(protected(facts["gates"], of.policy)),
         not_protected=tuple(not_protected(facts["gates"], of.policy, of.figures)),
-        making_of=tuple(making_of(facts)),
+        made=tuple(making_of(facts)),
         digests=tuple(digests(facts)),
     )
 

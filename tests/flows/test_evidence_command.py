@@ -15,7 +15,7 @@ from tests.at_work import key_of
 
 Capture = pytest.CaptureFixture[str]
 NAME = "clinic-2026Q1-r1"
-CUT = "is no bundle, or not all of one: copy it again from where it was made"
+CUT = "is no bundle as releasegate writes it, or not all of one: copy it again from where it was made"
 
 
 @pytest.fixture

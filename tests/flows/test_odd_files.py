@@ -234,7 +234,7 @@ def test_a_bundle_that_is_none_says_what_to_do(desk: Desk, capsys: Capture, cont
     bundle = desk.folder / "bundle.zip"
     bundle.write_bytes(content)
     assert desk.say("verify", bundle) == 6
-    told = "is no bundle, or not all of one: copy it again from where it was made"
+    told = "is no bundle as releasegate writes it, or not all of one: copy it again from where it was made"
     assert capsys.readouterr().out == f"bundle.zip: {told}\n"
 
 
