@@ -3,6 +3,7 @@
 Most of what a world needs for one person does not stand in the way of another, so that one linear program
 tells of hundreds of people what hundreds of programs would. To the numbers of `neighbourhood` a further one
 is added for each wish, z <= 1 and z <= the sum of the wished variables, and the sum of all z is maximized.
+Changes of the known world cost a little: the fewer there are, the fewer numbers are not whole.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from scipy.sparse.csgraph import connected_components
 
 from tasks.history.highs import milp
 from tasks.history.neighbourhood import FRACTION, Near, whole_near, whole_numbers
-from tasks.types import BoolArray, IntArray
+from tasks.types import BoolArray, FloatArray, IntArray
 
 MOST_WHOLE = 1_000  # variables of which whole numbers are searched
+CHANGE = 1e-4  # of a wish: what it costs that a variable is over 0 that is not in the known world
 
 
 def world_of_wishes(problem: Near, wished: csr_array, known: IntArray, *, nodes: int) -> IntArray | None:
@@ -27,7 +29,7 @@ def world_of_wishes(problem: Near, wished: csr_array, known: IntArray, *, nodes:
     minutes: where the solution differs from the world that is `known`, (v,), and is not whole, all that
     depends on it stays as known. None where nothing differs. The world fulfils every equation.
     """
-    found = _solved(problem.inner, wished)
+    found = _solved(problem.inner, wished, CHANGE * (known == 0))
     if found.x is None:
         return None
     numbers = found.x[: wished.shape[1]]
@@ -65,8 +67,8 @@ def hopeless(problem: Near, wished: csr_array) -> BoolArray:
     return np.isin(np.arange(wished.shape[0]), left)
 
 
-def _solved(rule: LinearConstraint, wished: csr_array) -> OptimizeResult:
-    """Solve the linear program with a number for each wish after the variables."""
+def _solved(rule: LinearConstraint, wished: csr_array, cost: FloatArray | float = 0.0) -> OptimizeResult:
+    """Solve the linear program with a number for each wish after the variables, which cost something."""
     q, n = wished.shape
     numbers = vstack(
         [
@@ -75,6 +77,6 @@ def _solved(rule: LinearConstraint, wished: csr_array) -> OptimizeResult:
         ]
     ).tocsr()
     low, high = np.concatenate([rule.lb, np.full(q, -np.inf)]), np.concatenate([rule.ub, np.zeros(q)])
-    aim = np.concatenate([np.zeros(n), -np.ones(q)])
+    aim = np.concatenate([np.full(n, 1.0) * cost, -np.ones(q)])
     most = np.concatenate([np.full(n, np.inf), np.ones(q)])
     return milp(aim, bounds=Bounds(0, most), constraints=LinearConstraint(numbers, low, high))

@@ -9,9 +9,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tasks.history.batch import hopeless, world_of_wishes
-from tasks.history.neighbourhood import Near, another_world, impossible, near, widen
+from tasks.history.neighbourhood import FEW, Near, another_world, impossible, near, widen
 from tasks.history.search import Search, add, most_values, open_tuples, short_cohorts
-from tasks.types import IntArray
+from tasks.types import FloatArray, IntArray
 
 VARIABLES_OF_A_CALL = 1_000  # of the solver; a larger one counts as several
 MANY = 16  # questions that are asked at once before each is asked by itself
@@ -166,6 +166,18 @@ def _widen(search: Search, shared: csr_array, question: _Question) -> None:
     question.candidates = _asked(search, problem, question, max(1, variables // VARIABLES_OF_A_CALL))
 
 
+def _change(search: Search, problem: Near) -> FloatArray | None:
+    """Return what it costs that a variable is over 0 that is not in the known world, (v,): 1, and 0 if it is.
+
+    A world with few changes has few numbers that are not whole in the linear program. Where whole numbers
+    are searched at once, any world will do.
+    """
+    if len(problem.cohort) <= FEW:
+        return None
+    known = np.asarray(search.world[problem.cohort, problem.value]).reshape(-1)
+    return np.asarray(known == 0, dtype=np.float64)
+
+
 def _asked(search: Search, problem: Near, question: _Question, weight: int) -> IntArray:
     """Look near a cohort for worlds with further values; return the candidates that are not ruled out."""
     here, candidates = problem.cohort == question.cohort, question.candidates
@@ -175,7 +187,7 @@ def _asked(search: Search, problem: Near, question: _Question, weight: int) -> I
             break
         search.calls += weight
         wished = (here & np.isin(problem.value, open_)).astype(float)
-        answer = another_world(problem, wished, nodes=search.limits.nodes)
+        answer = another_world(problem, wished, nodes=search.limits.nodes, cost=_change(search, problem))
         if answer.world is not None:
             add(search, problem.cohort[answer.world > 0], problem.value[answer.world > 0])
             continue
