@@ -12,8 +12,10 @@ least first, so that which ones they are says nothing of the source. Where cells
 all this is kept in each of them.
 
 Not covered: whoever sets one class beside a told count may find how many of that class a bin holds, as where
-all free records of a bin must come from it. And who knows all quasi-identifiers of all people knows these
-counts before they are told.
+all free records of a bin must come from it. How many others go with a count depends on the counts: in very
+small tables whoever tries all tables under this rule may find that one alone hides as many (k = 2, classes
+of 1 Bath and 3 Ely, 1 Ely and 1 Hull, and 1 Ely and 1 Hull: Bath is one person's). And who knows all
+quasi-identifiers of all people knows these counts before they are told.
 """
 
 from __future__ import annotations
