@@ -1,13 +1,13 @@
 """Eight quarters of a household survey, judged by exact reasoning, and what passing costs.
 
-    python -m benchmarks.survey [--quarters N] [--history repair|sticky] [--k K] [--write]
+    python -m benchmarks.survey [--quarters N] [--history repair|sticky] [--k K] [--sweeps N] [--write]
 
 The survey's panel rotates: about 43% of a quarter's people are in the next one, none two quarters on,
 about 40% four quarters on. *Held*: everybody's health insurance is that of their first answer, so that
 `stable` is true. *As answered*: answers change, and `gates.worlds.changes` is that of the policy. Both
 are judged by all gates of examples/policies/eph.yaml; NCP is laid beside that of the same quarter made
 blind. The policy repairs and has k = 5; `--history sticky` measures signatures in its place, `--k` another
-size of classes.
+size of classes. `--sweeps 0` decides what is possible and samples no worlds; its rows are printed alone.
 """
 
 from __future__ import annotations
@@ -49,11 +49,13 @@ def quarters(n: int, way: str) -> Iterator[tuple[str, pd.DataFrame]]:
             yield period, table
 
 
-def policy(way: str, history: str, k: int = K) -> ReleasePolicy:
+def policy(way: str, history: str, k: int = K, sweeps: int | None = None) -> ReleasePolicy:
     """Return the survey's policy for tables that are given quarter by quarter."""
     document = load_policy(POLICY).model_dump()
     document["method"]["history"] = history
     document["privacy"]["k"] = k
+    if sweeps is not None:
+        document["gates"]["worlds"]["sweeps"] = sweeps
     document["source"] = {"path": "survey.csv"}
     document["expectations"] = {"rows": {"min": 1}}
     document["period"] = "quarterly"
@@ -68,10 +70,12 @@ HEADER = (
 )  # fmt: skip
 
 
-def measured(way: str, n: int, history: str, k: int = K) -> Iterator[list[str]]:
+def measured(way: str, n: int, history: str, k: int = K, sweeps: int | None = None) -> Iterator[list[str]]:
     """Release the quarters beside their history, and make each of them blind; yield the row of each."""
     with tempfile.TemporaryDirectory(prefix="releasegate-survey-") as name:
-        aware, blind = (_series(Path(name) / side, way, side, k) for side in (history, "blind"))
+        aware, blind = (
+            _series(Path(name) / side, policy(way, side, k, sweeps)) for side in (history, "blind")
+        )
         for period, table in quarters(n, way):
             point, alone = aware.release(period, table), blind.release(period, table, [])
             print(way, history, k, period, point.failing, f"{point.ncp:.4f}", file=sys.stderr, flush=True)
@@ -91,9 +95,9 @@ def measured(way: str, n: int, history: str, k: int = K) -> Iterator[list[str]]:
             ]
 
 
-def _series(folder: Path, way: str, history: str, k: int) -> Series:
+def _series(folder: Path, own: ReleasePolicy) -> Series:
     folder.mkdir()
-    return Series(policy(way, history, k), folder)
+    return Series(own, folder)
 
 
 def page(rows: Sequence[Sequence[str]], command: str) -> str:
@@ -115,6 +119,9 @@ an earlier one whom all releases together leave with one value, *undecided* thos
 cannot tell. The ratio is that of NCP to a blind quarter's.
 
 {tables}
+Larger classes cost more detail alone, and less beside a history. Where a table has fewer than eight
+quarters, the last in it, or the next, was not published: its gates say why, or the repair did not end.
+
 {report.measured_with(command)}
 Each row was measured on its own day.
 """
@@ -127,11 +134,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--write", action="store_true", help="write benchmarks/results/survey.md")
     parser.add_argument("--history", choices=HISTORIES, default="repair")
     parser.add_argument("--k", type=int, default=K, help="records that a class has at least")
+    parser.add_argument("--sweeps", type=int, help="of sampled worlds, in place of the policy's")
     parser.add_argument("--way", choices=WAYS, action="append", help="one of the two ways only")
     args = parser.parse_args(arguments)
+    if args.write and args.sweeps is not None:
+        parser.error("rows with other sweeps are not written")
     command, rows = "python -m benchmarks.survey --write", []
     for way in args.way or WAYS:
-        for row in measured(way, args.quarters, args.history, args.k):
+        for row in measured(way, args.quarters, args.history, args.k, args.sweeps):
             rows.append([*row, "now"])
             if args.write:  # what is measured is not lost if the next is not
                 known = report.kept_rows("survey.csv", HEADER, [row], keys=4)
