@@ -85,7 +85,8 @@ def test_a_bin_that_no_published_cell_reaches_is_seen_to_be_empty() -> None:
 def test_what_cells_seem_to_tell_is_held_to_where_they_do_not_hold_their_people() -> None:
     # A reader expects 20 in the first: two fewer are a small number too, and so are two more beside them.
     cells = [([0], 20), ([1, 2], 20)]
-    assert shown([18, 12, 10], public_of(cells, 3), 5) == [None, None, 10]
+    assert shown([18, 12, 10], public_of(cells, 3), 5) == [None, None, None]
+    assert shown([18, 12, 10, 30], public_of([*cells, ([3], 30)], 4), 5) == [None, None, None, 30]
     # Where five and more are not where they seem to be, that is told; so is what is as it seems.
     assert shown([14, 14, 12], public_of(cells, 3), 5) == [14, 14, 12]
     assert shown([20, 12, 8], public_of(cells, 3), 5) == [20, 12, 8]
