@@ -71,7 +71,7 @@ def pictures_for(store: ReleaseStore, identifier: str) -> list[Picture]:
         known = [*releases, *candidates, *series]
         raise UsageError(
             f"no release, candidate or series '{identifier}'{did_you_mean(identifier, known)}",
-            hint="`releasegate history` lists them.",
+            hint="Run `releasegate history` to list them.",
         )
     if not found:
         raise UsageError(
@@ -113,7 +113,7 @@ def write(pictures: Sequence[Picture], asked: PictureOptions, out: Path, root: P
     if out.is_symlink():
         raise UsageError("is a link", where=str(out), hint="Give the folder itself with --out.")
     if out.exists() and not out.is_dir():
-        raise UsageError("is no folder", where=str(out), hint="Give a folder with --out.")
+        raise UsageError("is not a folder", where=str(out), hint="Give a folder with --out.")
     if not out.resolve().parent.is_dir():
         raise UsageError("lies in no folder", where=str(out), hint="Make the folder above it first.")
     made = [(one, f"{one.name}.{kind}", draw(one, kind, asked)) for one in pictures for kind in asked.formats]

@@ -81,7 +81,7 @@ def _report(store: ReleaseStore, identifier: str) -> tuple[bytes, ReleasePage]:
         if record is None:
             raise UsageError(
                 f"no release or candidate '{identifier}'{did_you_mean(identifier, [*releases, *candidates])}",
-                hint="`releasegate history` lists them.",
+                hint="Run `releasegate history` to list them.",
             )
         read_figures(con, record.candidate_id)  # refuses those that are not what was logged
         whole = read_whole(con, record.series)
@@ -116,7 +116,7 @@ def _check(path: Path, root: Path) -> None:
         raise UsageError("lies in the store", where=str(path), hint="Choose another file with --out.")
     if path.is_symlink() or (path.exists() and not (path.is_file() and _is_page(path))):
         raise UsageError(
-            "is there already, and is no report", where=str(path), hint="Choose another file with --out."
+            "exists already, and is no report", where=str(path), hint="Choose another file with --out."
         )
 
 

@@ -85,7 +85,7 @@ def add_person(
     """Add a person to the file of people, made if there is none; what stands there stays, comments too.
 
     `public_key` is hexadecimal or a PEM file; `make_key` and `make_token_file` name new files for secrets
-    that are made. Raises UsageError where the person is there already, nothing proves them, or the file is
+    that are made. Raises UsageError where the person exists already, nothing proves them, or the file is
     not as it should be; nothing is written then.
     """
     path = people_path(root)
@@ -176,5 +176,7 @@ def _write(path: Path, text: str, mode: int) -> None:
         path.chmod(mode)
     except OSError as error:
         raise UsageError(
-            f"cannot be written ({type(error).__name__})", where=str(path), hint="Mend the folder's rights."
+            (f"cannot be written ({type(error).__name__})"),
+            where=str(path),
+            hint="Fix the permissions of the folder.",
         ) from None

@@ -43,13 +43,13 @@ def parse_policy(text: str, path: Path, trusted: Trusted | None = None) -> Relea
     try:
         document = load_yaml(text)
     except yaml.YAMLError as error:
-        raise PolicyError(yaml_finding(error), where=str(path), hint="Mend the YAML there.") from None
+        raise PolicyError(yaml_finding(error), where=str(path), hint="Fix the YAML.") from None
     except ValueError:  # YAML's own reader of dates gives no place
         raise PolicyError(
             "holds a date that is in no calendar", where=str(path), hint="Put it in quotes if it is a text."
         ) from None
     except RecursionError:
-        raise PolicyError("is nested too deep", where=str(path), hint="Mend the YAML there.") from None
+        raise PolicyError("is nested too deep", where=str(path), hint="Fix the YAML.") from None
     if not isinstance(document, dict):
         raise PolicyError(
             f"holds {'nothing' if document is None else 'no fields'}",

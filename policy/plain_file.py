@@ -53,7 +53,7 @@ def read_at_most(file: BinaryIO, at_most: int | None, path: Path) -> bytes:
 def not_read(error: Exception) -> str:
     """Return why a file could not be read, in words that hold nothing of it."""
     if isinstance(error, NotRegular):
-        return "is no regular file"
+        return "is not a regular file"
     if isinstance(error, TooLarge):
         return "is too large"
     return f"cannot be read ({type(error).__name__})"

@@ -50,15 +50,13 @@ def resolved(path: Path) -> Path:
         os.lstat(path)
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
-            raise UsageError(
-                "has a name that is too long", where=str(path), hint="Choose a shorter one."
-            ) from None
+            raise UsageError("has too long a name", where=str(path), hint="Choose a shorter one.") from None
     try:
         return path.resolve()
     except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links, before Python 3.13
         loop = isinstance(error, RuntimeError)
-        finding = "is a link that leads to itself" if loop else f"cannot be followed ({type(error).__name__})"
-        raise UsageError(finding, where=str(path), hint="Remove the link, or mend where it leads.") from None
+        finding = "is a link to itself" if loop else f"cannot be opened ({type(error).__name__})"
+        raise UsageError(finding, where=str(path), hint="Remove the link, or point it to a file.") from None
 
 
 def read_secret(path: Path, called: str, *, hint: str = "Name another file.") -> bytes:
@@ -95,19 +93,19 @@ def check_folder(folder: Path, owners: Collection[int]) -> None:
         status = folder.stat()
     except OSError as error:
         raise UsageError(
-            f"cannot be looked at ({type(error).__name__})",
+            f"cannot be read ({type(error).__name__})",
             where=str(folder),
-            hint="Mend the folder's rights.",
+            hint="Fix the permissions of the folder.",
         ) from None
     check_folder_status(folder, status, owners)
 
 
 def check_folder_status(folder: Path, status: os.stat_result, owners: Collection[int]) -> None:
     """The same of a folder whose status is known."""
-    _check_owner(folder, status, owners, "is the folder of the people, and belongs to")
+    _check_owner(folder, status, owners, "holds the file of people, and belongs to")
     if stat.S_IMODE(status.st_mode) & 0o022 and not status.st_mode & stat.S_ISVTX:
         raise UsageError(
-            "is the folder of the people, and can be written by others",
+            "holds the file of people, and can be written by others",
             where=str(folder),
             hint=f"Run `chmod go-w {folder}`, or keep the people in another folder.",
         )
@@ -120,7 +118,7 @@ def _check_owner(path: Path, status: os.stat_result, owners: Collection[int], fi
     raise UsageError(
         f"{finding} user {status.st_uid}, who is neither root nor the store's owner",
         where=str(path),
-        hint=f"Run `chown {owner} {path}`, once you know what stands there.",
+        hint=f"Run `chown {owner} {path}`, after you have checked what it holds.",
     )
 
 

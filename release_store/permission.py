@@ -26,7 +26,7 @@ class Act(StrEnum):
     REVISE = "revise"  # release a period again, in place of its last release
     WITHDRAW = "withdraw"
     OVERRIDE = "override"  # publish what gates held back: break glass
-    CLOCK = "correct the clock"  # of a log whose last event is yet to come
+    CLOCK = "correct the clock"  # of a log whose last event is in the future
 
 
 SIGNED_ELSEWHERE = frozenset({Act.APPROVE, Act.REJECT, Act.PUBLISH, Act.OVERRIDE, Act.WITHDRAW})
@@ -109,8 +109,8 @@ def text_problem(text: str, longest: int = LONGEST_REASON) -> str | None:
     if len(text) > longest:
         return f"is longer than {longest:,} letters"
     if any(sign == "\0" or unicodedata.category(sign) == "Cs" for sign in text):
-        return "has a sign that no text can hold"
-    return None if any(map(_is_seen, text)) else "has no letter that can be seen"
+        return "has a character that is not valid text"
+    return None if any(map(_is_seen, text)) else "has no visible character"
 
 
 def _is_seen(sign: str) -> bool:
@@ -122,8 +122,8 @@ def _is_seen(sign: str) -> bool:
 def check_typed(by: str, reason: str, where: str) -> None:
     """Raise UsageError for a name or a reason that cannot be kept. One that is empty is a rule's matter."""
     for called, text, longest, hint in (
-        ("name", by, LONGEST_NAME, "Give the name as the file of people has it."),
-        ("reason", reason, LONGEST_REASON, "Say why, in plain words."),
+        ("name", by, LONGEST_NAME, "Give the name as written in the file of people."),
+        ("reason", reason, LONGEST_REASON, "Give a reason in plain words."),
     ):
         wrong = text_problem(text, longest) if text.strip() else None
         if wrong is not None:
@@ -160,7 +160,7 @@ def refusal(act: Act, person: Person, where: str) -> UsageError | None:
         case Rule.REASON:
             return UsageError(f"{called} has a reason", where=where, hint="Say why.")
         case Rule.NOT_THE_MAKER:
-            finding = f"{person.by} made it and cannot decide on it"
+            finding = f"{person.by} made it, and cannot decide on it"
         case Rule.FIRST_WORD:
             finding = f"{person.by} has decided on it before"
     return UsageError(finding, where=where, hint="Ask somebody else.")

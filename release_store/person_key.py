@@ -28,9 +28,9 @@ def person_key_path(root: Path) -> Path:
     path = resolved(Path(chosen) if chosen else store.with_name(store.name + ".people.key"))
     if path.is_relative_to(store):
         raise UsageError(
-            "the key of people lies inside the store, whose hashes it protects",
+            "the key of people is inside the store, whose hashes it protects",
             where=str(path),
-            hint=f"Keep it elsewhere, and name it in {PERSON_KEY_VARIABLE}.",
+            hint=f"Keep it elsewhere, and set {PERSON_KEY_VARIABLE} to its path.",
         )
     return path
 
@@ -65,7 +65,7 @@ def person_key(root: Path) -> bytes | None:
     )
     if len(key) < LEAST_BYTES:
         raise UsageError(
-            f"the key of people has {len(key)} bytes, and {LEAST_BYTES} are the least",
+            f"the key of people has {len(key)} bytes; it needs at least {LEAST_BYTES}",
             where=str(path),
             hint=f"Make one: `(umask 077 && head -c {LEAST_BYTES} /dev/urandom > FILE)`.",
         )

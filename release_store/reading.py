@@ -147,9 +147,11 @@ class StoreReader:
         )
         if missing:
             raise VerificationFailed(
-                f"the log tells of {', '.join(missing)}, which the history does not hold",
+                f"the log has {', '.join(missing)}, which the history lacks",
                 where=series,
-                hint="`releasegate verify` says more; nothing is released until the history is restored.",
+                hint=(
+                    "Run `releasegate verify` for details; nothing is released until the history is restored."
+                ),
             )
         for release, classes in found:
             altered = differing_files(kept_folder(self.root, release), release.files)
@@ -159,7 +161,10 @@ class StoreReader:
                 raise VerificationFailed(
                     f"altered since it was published: {', '.join(altered)}",
                     where=release.release_id,
-                    hint="`releasegate verify` says more; nothing is released until the history is restored.",
+                    hint=(
+                        "Run `releasegate verify` for details; nothing is released until the history is "
+                        "restored."
+                    ),
                 )
         return found
 
@@ -172,7 +177,7 @@ class StoreReader:
             n_releases = queries.n_releases_at(con, series, head)
         if n_releases is None:
             raise VerificationFailed(
-                "the history that a candidate was judged against cannot be found again",
+                "the history that the candidate was assessed against cannot be found",
                 where=series,
                 hint="Run `releasegate verify`.",
             )
@@ -188,7 +193,7 @@ class StoreReader:
             record = self.candidate(str(record.summary["judged_again"]["of"]))
             if record.candidate_id in seen:
                 raise VerificationFailed(
-                    "was judged again for itself, which no candidate can be",
+                    "is its own predecessor",
                     where=record.candidate_id,
                     hint="Run `releasegate verify`.",
                 )
@@ -198,7 +203,7 @@ class StoreReader:
     def people(self, candidate_id: str) -> PersonHashes | None:
         """Return the keyed hashes of a candidate's people, or None where none are kept.
 
-        Raises VerificationFailed if they are not those that it was staged with.
+        Raises VerificationFailed if they are differ from the staged ones.
         """
         with connect(self.root) as con:
             return read_people(con, candidate_id)
@@ -206,7 +211,7 @@ class StoreReader:
     def earlier_people(self, series: str) -> list[PersonHashes | None]:
         """Return the people of every release of a series, in the order of `earlier_classes`.
 
-        None where none are kept. Raises VerificationFailed if some are not those that it was staged with.
+        None where none are kept. Raises VerificationFailed if some are differ from the staged ones.
         """
         with connect(self.root) as con:
             return [read_people(con, one.candidate_id) for one in queries.releases(con, series)]

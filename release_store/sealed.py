@@ -14,7 +14,7 @@ from policy.plain_file import not_read, open_plain
 
 _CHUNK = 1 << 20
 _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
-_HINT = "`releasegate verify` says more; run the period again."
+_HINT = "Run `releasegate verify` for details, then run the period again."
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def sealed_file(path: Path, digest: str | None) -> Iterator[Path]:
         except OSError as error:
             raise VerificationFailed(not_read(error), where=str(path), hint=_HINT) from None
         if found.hexdigest() != digest:
-            raise VerificationFailed("is not the file that was judged", where=str(path), hint=_HINT)
+            raise VerificationFailed("differs from the assessed file", where=str(path), hint=_HINT)
         fcntl.fcntl(handle, fcntl.F_ADD_SEALS, _SEALS)
         yield Path(f"/proc/self/fd/{handle}")
     finally:

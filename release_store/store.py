@@ -66,7 +66,7 @@ class ReleaseStore(StoreReader):
         """Make a store in `root`, and its signing key outside it. Raises UsageError if it is one already."""
         if (root / DATABASE).exists():
             raise UsageError(
-                "is a store already", where=str(root), hint="Choose another folder with --store."
+                "is already a store", where=str(root), hint="Choose another folder with --store."
             )
         if root.exists() and (not root.is_dir() or any(root.iterdir())):
             raise UsageError(
@@ -116,9 +116,13 @@ class ReleaseStore(StoreReader):
                 raise StoreError(
                     "the store's database is missing",
                     where=str(root / DATABASE),
-                    hint="Restore it from a backup: the releases beside it cannot be judged without it.",
+                    hint=(
+                        "Restore it from a backup: without it, no release can be compared with earlier ones."
+                    ),
                 )
-            raise UsageError("there is no store here", where=str(root), hint="`releasegate init` makes one.")
+            raise UsageError(
+                "there is no store here", where=str(root), hint="Run `releasegate init` to make one."
+            )
         with connect(root) as con:
             return cls(root, queries.store_info(con, "store_id"))
 
@@ -183,7 +187,7 @@ class ReleaseStore(StoreReader):
 
         Returns what is kept: its summary says how many people must agree, and why (`approvals`).
 
-        Raises StoreError if its digests are not those of `files` (`tree_digest`) and `policy`, or if
+        Raises StoreError if its digests of its files differ from of `files` (`tree_digest`) and `policy`, or if
         its id is taken.
         """
         staff = load_staff(self.root)
@@ -264,7 +268,7 @@ class ReleaseStore(StoreReader):
     def move(self, candidate_id: str, to: CandidateState, *, actor: str, reason: str) -> None:
         """End a candidate: rejected, expired, stale or failed. Raises StoreError for any other state."""
         if to not in _BY_HAND:
-            raise StoreError(f"a candidate does not become {to} by a mere move", where=candidate_id)
+            raise StoreError(f"a candidate cannot become {to} by a change of state alone", where=candidate_id)
         with transaction(self.root) as con:
             changes.set_state(con, candidate_id, to, actor=actor, reason=reason)
 
@@ -322,13 +326,13 @@ class ReleaseStore(StoreReader):
             raise SeriesInUse(
                 f"{lock_name(holder(path))} {doing} for more than {timeout:g} s",
                 where=str(path),
-                hint="Wait for that process to end, or end it, and try again.",
+                hint="Wait for that process to end, or stop it, and try again.",
             ) from None
         except (OSError, NotImplementedError) as error:
             raise StoreError(
                 f"cannot be locked ({type(error).__name__})",
                 where=str(path),
-                hint="Look at the rights of that folder, and whether its file system has locks.",
+                hint="Check the permissions of that folder, and that its file system supports locks.",
             ) from None
         try:
             yield

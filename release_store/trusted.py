@@ -35,7 +35,7 @@ class _File(BaseModel):
 def load_trusted(root: Path) -> Trusted:
     """Return what the owner of the store in `root` trusts, and what no policy may read there.
 
-    Raises UsageError where `trusted.yaml` is no regular file, others can write or replace it, or it says
+    Raises UsageError where `trusted.yaml` is not a regular file, others can write or replace it, or it says
     something unknown.
     """
     store = resolved(root)
@@ -51,7 +51,7 @@ def load_trusted(root: Path) -> Trusted:
         folder = Path(written)
         if not folder.is_absolute():
             raise UsageError(
-                f"'{written}' is no absolute path", where=f"{path}: folders", hint="Begin it with /."
+                f"'{written}' is not an absolute path", where=f"{path}: folders", hint="Begin it with /."
             )
         folders.append(resolved(folder))
     return Trusted(tuple(folders), tuple(found.packages), never)
@@ -65,11 +65,9 @@ def _document(root: Path, path: Path) -> Any:
     try:
         return load_yaml(data.decode())
     except yaml.YAMLError as error:
-        raise UsageError(yaml_finding(error), where=str(path), hint="Mend the YAML there.") from None
+        raise UsageError(yaml_finding(error), where=str(path), hint="Fix the YAML.") from None
     except (ValueError, RecursionError) as error:
-        raise UsageError(
-            f"is no YAML that can be read ({type(error).__name__})", where=str(path), hint=_HINT
-        ) from None
+        raise UsageError(f"is not valid YAML ({type(error).__name__})", where=str(path), hint=_HINT) from None
 
 
 def _validated(document: Any, path: Path) -> _File:

@@ -105,7 +105,7 @@ def record_document(store: ReleaseStore, identifier: str) -> Document:
     if candidate is None:
         raise UsageError(
             f"no release or candidate '{identifier}'{did_you_mean(identifier, [*releases, *candidates])}",
-            hint="`releasegate history` lists them.",
+            hint="Run `releasegate history` to list them.",
         )
     folder = (
         kept_folder(store.root, release) if release else candidate_folder(store.root, candidate.candidate_id)

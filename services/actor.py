@@ -118,5 +118,5 @@ def _check_role(member: Reviewer, act: Act) -> None:
     if not member.may(act):
         raise UsageError(
             f"{member.name} has no role for this: it takes {' or '.join(sorted(ROLES[act]))}",
-            hint="Ask somebody who has it, or an administrator to give it.",
+            hint="Ask somebody who has it, or ask an administrator for it.",
         )

@@ -34,7 +34,7 @@ def find_equivalent_candidate(
 
 
 def resume_candidate(run: CandidateRun, found: CandidateRecord) -> Outcome:
-    """Return the outcome of a run whose candidate is there already; the lock of the series must be held.
+    """Return the outcome of a run whose candidate exists already; the lock of the series must be held.
 
     One that nobody has to approve was left by a run that died before its publication: it is published.
     """

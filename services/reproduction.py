@@ -74,7 +74,7 @@ def reproduce(
     if release_id not in releases:
         raise UsageError(
             f"there is no release '{release_id}'{did_you_mean(release_id, releases)}",
-            hint="`releasegate history` lists them.",
+            hint="Run `releasegate history` to list them.",
         )
     release = releases[release_id]
     record = store.candidate(release.candidate_id)

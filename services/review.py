@@ -109,9 +109,9 @@ def _publication(
     document = store.policy(record.policy_digest)
     if digest_of(document) != record.policy_digest:
         raise VerificationFailed(
-            "the policy that is kept is not the one that it was made by",
+            "the stored policy is not the policy of the candidate",
             where=release.release_id,
-            hint="`releasegate verify` says more.",
+            hint="Run `releasegate verify` for details.",
         )
     policy, unreadable = None, ""
     try:

@@ -93,12 +93,12 @@ def identified(
     if not member.may(act):
         roles = " or ".join(sorted(ROLES[act]))
         return UsageError(
-            f"{member.name} has no role for this: it takes {roles}",
+            f"{member.name} does not have the role for this ({roles})",
             where=said.object,
-            hint="Ask somebody who has it, or an administrator to give it.",
+            hint="Ask somebody who has it, or ask an administrator for it.",
         )
     if isinstance(credential, SignedText) and _used(con, said.object, proof):
-        used = UsageError("this signed text was used before", hint="Sign what stands there now.")
+        used = UsageError("this signed text was used before", hint="Sign the current state.")
         return _unproven(used, said)  # whoever can read the log or the manifest has it
     return proof
 

@@ -113,7 +113,7 @@ def prove(member: Reviewer, credential: Credential | None, said: Statement, rost
         case Token(text):
             if member.token_hash is None or not _is_token(text, member.token_hash):
                 raise UsageError(
-                    f"this is not the token of {member.name}",
+                    f"the token is not that of {member.name}",
                     where=where,
                     hint="Give the person's own token.",
                 )
@@ -128,9 +128,9 @@ def prove(member: Reviewer, credential: Credential | None, said: Statement, rost
         said.document(), proof.public_key, proof.signature
     ):
         raise UsageError(
-            f"this is not signed by the key of {member.name}",
+            f"the signature is not by the key of {member.name}",
             where=where,
-            hint="Give the person's own key, whose public half stands in the file of people.",
+            hint="Give the person's own key; the file of people holds its public half.",
         )
     return proof
 
@@ -142,19 +142,19 @@ def _check_same(signed: Statement, said: Statement) -> None:
         raise UsageError(
             f"was signed for another {', '.join(other).replace('_', ' ')}",
             where=said.object,
-            hint="Sign what stands there now: `releasegate sign`.",
+            hint="Sign the current state with `releasegate sign`.",
         )
 
 
 def check_moment(said: Statement, now: datetime, since: datetime) -> None:
     """Raise UsageError unless something was said after `since` and, but for the clocks, not after `now`."""
     if said.at > now + CLOCKS_APART:
-        finding = f"was signed at {said.at:%Y-%m-%d %H:%M} UTC, which is yet to come"
+        finding = f"was signed at {said.at:%Y-%m-%d %H:%M} UTC, which is in the future"
     elif said.at < since:
-        finding = f"was signed at {said.at:%Y-%m-%d %H:%M} UTC, before what it is about was there"
+        finding = f"was signed at {said.at:%Y-%m-%d %H:%M} UTC, before its subject existed"
     else:
         return
-    raise UsageError(finding, where=said.object, hint="Set the clocks, and sign what stands there now.")
+    raise UsageError(finding, where=said.object, hint="Set the clocks, and sign the current state.")
 
 
 def sign_text(said: Statement, key: Ed25519PrivateKey) -> str:
@@ -196,7 +196,7 @@ def _read(text: str) -> tuple[Statement, str, str]:
             raise ValueError
         return said, str(found["public_key"]), str(found["signature"])
     except Exception:  # anybody's text: nothing of it is told
-        raise UsageError("this is no signed decision", hint=_HINT_TEXT) from None
+        raise UsageError("this is not a signed decision", hint=_HINT_TEXT) from None
 
 
 # Keys and tokens in files ----------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ def read_token(path: Path) -> Token:
 def hash_token(token: str, salt: bytes | None = None) -> str:
     """Return the salted hash of a token, as it stands in the file of people: scrypt (RFC 7914)."""
     if len(token) < LEAST_TOKEN:
-        raise UsageError(f"a token has {LEAST_TOKEN} letters at least", hint="Use --make-token FILE.")
+        raise UsageError(f"a token needs at least {LEAST_TOKEN} characters", hint="Use --make-token FILE.")
     salted = secrets.token_bytes(16) if salt is None else salt
     n, r, p = _SCRYPT
     return f"scrypt${n}${r}${p}${salted.hex()}${_scrypt(token, salted, n, r, p).hex()}"
@@ -269,7 +269,7 @@ def _write_secret(path: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
     except FileExistsError:
-        raise UsageError("is there already", where=str(path), hint="Name a new file.") from None
+        raise UsageError("exists already", where=str(path), hint="Name a new file.") from None
     except OSError as error:
         raise UsageError(
             f"cannot be written ({type(error).__name__})", where=str(path), hint="Name another file."
@@ -284,7 +284,7 @@ def credential_of(
     Raises UsageError for two of them, and as `read_private_key` and `read_token` do.
     """
     if sum(one is not None for one in (key, token_file, signed)) > 1:
-        raise UsageError("two proofs are given", hint="Give one of --key, --token-file and --signed.")
+        raise UsageError("two proofs were given", hint="Give one of --key, --token-file and --signed.")
     if signed is not None:
         return SignedText(signed)
     if token_file is not None:

@@ -30,20 +30,20 @@ from release_store.records import CandidateRecord, CandidateState, Decision, Gat
 from release_store.states import may
 
 Connection = duckdb.DuckDBPyConnection
-HINT_BLOCKED = "Prepare the period again."
+HINT_BLOCKED = "Run the period again."
 BEFORE_CORRECTION = "the clock was corrected since it was made"
-HINT_ALTERED = "Restore the files, or reject the candidate and prepare the period again."
-_HINT_ALTERED_BLOCKED = "Restore the files, or prepare the period again."
+HINT_ALTERED = "Restore the files, or reject the candidate and run the period again."
+_HINT_ALTERED_BLOCKED = "Restore the files, or run the period again."
 HINTS = {  # what a candidate that an act is not done to in its state needs
-    CandidateState.STAGED: "Wait until its gates have judged it.",
-    CandidateState.ASSESSED: "Wait until its gates have judged it.",
+    CandidateState.STAGED: "Wait until its gates have run.",
+    CandidateState.ASSESSED: "Wait until its gates have run.",
     CandidateState.AWAITING_APPROVAL: "Approve or reject it.",
     CandidateState.APPROVED: "Approving it publishes it; or reject it.",
     CandidateState.PUBLISHING: "Wait until it is published, or run `releasegate doctor`.",
     CandidateState.BLOCKED: "Prepare the period again, or let two administrators override the gates.",
     CandidateState.PUBLISHED: "Withdraw the release, or revise it: `releasegate run` with --revise REASON.",
-    CandidateState.EXPIRED: "`releasegate rejudge` judges it again; decide on that candidate.",
-    CandidateState.STALE: "`releasegate rejudge` judges it again; decide on that candidate.",
+    CandidateState.EXPIRED: "Run `releasegate rejudge`, and decide on the new candidate.",
+    CandidateState.STALE: "Run `releasegate rejudge`, and decide on the new candidate.",
     CandidateState.REJECTED: HINT_BLOCKED,
     CandidateState.FAILED: HINT_BLOCKED,
 }
@@ -74,7 +74,7 @@ def decide(
     said = statement_of(decision, store_id)
     if decision.decision not in ACTS:
         refused: ReleaseGateError | None = Unproven(
-            "a decision is approve, reject or override", where=record.candidate_id, hint="Take one of them."
+            "a decision is approve, reject or override", where=record.candidate_id, hint="Choose one of them."
         )
     else:
         proven = _proven(con, record, decision, staff, credential, store_id)
@@ -172,16 +172,16 @@ def _expired(record: CandidateRecord, when: str) -> Blocked:
     return Blocked(
         f"expired on {when} UTC",
         where=record.candidate_id,
-        hint=f"`releasegate rejudge {record.candidate_id}` judges it again.",
+        hint=f"Run `releasegate rejudge {record.candidate_id}`.",
     )
 
 
 def _stale(record: CandidateRecord, *, corrected: bool = False) -> Blocked:
-    since = "the series has another release, or the period another candidate, since the gates judged it"
+    since = "the series has a new release, or the period a new candidate, since its gates ran"
     return Blocked(
         f"stale: {BEFORE_CORRECTION if corrected else since}",
         where=record.candidate_id,
-        hint=f"`releasegate rejudge {record.candidate_id}` judges it again; decide on that candidate.",
+        hint=f"Run `releasegate rejudge {record.candidate_id}`, and decide on the new candidate.",
     )
 
 
@@ -189,9 +189,9 @@ def _refusal(con: Connection, record: CandidateRecord, decision: Decision) -> Re
     where, act = record.candidate_id, Act(decision.decision)
     if not may(act, record.state):
         only = (
-            "only what gates held back is overridden"
+            "only a candidate that gates held back can be overridden"
             if act is Act.OVERRIDE
-            else "only a candidate that awaits approval is decided on"
+            else "only a candidate that awaits approval can be approved"
         )
         return UsageError(f"is {record.state}, and {only}", where=where, hint=HINTS[record.state])
     if act is Act.OVERRIDE and (error := _not_overridable(where, queries.gates(con, where))):
@@ -229,7 +229,7 @@ def _other(record: CandidateRecord, decision: Decision) -> Blocked | None:
     return Blocked(
         "the decision is about other files, another policy or another history than the candidate's",
         where=record.candidate_id,
-        hint="Look at the candidate again, and decide on what stands there now.",
+        hint="Look at the candidate again, and decide again.",
     )
 
 
@@ -238,7 +238,7 @@ def _not_overridable(where: str, results: Sequence[GateResult]) -> UsageError | 
     if wrong or not results:
         told = ", ".join(f"{one.gate} says {one.verdict}" for one in wrong) or "there is none"
         return UsageError(
-            f"a gate that broke or was not run cannot be overridden: {told}", where=where, hint=HINT_BLOCKED
+            f"a gate that failed to run cannot be overridden: {told}", where=where, hint=HINT_BLOCKED
         )
     return None
 
@@ -246,7 +246,7 @@ def _not_overridable(where: str, results: Sequence[GateResult]) -> UsageError | 
 def _changed(record: CandidateRecord, decision: Decision, altered: Sequence[str]) -> ReleaseGateError | None:
     if not altered or decision.decision == Act.REJECT:
         return None
-    finding = f"changed since the gates judged it: {', '.join(altered)}"
+    finding = f"changed since its gates ran: {', '.join(altered)}"
     hint = HINT_ALTERED if may(Act.REJECT, record.state) else _HINT_ALTERED_BLOCKED
     return VerificationFailed(finding, where=decision.candidate_id, hint=hint)
 
@@ -284,9 +284,9 @@ def _too_few(
     if given >= needed:
         return None
     return UsageError(
-        f"{given} of {needed} words for it are of people who might give them today",
+        f"{given} of {needed} approvals are by people who could give them today",
         where=where,
-        hint="Reject it, and run the period again: what is made then waits for them.",
+        hint="Reject it, and run the period again: the new candidate waits for their approval.",
     )
 
 

@@ -31,7 +31,7 @@ _HEXADECIMAL = r"^[0-9a-f]{64}$"
 # The form of a hash is no secret.
 TOKEN_HASH = r"^scrypt\$(16384|32768|65536|131072)\$8\$[1-4]\$[0-9a-f]{32,128}\$[0-9a-f]{64}$"  # noqa: S105
 _HINT = "See docs/people.md for what is allowed."
-_HINT_NOBODY = "Restore it, or remove it; `releasegate people add` makes a new one."
+_HINT_NOBODY = "Restore it, or remove it and run `releasegate people add`."
 
 
 class _Strict(BaseModel):
@@ -86,9 +86,9 @@ def people_path(root: Path) -> Path:
     store, path = resolved(root), resolved(_named(root))
     if path.is_relative_to(store):
         raise UsageError(
-            "lies inside the store, on which these people decide",
+            "is inside the store, on which these people decide",
             where=str(path),
-            hint=f"Keep it elsewhere, and name it in {PEOPLE_VARIABLE}.",
+            hint=f"Keep it elsewhere, and set {PEOPLE_VARIABLE} to its path.",
         )
     return path
 
@@ -96,7 +96,7 @@ def people_path(root: Path) -> Path:
 def load_staff(root: Path) -> Reviewers | None:
     """Return the people of the store in `root`, or None where there is no such file.
 
-    Raises UsageError where one that is named is missing, or it lies in the store, is no regular file, others
+    Raises UsageError where one that is named is missing, or it lies in the store, is not a regular file, others
     can write or replace it, it is no YAML, says something unknown, or names nobody, or a person, a key, a
     token or a login twice.
     """
@@ -128,7 +128,7 @@ def needed_staff(root: Path) -> Reviewers:
         raise UsageError(
             "no approvers are configured: there is no such file",
             where=str(people_path(root)),
-            hint="`releasegate people add NAME --role ROLE --make-key FILE` makes it.",
+            hint="Run `releasegate people add NAME --role ROLE --make-key FILE`.",
         )
     return staff
 
@@ -170,11 +170,9 @@ def parse_staff(text: str, path: Path) -> Reviewers:
     try:
         document = load_yaml(text)
     except yaml.YAMLError as error:
-        raise UsageError(yaml_finding(error), where=str(path), hint="Mend the YAML there.") from None
+        raise UsageError(yaml_finding(error), where=str(path), hint="Fix the YAML.") from None
     except (ValueError, RecursionError) as error:
-        raise UsageError(
-            f"is no YAML that can be read ({type(error).__name__})", where=str(path), hint=_HINT
-        ) from None
+        raise UsageError(f"is not valid YAML ({type(error).__name__})", where=str(path), hint=_HINT) from None
     try:
         found = _File.model_validate(document)
     except ValidationError as error:
@@ -201,8 +199,8 @@ def _first_finding(error: ValidationError, document: Any) -> tuple[str, str]:
             shown = f", found {found!r}" if isinstance(found, str) and len(found) < 40 else ""
             return ".".join(place), f"a role is one of {', '.join(Role)}{shown}"
     what = {
-        "public_key": "is no Ed25519 key: 64 hexadecimal digits, in small letters",
-        "token_hash": "is no hash of a token as `releasegate people add --make-token` writes it",
+        "public_key": "is not an Ed25519 key of 64 lower-case hexadecimal digits",
+        "token_hash": "is not a token hash written by `releasegate people add --make-token`",
         AT_LEAST: "is a whole number from 0 to 20",
     }
     return ".".join(place), what.get(field, _in_words(first))
@@ -216,9 +214,9 @@ def _in_words(detail: Any) -> str:
         "string_too_long": f"is longer than {most} letters",
         "list_type": "is no list",
         "too_short": "is empty",
-        "model_type": "is no mapping of fields",
+        "model_type": "is not a mapping of fields",
     }
-    return words.get(detail["type"], "is not as it should be")
+    return words.get(detail["type"], "is not valid")
 
 
 def _at(document: Any, place: Sequence[int | str]) -> Any:
@@ -232,32 +230,30 @@ def check_members(members: Sequence[Reviewer], path: Path) -> None:
     for number, one in enumerate(members):
         where = f"{path}: {one.name}"
         if text_problem(one.name, LONGEST_NAME) or not one.name.isprintable():
-            raise UsageError(
-                "a person has a name in one line", where=f"{path}: people.{number}.name", hint=_HINT
-            )
+            raise UsageError("a name must be one line", where=f"{path}: people.{number}.name", hint=_HINT)
         if one.public_key is None and one.token_hash is None:
             raise UsageError(
                 "has neither a public_key nor a token_hash",
                 where=where,
-                hint="`releasegate people add` with --make-key or --make-token makes one.",
+                hint="Run `releasegate people add` with --make-key or --make-token.",
             )
         if one.public_key is not None and not is_public_key(one.public_key):
             raise UsageError(
-                "has a public_key that is no Ed25519 key, or one under which anybody can sign",
+                "has a public_key that is not an Ed25519 key, or is a weak one",
                 where=where,
-                hint="`releasegate people add` with --make-key makes one.",
+                hint="Run `releasegate people add` with --make-key.",
             )
         for other in members[:number]:
             if same_person(one.name, other.name):
                 raise UsageError(
-                    f"is there twice, as {other.name} too", where=where, hint="One person stands there once."
+                    f"is listed twice, also as {other.name}", where=where, hint="List each person once."
                 )
             for field, called in (("public_key", "key"), ("token_hash", "token"), ("account", "account")):
                 if getattr(one, field) is not None and getattr(one, field) == getattr(other, field):
                     raise UsageError(
                         f"has the same {called} as {other.name}",
                         where=where,
-                        hint="Each person has their own, so that two words are of two people.",
+                        hint="Give each person their own, so that two approvals are by two people.",
                     )
 
 

@@ -44,9 +44,9 @@ def read_to_sign(path: Path, name: str) -> dict[str, Any]:
         fine = False
     if not fine:
         raise UsageError(
-            "does not say what is to be signed",
+            "does not contain what is to be signed",
             where=str(path),
-            hint=f"Give what `releasegate show {name} --json` wrote.",
+            hint=f"Give the output of `releasegate show {name} --json`.",
         )
     if said["object"] != name:
         raise UsageError(f"is about {said['object']}", where=str(path), hint=f"Give that of {name}.")
@@ -59,7 +59,7 @@ def sign_statement(document: dict[str, Any], act: str, *, by: str, reason: str, 
     of_release = "release_digest" in document["bound"]
     if of_release is not (act == Act.WITHDRAW):
         raise UsageError(
-            f"{act} is not done to a {'release' if of_release else 'candidate'}",
+            f"a {'release' if of_release else 'candidate'} cannot be given to {act}",
             where=document["object"],
             hint="Withdraw a release; approve, reject or override a candidate.",
         )

@@ -51,7 +51,7 @@ def kept_file(root: Path, store_id: str) -> Path:
     Raises VerificationFailed if the store's id is none: it is about to name a file.
     """
     if not re.fullmatch("[0-9a-f-]{36}", store_id):
-        raise VerificationFailed("the store's id is not written as it was", where=root.name, hint=_HINT)
+        raise VerificationFailed("the store's id was altered", where=root.name, hint=_HINT)
     key = keys.key_path(root)
     return key.with_name(f"{key.name}.{store_id}.checkpoint.json")
 
@@ -77,9 +77,9 @@ def check_can_keep(root: Path) -> None:
     folder = keys.key_path(root).parent
     if not os.access(folder, os.W_OK):
         raise UsageError(
-            "the folder of the signing key cannot be written, and the newest checkpoint is kept there",
+            "the folder of the signing key cannot be written; the newest checkpoint is kept there",
             where=str(folder),
-            hint=f"Give the right to write there, or name a key in another folder in {keys.KEY_VARIABLE}.",
+            hint=f"Make the folder writable, or set {keys.KEY_VARIABLE} to a key in another folder.",
         )
 
 
@@ -107,7 +107,7 @@ def keep(path: Path, signed: Sequence[Checkpoint]) -> None:
         raise StoreError(
             f"the newest checkpoint could not be kept beside the signing key ({type(error).__name__})",
             where=str(path),
-            hint="Free the disk, or mend the rights; the next run signs it.",
+            hint="Free the disk, or fix the permissions; the next run signs it.",
         ) from None
 
 
@@ -151,7 +151,7 @@ def look(con: Connection, root: Path, public_key: str | None) -> Missing:
     kept = read_kept(place)
     if not all(_is_of(one, store_id, public_key) for one in kept):
         raise VerificationFailed(
-            "is not a checkpoint of this store that its key signed",
+            "is not a checkpoint that this store's key signed",
             where=str(place),
             hint="Restore it from a copy.",
         )
@@ -164,9 +164,7 @@ def look(con: Connection, root: Path, public_key: str | None) -> Missing:
     }
     found = Missing(kept, _newest(root, wanted, kept, store_id, public_key))
     if found.newest is None and not wanted and always_kept(con) and _is_own_key(root, public_key):
-        raise VerificationFailed(
-            "is missing, and the newest checkpoint was kept there", where=str(place), hint=_HINT
-        )
+        raise VerificationFailed("is missing; it held the newest checkpoint", where=str(place), hint=_HINT)
     signed_size = _size(found.newest)
     waiting = {one.get("of"): one for one in kept}
     for path, number in wanted.items():
@@ -232,7 +230,7 @@ def check_goes_on(con: Connection, newest: Checkpoint | None, *, by_root: bool) 
         holds = tree.size >= size and tree.root(size).hex() == newest["root"]
     if not holds:
         raise VerificationFailed(
-            f"the log does not go on from the newest checkpoint, which signs its first {size} events",
+            f"the log does not continue the newest checkpoint, which signs its first {size} events",
             where=newest["store_id"],
             hint=_HINT,
         )
@@ -252,7 +250,7 @@ def check_may_sign(con: Connection, missing: Missing, releases: Sequence[Release
     first = missing.newest is None and (len(releases) > 1 or max(missing.unsigned.values()) != last)
     if len(of) > 1 or first:
         raise VerificationFailed(
-            "the log tells of releases, and no checkpoint that signs them is in the store or beside the key",
+            "the log has releases, but no checkpoint that signs them is in the store or beside the key",
             where=queries.store_info(con, "store_id"),
             hint=_HINT,
         )

@@ -1,6 +1,6 @@
 """A clock that was once ahead is corrected in the log: an explicit act, told for ever.
 
-An event with a time that is yet to come makes every later change wait for that time. By its word an
+An event with a time in the future makes every later change wait for that time. By its word an
 administrator begins the order of times anew. Whatever waits was made, or would expire, by a time that nobody
 can trust: it becomes stale, and its period is prepared or judged again.
 """
@@ -66,7 +66,7 @@ def _correct(
     now = utc_now()
     if audit.seconds_behind(con, now) <= CLOCK_TOLERANCE:
         raise UsageError(
-            f"its last event is not ahead of the clock, which says {now:%Y-%m-%d %H:%M} UTC",
+            f"its last event is not ahead of the clock, which shows {now:%Y-%m-%d %H:%M} UTC",
             where="audit log",
             hint="There is nothing to correct.",
         )

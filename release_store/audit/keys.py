@@ -41,9 +41,9 @@ def key_path(root: Path) -> Path:
     path = resolved(Path(chosen)) if chosen else store.with_name(store.name + ".key")
     if path.is_relative_to(store):
         raise UsageError(
-            "the signing key lies inside the store that it guards",
+            "the signing key is inside the store that it protects",
             where=str(path),
-            hint=f"Keep it elsewhere, and name it in {KEY_VARIABLE}.",
+            hint=f"Keep it elsewhere, and set {KEY_VARIABLE} to its path.",
         )
     return path
 
@@ -98,7 +98,7 @@ def read_pem(data: bytes, path: Path) -> Ed25519PrivateKey | None:
         key = serialization.load_pem_private_key(data, password=None)
     except TypeError:  # as the library says that a password is needed
         raise UsageError(
-            "has a passphrase, and nobody is asked for one",
+            "has a passphrase, which cannot be entered here",
             where=str(path),
             hint=f"`(umask 077 && openssl pkey -in {path} -out NEW)` writes it without; give that file.",
         ) from None
@@ -150,7 +150,7 @@ def read_public_file(path: Path) -> str:
         raise UsageError("holds no Ed25519 key", where=str(path), hint=f"Give a copy of {PUBLIC_KEY_FILE}.")
     found = public_hex(key)
     if not is_public_key(found):
-        raise UsageError("holds a key under which anybody can sign", where=str(path), hint=hint)
+        raise UsageError("holds a weak key, under which anybody can sign", where=str(path), hint=hint)
     return found
 
 

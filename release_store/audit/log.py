@@ -55,10 +55,10 @@ def append(
     behind = _seconds_behind(last, now)
     if at is None and behind > CLOCK_TOLERANCE:
         raise StoreError(
-            f"the clock of this machine says {now:%Y-%m-%d %H:%M} UTC, and the last event of the store is "
+            f"the clock of this machine shows {now:%Y-%m-%d %H:%M} UTC; the last event of the store is "
             f"{_span(behind)} later",
             where="audit log",
-            hint="Set the clock, and try again; nothing was changed. If the clock is right, see "
+            hint="Set the clock, and try again; nothing was changed. If the clock is right, run "
             "`releasegate clock`.",
         )
     fields: dict[str, Any] = {
@@ -292,11 +292,11 @@ def check_chain(events: Sequence[AuditEvent]) -> list[Finding]:
     for event in events:
         where = f"event {event.number}"
         if event.number != number + 1:
-            findings.append(Finding(where, f"follows event {number}; the numbers between are missing"))
+            findings.append(Finding(where, f"follows event {number}; the events between are missing"))
         if event.previous != head:
             findings.append(Finding(where, "is not linked to the event before it"))
         if event.hash != _hash_or_none(event):
-            findings.append(Finding(where, "does not match its own hash: it was changed"))
+            findings.append(Finding(where, "does not match its hash: it was changed"))
         number, head = event.number, event.hash
     return findings
 

@@ -148,11 +148,11 @@ def _broken(row: tuple[Any, ...], number: int, head: str, payload: dict[str, Any
     where = f"event {row[0]}"
     findings = []
     if row[0] != number + 1:
-        findings.append(Finding(where, f"follows event {number}; the numbers between are missing"))
+        findings.append(Finding(where, f"follows event {number}; the events between are missing"))
     if row[7] != head:
         findings.append(Finding(where, "is not linked to the event before it"))
     if payload is None or row[8] != hash_of_texts(*row[:8]):
-        findings.append(Finding(where, "does not match its own hash: it was changed"))
+        findings.append(Finding(where, "does not match its hash: it was changed"))
     return findings
 
 
@@ -167,7 +167,7 @@ def _untimely(log: ReplayedLog, row: tuple[Any, ...], before: str, payload: dict
         try:
             wrong = wrong_correction(event, before)
         except (KeyError, TypeError, ValueError, AttributeError):
-            wrong = "does not say what it must"
+            wrong = "lacks required fields"
     elif before and (log.first or ("", {}))[1].get("times") == IN_ORDER:
         wrong = out_of_order(before, row[1])
     else:

@@ -26,7 +26,7 @@ from release_store.states import check_transition
 
 Connection = duckdb.DuckDBPyConnection
 INPUT_MISSING = "input.missing"
-UNREAD = "it is not there, or cannot be read as the policy's table"
+UNREAD = "it is missing, or is not a table as the policy describes it"
 
 
 def reserve_candidate_id(con: Connection, series: str, period: str) -> str:
@@ -218,14 +218,14 @@ def record_gates(
     if not opens and to is not CandidateState.BLOCKED:
         raise StoreError(f"gate results lead to blocked, awaiting_approval or approved, not to {to}")
     if opens and not (results and all(result.verdict is Verdict.PASS for result in results)):
-        raise StoreError("only a pass of every gate opens the way", where=candidate_id)
+        raise StoreError("every gate must pass first", where=candidate_id)
     record = queries.candidate(con, candidate_id)
     demanded = sorted({*asked, *gates_limited_by(queries.policy(con, record.policy_digest))})
     missing = sorted({*demanded} - {result.gate for result in results})
     if opens and missing:
-        raise StoreError(f"gates that were not asked: {', '.join(missing)}", where=candidate_id)
+        raise StoreError(f"gates that were not run: {', '.join(missing)}", where=candidate_id)
     if to is CandidateState.APPROVED and approvers_demanded(con, candidate_id) > 0:
-        raise StoreError("people's approval is asked for", where=candidate_id)
+        raise StoreError("approval by people is required", where=candidate_id)
     check_transition(record.state, CandidateState.ASSESSED)
     for position, result in enumerate(results):
         _insert_gate(con, candidate_id, position, result)
@@ -361,17 +361,17 @@ def _check_candidate(
         check_file_name(name)
     where = record.candidate_id
     if record.state is not CandidateState.STAGED:
-        raise StoreError(f"a new candidate is staged, not {record.state}", where=where)
+        raise StoreError(f"a new candidate has the state staged, not {record.state}", where=where)
     check_permission(Act.PREPARE, Person(record.made_by), where)
     if not files or {MANIFEST, REPORT} & files.keys():
         finding = "a candidate has files, and its manifest and report are written at publication"
         raise StoreError(finding, where=where)
     if record.candidate_digest != tree_digest(files):
-        raise StoreError("the candidate's digest is not that of its files", where=where)
+        raise StoreError("the candidate's digest does not match its files", where=where)
     if record.policy_digest != digest_of(policy):
-        raise StoreError("the policy's digest is not that of its text", where=where)
+        raise StoreError("the policy's digest does not match its text", where=where)
     if con.execute("SELECT 1 FROM candidate WHERE candidate_id = ?", [where]).fetchone():
-        raise StoreError("there is already a candidate of that id", where=where, hint="Take the next id.")
+        raise StoreError("a candidate with that id exists already", where=where, hint="Take the next id.")
 
 
 def _keep_input(con: Connection, digest: str, n_rows: int, n_columns: int) -> None:

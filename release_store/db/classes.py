@@ -118,7 +118,7 @@ class KeptClasses:
         place = self._place[candidate_id]
         attributes = self._attributes.get(candidate_id, [])
         if [position for _, position, _ in attributes] != list(range(len(attributes))):
-            raise StoreError("its equivalence classes do not fit together", where=candidate_id)
+            raise StoreError("its equivalence classes are inconsistent", where=candidate_id)
         names = self._values.get(candidate_id, {})
         try:
             sizes = self._rows["class_size"].of(place)
@@ -137,13 +137,13 @@ class KeptClasses:
                 elif kind == "set":
                     found.sets[name] = _set(self._rows["class_set"].of(place, position), n, values)
                 elif kind != "sensitive":
-                    raise StoreError("its equivalence classes do not fit together", where=candidate_id)
+                    raise StoreError("its equivalence classes are inconsistent", where=candidate_id)
                 else:
                     found.sensitive_values[name] = values
                     rows = self._rows["class_count"].of(place, position)
                     found.counts[name] = _counts(rows, n, len(values))
         except IndexError:
-            raise StoreError("its equivalence classes do not fit together", where=candidate_id) from None
+            raise StoreError("its equivalence classes are inconsistent", where=candidate_id) from None
         return found
 
 
@@ -276,4 +276,4 @@ def _check_shapes(classes: EquivalenceClasses) -> None:
         )
     )
     if not fits:
-        raise StoreError("there are no equivalence classes, or their arrays do not fit together")
+        raise StoreError("there are no equivalence classes, or their arrays are inconsistent")

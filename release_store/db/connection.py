@@ -87,9 +87,9 @@ def _connection(path: Path, timeout: float) -> Iterator[duckdb.DuckDBPyConnectio
     except duckdb.Error as error:
         # DuckDB's own text may quote what was being written: its kind and the system's word are told.
         raise StoreError(
-            f"the database refused the work ({type(error).__name__}{_system_word(str(error))})",
+            f"the database reported an error ({type(error).__name__}{_system_word(str(error))})",
             where=str(path),
-            hint="Look at the disk's free space and rights, then at `releasegate verify`.",
+            hint="Check the free space and permissions of the disk, then run `releasegate verify`.",
         ) from None
     else:
         checked = True
@@ -185,12 +185,12 @@ def is_read_only(con: duckdb.DuckDBPyConnection) -> bool:
 def wrong_triggers(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
     """Return what is wrong with the triggers, by name: dropped, altered, or not of the migrations."""
     wanted, present = _made_triggers(schema_number(con)), _triggers(con)
-    wrong = dict.fromkeys(wanted.keys() - present.keys(), "the trigger was dropped")
+    wrong = dict.fromkeys(wanted.keys() - present.keys(), "the trigger is missing")
     for name, found in present.items():
         if name not in wanted:
-            wrong[name] = "is a trigger that the store was not made with"
+            wrong[name] = "is a trigger that does not belong to the store"
         elif found != wanted[name]:
-            wrong[name] = "the trigger is not the one that the store was made with"
+            wrong[name] = "the trigger was altered"
     return dict(sorted(wrong.items()))
 
 
@@ -217,7 +217,7 @@ def _check_none(con: duckdb.DuckDBPyConnection, path: Path) -> None:
     """
     for what, sql in _FOREIGN.items():
         for (name,) in con.execute(sql).fetchall():
-            raise _altered(f"holds a {what} that the store was not made with ({name})", path)
+            raise _altered(f"holds a {what} that does not belong to the store ({name})", path)
 
 
 def _check_shape(con: duckdb.DuckDBPyConnection, path: Path) -> None:
@@ -340,9 +340,9 @@ def _end_instance(path: Path) -> None:
 
 def _in_use(path: Path, by: str, timeout: float) -> StoreError:
     return StoreError(
-        f"the store has been in use by {by} for more than {timeout:g} s",
+        f"{by} has used the store for more than {timeout:g} s",
         where=str(path),
-        hint="Wait for that process to end, or end it, and try again.",
+        hint="Wait for that process to end, or stop it, and try again.",
     )
 
 
@@ -376,9 +376,9 @@ def _migrate(con: duckdb.DuckDBPyConnection, path: Path) -> None:
     newest = max(_MIGRATIONS)
     if present > newest:
         raise StoreError(
-            f"the store's schema is {present}, and this releasegate knows schemas up to {newest}",
+            f"the store has schema {present}; this releasegate reads schemas up to {newest}",
             where=str(path),
-            hint="Use the releasegate that wrote it, or a newer one.",
+            hint="Use the version of releasegate that wrote it, or a newer one.",
         )
     if present < newest and is_read_only(con):
         _stand_in(con, present, newest)

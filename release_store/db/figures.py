@@ -19,7 +19,7 @@ from release_store.audit.replay import ReplayedLog
 from release_store.canonical import canonical_json, sha256_hex
 
 Connection = duckdb.DuckDBPyConnection
-_HINT = "`releasegate verify` says more; restore the store from a backup."
+_HINT = "Run `releasegate verify` for details; restore the store from a backup."
 
 
 def write_figures(con: Connection, candidate_id: str, figures: Mapping[str, Any]) -> str:
@@ -53,7 +53,7 @@ def all_figures(con: Connection, series: str | None = None) -> dict[str, dict[st
     """Return the figures of every candidate that has some, of one series or of all, in one query.
 
     They are not held against the log, which only `verify` does for all of them at once: who shows them says
-    so, or has verified the store before. Raises StoreError where one is no JSON object.
+    so, or has verified the store before. Raises StoreError where one is not a JSON object.
     """
     rows = con.execute(
         "SELECT candidate_id, document FROM candidate_figures JOIN candidate USING (candidate_id) "
@@ -81,7 +81,7 @@ def _wrong(kept: str | None, logged: Any) -> str:
         return ""
     if kept is None:
         return "its figures are missing"
-    return "its figures are not those that were logged" if logged else "has figures that were not logged"
+    return "its figures differ from the logged ones" if logged else "has figures that were not logged"
 
 
 def _document(candidate_id: str, text: Any) -> dict[str, Any]:

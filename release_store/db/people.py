@@ -25,7 +25,7 @@ Statement = dict[str, Any]
 
 TABLES = ("person_key", "person_hash", "person_values")
 WITHOUT_PEOPLE = frozenset({CandidateState.REJECTED, CandidateState.FAILED})
-_NOT_STAGED = "its keyed hashes of people are not those that it was staged with"
+_NOT_STAGED = "its keyed hashes of people differ from the staged ones"
 _NOBODY = sha256_hex(b"")
 # What is signed of a row; of one that was kept before classes were, what was signed then.
 _LINE = "system.main.sha256(CASE WHEN class IS NULL THEN person ELSE person || ' ' || class END)"
@@ -53,7 +53,7 @@ def write_people(con: Connection, candidate_id: str, people: PersonHashes) -> No
 def read_people(con: Connection, candidate_id: str) -> PersonHashes | None:
     """Return the hashes of a candidate's people, or None where none are kept.
 
-    Raises VerificationFailed if they are not those that it was staged with.
+    Raises VerificationFailed if they are differ from the staged ones.
     """
     if publishable_people(con, candidate_id) is None:
         return None
@@ -96,7 +96,7 @@ def publishable_people(con: Connection, candidate_id: str) -> Statement | None:
         raise VerificationFailed(
             _NOT_STAGED,
             where=candidate_id,
-            hint="Prepare the period again; `releasegate verify` says more.",
+            hint="Run `releasegate verify` for details, then run the period again.",
         )
     return kept
 
@@ -137,7 +137,7 @@ def people_in_common(con: Connection, candidate_id: str) -> PeopleInCommon | Non
 
 
 def check_people(con: Connection, log: ReplayedLog) -> list[Finding]:
-    """Return where the hashes that are kept are not those that were logged, or of nobody that may be kept."""
+    """Return where the hashes that are kept are differ from the logged ones, or of nobody that may be kept."""
     names = sorted({name for table in TABLES for name in _candidates(con, table)})
     kept = _statements(con, names)
     findings = []
@@ -146,9 +146,9 @@ def check_people(con: Connection, log: ReplayedLog) -> list[Finding]:
     releases = con.execute("SELECT release_id, candidate_id FROM release ORDER BY series, number").fetchall()
     for name in names:
         if name not in states:
-            findings.append(Finding(name, "people are kept of it, and it is no candidate"))
+            findings.append(Finding(name, "has hashes of people, but is not a candidate"))
         elif states[name] in WITHOUT_PEOPLE:
-            findings.append(Finding(name, f"is {states[name]}, and people are kept of it"))
+            findings.append(Finding(name, f"is {states[name]}, but has hashes of people"))
     for name, state in states.items():
         logged = log.candidates.get(name)
         if logged is not None and state not in WITHOUT_PEOPLE:
@@ -160,9 +160,7 @@ def check_people(con: Connection, log: ReplayedLog) -> list[Finding]:
         texts = log.releases.get(release_id, LoggedRelease()).published
         said = [json.loads(text).get("people") if '"people"' in text else None for text in texts]
         if said != [kept.get(candidate_id)]:
-            findings.append(
-                Finding(release_id, "its keyed hashes of people are not those that were published")
-            )
+            findings.append(Finding(release_id, "its keyed hashes of people differ from the published ones"))
     return findings
 
 

@@ -69,7 +69,7 @@ def store_info(con: Connection, name: str) -> str:
     """Return one fact about the store, such as `store_id`. Raises StoreError if it is not kept."""
     found = con.execute("SELECT value FROM store_info WHERE name = ?", [name]).fetchone()
     if found is None:
-        raise StoreError(f"the store does not say its {name}")
+        raise StoreError(f"the store has no {name}")
     return str(found[0])
 
 
@@ -77,7 +77,9 @@ def candidate(con: Connection, candidate_id: str) -> CandidateRecord:
     """Return one candidate. Raises UsageError if there is none of that id."""
     found = con.execute(f"{_CANDIDATE} WHERE candidate_id = ?", [candidate_id]).fetchone()
     if found is None:
-        raise UsageError(f"there is no candidate {candidate_id!r}", hint="`releasegate history` lists them.")
+        raise UsageError(
+            (f"there is no candidate {candidate_id!r}"), hint="Run `releasegate history` to list them."
+        )
     return _candidate(found)
 
 
@@ -317,7 +319,9 @@ def release(con: Connection, release_id: str) -> Release:
     """Return one release. Raises UsageError if there is none of that id."""
     found = con.execute(f"{_RELEASE} WHERE release_id = ?", [release_id]).fetchone()
     if found is None:
-        raise UsageError(f"there is no release {release_id!r}", hint="`releasegate history` lists them.")
+        raise UsageError(
+            f"there is no release {release_id!r}", hint=("Run `releasegate history` to list them.")
+        )
     return _releases(con, [found])[0]
 
 

@@ -71,14 +71,10 @@ def start_publication(
     _check_admitted(con, candidate_id, record.state)
     outdated = queries.history_head(con, record.series) != record.history_head
     if outdated or audit.corrected_since(con, "candidate.staged", candidate_id):
-        finding = (
-            "the series has another release since the gates judged it" if outdated else BEFORE_CORRECTION
-        )
+        finding = "the series has a new release since its gates ran" if outdated else BEFORE_CORRECTION
         finding = f"stale: {finding}"
         set_state(con, candidate_id, CandidateState.STALE, actor=actor, reason=finding)
-        return Blocked(
-            finding, where=candidate_id, hint=f"`releasegate rejudge {candidate_id}` judges it again."
-        )
+        return Blocked(finding, where=candidate_id, hint=f"Run `releasegate rejudge {candidate_id}`.")
     _check_revision(con, record)
     release_id = _free_release_id(con, root, record.series, record.period)
     number, files = _next_number(con, record.series), queries.files(con, candidate_id)
@@ -111,7 +107,7 @@ def start_publication(
 
 def _checked_report(data: bytes, candidate_id: str) -> bytes:
     if not isinstance(data, bytes) or not data:
-        raise StoreError("its report is no file", where=candidate_id)
+        raise StoreError("its report is not a file", where=candidate_id)
     return data
 
 
@@ -128,31 +124,31 @@ def _check_revision(con: Connection, record: CandidateRecord) -> None:
             f"revises {revised or 'nothing'}, and the last release of {record.period} is "
             f"{last.release_id if last else 'none'}",
             where=record.candidate_id,
-            hint="Prepare the period again.",
+            hint="Run the period again.",
         )
 
 
 def _check_admitted(con: Connection, candidate_id: str, state: CandidateState) -> None:
     if state is CandidateState.STALE:
         corrected = audit.corrected_since(con, "candidate.staged", candidate_id) is not None
-        since = "the series has another release, or the period another candidate, since then"
+        since = "the series has a new release, or the period a new candidate, since then"
         raise Blocked(
             f"stale: {BEFORE_CORRECTION if corrected else since}",
             where=candidate_id,
-            hint=f"`releasegate rejudge {candidate_id}` judges it again.",
+            hint=f"Run `releasegate rejudge {candidate_id}`.",
         )
     if not may(Act.PUBLISH, state):
         raise StoreError(
             f"is {state}, and only an approved candidate is published",
             where=candidate_id,
-            hint=f"`releasegate show {candidate_id}` says how it stands.",
+            hint=f"Run `releasegate show {candidate_id}` to see its state.",
         )
     verdicts = queries.verdicts_of(con, [candidate_id]).get(candidate_id, [])
     words = [one.decision for one in queries.decisions(con, candidate_id)]
     if is_overridden(verdicts, words):
         return
     if not verdicts or any(verdict != Verdict.PASS for _, verdict in verdicts):
-        raise StoreError("not every gate passed it", where=candidate_id, hint=_HINT_VERIFY)
+        raise StoreError("not every gate passed", where=candidate_id, hint=_HINT_VERIFY)
     if "reject" in words or words.count("approve") < approvers_demanded(con, candidate_id):
         raise StoreError("not enough people approved it", where=candidate_id, hint=_HINT_VERIFY)
 
@@ -178,7 +174,7 @@ def started_publication(con: Connection, candidate_id: str, series: str) -> Star
         )
     except (IndexError, KeyError, TypeError, ValueError):
         raise StoreError(
-            "is being published, and the log does not say as what",
+            "is being published, but the log does not name its release",
             where=candidate_id,
             hint="Run `releasegate verify`.",
         ) from None
@@ -260,7 +256,7 @@ def _outdate(con: Connection, record: CandidateRecord, started: Started) -> None
             other.candidate_id,
             CandidateState.STALE,
             actor=started.actor,
-            reason=f"{started.release_id} was published since the gates judged it",
+            reason=f"{started.release_id} was published since its gates ran",
         )
     # What gates held back cannot be overridden any more: its people are not needed.
     for other in queries.candidates_in(con, record.series, [CandidateState.BLOCKED]):
@@ -289,7 +285,7 @@ def fail_publication(con: Connection, started: Started) -> None:
         started.candidate_id,
         CandidateState.FAILED,
         actor=started.actor,
-        reason="the folder that appeared is not what was to be published",
+        reason="the published folder is not the assessed one",
         payload={"release": started.release_id},
     )
 

@@ -54,18 +54,18 @@ def wrong_mark(found: Shape, migrations: tuple[str, ...]) -> str | None:
     """Return what is wrong with the table that numbers the schema, if it is there: it is read first."""
     if _MARK not in found or found[_MARK] == shape_of_migrations(migrations)[_MARK]:
         return None
-    return "the table schema_migration is not the one that the store was made with"
+    return "the table schema_migration was altered"
 
 
 def differences(found: Shape, wanted: Shape) -> list[str]:
     """Return one line for each object that is missing, altered, or not of the migrations."""
     said = [
-        f"holds {'an' if kind == 'index' else 'a'} {kind} that the store was not made with ({name})"
+        f"holds {'an' if kind == 'index' else 'a'} {kind} that does not belong to the store ({name})"
         for kind, name in found.keys() - wanted.keys()
     ]
     said += [f"the {kind} {name} is missing" for kind, name in wanted.keys() - found.keys()]
     said += [
-        f"the {kind} {name} is not the one that the store was made with"
+        f"the {kind} {name} was altered"
         for kind, name in found.keys() & wanted.keys()
         if found[kind, name] != wanted[kind, name]
     ]

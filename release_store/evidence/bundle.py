@@ -59,7 +59,7 @@ Every event in it is proven to be in the log; that there are no others about the
 show that the release was not superseded or withdrawn since, or that nobody's word on it was refused: the
 publisher's catalog says how it stands, and `releasegate verify` sees the whole log. Nor can it show that
 a key was used by the person whose it is, or that the source was what it should have been: only its digest is
-kept. A word that rests on a token is as good as the log that keeps it.
+kept. A word that is proven by a token only is as good as the log that keeps it.
 """
 
 
@@ -71,13 +71,15 @@ def write_evidence(store: ReleaseStore, release_id: str, out: Path) -> Path:
     """
     if resolved(out).is_relative_to(store.root.resolve()):
         raise UsageError(
-            "lies in the store, where nothing foreign belongs",
+            "is inside the store, which holds only its own files",
             where=str(out),
             hint="Choose another file with --out.",
         )
     if out.is_symlink() or (out.exists() and not (out.is_file() and zipfile.is_zipfile(out))):
         raise UsageError(
-            "is there already, and is no bundle", where=str(out), hint="Choose another file with --out."
+            ("exists already and is not an evidence bundle"),
+            where=str(out),
+            hint="Choose another file with --out.",
         )
     with connect(store.root) as con:
         release = queries.release(con, release_id)
@@ -92,9 +94,9 @@ def write_evidence(store: ReleaseStore, release_id: str, out: Path) -> Path:
             if report.findings:
                 where, what = report.findings[0]
                 raise VerificationFailed(
-                    f"the store does not hold good evidence: {where}: {what}",
+                    f"the evidence in the store does not verify: {where}: {what}",
                     where=release_id,
-                    hint="`releasegate verify` says more.",
+                    hint="Run `releasegate verify` for details.",
                 )
             beside.replace(out)
         finally:
@@ -123,7 +125,7 @@ def _documents(con: duckdb.DuckDBPyConnection, root: Path, release: Release) -> 
         raise VerificationFailed(
             "its checkpoint is missing or not signed by the store's key",
             where=release.release_id,
-            hint="`releasegate verify` says more; restore a lost checkpoint from a copy of the store.",
+            hint="Run `releasegate verify` for details; restore a lost checkpoint from a copy of the store.",
         )
     signed = _signed_checkpoints(root, trusted)
     if not signed:
@@ -138,7 +140,7 @@ def _documents(con: duckdb.DuckDBPyConnection, root: Path, release: Release) -> 
         raise VerificationFailed(
             "the log is shorter than its newest checkpoint",
             where=release.release_id,
-            hint="`releasegate verify` says more.",
+            hint="Run `releasegate verify` for details.",
         )
     numbers = [1] if "root" in checkpoint else [1, int(checkpoint["size"])]
     events = _events_about(con, numbers, release, record)

@@ -46,25 +46,25 @@ def _check_keys(bundle: Bundle) -> Iterator[Finding]:
         yield Finding(PUBLIC_KEY, "is not the key that was given")
     first = bundle.events[0]
     if first["number"] != 1 or first["action"] != "store.created":
-        yield Finding("event 1", "is missing: nothing says which key the store began with")
+        yield Finding("event 1", "is missing, so the store's first key is unknown")
         return
     if first["payload"].get("public_key") != bundle.key:
-        yield Finding("event 1", "the store began with another key than the one that is trusted")
+        yield Finding("event 1", "the store's first key is not the trusted key")
     if not same(first["payload"].get("store_id"), bundle.newest.get("store_id")):
-        yield Finding("event 1", "the store began with another id than the one that was signed")
+        yield Finding("event 1", "the store's first id is not the signed id")
 
 
 def _check_checkpoints(bundle: Bundle) -> Iterator[Finding]:
     """Both are signed by the trusted key, and the newest goes on where the release's stands."""
     for name, one in ((CHECKPOINT, bundle.checkpoint), (NEWEST, bundle.newest)):
         if not signature_holds(one, bundle.key):
-            yield Finding(name, "is not signed by the key that is trusted")
+            yield Finding(name, "is not signed by the trusted key")
     if bundle.checkpoint.get("of", bundle.release) != bundle.release:
-        yield Finding(CHECKPOINT, "is not the one of the release")
+        yield Finding(CHECKPOINT, "is not the release's checkpoint")
     if not same(bundle.checkpoint["store_id"], bundle.newest["store_id"]):
-        yield Finding(NEWEST, "is of another store than the release's checkpoint")
+        yield Finding(NEWEST, "belongs to a different store than the release's checkpoint")
     if "root" not in bundle.newest:
-        yield Finding(NEWEST, "has no root of the log's tree, so nothing can be proven by it")
+        yield Finding(NEWEST, "has no Merkle root, so it proves nothing")
     elif not _continues(bundle, bundle.checkpoint):
         yield Finding(NEWEST, "does not continue the log of the release's checkpoint")
 
@@ -76,13 +76,13 @@ def _check_kept(bundle: Bundle) -> Iterator[Finding]:
         return
     where = "the checkpoint that was given"
     if not signature_holds(kept, bundle.key):
-        yield Finding(where, "is not signed by the key that is trusted")
+        yield Finding(where, "is not signed by the trusted key")
     elif not same(kept["store_id"], bundle.newest["store_id"]):
-        yield Finding(where, "is of another store")
+        yield Finding(where, "belongs to a different store")
     elif whole_number(kept["size"]) > whole_number(bundle.newest["size"]):
-        yield Finding(where, "is newer than the bundle: ask for a bundle made now")
+        yield Finding(where, "is newer than the bundle; ask for a new bundle")
     elif not _continues(bundle, kept):
-        yield Finding(where, "is not of the log that the bundle proves")
+        yield Finding(where, "is not of the log in the bundle")
 
 
 def _continues(bundle: Bundle, earlier: dict[str, Any]) -> bool:
@@ -108,17 +108,17 @@ def _check_events(bundle: Bundle) -> Iterator[Finding]:
         number, path = event["number"], bundle.paths[event["number"]]
         where = f"event {number}"
         if event["hash"] != json_digest({name: event[name] for name in EVENT_FIELDS}):
-            yield Finding(where, "does not match its own hash: it was changed")
+            yield Finding(where, "does not match its hash: it was changed")
             continue
         signed = proven_by(number, bundle.checkpoint, bundle.newest)
         if signed is None:
             if path is not None:
-                yield Finding(where, "is newer than every checkpoint, and there is a proof of it")
+                yield Finding(where, "is newer than every checkpoint, yet has a proof")
             continue
         leaf = leaf_hash(bytes.fromhex(event["hash"]))
         root = tree_root(signed)
         if path is None or not inclusion_holds(leaf, number - 1, signed["size"], path, root):
-            yield Finding(where, "is not proven to be in the log that was signed")
+            yield Finding(where, "is not proven to be in the signed log")
 
 
 def _check_times(bundle: Bundle) -> Iterator[Finding]:
@@ -140,14 +140,15 @@ def _check_files(bundle: Bundle) -> Iterator[Finding]:
     logged = json_object(published["payload"]["files"], "the list of files")
     for name in sorted(logged.keys() | bundle.files.keys()):
         if bundle.files.get(name) != logged.get(name):
-            yield Finding(RELEASE + name, "is not the file that was published")
+            yield Finding(RELEASE + name, "differs from the published file")
     if published["number"] > whole_number(bundle.checkpoint["size"]):
         yield Finding(CHECKPOINT, "was signed before the release was published")
     started = bundle.started()
     for name in ("release", "files", "classes", "candidate"):
         if not same(started["payload"][name], published["payload"][name]):
             yield Finding(
-                f"event {published['number']}", f"its {name} is not that of the publication's start"
+                f"event {published['number']}",
+                (f"its {name} differs from that at the start of the publication"),
             )
 
 
@@ -157,7 +158,7 @@ def _check_manifest(bundle: Bundle) -> Iterator[Finding]:
     candidate = bundle.candidate
     started, published = bundle.started(), bundle.published()
     if published["payload"]["candidate"] != candidate:
-        yield Finding(where, "names another candidate than the one that was published")
+        yield Finding(where, "names a different candidate than the published one")
     staged = bundle.event("candidate.staged", candidate)
     assessed = bundle.event("candidate.assessed", candidate)
     order = [staged["number"], assessed["number"]]
@@ -185,23 +186,23 @@ def _check_manifest(bundle: Bundle) -> Iterator[Finding]:
     judged = {**manifest, "files": files_as_judged(manifest)}
     for name, value in logged.items():
         if not same(judged[name], value):
-            yield Finding(where, f"its {name} is not the one that was logged")
+            yield Finding(where, f"its {name} differs from the logged one")
     if wrong := wrong_mark(manifest, bundle.package):
         yield Finding(RELEASE + PACKAGE, wrong)
     if json_digest(judged["files"]) != manifest["candidate_digest"]:
-        yield Finding(where, "its candidate_digest is not that of its files")
+        yield Finding(where, "its candidate_digest does not match its files")
 
 
 def _check_policy(bundle: Bundle) -> Iterator[Finding]:
     if json_digest(bundle.policy) != bundle.manifest["policy_digest"]:
-        yield Finding(POLICY, "is not the policy that the release was made by")
+        yield Finding(POLICY, "is not the policy of the release")
 
 
 def _check_gates(bundle: Bundle) -> Iterator[Finding]:
     """Every gate passed, and those that the policy names were asked."""
     results = [(json_text(one["gate"]), json_text(one["verdict"])) for one in bundle.gates()]
     if not results:
-        yield Finding("gates", "none passed the release")
+        yield Finding("gates", "no gate was run")
     overridden = bundle.overridden()
     held_back = {gate: verdict for gate, verdict in results if verdict != "pass"}
     for gate, verdict in held_back.items():
@@ -213,11 +214,11 @@ def _check_gates(bundle: Bundle) -> Iterator[Finding]:
     asked = {gate for gate, _ in results}
     for name in bundle.asked():
         if name not in asked:
-            yield Finding("gates", f"{name} was to be asked, and there is no result of it")
+            yield Finding("gates", f"{name} has no result, though the release had to pass it")
     demanded = optional_object(bundle.policy.get("gates"), "gates of the policy")
     for name in _OPTIONAL_GATES:
         if demanded.get(name) is not None and name not in asked:
-            yield Finding("gates", f"the policy demands {name}, and nobody asked it")
+            yield Finding("gates", f"the policy requires {name}, and it was not run")
 
 
 def _check_decisions(bundle: Bundle) -> Iterator[Finding]:
@@ -228,7 +229,7 @@ def _check_decisions(bundle: Bundle) -> Iterator[Finding]:
     needed = max(whole_number(approval.get("approvers", 0)), whole_number(kept.get("needed", 0)))
     approvals = sum(one["action"] == "decision.approve" for one in decisions)
     if approvals < needed and not bundle.overridden():
-        yield Finding("decisions", f"{approvals} people approved it, and {needed} were needed")
+        yield Finding("decisions", f"{approvals} people approved it, and {needed} are required")
     if any(one_person(one, other) for one, other in itertools.combinations(decisions, 2)):
         yield Finding("decisions", "one person decided twice")
     staged = bundle.event("candidate.staged", bundle.candidate)
@@ -240,9 +241,9 @@ def _check_decisions(bundle: Bundle) -> Iterator[Finding]:
     for one in decisions:
         where, said = f"event {one['number']}", one["payload"]
         if one["action"] == "decision.reject" or one["action"] != f"decision.{json_text(said['decision'])}":
-            yield Finding(where, "is a rejection of what was published")
+            yield Finding(where, "is a rejection of the published candidate")
         if said["by"] != one["actor"]:
-            yield Finding(where, "is a decision by somebody else than it says")
+            yield Finding(where, "names somebody other than its actor")
         if normalize_name(one["actor"]) == maker or is_by(said.get("proof"), staged["payload"].get("maker")):
             yield Finding(where, "is a decision by the person who made the release")
         if not all(same(said[name], manifest[name]) for name in BINDING):
@@ -256,7 +257,7 @@ def _check_proofs(bundle: Bundle) -> Iterator[Finding]:
         people = bundle.people_before(one["number"])
         wrong = wrong_proof(one, json_text(bundle.newest["store_id"]), people, demanded)
         if wrong:
-            yield Finding(f"event {one['number']}", f"the word {wrong}")
+            yield Finding(f"event {one['number']}", f"the decision {wrong}")
 
 
 CHECKS: tuple[tuple[str, Callable[[Bundle], Iterator[Finding]]], ...] = (

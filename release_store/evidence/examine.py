@@ -35,8 +35,8 @@ def examine(bundle: Path, public_key: str | None = None, checkpoint: Path | None
     _guarded(EVIDENCE, report, _describe, found, report)
     if trusted is None:
         report.notes.append(
-            "no public key was given, so the key in the bundle is trusted; whoever made the whole bundle may "
-            f"have made it too. Compare it with one that you kept: {found.key}"
+            "no public key was given, so the bundle's own key was trusted; whoever made the bundle may have "
+            f"made that key too. Compare it with a copy that you kept: {found.key}"
         )
     return report
 
@@ -77,21 +77,23 @@ def _describe(bundle: Bundle, report: Report) -> None:
     for event in bundle.said():
         method = optional_object(event["payload"].get("proof"), "a proof").get("method")
         told = {
-            None: "carries no proof: it is of the time before people had keys",
-            "token": "rests on a token",
+            None: "has no proof: it is from before people had keys",
+            "token": "is proven by a token only",
         }
         if method in told:
-            report.notes.append(f"event {event['number']}, the word of {event['actor']}, {told[method]}")
+            report.notes.append(f"event {event['number']}, the decision of {event['actor']}, {told[method]}")
     if bundle.overridden():
         names = [one["actor"] for one in bundle.decisions() if one["action"] == "decision.override"]
         gates = ", ".join(sorted(bundle.manifest["override"]["gates"]))
         report.notes.append(f"{' and '.join(names)} published {release} by override of the gates: {gates}")
     report.summary = (
-        f"{release}: {len(bundle.files)} files, {len(bundle.events)} events of a log of {newest}: "
-        "nothing in it has been touched"
+        f"{release}: {len(bundle.files)} files and {len(bundle.events)} of {newest} events in the log "
+        "verified; "
+        "no tampering found"
     )
     report.notes.append(
-        "what was left out of it cannot be seen here: the publisher's catalog says how the release stands now"
+        "a bundle cannot show what was left out of it: see the publisher's catalog for the state of the "
+        "release now"
     )
 
 

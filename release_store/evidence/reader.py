@@ -76,7 +76,7 @@ class Bundle:
         """Return the one event of that action and object. Raises Broken if there is none or more."""
         found = [one for one in self.events if one["action"] == action and one["object"] == subject]
         if len(found) != 1:
-            raise Broken(f"{len(found)} events say {action} of {subject}, and one should")
+            raise Broken(f"{len(found)} events log {action} of {subject}; there should be one")
         return found[0]
 
     def published(self) -> dict[str, Any]:
@@ -136,7 +136,7 @@ class Bundle:
                 return found
             candidate = json_text(before["of"])
             if candidate in found:
-                raise Broken("a candidate is told to be judged again for itself")
+                raise Broken("a candidate is its own predecessor")
             found.append(candidate)
 
 
@@ -154,20 +154,20 @@ def read_bundle(
         present = archive.members.keys()
         report.findings += [Finding(name, "is missing") for name in sorted(wanted - present)]
         report.findings += [
-            Finding(name, "does not belong to the bundle") for name in sorted(present - wanted)
+            Finding(name, "does not belong in the bundle") for name in sorted(present - wanted)
         ]
         if not wanted <= present:
             return None
         own_key = _own_key(archive.read(PUBLIC_KEY))
         evidence = archive.document(EVIDENCE)
         if not same(evidence["format"], FORMAT):
-            raise Broken(f"is of format {evidence['format']!r}, and this script reads {FORMAT}")
+            raise Broken(f"has format {evidence['format']!r}; this script reads {FORMAT}")
         proven = [(_event(one["event"]), one["path"]) for one in json_list(evidence["events"])]
         if not proven:
             raise Broken("evidence.json holds no events")
         numbers = [event["number"] for event, _ in proven]
         if numbers != sorted(set(numbers)):
-            raise Broken("the events are not in the order of their numbers, each once")
+            raise Broken("the events are out of order, or one appears twice")
         return Bundle(
             key=trusted or own_key,
             own_key=own_key,
@@ -195,7 +195,7 @@ def _event(found: Any) -> dict[str, Any]:
     event = json_object(found, "an event")
     texts = [event.get(name) for name in ("at", "actor", "action", "object", "reason", "previous", "hash")]
     if set(event) != {*EVENT_FIELDS, "hash"} or not all(isinstance(text, str) for text in texts):
-        raise Broken("an event has other fields than events have")
+        raise Broken("an event has missing or unknown fields")
     whole_number(event["number"])
     json_object(event["payload"], "the payload of an event")
     return event
@@ -203,7 +203,7 @@ def _event(found: Any) -> dict[str, Any]:
 
 def _hash_path(found: Any) -> list[bytes]:
     if not isinstance(found, list) or not all(is_hash(one) for one in found):
-        raise Broken("a proof holds something that is no hash")
+        raise Broken("a proof holds something that is not a hash")
     return [bytes.fromhex(one) for one in found]
 
 
@@ -214,7 +214,7 @@ def given_key(given: str | None) -> str | None:
     text = given
     if is_hex(text, 64):
         if not is_public_key(text):
-            raise Broken("the public key is no key of Ed25519 that can be trusted")
+            raise Broken("the public key is not a valid Ed25519 key")
         return text
     return _pem_key(regular_file(Path(given)).read_bytes())
 
@@ -225,10 +225,10 @@ def _pem_key(data: bytes) -> str:
     except Exception:
         raise Broken("there is no public key in PEM") from None
     if not isinstance(key, Ed25519PublicKey):
-        raise Broken("the public key is not of Ed25519")
+        raise Broken("the public key is not an Ed25519 key")
     found = key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw).hex()
     if not is_public_key(found):
-        raise Broken("the public key is no key of Ed25519 that can be trusted")
+        raise Broken("the public key is not a valid Ed25519 key")
     return found
 
 
@@ -238,7 +238,7 @@ def _own_key(data: bytes) -> str:
     key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(found))
     pem = key.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     if data != pem:
-        raise Broken("public-key.pem holds more than a key, or is written in another way than keys are")
+        raise Broken("public-key.pem is not one key in its standard form")
     return found
 
 

@@ -36,7 +36,7 @@ _DESCRIPTION = '''\
     python verify_evidence.py BUNDLE.zip [--public-key FILE|HEX] [--checkpoint FILE]
 
 Needs Python 3.10 or newer and the package `cryptography`; no database, no network, nothing else. One line a
-finding; exit code 0 if there is none, 6 otherwise. Without --public-key the key in the bundle is trusted, and
+finding; exit code 0 if there is none, 6 otherwise. Without --public-key the bundle's own key is trusted, and
 whoever made the whole bundle may have made that too: give the key, and a checkpoint, that you kept yourself.
 
 Made from the modules of releasegate that are named below; change those, and not this file.

@@ -23,7 +23,7 @@ _LOCAL, _CENTRAL, _END = b"PK\3\4", b"PK\1\2", b"PK\5\6"
 _LOCAL_SIZE, _CENTRAL_SIZE, _END_SIZE = 30, 46, 22
 _STORED, _DEFLATED = 0, 8
 _MEMBER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?")
-_NO_BUNDLE = "is no bundle as releasegate writes it, or not all of one: copy it again from where it was made"
+_NO_BUNDLE = "is not a complete bundle written by releasegate; copy it again from its source"
 
 
 class ZipMember(NamedTuple):
@@ -97,9 +97,9 @@ class Archive:
 
     def _add(self, name: str, member: ZipMember) -> None:
         if not _MEMBER_NAME.fullmatch(name):
-            raise Broken(f"{name!r} is no name that a bundle may hold")
+            raise Broken(f"{name!r} is not a name that a bundle may hold")
         if name in self.members:
-            raise Broken(f"{name!r} stands in the zip twice")
+            raise Broken(f"{name!r} appears in the zip twice")
         self.members[name] = member
 
     def _member(self, name: str) -> ZipMember:
@@ -136,14 +136,14 @@ def _unpacked(packed: Iterator[bytes]) -> Iterator[bytes]:
             yield engine.decompress(rest, _CHUNK)
             rest = engine.unconsumed_tail
         if engine.unused_data or (engine.eof and rest):
-            raise Broken("holds something behind the end of a member")
+            raise Broken("has data after the end of a member")
     yield engine.flush()
     if not engine.eof:
-        raise Broken("holds a member that is cut")
+        raise Broken("has a member that is cut short")
 
 
 def regular_file(path: Path) -> Path:
     """Return a path again. Raises Broken for a pipe or a device, at which a reader would wait."""
     if path.exists() and not path.is_file():
-        raise Broken("is no regular file")
+        raise Broken("is not a regular file")
     return path

@@ -35,5 +35,5 @@ def proven_by(number: int, checkpoint: dict[str, Any], newest: dict[str, Any]) -
 def tree_root(checkpoint: dict[str, Any]) -> bytes:
     """Return the root of the log's tree that a checkpoint signs, 32 bytes. Raises Broken if it is no hash."""
     if not is_hash(checkpoint["root"]):
-        raise Broken("the root of a checkpoint is no hash")
+        raise Broken("the root of a checkpoint is not a hash")
     return bytes.fromhex(checkpoint["root"])

@@ -19,7 +19,7 @@ def out_of_order(before: str, after: str, steps: int = 1) -> str | None:
         return "its time, or that of the event before it, cannot be read"
     if back <= CLOCK_TOLERANCE * steps:
         return None
-    return f"is {back:,.0f} s earlier than an event before it, and nobody corrected the clock"
+    return f"is {back:,.0f} s earlier than a previous event, and no correction of the clock is logged"
 
 
 def wrong_correction(event: dict[str, Any], before: str | None) -> str | None:
@@ -30,7 +30,7 @@ def wrong_correction(event: dict[str, Any], before: str | None) -> str | None:
     said = event["payload"]
     bound, told = said["bound"], said["bound"]["last_event_at"]
     if said["at"] != event["at"] or bound["log_head"] != event["previous"] or before not in (None, told):
-        return "corrects the clock of another log than the one that it stands in"
+        return "corrects the clock of a different log"
     if _seconds_back(told, event["at"]) <= CLOCK_TOLERANCE:
         return "corrects a clock that was not ahead"
     return None

@@ -35,7 +35,7 @@ def unmarked_package(package: bytes) -> tuple[Any, bytes]:
     """
     found = _MARKED.match(package)
     if found is None:
-        raise ValueError("begins with no mark")
+        raise ValueError("does not begin with the mark of an override")
     judged = b"{\n" + package[found.end() :] if found[2] == b",\n" else b"{}\n"
     return read_json(found[1]), judged
 
@@ -70,4 +70,6 @@ def wrong_mark(manifest: dict[str, Any], package: bytes) -> str:
     if not same(mark, mark_of(override)):
         return "does not say what was overridden, by whom and when"
     judged = {PACKAGE: hashlib.sha256(without).hexdigest()}
-    return "" if same(override["judged"], judged) else "is not what was judged and the mark of the override"
+    return (
+        "" if same(override["judged"], judged) else ("is not the assessed file with the mark of the override")
+    )

@@ -77,10 +77,10 @@ def wrong_proof(
     """
     proof = event["payload"].get("proof")
     if proof is None:
-        return "carries no proof of whose word it is" if demanded or people is not None else None
+        return "has no proof of identity" if demanded or people is not None else None
     digest = None if people is None else json_text(people["digest"])
     if people is None or proof["people"] != digest or people_digest(people) != digest:
-        return "was taken by people other than those whom the log knew then"
+        return "refers to a different list of people than the log held then"
     said, who = word_of(event, store_id), event["actor"]
     known = [
         one
@@ -88,12 +88,12 @@ def wrong_proof(
         if normalize_name(json_text(one["name"])) == normalize_name(who)
     ]
     if event["action"] not in (f"decision.{said['act']}", *_ACTS) or said["act"] not in ROLES_OF_ACTS:
-        return "is an act of another name than it says"
+        return "names a different action than its event"
     if len(known) != 1:
-        return f"is of {who}, whom the log did not know then"
+        return f"is by {who}, who was not in the log then"
     if not ROLES_OF_ACTS[said["act"]] & {json_text(one) for one in json_list(known[0]["roles"])}:
-        return f"is of {who}, who had no role for it"
-    return None if _is_proven(said, proof, known[0]) else f"is not proven to be of {who}"
+        return f"is by {who}, whose roles did not allow it"
+    return None if _is_proven(said, proof, known[0]) else f"is not proven to be by {who}"
 
 
 def people_digest(people: dict[str, Any]) -> str:

@@ -51,21 +51,21 @@ def json_digest(value: Any) -> str:
 def json_object(found: Any, name: str) -> dict[str, Any]:
     """Return what was read if it is a JSON object. Raises Broken, which names it, if not."""
     if not isinstance(found, dict):
-        raise Broken(f"{name} is no JSON object")
+        raise Broken(f"{name} is not a JSON object")
     return found
 
 
 def json_list(found: Any) -> list[Any]:
     """Return what was read if it is a list. Raises Broken if not."""
     if not isinstance(found, list):
-        raise Broken("a value is no list")
+        raise Broken("a value is not a list")
     return found
 
 
 def json_text(found: Any) -> str:
     """Return what was read if it is a text. Raises Broken if not."""
     if not isinstance(found, str):
-        raise Broken("a value is no text")
+        raise Broken("a value is not a text")
     return found
 
 
@@ -77,7 +77,7 @@ def optional_object(found: Any, name: str) -> dict[str, Any]:
 def whole_number(found: Any) -> int:
     """Return a count if it is a whole number, 0 or more. Raises Broken if not."""
     if isinstance(found, bool) or not isinstance(found, int) or found < 0:
-        raise Broken("a number of events is no whole number")
+        raise Broken("a number of events is not a whole number")
     return found
 
 
@@ -88,7 +88,7 @@ def _written(value: Any) -> str:
         return _WORDS[value]
     if isinstance(value, int):
         if abs(value) >= 2**53:
-            raise ValueError("a whole number beyond what JSON's readers agree on")
+            raise ValueError("a whole number beyond the range that JSON readers agree on")
         return str(value)
     if isinstance(value, float):
         return _written_float(value)
@@ -144,7 +144,7 @@ def _read_float(text: str) -> int | float:
 def _check_depth(value: Any, left: int) -> None:
     if isinstance(value, (list, dict)):
         if left == 0:
-            raise ValueError("JSON is too deep")
+            raise ValueError("JSON is nested too deeply")
         for one in value.values() if isinstance(value, dict) else value:
             _check_depth(one, left - 1)
 
@@ -155,5 +155,5 @@ def _refuse(text: str) -> Any:
 
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({name for name, _ in pairs}) < len(pairs):
-        raise ValueError("a name stands twice")
+        raise ValueError("a name appears twice")
     return dict(pairs)

@@ -49,7 +49,7 @@ def announce(store: ReleaseStore, key: Ed25519PrivateKey, series: str) -> list[P
     """Write a series' missing checkpoints and tombstones, and bring `latest` and the catalog up to date.
 
     Returns the checkpoints that were written. Raises VerificationFailed, and signs nothing, where the log
-    does not go on from the newest checkpoint; what readers see is brought up to date all the same.
+    does not continue the newest checkpoint; what readers see is brought up to date all the same.
     """
     try:
         return _write_checkpoints(store, key, series)

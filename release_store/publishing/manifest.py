@@ -68,7 +68,7 @@ def manifest_facts(
         own["override"] = override
     clash = sorted({*own, _FILES} & extra.keys())
     if clash:
-        raise StoreError(f"the manifest's own fields are not to be given: {', '.join(clash)}")
+        raise StoreError(f"the manifest's own fields cannot be given: {', '.join(clash)}")
     facts: dict[str, Any] = plain({**own, **extra})
     return facts
 

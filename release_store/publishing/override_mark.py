@@ -25,9 +25,9 @@ def package_digest(folder: Path, files: Mapping[str, str]) -> dict[str, str]:
     """
     if PACKAGE not in files:
         raise StoreError(
-            f"has no {PACKAGE}, and so the override cannot be marked in it",
+            f"has no {PACKAGE} to hold the mark of the override",
             where=str(folder),
-            hint="Prepare the period again.",
+            hint="Run the period again.",
         )
     return {PACKAGE: files[PACKAGE]}
 
@@ -41,7 +41,7 @@ def marked_package(folder: Path, override: Mapping[str, Any]) -> bytes:
     path = folder / PACKAGE
     judged = path.read_bytes()
     if sha256_hex(judged) != override["judged"][PACKAGE]:
-        raise VerificationFailed("is not the file that was judged", where=str(path))
+        raise VerificationFailed("differs from the assessed file", where=str(path))
     try:
         found = json.loads(judged)
         plain = isinstance(found, dict) and MARK not in found and package_text(found) == judged
@@ -49,8 +49,8 @@ def marked_package(folder: Path, override: Mapping[str, Any]) -> bytes:
         plain = False
     if not plain:
         raise StoreError(
-            "is not written as data packages are, and the override cannot be marked in it",
+            "is not in the form of releasegate, so the override cannot be marked in it",
             where=str(path),
-            hint="Prepare the period again.",
+            hint="Run the period again.",
         )
     return with_mark(override, judged)

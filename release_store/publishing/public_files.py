@@ -92,9 +92,9 @@ def check_places(root: Path, series: str) -> None:
     for path in (root / "releases", series_folder(root, series), root / "withdrawn", root / "candidates"):
         if path.is_symlink() or (path.exists() and not path.is_dir()):
             raise VerificationFailed(
-                "is no folder of the store's own, and nothing is written through it",
+                "is not the store's own folder; nothing is written through it",
                 where=str(path),
-                hint="Put the folder back in its place, and run `releasegate verify`.",
+                hint="Restore the folder, and run `releasegate verify`.",
             )
 
 
@@ -113,7 +113,7 @@ def copy_candidate(staged: Path, target: Path, files: Mapping[str, str]) -> None
     for name, digest in files.items():
         if _copy(staged / name, target / name) != digest:
             raise VerificationFailed(
-                "is not the file that was judged",
+                "differs from the assessed file",
                 where=str(staged / name),
                 hint="Run the period again with `releasegate run`.",
             )
@@ -131,7 +131,7 @@ def build_release(
     partial.mkdir(parents=True)
     for name, digest in files.items():
         if _copy(staged / name, partial / name) != digest:
-            raise VerificationFailed("is not the file that was judged", where=str(staged / name))
+            raise VerificationFailed("differs from the assessed file", where=str(staged / name))
     for name, data in documents.items():
         _write_synced(partial / name, data)
     partial.chmod(0o755)
@@ -167,7 +167,7 @@ def _copy_folder(folder: Path, target: Path) -> None:
     for path in sorted(folder.iterdir()):
         copied = _copy(path, partial / path.name)
         if _digest_or_none(partial / path.name) != copied or _digest_or_none(path) != copied:
-            raise OSError(errno.EIO, "a copy is not what was copied")
+            raise OSError(errno.EIO, "the copy differs from its source")
     sync_folder(partial)
     remove_folder(target)  # a copy whose move was interrupted
     partial.rename(target)

@@ -68,7 +68,7 @@ def publish(
     publication, where it does not follow from gates or approvals. `report` makes the release's `report.html`
     of what its manifest says but for its files; what it raises goes on to the caller, and nothing is kept.
     Raises Blocked if the candidate is stale (it is then marked so), VerificationFailed if a staged file
-    changed or the log does not go on from the newest checkpoint, StoreError if it is not approved by gates
+    changed or the log does not continue the newest checkpoint, StoreError if it is not approved by gates
     and people or cannot be written; in each of these nothing becomes public.
     """
     key = keys.load_key(store.root)
@@ -98,7 +98,7 @@ def publish(
         raise StoreError(
             f"the release could not be written ({type(error).__name__})",
             where=str(partial.parent),
-            hint="Look at the disk's free space and the folder's rights, and publish again.",
+            hint="Check the free space and the folder's permissions, and publish again.",
         ) from None
     with transaction(store.root) as con:
         release = finish_publication(con, started)
@@ -119,7 +119,7 @@ def recover(store: ReleaseStore, *, timeout: float = 0.0) -> list[str]:
     A series whose lock another process holds, for `timeout` seconds at least, is left alone: whoever holds
     it is alive and settles its own, and what is left after that the next to come settles. What a run left
     that died before its publication is ended.
-    Raises VerificationFailed where the log does not go on from the newest checkpoint: nothing is signed.
+    Raises VerificationFailed where the log does not continue the newest checkpoint: nothing is signed.
     """
     check_log(store)
     said = settle_leftovers(store)
@@ -153,11 +153,11 @@ def _settle_series(store: ReleaseStore, series: str) -> list[str]:
 
 def unsettled(store: ReleaseStore) -> list[str]:
     """Return what `recover` would settle, in one line each; nothing is changed."""
-    left = [f"{name}: was never judged" for names in leftovers(store).values() for name in names]
+    left = [f"{name}: was never assessed" for names in leftovers(store).values() for name in names]
     for series in _series_names(store):
         left += [f"{one.candidate_id}: its publication was interrupted" for one in _unfinished(store, series)]
         withdrawn = unsettled_withdrawals(store, series)
-        left += [f"{one.release_id}: is withdrawn, and was not taken down" for one in withdrawn]
+        left += [f"{one.release_id}: is withdrawn, but was not taken down" for one in withdrawn]
         missing = announcements_missing(store, series)
         left += [f"{path.relative_to(store.root)}: is missing or out of date" for path in missing]
     outdated = outdated_catalog(store)
@@ -192,11 +192,11 @@ def _recover_series(store: ReleaseStore, series: str) -> list[str]:
         final = release_folder(store.root, series, started.release_id)
         if not final.exists():
             _undo(store, started, "the publication was interrupted before anything was public")
-            said.append(f"{started.candidate_id}: publication undone, nothing was public; approved again")
+            said.append(f"{started.candidate_id}: publication undone, nothing was public; state: approved")
         elif differing_files(final, started.files):
             with transaction(store.root) as con:
                 fail_publication(con, started)
-            said.append(f"{started.candidate_id}: failed, {final} is not what was to be published")
+            said.append(f"{started.candidate_id}: failed, {final} is not the assessed folder")
         else:
             with transaction(store.root) as con:
                 finish_publication(con, started)
@@ -210,7 +210,7 @@ def check_staged_files(store: ReleaseStore, candidate_id: str, actor: str) -> No
     changed = differing_files(folder, store.files(candidate_id))
     if not changed:
         return
-    finding = f"changed since the gates judged it: {', '.join(changed)}"
+    finding = f"changed since its gates ran: {', '.join(changed)}"
     with transaction(store.root) as con:
         audit.append(con, actor, "publication.refused", candidate_id, finding)
     raise VerificationFailed(finding, where=str(folder), hint=HINT_ALTERED)

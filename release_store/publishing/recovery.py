@@ -14,7 +14,7 @@ from release_store.records import CandidateState
 from release_store.store import ReleaseStore, SeriesInUse
 
 ACTOR = "releasegate"  # it is nobody's word
-REASON = "the run that made it ended before its gates were kept"
+REASON = "its run ended before the results of its gates were stored"
 _UNJUDGED = (CandidateState.STAGED, CandidateState.ASSESSED)
 
 
@@ -63,7 +63,7 @@ def _settle(store: ReleaseStore, name: str) -> str:
             set_state(con, name, CandidateState.FAILED, actor=ACTOR, reason=REASON)
             return f"{name}: failed, {REASON}"
     remove_folder(candidate_folder(store.root, name))
-    return f"candidates/{name}: removed, it was never judged"
+    return f"candidates/{name}: removed, it was never assessed"
 
 
 def _folders(store: ReleaseStore) -> list[str]:

@@ -60,13 +60,13 @@ def check_superseded(root: Path, con: Connection, releases: Sequence[Release]) -
     """Return where the tombstone of a superseded release is not what the log says, or is of none."""
     wanted = superseded_tombstones(root, con, releases)
     findings = [
-        Finding(f"{path.parent.name}/{path.name}", "is missing or does not say what was done")
+        Finding(f"{path.parent.name}/{path.name}", "is missing or does not record what was done")
         for path, content in sorted(wanted.items())
         if not says(path, content)
     ]
     present = (root / "releases").glob("*/*.superseded.json")
     findings += [
-        Finding(f"{path.parent.name}/{path.name}", "is of no release that was superseded")
+        Finding(f"{path.parent.name}/{path.name}", "belongs to no superseded release")
         for path in sorted(set(present) - wanted.keys())
     ]
     return findings

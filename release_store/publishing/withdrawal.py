@@ -63,7 +63,7 @@ def withdraw(
     if release_id not in known:
         raise UsageError(
             f"there is no release '{release_id}'{did_you_mean(release_id, known)}",
-            hint="`releasegate history` lists them.",
+            hint="Run `releasegate history` to list them.",
         )
     with store.series_lock(known[release_id]):
         with transaction(store.root) as con:
@@ -129,13 +129,13 @@ def _not_now(release: Release, said: Statement, since: datetime) -> ReleaseGateE
     `since` is when it was published, or the clock was corrected after that.
     """
     if not may(Act.WITHDRAW, release.state):
-        hint = "There is nothing left to withdraw; `releasegate show` says who did it."
+        hint = "There is nothing left to withdraw; run `releasegate show` to see who withdrew it."
         return UsageError(f"is {release.state} already", where=release.release_id, hint=hint)
     if dict(said.bound) != bound_of(release):
         return Blocked(
-            "what was signed is about the release in another state, or about other files",
+            "the signed text is about another state of the release, or other files",
             where=release.release_id,
-            hint="Look at the release again, and sign what stands there now.",
+            hint="Look at the release again, and sign the current state.",
         )
     try:
         check_moment(said, utc_now(), since)
@@ -173,7 +173,7 @@ def settle_withdrawals(store: ReleaseStore, series: str) -> list[str]:
             raise StoreError(
                 f"is withdrawn, but could not be taken down ({type(error).__name__})",
                 where=release.release_id,
-                hint="Free the disk, or mend the rights; the next run takes it down.",
+                hint="Free the disk, or fix the permissions; the next run takes it down.",
             ) from None
         said.append(f"{release.release_id}: withdrawn, and now taken down")
     return said
@@ -200,7 +200,7 @@ def withdrawal_event(con: Connection, release_id: str) -> AuditEvent:
         if event.action == "release.withdrawn":
             return event
     raise StoreError(
-        "is withdrawn, and the log does not say by whom", where=release_id, hint="Run `releasegate verify`."
+        "is withdrawn, but the log does not say by whom", where=release_id, hint="Run `releasegate verify`."
     )
 
 
@@ -211,20 +211,20 @@ def check_withdrawals(root: Path, con: Connection, releases: Sequence[Release]) 
     for release in withdrawn:
         name, series = release.release_id, release.series
         if release_folder(root, series, name).exists():
-            findings.append(Finding(name, "is withdrawn, and still public; the next run takes it down"))
+            findings.append(Finding(name, "is withdrawn but still public; the next run takes it down"))
         path = tombstone_file(root, series, name)
         wanted = tombstone(release, withdrawal_event(con, name))
         if not says(path, wanted):
-            findings.append(Finding(f"{series}/{path.name}", "is missing or does not say what was done"))
+            findings.append(Finding(f"{series}/{path.name}", "is missing or does not record what was done"))
     known = {tombstone_file(root, one.series, one.release_id) for one in withdrawn}
     known |= {withdrawn_folder(root, one.series, one.release_id) for one in withdrawn}
     places = (root / "withdrawn", *(root / "withdrawn").glob("*"))
     findings += [
-        Finding(path.name, "is a link, and no folder of the store") for path in places if path.is_symlink()
+        Finding(path.name, "is a link, not a folder of the store") for path in places if path.is_symlink()
     ]
     present = [*(root / "releases").glob("*/*.withdrawn.json"), *(root / "withdrawn").glob("*/*")]
     findings += [
-        Finding(f"{path.parent.name}/{path.name}", "is of no release that was withdrawn")
+        Finding(f"{path.parent.name}/{path.name}", "belongs to no withdrawn release")
         for path in sorted(set(present) - known)
     ]
     return findings

@@ -57,7 +57,7 @@ def _approval(
     if kept is None:
         since = view.log.counted_since
         late = since is not None and logged.number > since
-        return [Finding(name, "does not say how many people had to agree")] if late else []
+        return [Finding(name, "does not give the required number of approvals")] if late else []
     policy = view.policy(record.policy_digest)
     people = {} if logged.people is None else view.log.people[logged.people]
     at_least = int(people.get(AT_LEAST, 0))
@@ -73,7 +73,7 @@ def _approval(
     again = {**again, "compared_with": earlier[place - 1][1] if place else None}
     if all(same(kept[field], again[field]) for field in _COUNTED):
         return []
-    return [Finding(name, "the number of people who had to agree is not the one that follows from the log")]
+    return [Finding(name, "the required number of approvals differs from the log")]
 
 
 def _needed(view: View, record: CandidateRecord | None) -> int:

@@ -30,7 +30,8 @@ def check_candidates(view: View) -> list[Finding]:
     records = {record.candidate_id: record for record in queries.candidates(view.con)}
     logged = view.log.candidates
     findings += [
-        Finding(name, "is in the log, but not kept") for name in sorted(logged.keys() - records.keys())
+        Finding(name, "is in the log, but not in the store")
+        for name in sorted(logged.keys() - records.keys())
     ]
     for ids in batches(list(records)):
         batch = Batch(view.con, ids)
@@ -43,10 +44,10 @@ def _candidate(view: View, batch: Batch, record: CandidateRecord) -> list[Findin
     name = record.candidate_id
     logged = view.log.candidates.get(name)
     if logged is None:
-        return [Finding(name, "the log knows nothing of it")]
+        return [Finding(name, "is not in the log")]
     findings = []
     if logged.state != record.state:
-        findings.append(Finding(name, f"is {record.state}, but the log left it {logged.state}"))
+        findings.append(Finding(name, f"is {record.state} in the store, but {logged.state} in the log"))
     staged = logged.staged()
     for field_name, kept in (
         ("candidate_digest", record.candidate_digest),
@@ -63,18 +64,16 @@ def _candidate(view: View, batch: Batch, record: CandidateRecord) -> list[Findin
         if field_name in _STAGED_LATER and field_name not in staged:
             continue
         if not same(staged.get(field_name), kept):
-            findings.append(
-                Finding(name, f"its {field_name} is not the one that was logged when it was staged")
-            )
+            findings.append(Finding(name, f"its {field_name} differs from the logged one when it was staged"))
     if logged.actor != record.made_by:
-        findings.append(Finding(name, "was not made by the person whom the log names"))
+        findings.append(Finding(name, "was not made by the person in the log"))
     if view.digest_of_policy(record.policy_digest) != record.policy_digest:
-        findings.append(Finding(name, "the policy that is kept is not the one that it was made by"))
+        findings.append(Finding(name, "the stored policy is not the policy of the candidate"))
     rows = batch.gate_rows.get(name, [])
     if not _plainly_logged(logged.assessed, rows) and not same(
         logged.gates(), [gate_document(one) for one in queries.gate_results(rows)]
     ):
-        findings.append(Finding(name, "its gate results are not those that were logged"))
+        findings.append(Finding(name, "its gate results differ from the logged ones"))
     return findings + _decisions(view, batch, record)
 
 
@@ -110,17 +109,17 @@ def _decisions(view: View, batch: Batch, record: CandidateRecord) -> list[Findin
     kept = [decision_document(one) for one in batch.decisions.get(name, [])]
     findings = []
     if not same(view.log.decisions.get(name, []), kept):
-        findings.append(Finding(name, "its decisions are not those that were logged"))
+        findings.append(Finding(name, "its decisions differ from the logged ones"))
     bound = (record.candidate_digest, record.policy_digest, record.history_head)
     if record.state in (CandidateState.APPROVED, CandidateState.PUBLISHING):
         findings += _held_back(name, batch)
     for one in kept:
         if (one["candidate_digest"], one["policy_digest"], one["history_head"]) != bound:
-            findings.append(Finding(name, "a decision names other digests than the candidate's"))
+            findings.append(Finding(name, "a decision names digests other than the candidate's"))
         if not holds(Rule.NOT_THE_MAKER, Person(one["by"], made_by=record.made_by)) or is_by(
             one.get("proof"), view.log.candidates[name].staged().get("maker")
         ):
-            findings.append(Finding(name, "a decision was taken by the person who made it"))
+            findings.append(Finding(name, "a decision is by the person who made it"))
     return findings
 
 
@@ -130,7 +129,7 @@ def _held_back(name: str, batch: Batch) -> list[Finding]:
     if is_overridden(verdicts, batch.words.get(name, [])):
         return []
     return [
-        Finding(name, f"was let out, and gate {gate} says {verdict}")
+        Finding(name, f"was published though gate {gate} says {verdict}")
         for gate, verdict in verdicts
         if verdict != Verdict.PASS
     ]

@@ -47,9 +47,9 @@ def _misplaced(view: View, path: Path, found: dict[str, Any]) -> list[str]:
     Those of the earlier forms do not say what they are of.
     """
     if found.get("of", checkpoint_of(path)) != checkpoint_of(path):
-        return ["is the checkpoint of another"]
+        return ["belongs to another release"]
     if int(found["size"]) < view.log.announced.get(checkpoint_of(path), 0):
-        return ["is older than what it is the checkpoint of"]
+        return ["is older than its release"]
     return []
 
 
@@ -61,7 +61,7 @@ def check_kept_with_key(view: View) -> list[Finding]:
         return []  # the key lies in the store, which is told elsewhere
     kept = always_kept(view.con) or _one_was_kept(view.root)
     if not path.exists() and keys.key_path(view.root).exists() and kept:
-        return [Finding(path.name, "is missing: the newest checkpoint is kept beside the signing key")]
+        return [Finding(path.name, "is missing; the newest checkpoint is kept beside the signing key")]
     return [
         finding
         for one in read_kept(path)
@@ -80,7 +80,7 @@ def _one_was_kept(root: Path) -> bool:
 
 
 def _cut(view: View, size: int) -> Finding:
-    return Finding("log", f"has {view.log.size} events, and a signed checkpoint saw {size}")
+    return Finding("log", f"has {view.log.size} events, but a signed checkpoint counts {size}")
 
 
 def _checkpoint(view: View, path: Path) -> tuple[int, list[str], dict[str, Any]]:
@@ -89,10 +89,10 @@ def _checkpoint(view: View, path: Path) -> tuple[int, list[str], dict[str, Any]]
         data = read_bytes(path)
         found: Any = json.loads(data)
     except (OSError, ValueError, RecursionError):
-        return 0, ["is missing or no JSON"], {}
+        return 0, ["is missing or not JSON"], {}
     size, wrong = _statement(view, found, view.public_key)
     if not wrong and data != pretty_json(found):
-        wrong = ["is not written as it was"]
+        wrong = ["was altered"]
     return size, wrong, found
 
 
@@ -130,12 +130,12 @@ def _guarded_statement(view: View, found: Any, trusted: str | None) -> tuple[int
 def _statement(view: View, found: Any, trusted: str | None) -> tuple[int, list[str]]:
     """Return the size that a signed statement gives the log (0 if it does not hold), and what is wrong."""
     if not isinstance(found, dict) or trusted is None or not keys.signature_holds(found, trusted):
-        return 0, ["is not signed by the store's key as it stands"]
+        return 0, ["is not signed by the store's key"]
     if found["store_id"] != view.store_id:
-        return 0, ["is of another store"]
+        return 0, ["belongs to a different store"]
     size = int(found["size"])
     if not 0 < size <= view.log.size or view.log.hashes[size - 1] != found["head"]:
-        return size, [f"the log's event {size} is not the one that was signed"]
+        return size, [f"event {size} in the log is not the signed one"]
     if "root" in found and found["root"] != view.tree.root(size).hex():
-        return size, [f"the root of the log's first {size} events is not the one that was signed"]
+        return size, [f"the Merkle root of the first {size} events is not the signed one"]
     return size, []

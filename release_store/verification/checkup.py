@@ -55,10 +55,12 @@ class Check:
 def checkup(root: Path) -> list[Check]:
     """Look at the store in `root`, settle what interrupted work left, and return what was found.
 
-    Raises UsageError if there is no folder. A store that cannot be written is looked at, and not changed.
+    Raises UsageError if there is not a folder. A store that cannot be written is looked at, and not changed.
     """
     if not root.is_dir():
-        raise UsageError("there is no store here", where=str(root), hint="`releasegate init` makes one.")
+        raise UsageError(
+            "there is no store here", where=str(root), hint="Run `releasegate init` to make one."
+        )
     database, writable = _database(root)
     checks = [database]
     if database.condition is not Condition.WRONG:
@@ -89,8 +91,8 @@ def _guarded(name: str, look: Callable[[Path], list[Check]], root: Path) -> list
             Check(
                 name,
                 Condition.WRONG,
-                f"cannot be looked at ({type(error).__name__})",
-                "Look at the rights of the store's folders.",
+                f"cannot be read ({type(error).__name__})",
+                "Check the permissions of the store's folders.",
             )
         ]
 
@@ -108,7 +110,7 @@ def _database(root: Path) -> tuple[Check, bool]:
         found = f"{root / DATABASE}: cannot be read ({type(error).__name__})"
         return Check("database", Condition.WRONG, found, "Restore it from a backup."), False
     writable = not read_only and os.access(root, os.W_OK)
-    told = "" if writable else "; the store cannot be written, so nothing is mended"
+    told = "" if writable else "; the store is read-only, so nothing is repaired"
     return Check("database", Condition.FINE, f"opens, schema {number}{told}"), writable
 
 
@@ -118,7 +120,7 @@ def _triggers(root: Path) -> list[Check]:
     if not wrong:
         return [Check("triggers", Condition.FINE, "all there")]
     found = f"dropped or altered: {', '.join(wrong)}"
-    return [Check("triggers", Condition.WRONG, found, "Run `releasegate verify`, and ask who did it.")]
+    return [Check("triggers", Condition.WRONG, found, "Run `releasegate verify`, and find out who did it.")]
 
 
 def _clock(root: Path) -> list[Check]:
@@ -126,7 +128,7 @@ def _clock(root: Path) -> list[Check]:
         behind = seconds_behind(con, utc_now())
     if behind <= CLOCK_TOLERANCE:
         return [Check("clock", Condition.FINE, "not before the last event")]
-    found = f"stands {behind:,.0f} s before the last event, and nothing can be written to the log"
+    found = f"is {behind:,.0f} s before the last event, so nothing can be written to the log"
     hint = "Set the clock; if it is right, an administrator corrects the log: `releasegate clock`."
     return [Check("clock", Condition.WRONG, found, hint)]
 
@@ -135,7 +137,7 @@ def _signing_key(root: Path) -> list[Check]:
     path = keys.key_path(root)
     keys.load_key(root)  # its mode and its place too
     if keys.read_public_hex(root) is None:
-        found = f"{root / keys.PUBLIC_KEY_FILE}: is missing, or no key"
+        found = f"{root / keys.PUBLIC_KEY_FILE}: is missing or not a key"
         return [Check("signing key", Condition.WRONG, found, "Restore it from a backup.")]
     check_can_keep(root)
     mode = stat.S_IMODE(path.stat().st_mode)
@@ -146,7 +148,7 @@ def _signing_key(root: Path) -> list[Check]:
 def _person_key(root: Path) -> list[Check]:
     key = person_key(root)
     path = person_key_path(root)
-    found = f"there is none at {path}, so nobody can be followed from release to release"
+    found = f"there is none at {path}, so people cannot be followed between releases"
     if key is not None:
         found = f"{path} has {len(key)} bytes, outside of the store"
     return [Check("key of people", Condition.FINE, found)]
@@ -179,7 +181,7 @@ def _what_is_left(root: Path) -> list[Check]:
 
 def _checkpoints(root: Path) -> list[Check]:
     lost = lost_checkpoints(ReleaseStore.open(root))
-    hint = "Restore it from a copy: a checkpoint that is gone is not signed anew."
+    hint = "Restore it from a copy; a lost checkpoint is not signed again."
     return [
         Check("checkpoints", Condition.WRONG, f"{path.relative_to(root)} is gone", hint) for path in lost
     ] or [Check("checkpoints", Condition.FINE, "none is gone")]
@@ -200,10 +202,10 @@ def _foreign(root: Path) -> list[Check]:
         if (path.parent.name, path.name) not in known
     ]
     if not foreign:
-        return [Check("folders", Condition.FINE, "each is a candidate's or a release's")]
-    hint = "Look at what it is, and take it away."
+        return [Check("folders", Condition.FINE, "each belongs to a candidate or a release")]
+    hint = "Check what it is, and remove it."
     return [
-        Check("folders", Condition.WRONG, f"{name} is of no candidate and no release", hint)
+        Check("folders", Condition.WRONG, f"{name} belongs to no candidate and no release", hint)
         for name in foreign
     ]
 
@@ -218,9 +220,9 @@ def _modes(root: Path) -> list[Check]:
     for path in present:
         mode = stat.S_IMODE(path.stat().st_mode)
         if mode & 0o077:
-            found = f"{path} has mode {mode:04o}, and others can look into it"
+            found = f"{path} has mode {mode:04o}, so others can open it"
             wrong.append(Check("folder modes", Condition.WRONG, found, f"Run `chmod 700 {path}`."))
-    return wrong or [Check("folder modes", Condition.FINE, "the store opens to its owner only")]
+    return wrong or [Check("folder modes", Condition.FINE, "only the owner can open the store")]
 
 
 def _file_systems(root: Path) -> list[Check]:
@@ -229,7 +231,8 @@ def _file_systems(root: Path) -> list[Check]:
     if len(set(devices.values())) <= 1:
         return [Check("file system", Condition.FINE, "one for all folders")]
     found = (
-        f"{', '.join(devices)} lie on {len(set(devices.values()))} file systems, and no rename leads across"
+        f"{', '.join(devices)} lie on {len(set(devices.values()))} file systems; a file cannot be renamed "
+        "from one to another"
     )
     return [Check("file system", Condition.WRONG, found, "Keep the whole store on one.")]
 
@@ -239,5 +242,5 @@ def _space(root: Path) -> list[Check]:
     found = f"{free / 1024**2:,.0f} MiB are free"
     if free >= LEAST_FREE:
         return [Check("disk space", Condition.FINE, found)]
-    hint = f"Free the disk: {LEAST_FREE / 1024**2:.0f} MiB are the least."
+    hint = f"Free the disk: at least {LEAST_FREE / 1024**2:.0f} MiB are needed."
     return [Check("disk space", Condition.WRONG, found, hint)]

@@ -22,10 +22,10 @@ def check_inputs(view: View) -> list[Finding]:
         row = rows.pop(logged["validation"], None)
         where = f"event {event}"
         if row is None:
-            findings.append(Finding(where, "how its input met the expectations is not kept"))
+            findings.append(Finding(where, "its validation result is missing"))
         elif row != {name: logged[name] for name in row}:
-            findings.append(Finding(where, "how its input met the expectations is not what was logged"))
-    return findings + [Finding(f"validation {number}", "stands in no event of the log") for number in rows]
+            findings.append(Finding(where, "its validation result differs from the logged one"))
+    return findings + [Finding(f"validation {number}", "is in no event of the log") for number in rows]
 
 
 def _rows(view: View) -> list[dict[str, Any]]:

@@ -25,9 +25,9 @@ def check_words(view: View) -> list[Finding]:
         try:
             wrong = wrong_proof(vars(word), view.store_id, people, demanded)
         except (KeyError, TypeError, ValueError, AttributeError):
-            wrong = "does not say what it must"
+            wrong = "lacks required fields"
         if wrong:
-            findings.append(Finding(f"event {word.number}", f"the word on {word.object} {wrong}"))
+            findings.append(Finding(f"event {word.number}", f"the decision on {word.object} {wrong}"))
         by_object.setdefault(word.object, []).append(word)
     for name, words in by_object.items():
         if len(words) > 1:
@@ -47,4 +47,4 @@ def _twice(name: str, words: Sequence[LoggedWord]) -> Iterator[Finding]:
     proofs = [word.payload.get("proof") or {} for word in words]
     signatures = [proof["signature"] for proof in proofs if "signature" in proof]
     if len(set(signatures)) < len(signatures):
-        yield Finding(name, "one signature stands for two words")
+        yield Finding(name, "one signature is used for two decisions")

@@ -16,8 +16,8 @@ from release_store.records import Release, ReleaseState
 from release_store.verification.view import View
 
 _OTHERS = (".superseded.json", ".withdrawn.json")  # which the checks of tombstones know
-_STRANGE = "is nothing that the history accounts for"
-_LEFT = "is left by an interruption; the next run, or `releasegate doctor`, settles it"
+_STRANGE = "is not part of the history"
+_LEFT = "was left by an interrupted run; the next run, or `releasegate doctor`, completes it"
 
 
 def check_folders(view: View, releases: list[Release]) -> list[Finding]:
@@ -25,11 +25,11 @@ def check_folders(view: View, releases: list[Release]) -> list[Finding]:
     findings = []
     path = view.root / "releases" / CATALOG
     if releases and not says(path, pretty_json(catalog(releases))):
-        findings.append(Finding(CATALOG, "is missing or does not list the releases as they are"))
+        findings.append(Finding(CATALOG, "is missing or does not list the current releases"))
     for series, group in groupby(releases, key=lambda release: release.series):  # they come by series
         own = list(group)
         if link_target(series_folder(view.root, series) / LATEST) != latest_release(own):
-            findings.append(Finding(f"{series}/{LATEST}", "does not point to the last release"))
+            findings.append(Finding(f"{series}/{LATEST}", "does not point to the latest release"))
     findings += _public(view, releases)
     return findings + list(_withdrawn(view.root, releases))
 
@@ -65,12 +65,12 @@ def _of_series(view: View, path: Path, known: set[str], gone: set[str], checkpoi
         return None  # told already
     if name in known or path in checkpoints:
         fine = _is_folder(path) if name in known else path.is_file() and not path.is_symlink()
-        return None if fine else "is a symbolic link, or of another kind than what was published"
+        return None if fine else "is a symbolic link, or not the kind of file that was published"
     if not _is_folder(path):
         return _STRANGE
     if name in view.log.started:
-        return "is left by an interrupted publication; `recover` settles it"
-    return "is a release folder that no release of the store accounts for"
+        return "was left by an interrupted publication; `recover` completes it"
+    return "is a release folder without a release in the store"
 
 
 def _hidden(view: View, name: str) -> str:
@@ -91,7 +91,7 @@ def _withdrawn(root: Path, releases: list[Release]) -> Iterator[Finding]:
             continue
         for inner in _entries(entry):
             if (entry.name, inner.name) in gone and not _is_folder(inner):
-                yield Finding(f"withdrawn/{entry.name}/{inner.name}", "is no folder")
+                yield Finding(f"withdrawn/{entry.name}/{inner.name}", "is not a folder")
             elif inner.name.startswith("."):  # which a pattern does not show
                 yield Finding(f"withdrawn/{entry.name}/{inner.name}", _STRANGE)
 

@@ -30,7 +30,8 @@ def check_releases(view: View, releases: list[Release]) -> list[Finding]:
     findings: list[Finding] = []
     by_id = {release.release_id: release for release in releases}
     findings += [
-        Finding(name, "was published, but is not kept") for name in sorted(view.log.published - by_id.keys())
+        Finding(name, "is in the log, but not in the store")
+        for name in sorted(view.log.published - by_id.keys())
     ]
     weights = _weights(view)
     n_classes = {release.release_id: weights.get(release.candidate_id, 0) for release in releases}
@@ -66,12 +67,12 @@ def _files(view: View, release: Release) -> list[Finding]:
     name = release.release_id
     folder = kept_folder(view.root, release)
     findings = [
-        Finding(f"{name}/{file}", "is missing or not the file that was published")
+        Finding(f"{name}/{file}", "is missing or differs from the published file")
         for file in differing_files(folder, release.files)
     ]
     if folder.is_dir():
         foreign = sorted({entry.name for entry in folder.iterdir()} - release.files.keys())
-        findings += [Finding(f"{name}/{file}", "does not belong to the release") for file in foreign]
+        findings += [Finding(f"{name}/{file}", "is not part of the release") for file in foreign]
     return findings
 
 
@@ -83,8 +84,8 @@ def _manifest(view: View, release: Release) -> list[Finding]:
     except (OSError, ValueError, RecursionError):
         return []  # found already: it is missing, or not the file that was published
     told = [] if bool(found.get("override")) is release.overridden else ["override"]
-    return [Finding(name, f"its {field_name} is not the one in its manifest") for field_name in told] + [
-        Finding(name, f"its {field_name} is not the one in its manifest")
+    return [Finding(name, f"its {field_name} differs from its manifest") for field_name in told] + [
+        Finding(name, f"its {field_name} differs from its manifest")
         for field_name in _IN_MANIFEST
         if not same(found.get(field_name), plain(getattr(release, field_name)))
     ]
@@ -101,7 +102,7 @@ def _mark(view: View, batch: Batch, release: Release) -> list[Finding]:
     findings = []
     if not same(files_as_judged(manifest), batch.files.get(release.candidate_id, {})):
         findings.append(
-            Finding(name, "its files are not those that were judged, but for the override's mark")
+            Finding(name, "its files differ from the assessed ones, apart from the mark of the override")
         )
     wrong = wrong_mark(manifest, (folder / PACKAGE).read_bytes())
     return findings + ([Finding(f"{name}/{PACKAGE}", wrong)] if wrong else [])
@@ -113,21 +114,21 @@ def _publication_event(view: View, release: Release) -> list[Finding]:
     logged = view.log.releases.get(name)
     n_published = len(logged.published) if logged else 0
     if logged is None or n_published != 1:
-        return [Finding(name, f"was published {n_published} times by the log")]
+        return [Finding(name, f"was published {n_published} times according to the log")]
     findings = []
     (said,) = logged.publications()
     if not same(said.get("files"), release.files):
-        findings.append(Finding(name, "its files' digests are not those that were logged"))
+        findings.append(Finding(name, "the digests of its files differ from the logged ones"))
     kept = {"number": release.number, "published_at": iso(release.published_at)}
     findings += [
-        Finding(name, f"its {field_name} is not the one that was logged")
+        Finding(name, f"its {field_name} differs from the logged one")
         for field_name in _PUBLISHED_LATER
         if field_name in said and not same(said[field_name], kept[field_name])
     ]
     if said.get("candidate") != release.candidate_id:
-        findings.append(Finding(name, "is kept with another candidate than the log's"))
+        findings.append(Finding(name, "has a candidate other than in the log"))
     if logged.state != release.state:
-        findings.append(Finding(name, f"is {release.state}, but the log left it {logged.state}"))
+        findings.append(Finding(name, f"is {release.state} in the store, but {logged.state} in the log"))
     return findings
 
 
@@ -137,20 +138,20 @@ def _classes(view: View, batch: Batch, release: Release) -> list[Finding]:
     judged = {one.get("classes") for one in logged.publications()} if logged else set()
     if judged == {classes_digest(batch.classes.of(release.candidate_id))}:
         return []
-    return [Finding(release.release_id, "its equivalence classes are not those that were judged")]
+    return [Finding(release.release_id, "its equivalence classes differ from the assessed ones")]
 
 
 def _admission(view: View, batch: Batch, release: Release, record: CandidateRecord | None) -> list[Finding]:
     """What let a release out: every gate, and as many people as its policy asks for."""
     name = release.release_id
     if record is None:
-        return [Finding(name, "its candidate is not kept")]
+        return [Finding(name, "its candidate is missing")]
     findings = []
     if record.state is not CandidateState.PUBLISHED:
         findings.append(Finding(name, f"its candidate is {record.state}"))
     results = batch.verdicts.get(record.candidate_id, [])
     if not results:
-        findings.append(Finding(name, "no gate passed it"))
+        findings.append(Finding(name, "no gate was run"))
     words = batch.words.get(record.candidate_id, [])
     overridden = is_overridden(results, words)
     findings += [
@@ -161,12 +162,12 @@ def _admission(view: View, batch: Batch, release: Release, record: CandidateReco
     logged = view.log.candidates.get(record.candidate_id)
     asked = set(logged.asked()) if logged else set()
     findings += [
-        Finding(name, f"gate {gate} was to be asked, and its result is not there")
+        Finding(name, f"gate {gate} has no result, though the release had to pass it")
         for gate in sorted(asked - {gate for gate, _ in results})
     ]
     needed = 0 if overridden else needed_by(view.policy(record.policy_digest), record.summary)
     if "reject" in words or words.count("approve") < needed:
         findings.append(
-            Finding(name, f"{words.count('approve')} people approved it, and {needed} were needed")
+            Finding(name, f"{words.count('approve')} people approved it, and {needed} are required")
         )
     return findings

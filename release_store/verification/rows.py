@@ -28,7 +28,7 @@ def check_rows(view: View) -> list[Finding]:
 
 def _orphans(view: View) -> list[Finding]:
     return [
-        Finding(str(name), f"has rows in {table}, and is no candidate")
+        Finding(str(name), f"has rows in {table}, but is not a candidate")
         for table in _OF_CANDIDATES
         for (name,) in view.con.execute(
             f"SELECT DISTINCT candidate_id FROM {table} "
@@ -47,7 +47,7 @@ def _names(view: View) -> list[Finding]:
         ).fetchall()
     ]
     return findings + [
-        Finding(str(name), "is reserved for a series and period that it does not name")
+        Finding(str(name), "is reserved for another series or period")
         for (name,) in view.con.execute(
             "SELECT candidate_id FROM candidate_name "
             "WHERE NOT regexp_full_match(candidate_id[len(series || '-' || period) + 1:], '-c[1-9][0-9]*') "
@@ -62,13 +62,13 @@ def _migrations(view: View) -> list[Finding]:
     known = [(number, name) for number, (name, _) in migrations().items()]
     if kept and kept == known[: len(kept)]:
         return []
-    return [Finding("schema_migration", "does not list the migrations that made the tables")]
+    return [Finding("schema_migration", "does not list the migrations of the tables")]
 
 
 def _policies(view: View) -> list[Finding]:
     """Every policy has the digest under which it is kept, used or not."""
     return [
-        Finding("policy", f"is not the one that was kept as {digest[:12]}")
+        Finding("policy", f"differs from the policy stored as {digest[:12]}")
         for (digest,) in view.con.execute("SELECT digest FROM policy ORDER BY digest").fetchall()
         if view.digest_of_policy(digest) != digest
     ]

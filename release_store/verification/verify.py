@@ -62,7 +62,7 @@ def verify(
             for check in (*checks, _figures, _people, _releases):
                 findings += guarded(store.root.name, check, view)
             if kept_key is not None and kept_key != view.public_key:
-                findings.append(Finding(keys.PUBLIC_KEY_FILE, f"is not the key kept in {public_key}"))
+                findings.append(Finding(keys.PUBLIC_KEY_FILE, f"is not the key in {public_key}"))
             if checkpoint is not None and kept_checkpoint is not None:
                 trusted = kept_key or view.public_key
                 findings += check_kept_checkpoint(view, checkpoint, kept_checkpoint, trusted)
@@ -100,18 +100,18 @@ def _store(view: View) -> list[Finding]:
     """The store's own id and key stand in its first event."""
     action, payload = view.log.first or ("", {})
     if action != "store.created":
-        return [Finding("event 1", "the log does not begin with the making of the store")]
+        return [Finding("event 1", "the log does not begin with the creation of the store")]
     findings = []
     if view.public_key != payload.get("public_key"):
-        findings.append(Finding(keys.PUBLIC_KEY_FILE, "is missing or not the key that the store began with"))
+        findings.append(Finding(keys.PUBLIC_KEY_FILE, "is missing or not the store's first key"))
     elif view.public_key != (_held_public_key(view.root) or view.public_key):
         findings.append(
             Finding(keys.PUBLIC_KEY_FILE, f"is not the public half of {keys.key_path(view.root)}")
         )
     if "created_at" in payload and view.created_at != payload["created_at"]:
-        findings.append(Finding("created_at", "is not the one that was logged"))
+        findings.append(Finding("created_at", "differs from the logged one"))
     if view.store_id != payload.get("store_id"):
-        findings.append(Finding("store_id", "is not the one that the store began with"))
+        findings.append(Finding("store_id", "differs from the first one"))
     return findings
 
 
@@ -131,14 +131,14 @@ def _guards(view: View) -> list[Finding]:
 def _places(view: View) -> list[Finding]:
     """Candidates, gate results and decisions stand in the order of the log, numbered without a gap."""
     findings = [
-        Finding(name, f"the places of its rows in {table} are not those that they were given")
+        Finding(name, f"the positions of its rows in {table} were changed")
         for table, rows in (("gate_result", "gate_result"), ("decision", queries.DECISIONS))
         for name in queries.misplaced(view.con, rows)
     ]
     logged = list(view.log.candidates)
     for name, place in queries.places(view.con).items():
         if not 0 < place <= len(logged) or logged[place - 1] != name:
-            findings.append(Finding(name, "is not in the place that the log gives it"))
+            findings.append(Finding(name, "is not at its position in the log"))
     return findings
 
 

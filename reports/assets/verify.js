@@ -39,10 +39,10 @@ function fail(why) {
 
 // JSON: null, boolean, number, string, array, Map -----------------------------------------------------------------
 
-const object = (found, name = "a value") => (found instanceof Map ? found : fail(`${name} is no JSON object`));
-const list = (found) => (Array.isArray(found) ? found : fail("a value is no list"));
-const text = (found) => (typeof found === "string" ? found : fail("a value is no text"));
-const whole = (found) => (Number.isSafeInteger(found) && found >= 0 ? found : fail("a number is no whole number"));
+const object = (found, name = "a value") => (found instanceof Map ? found : fail(`${name} is not a JSON object`));
+const list = (found) => (Array.isArray(found) ? found : fail("a value is not a list"));
+const text = (found) => (typeof found === "string" ? found : fail("a value is not a text"));
+const whole = (found) => (Number.isSafeInteger(found) && found >= 0 ? found : fail("a number is not a whole number"));
 const get = (found, name) => object(found).get(name) ?? null;
 const optional = (found, name) => object(found ?? new Map(), name);
 const item = (found, name) => (object(found).has(name) ? found.get(name) : fail(`a value has no ${name}`));
@@ -60,7 +60,7 @@ function parsed(written) {
     else if (token === "}" || token === "]") open.pop();
     else if (name) {
       const own = JSON.parse(string);
-      if (open.at(-1).has(own)) fail("a name stands twice");
+      if (open.at(-1).has(own)) fail("a name appears twice");
       open.at(-1).add(own);
     }
     if (open.length > DEEPEST) fail("it is too deep");
@@ -151,7 +151,7 @@ async function signedBy(value, key, signature) {
 }
 
 const DER = "302a300506032b6570032100"; // what stands before the 32 bytes of a key: RFC 8410
-const trustworthy = (key) => (isPublicKey(key) ? key : fail("the public key is no key of Ed25519 that can be trusted"));
+const trustworthy = (key) => (isPublicKey(key) ? key : fail("the public key is not a valid Ed25519 key"));
 const pem = (key) => `-----BEGIN PUBLIC KEY-----\n${btoa(String.fromCharCode(...unhex(DER + key)))}\n-----END PUBLIC KEY-----\n`;
 
 /** Return the key in what was given, 64 hexadecimal digits or PEM. */
@@ -160,7 +160,7 @@ function readKey(given) {
   const found = /^\s*-----BEGIN PUBLIC KEY-----([A-Za-z0-9+/=\s]{1,9999})-----END PUBLIC KEY-----\s*$/.exec(given);
   if (!found) fail("there is no public key in PEM");
   const der = hex(Uint8Array.from(atob(found[1].replace(/\s/g, "")), (letter) => letter.charCodeAt(0)));
-  if (!der.startsWith(DER) || der.length !== DER.length + 64) fail("the public key is not of Ed25519");
+  if (!der.startsWith(DER) || der.length !== DER.length + 64) fail("the public key is not an Ed25519 key");
   return trustworthy(der.slice(DER.length));
 }
 
@@ -168,7 +168,7 @@ function readKey(given) {
 
 const [LOCAL, CENTRAL, END, STORED, DEFLATED] = [0x04034b50, 0x02014b50, 0x06054b50, 0, 8];
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*(\/[A-Za-z0-9][A-Za-z0-9._-]*)?$/;
-const NO_BUNDLE = "is no bundle as releasegate writes it, or not all of one: copy it again from where it was made";
+const NO_BUNDLE = "is not a complete bundle written by releasegate; copy it again from its source";
 const view = (bytes) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 const latin = (bytes) => Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
 
@@ -206,7 +206,7 @@ class Archive {
         latin(header.subarray(4)) === latin(directory.subarray(at + 6, at + 32)) + name &&
         (method === DEFLATED || (method === STORED && packed === size));
       if (!right) fail(NO_BUNDLE);
-      if (!NAME.test(name) || this.members.has(name)) fail(`${name} is no name that a bundle may hold, or stands twice`);
+      if (!NAME.test(name) || this.members.has(name)) fail(`${name} is not a name that a bundle may hold, or stands twice`);
       this.members.set(name, { at: next + 30 + named, packed, size, method });
       next += 30 + named + packed;
       at += 46 + named;
@@ -257,7 +257,7 @@ class Bundle {
   /** Return the one event of that action and object. */
   event(action, subject) {
     const found = this.of(action).filter((one) => one.get("object") === subject);
-    return found.length === 1 ? found[0] : fail(`${found.length} events say ${action} of ${subject}, and one should`);
+    return found.length === 1 ? found[0] : fail(`${found.length} events log ${action} of ${subject}; there should be one`);
   }
 
   payload(action, subject) { return this.event(action, subject).get("payload"); }
@@ -294,7 +294,7 @@ class Bundle {
       const before = optional(get(item(this.payload("candidate.staged", candidate), "summary"), "judged_again"));
       if (!before.size) return found;
       candidate = text(item(before, "of"));
-      if (found.includes(candidate)) fail("a candidate is told to be judged again for itself");
+      if (found.includes(candidate)) fail("a candidate is its own predecessor");
     }
   }
 }
@@ -306,18 +306,18 @@ async function readBundle(archive, trusted, kept, say) {
   const present = [...archive.members.keys()];
   const missing = wanted.filter((name) => !present.includes(name));
   for (const name of missing) say(name, "is missing");
-  for (const name of present.filter((one) => !wanted.includes(one))) say(name, "does not belong to the bundle");
+  for (const name of present.filter((one) => !wanted.includes(one))) say(name, "does not belong in the bundle");
   if (missing.length) return null;
   const written = latin(await archive.bytes(PUBLIC_KEY));
   const ownKey = readKey(written);
-  if (written !== pem(ownKey)) fail("public-key.pem holds more than a key, or is written in another way than keys are");
+  if (written !== pem(ownKey)) fail("public-key.pem is not one key in its standard form");
   const evidence = await archive.document(EVIDENCE);
-  if (item(evidence, "format") !== 1) fail(`is of format ${shown(item(evidence, "format"))}, and this page reads 1`);
+  if (item(evidence, "format") !== 1) fail(`has format ${shown(item(evidence, "format"))}; this page reads 1`);
   const proven = list(item(evidence, "events")).map((one) => [readEvent(item(one, "event")), readPath(item(one, "path"))]);
   const events = proven.map(([event]) => event);
   if (!events.length) fail("it holds no events");
   if (!events.every((one, at) => at === 0 || events[at - 1].get("number") < one.get("number"))) {
-    fail("the events are not in the order of their numbers, each once");
+    fail("the events are out of order, or one appears twice");
   }
   const files = new Map();
   for (const name of present.filter((one) => wanted.includes(one) && one.startsWith(RELEASE))) {
@@ -342,14 +342,14 @@ async function readBundle(archive, trusted, kept, say) {
 function readEvent(found) {
   const event = object(found, "an event");
   const fields = [...EVENT, "hash"];
-  if (event.size !== fields.length || !fields.every((name) => event.has(name))) fail("an event has other fields than events have");
+  if (event.size !== fields.length || !fields.every((name) => event.has(name))) fail("an event has missing or unknown fields");
   for (const name of fields) if (!["number", "payload"].includes(name)) text(event.get(name));
   whole(event.get("number"));
   object(event.get("payload"), "the payload of an event");
   return event;
 }
 
-const readHash = (found) => (isHash(found) ? unhex(found) : fail("a proof holds something that is no hash"));
+const readHash = (found) => (isHash(found) ? unhex(found) : fail("a proof holds something that is not a hash"));
 const readPath = (found) => (found === null ? null : list(found).map(readHash));
 
 // Checks: each says what it finds ---------------------------------------------------------------------------------
@@ -358,10 +358,10 @@ function checkKeys(bundle, say) {
   const [first] = bundle.events;
   if (bundle.ownKey !== bundle.key) say(PUBLIC_KEY, "is not the key that was given");
   if (first.get("number") !== 1 || first.get("action") !== "store.created") {
-    say("event 1", "is missing: nothing says which key the store began with");
+    say("event 1", "is missing, so the store's first key is unknown");
   } else {
-    if (get(first.get("payload"), "public_key") !== bundle.key) say("event 1", "the store began with another key");
-    if (!same(get(first.get("payload"), "store_id"), get(bundle.newest, "store_id"))) say("event 1", "the store began with another id");
+    if (get(first.get("payload"), "public_key") !== bundle.key) say("event 1", "the store's first key is not the trusted key");
+    if (!same(get(first.get("payload"), "store_id"), get(bundle.newest, "store_id"))) say("event 1", "the store's first id is not the signed id");
   }
 }
 
@@ -369,21 +369,21 @@ function checkKeys(bundle, say) {
 async function checkCheckpoints(bundle, say) {
   const { checkpoint, newest } = bundle;
   for (const [name, one] of [[CHECKPOINT, checkpoint], [NEWEST, newest]]) {
-    if (!(await signatureHolds(one, bundle.key))) say(name, "is not signed by the key that is trusted");
+    if (!(await signatureHolds(one, bundle.key))) say(name, "is not signed by the trusted key");
   }
-  if (checkpoint.has("of") && checkpoint.get("of") !== bundle.release) say(CHECKPOINT, "is not the one of the release");
-  if (!same(item(checkpoint, "store_id"), item(newest, "store_id"))) say(NEWEST, "is of another store than the release's checkpoint");
-  if (!newest.has("root")) say(NEWEST, "has no root of the log's tree, so nothing can be proven by it");
+  if (checkpoint.has("of") && checkpoint.get("of") !== bundle.release) say(CHECKPOINT, "is not the release's checkpoint");
+  if (!same(item(checkpoint, "store_id"), item(newest, "store_id"))) say(NEWEST, "belongs to a different store than the release's checkpoint");
+  if (!newest.has("root")) say(NEWEST, "has no Merkle root, so it proves nothing");
   else if (!(await continues(bundle, checkpoint))) say(NEWEST, "does not continue the log of the release's checkpoint");
 }
 
 /** The checkpoint that the reader kept is of the same log. */
 async function checkKept(bundle, say) {
   const { kept, newest } = bundle;
-  if (!(await signatureHolds(kept, bundle.key))) say(GIVEN_CHECKPOINT, "is not signed by the key that is trusted");
-  else if (!same(item(kept, "store_id"), item(newest, "store_id"))) say(GIVEN_CHECKPOINT, "is of another store");
-  else if (whole(item(kept, "size")) > whole(item(newest, "size"))) say(GIVEN_CHECKPOINT, "is newer than the bundle: ask for one made now");
-  else if (!(await continues(bundle, kept))) say(GIVEN_CHECKPOINT, "is not of the log that the bundle proves");
+  if (!(await signatureHolds(kept, bundle.key))) say(GIVEN_CHECKPOINT, "is not signed by the trusted key");
+  else if (!same(item(kept, "store_id"), item(newest, "store_id"))) say(GIVEN_CHECKPOINT, "belongs to a different store");
+  else if (whole(item(kept, "size")) > whole(item(newest, "size"))) say(GIVEN_CHECKPOINT, "is newer than the bundle; ask for a new bundle");
+  else if (!(await continues(bundle, kept))) say(GIVEN_CHECKPOINT, "is not of the log in the bundle");
 }
 
 /** Tell whether a checkpoint was signed by a key and holds nothing unsigned. */
@@ -412,18 +412,18 @@ async function checkEvents(bundle, say) {
   for (const event of bundle.events) {
     const [at, path] = [event.get("number"), bundle.paths.get(event.get("number"))];
     if (event.get("hash") !== (await digestOf(new Map(EVENT.map((name) => [name, event.get(name)]))))) {
-      say(`event ${at}`, "does not match its own hash: it was changed");
+      say(`event ${at}`, "does not match its hash: it was changed");
       continue;
     }
     // By the release's checkpoint, else by the newest.
     const signed = [bundle.checkpoint, bundle.newest].find((one) => one.has("root") && at <= whole(item(one, "size")));
     if (!signed) {
-      if (path !== null) say(`event ${at}`, "is newer than every checkpoint, and there is a proof of it");
+      if (path !== null) say(`event ${at}`, "is newer than every checkpoint, yet has a proof");
       continue;
     }
     const leaf = await sha256(Uint8Array.of(0), unhex(event.get("hash")));
     if (path === null || !(await inclusionHolds(leaf, at - 1, signed.get("size"), path, readHash(signed.get("root"))))) {
-      say(`event ${at}`, "is not proven to be in the log that was signed");
+      say(`event ${at}`, "is not proven to be in the signed log");
     }
   }
 }
@@ -449,7 +449,7 @@ function outOfOrder(before, after, steps) {
   } catch {
     return "its time, or that of the event before it, cannot be read";
   }
-  return back > CLOCK_TOLERANCE * steps ? `is ${Math.round(back)} s earlier than an event before it, and nobody corrected the clock` : null;
+  return back > CLOCK_TOLERANCE * steps ? `is ${Math.round(back)} s earlier than a previous event, and no correction of the clock is logged` : null;
 }
 
 /** Return what is wrong with an event by which the clock was corrected, null if nothing is. */
@@ -458,7 +458,7 @@ function wrongCorrection(event, before) {
   const bound = item(said, "bound");
   const last = item(bound, "last_event_at");
   const here = item(said, "at") === event.get("at") && item(bound, "log_head") === event.get("previous");
-  if (!here || (before !== null && before !== last)) return "corrects the clock of another log than the one that it stands in";
+  if (!here || (before !== null && before !== last)) return "corrects the clock of a different log";
   return secondsBack(last, event.get("at")) <= CLOCK_TOLERANCE ? "corrects a clock that was not ahead" : null;
 }
 
@@ -478,12 +478,12 @@ function checkFiles(bundle, say) {
   const [started, published] = [bundle.started(), bundle.published()];
   const logged = object(item(published.get("payload"), "files"), "the list of files");
   for (const name of new Set([...logged.keys(), ...bundle.files.keys()])) {
-    if (!same(bundle.files.get(name) ?? null, logged.get(name) ?? null)) say(RELEASE + name, "is not the file that was published");
+    if (!same(bundle.files.get(name) ?? null, logged.get(name) ?? null)) say(RELEASE + name, "differs from the published file");
   }
   if (published.get("number") > whole(item(bundle.checkpoint, "size"))) say(CHECKPOINT, "was signed before the release was published");
   for (const name of ["release", "files", "classes", "candidate"]) {
     if (!same(item(started.get("payload"), name), item(published.get("payload"), name))) {
-      say(`event ${published.get("number")}`, `its ${name} is not that of the publication's start`);
+      say(`event ${published.get("number")}`, `its ${name} differs from that at the start of the publication`);
     }
   }
 }
@@ -493,11 +493,11 @@ async function checkManifest(bundle, say) {
   const { manifest, candidate } = bundle;
   const where = RELEASE + MANIFEST;
   const [started, published] = [bundle.started(), bundle.published()];
-  if (item(published.get("payload"), "candidate") !== candidate) say(where, "names another candidate than the one that was published");
+  if (item(published.get("payload"), "candidate") !== candidate) say(where, "names a different candidate than the published one");
   const [staged, assessed] = [bundle.event("candidate.staged", candidate), bundle.event("candidate.assessed", candidate)];
   const order = [staged, assessed, ...bundle.decisions(), started, published].map((one) => one.get("number"));
   if (order.some((one, at) => at > 0 && order[at - 1] > one)) {
-    say(EVIDENCE, "its staging, assessment, decisions and publication are not in this order");
+    say(EVIDENCE, "the release was not staged, assessed, decided on and published in this order");
   }
   const decisions = bundle.decisions().map((one) => one.get("payload")).map((said) =>
     new Map((said.has("proof") ? [...DECISION, "proof"] : DECISION).map((name) => [name, item(said, name)])));
@@ -512,12 +512,12 @@ async function checkManifest(bundle, say) {
   files.delete(REPORT);
   const judged = new Map([...manifest, ["files", files]]);
   for (const [name, value] of logged) {
-    if (!same(item(judged, name), value)) say(where, `its ${name} is not the one that was logged`);
+    if (!same(item(judged, name), value)) say(where, `its ${name} differs from the logged one`);
   }
   if (override.has("judged") && !(await isMarked(bundle.package, override))) {
-    say(RELEASE + PACKAGE, "is not what was judged and the mark of the override");
+    say(RELEASE + PACKAGE, "is not the assessed file with the mark of the override");
   }
-  if ((await digestOf(files)) !== item(manifest, "candidate_digest")) say(where, "its candidate_digest is not that of its files");
+  if ((await digestOf(files)) !== item(manifest, "candidate_digest")) say(where, "its candidate_digest does not match its files");
 }
 
 /** Tell whether a data package is the one that was judged, with the mark of the override before all else. */
@@ -531,13 +531,13 @@ async function isMarked(bytes, override) {
 }
 
 async function checkPolicy(bundle, say) {
-  if ((await digestOf(bundle.policy)) !== item(bundle.manifest, "policy_digest")) say(POLICY, "is not the policy that the release was made by");
+  if ((await digestOf(bundle.policy)) !== item(bundle.manifest, "policy_digest")) say(POLICY, "is not the policy of the release");
 }
 
 /** Every gate passed, and those that the policy names were asked. */
 function checkGates(bundle, say) {
   const results = bundle.gates();
-  if (!results.length) say("gates", "none passed the release");
+  if (!results.length) say("gates", "no gate was run");
   const verdicts = results.map((one) => [text(item(one, "gate")), text(item(one, "verdict"))]);
   const heldBack = new Map(verdicts.filter(([, verdict]) => verdict !== "pass"));
   const known = new Set(verdicts.map(([gate]) => gate));
@@ -546,10 +546,10 @@ function checkGates(bundle, say) {
   const told = get(optional(bundle.manifest.get("override"), "the override in the manifest"), "gates");
   if (!same(told, overridden ? heldBack : null)) say(RELEASE + MANIFEST, "does not say which gates were overridden");
   const asked = get(bundle.payload("candidate.assessed", bundle.candidate), "asked") ?? []; // the first stores did not log it
-  for (const name of list(asked)) if (!known.has(text(name))) say("gates", `${name} was to be asked, and there is no result of it`);
+  for (const name of list(asked)) if (!known.has(text(name))) say("gates", `${name} has no result, though the release had to pass it`);
   const demanded = optional(bundle.policy.get("gates"), "gates of the policy");
   for (const name of OPTIONAL_GATES) {
-    if (get(demanded, name) !== null && !known.has(name)) say("gates", `the policy demands ${name}, and nobody asked it`);
+    if (get(demanded, name) !== null && !known.has(name)) say("gates", `the policy requires ${name}, and it was not run`);
   }
 }
 
@@ -562,7 +562,7 @@ function checkDecisions(bundle, say) {
   const [asked, more] = [[approval, "approvers"], [kept, "needed"]].map(([said, name]) => (said.has(name) ? whole(said.get(name)) : 0));
   const needed = Math.max(asked, more);
   const approvals = decisions.filter((one) => one.get("action") === "decision.approve").length;
-  if (approvals < needed && !bundle.overridden()) say("decisions", `${approvals} people approved it, and ${needed} were needed`);
+  if (approvals < needed && !bundle.overridden()) say("decisions", `${approvals} people approved it, and ${needed} are required`);
   if (decisions.some((one, at) => decisions.slice(at + 1).some((other) => onePerson(one, other)))) say("decisions", "one person decided twice");
   const candidates = [bundle.candidate, ...bundle.judgedBefore()];
   for (const one of bundle.of(...DECIDED)) {
@@ -570,8 +570,8 @@ function checkDecisions(bundle, say) {
   }
   for (const one of decisions) {
     const [where, said, action] = [`event ${one.get("number")}`, one.get("payload"), one.get("action")];
-    if (action === "decision.reject" || action !== `decision.${text(item(said, "decision"))}`) say(where, "is a rejection of what was published");
-    if (item(said, "by") !== one.get("actor")) say(where, "is a decision by somebody else than it says");
+    if (action === "decision.reject" || action !== `decision.${text(item(said, "decision"))}`) say(where, "is a rejection of the published candidate");
+    if (item(said, "by") !== one.get("actor")) say(where, "names somebody other than its actor");
     if (comparable(one.get("actor")) === comparable(staged.get("actor")) || isBy(get(said, "proof"), get(staged.get("payload"), "maker"))) {
       say(where, "is a decision by the person who made the release");
     }
@@ -586,26 +586,26 @@ async function checkProofs(bundle, say) {
   const demanded = get(bundle.events[0].get("payload"), "decisions") === "proven";
   for (const one of bundle.of(...SAID)) {
     const wrong = await wrongProof(one, text(item(bundle.newest, "store_id")), bundle.peopleBefore(one.get("number")), demanded);
-    if (wrong) say(`event ${one.get("number")}`, `the word ${wrong}`);
+    if (wrong) say(`event ${one.get("number")}`, `the decision ${wrong}`);
   }
 }
 
 /** Return what is wrong with the proof of what a person decided, null if nothing is. */
 async function wrongProof(event, store, people, demanded) {
   const proof = get(event.get("payload"), "proof");
-  if (proof === null) return demanded || people !== null ? "carries no proof of whose word it is" : null;
-  const others = "was taken by people other than those whom the log knew then";
+  if (proof === null) return demanded || people !== null ? "has no proof of identity" : null;
+  const others = "refers to a different list of people than the log held then";
   if (people === null || item(proof, "people") !== text(item(people, "digest"))) return others;
   // With how many must agree to everything, where that was said.
   const told = people.has("approvers_at_least") ? new Map(["members", "approvers_at_least"].map((name) => [name, item(people, name)])) : item(people, "members");
   if ((await digestOf(told)) !== people.get("digest")) return others;
   const [said, who] = [event.get("payload"), event.get("actor")];
   const act = ACTS.get(event.get("action")) ?? text(item(said, "decision"));
-  if ((event.get("action") !== `decision.${act}` && !ACTS.has(event.get("action"))) || !ROLES.has(act)) return "is an act of another name than it says";
+  if ((event.get("action") !== `decision.${act}` && !ACTS.has(event.get("action"))) || !ROLES.has(act)) return "names a different action than its event";
   const known = list(item(people, "members")).filter((one) => comparable(text(item(one, "name"))) === comparable(who));
-  if (known.length !== 1) return `is of ${who}, whom the log did not know then`;
+  if (known.length !== 1) return `is by ${who}, who was not in the log then`;
   const roles = list(item(known[0], "roles")).map(text);
-  if (!ROLES.get(act).some((role) => roles.includes(role))) return `is of ${who}, who had no role for it`;
+  if (!ROLES.get(act).some((role) => roles.includes(role))) return `is by ${who}, whose roles did not allow it`;
   const method = item(proof, "method");
   let proven = method === "token" && text(item(proof, "token")) !== "" && proof.get("token") === item(known[0], "token");
   if (method === "signature" && text(item(proof, "public_key")) === item(known[0], "public_key")) {
@@ -621,7 +621,7 @@ async function wrongProof(event, store, people, demanded) {
     });
     proven = await signedBy(statement, proof.get("public_key"), item(proof, "signature"));
   }
-  return proven ? null : `is not proven to be of ${who}`;
+  return proven ? null : `is not proven to be by ${who}`;
 }
 
 /** Tell whether two events are of one person, by the name or by what proves it. */
@@ -716,37 +716,37 @@ function describe(bundle, _, report) {
   if (state !== "published") notes.push(`${release} was published, and is ${state} now`);
   for (const event of bundle.of(...SAID)) {
     const method = get(optional(get(event.get("payload"), "proof"), "a proof"), "method");
-    const named = `event ${event.get("number")}, the word of ${event.get("actor")},`;
-    if (method === null) notes.push(`${named} carries no proof: it is of the time before people had keys`);
-    if (method === "token") notes.push(`${named} rests on a token`);
+    const named = `event ${event.get("number")}, the decision of ${event.get("actor")},`;
+    if (method === null) notes.push(`${named} has no proof: it is from before people had keys`);
+    if (method === "token") notes.push(`${named} is proven by a token only`);
   }
   if (bundle.overridden()) {
     const people = bundle.decisions().filter((one) => one.get("action") === "decision.override").map((one) => one.get("actor"));
     const gates = [...object(item(get(bundle.manifest, "override"), "gates")).keys()].sort(byUnit);
     notes.push(`${people.join(" and ")} published ${release} by override of the gates: ${gates.join(", ")}`);
   }
-  report.summary = `${release}: ${bundle.files.size} files, ${bundle.events.length} events of a log of ${newest}: nothing in it has been touched`;
-  notes.push("what was left out of it cannot be seen here: the publisher's catalog says how the release stands now");
+  report.summary = `${release}: ${bundle.files.size} files and ${bundle.events.length} of ${newest} events in the log verified; no tampering found`;
+  notes.push("a bundle cannot show what was left out of it: see the publisher's catalog for the state of the release now");
 }
 
 // The whole -------------------------------------------------------------------------------------------------------
 
 const CHECKS = [
-  [PUBLIC_KEY, checkKeys, "The key in the bundle is the one that is trusted, and the store began with it."],
-  [CHECKPOINT, checkCheckpoints, "Both checkpoints are signed by that key, and the newest log goes on from the release's."],
+  [PUBLIC_KEY, checkKeys, "The key in the bundle is the trusted key and the first key of the store."],
+  [CHECKPOINT, checkCheckpoints, "The trusted key signed both checkpoints, and the newest continues the log of the release's."],
   [GIVEN_CHECKPOINT, checkKept, "The checkpoint that you kept is of the same log."],
-  [EVIDENCE, checkEvents, "Every event is as it was logged, and is proven to be in the log that was signed."],
-  [EVIDENCE, checkTimes, "No event is earlier than the one before it, unless somebody corrected the clock."],
-  [RELEASE, checkFiles, "The files are those that were published."],
-  [RELEASE + MANIFEST, checkManifest, "The manifest says what the log says."],
-  [POLICY, checkPolicy, "The policy is the one that the release was made by."],
-  ["gates", checkGates, "Every gate that the policy names was asked, and passed or was overridden by two administrators."],
-  ["decisions", checkDecisions, "Enough people, none of them the maker, agreed to just these files, or overrode the gates."],
-  ["proofs", checkProofs, "Every word is proven to be of a person who might say it."],
-  [EVIDENCE, describe, "The log says how the release stood when the bundle was made."],
+  [EVIDENCE, checkEvents, "Every event matches its hash and is proven to be in the signed log."],
+  [EVIDENCE, checkTimes, "No event is earlier than the one before it, unless a correction of the clock is logged."],
+  [RELEASE, checkFiles, "The files are the published files."],
+  [RELEASE + MANIFEST, checkManifest, "The manifest agrees with the log."],
+  [POLICY, checkPolicy, "The policy is the policy of the release."],
+  ["gates", checkGates, "Every gate of the policy was run and passed, or two administrators overrode it."],
+  ["decisions", checkDecisions, "Enough people other than the maker approved these files, or overrode the gates."],
+  ["proofs", checkProofs, "Every decision is proven to be by a person whose role allowed it."],
+  [EVIDENCE, describe, "The log gives the state of the release when the bundle was made."],
 ];
-const READING = "The file is a whole bundle: every member is there once, none was added, and all evidence can be read.";
-const [HELD, FAILED, UNCHECKED] = ["held", "did not hold", "not checked"];
+const READING = "The file is a complete bundle: it has every member once, nothing else, and all evidence can be read.";
+const [HELD, FAILED, UNCHECKED] = ["held", "failed", "not checked"];
 
 /**
  * Return what is wrong with a bundle: `verified`, `findings` ({where, what}), `notes`, `summary`, `release`, and
@@ -788,8 +788,8 @@ async function verifyBundle(given, key = null, options = {}) {
   if (bundle !== null) report.release = oneLine(bundle.release);
   if (bundle !== null && trusted === null) {
     report.ownKeyOnly = true;
-    const trusting = "no public key was given, so the key in the bundle is trusted; whoever made the whole bundle may have made it too";
-    report.notes.push(`${trusting}. Compare it with one that you kept: ${bundle.key}`);
+    const trusting = "no public key was given, so the bundle's own key was trusted; whoever made the bundle may have made that key too";
+    report.notes.push(`${trusting}. Compare it with a copy that you kept: ${bundle.key}`);
   }
   return { ...report, notes: report.notes.map(oneLine), summary: report.verified ? oneLine(report.summary) : "" };
 }

@@ -32,7 +32,7 @@ def of_waiting(root: Path, whole: StoreSnapshot) -> list[Finding]:
     released = {one.candidate_id for one in whole.releases}
     waiting = [one.candidate_id for one in whole.candidates if one.state in WAITS]
     return [
-        Finding(name, f"{file} is missing, or is not the file that was judged")
+        Finding(name, f"{file} is missing, or differs from the assessed file")
         for name in waiting
         if name not in released
         for file in differing_files(candidate_folder(root, name), whole.files.get(name, {}))

@@ -61,7 +61,7 @@ def _check(out: Path, store: Path) -> None:
     if not out.exists():
         return
     if not out.is_dir():
-        raise UsageError("is there, and is no folder", where=str(out), hint=_HINT)
+        raise UsageError("is there, and is not a folder", where=str(out), hint=_HINT)
     mark = out / MARKER
     if any(out.iterdir()) and not (mark.is_file() and not mark.is_symlink()):
         raise UsageError(

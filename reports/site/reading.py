@@ -11,7 +11,7 @@ from policy.errors import StoreError, VerificationFailed
 from release_store.snapshot import StoreSnapshot, read_whole
 from reports.documents import check_known_series
 
-_HINT = "`releasegate verify` says more; restore the store from a backup."
+_HINT = "Run `releasegate verify` for details; restore the store from a backup."
 
 
 @contextmanager

@@ -100,7 +100,7 @@ def series_of(row: Row, places: Places) -> str | None:
 
 
 def payload_of(row: Row) -> dict[str, Any]:
-    """Return an event's payload; an altered one that is no JSON object is empty."""
+    """Return an event's payload; an altered one that is not a JSON object is empty."""
     try:
         found = json.loads(row[6])
     except (ValueError, RecursionError):

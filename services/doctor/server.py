@@ -213,7 +213,7 @@ def _credential() -> dict[str, str]:
         headers = dict(json.loads(os.environ.get(_HEADERS) or "{}"))
     except (ValueError, TypeError):
         raise UsageError(
-            f"{_HEADERS} is no JSON object", hint='Write it like {"X-Name": "text"}, or leave it out.'
+            f"{_HEADERS} is not a JSON object", hint='Write it like {"X-Name": "text"}, or leave it out.'
         ) from None
     if word := os.environ.get("PREFECT_API_AUTH_STRING"):
         headers["Authorization"] = f"Basic {base64.b64encode(word.encode()).decode()}"

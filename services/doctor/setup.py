@@ -47,7 +47,7 @@ def _guarded(name: str, look: Callable[[], Iterable[Check]]) -> list[Check]:
         return [Check(name, Condition.WRONG, f"{where}{error.message}", error.hint)]
     except Exception as error:
         hint = "Look at the setting and the rights of what it names."
-        return [Check(name, Condition.WRONG, f"cannot be looked at ({type(error).__name__})", hint)]
+        return [Check(name, Condition.WRONG, f"cannot be read ({type(error).__name__})", hint)]
 
 
 def _opened(root: Path) -> ReleaseStore | None:

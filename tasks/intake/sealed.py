@@ -62,8 +62,8 @@ def sealed(path: Path, check: Callable[[Path], None] | None = None) -> Iterator[
     """Copy a regular file into sealed memory, decompressed where its name ends in .gz; gone after the `with`.
 
     Takes as much memory as the file has bytes. `check` is told where the opened file lies, whatever its name
-    was meant to lead to. Raises InputError for what is no regular file, cannot be read, is no gzip file, or
-    is too large.
+    was meant to lead to. Raises InputError for what is not a regular file, cannot be read, is no gzip file,
+    or is too large.
     """
     handle = os.memfd_create("input", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:

@@ -1,4 +1,4 @@
-"""Pictures as files: what is in them, the same bytes again, and what is there already stays."""
+"""Pictures as files: what is in them, the same bytes again, and what exists already stays."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_what_is_there_stays_and_other_pictures_beside_it(
         (["clinic", "--scale", "0"], "--scale: is 0"),
         (["clinic", "--scale", "nan"], "--scale: is nan"),
         (["clinic", "--out", "no/such/folder"], "lies in no folder"),
-        (["clinic", "--out", "a" * 300], "has a name that is too long"),
+        (["clinic", "--out", "a" * 300], "has too long a name"),
     ],
 )
 def test_a_slip_is_told_and_nothing_written(

@@ -55,8 +55,8 @@ def test_what_is_no_report_is_not_written_over(copied: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("out", "says"),
     [
-        ("a" * 300, "has a name that is too long"),
-        (".", "is there already, and is no report"),
+        ("a" * 300, "has too long a name"),
+        (".", "exists already, and is no report"),
         ("", "is there"),
     ],
 )

@@ -126,7 +126,7 @@ def test_a_name_that_is_too_long_is_told(
 ) -> None:
     # The second has room itself, and the hidden folder beside it has not.
     for name, finding in (
-        ("a" * 300, "has a name that is too long"),
+        ("a" * 300, "has too long a name"),
         ("a" * 250, "cannot be written (OSError)"),
     ):
         code = main(["--store", str(copied / "store"), "report", "--out", str(tmp_path / name)])

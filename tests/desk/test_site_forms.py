@@ -181,7 +181,7 @@ def test_what_waits_and_is_not_what_was_judged_is_told_everywhere(
     data_file.unlink() if way == "removed" else data_file.write_text("age\n1\n")
     words = ["--store", str(store.root), "report"]
     assert main([*words, "--out", str(tmp_path / "out")]) == 6
-    said = "clinic-2025-c1: data.csv is missing, or is not the file that was judged"
+    said = "clinic-2025-c1: data.csv is missing, or differs from the assessed file"
     assert said in capsys.readouterr().out
     overview = read(tmp_path / "out/index.html").text()
     assert said in overview

@@ -30,14 +30,14 @@ def test_a_chosen_file_is_judged_in_plain_words(
     element(opened, "file").send_keys(str(bundle))
     told = result(opened)
     assert told.startswith("Verified by the bundle\u2019s own key only\n")
-    assert "Only the key in the bundle was used: no public key was given, so the key in the bundle is" in told
-    assert f"Compare it with one that you kept: {key}" in told
+    assert "Only the key in the bundle was used: no public key was given, so the bundle's own key was" in told
+    assert f"Compare it with a copy that you kept: {key}" in told
     element(opened, "key").send_keys(key, Keys.TAB)  # and it is judged again by itself
     WebDriverWait(opened, HANG_TIMEOUT).until(
         lambda _: element(opened, "result").text.startswith("Verified\n")
     )
     told = result(opened)
-    assert f"{NAME}: 3 files, 11 events of a log of 24: nothing in it has been touched" in told
+    assert f"{NAME}: 3 files and 11 of 24 events in the log verified; no tampering found" in told
     assert f"File: bundle.zip. Release that it names: {NAME}." in told
     assert f"{NAME} was published, and is superseded now" in told
     assert "\u2713 held: The files are those that were published." in told
@@ -49,9 +49,9 @@ def test_a_chosen_file_is_judged_in_plain_words(
     element(opened, "file").send_keys(str(put_together(tmp_path / "altered.zip", members)))
     WebDriverWait(opened, HANG_TIMEOUT).until(lambda _: "Not verified" in element(opened, "status").text)
     told = result(opened)
-    found = "release/data.csv: is not the file that was published"
+    found = "release/data.csv: differs from the published file"
     assert told.startswith(f"Not verified\n{found}")
-    assert "\u2717 did not hold: The files are those that were published." in told
+    assert "\u2717 failed: The files are the published files." in told
     assert "Verified" not in told
     assert opened.get_log("browser") == []
 
@@ -155,7 +155,7 @@ def test_names_in_a_bundle_stay_texts(opened: webdriver.Chrome, members: Members
     other = put_together(tmp_path / "c.zip", {**members, "<img src=x onerror=alert(1)>": b""})
     element(opened, "file").send_keys(str(other))
     WebDriverWait(opened, HANG_TIMEOUT).until(
-        lambda _: "alert(1)> is no name that a bundle may hold" in element(opened, "result").text
+        lambda _: "alert(1)> is not a name that a bundle may hold" in element(opened, "result").text
     )
     assert opened.find_elements(By.CSS_SELECTOR, "#verify-result img") == []
     assert opened.get_log("browser") == []
@@ -186,9 +186,7 @@ def test_without_ed25519_nothing_is_verified(opened: webdriver.Chrome, bundle: P
 def test_whatever_breaks_the_page_s_own_work_is_not_verified(opened: webdriver.Chrome, bundle: Path) -> None:
     opened.execute_script("crypto.subtle.verify = () => Promise.resolve('yes')")
     element(opened, "file").send_keys(str(bundle))
-    assert result(opened).startswith(
-        "Not verified\ncheckpoint.json: is not signed by the key that is trusted"
-    )
+    assert result(opened).startswith("Not verified\ncheckpoint.json: is not signed by the trusted key")
     opened.refresh()
     opened.execute_script("Blob.prototype.slice = () => { throw new RangeError(); }")
     element(opened, "file").send_keys(str(bundle))

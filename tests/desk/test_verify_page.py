@@ -109,8 +109,11 @@ def clock_corrected(store: ReleaseStore) -> str:
 @pytest.mark.parametrize(
     ("make", "note"),
     [
-        (judged_again, "the publisher's catalog says how the release stands now"),
-        (by_token, "the word of eve, rests on a token"),
+        (
+            judged_again,
+            "see the publisher's catalog for the state of the release now",
+        ),
+        (by_token, "the decision of eve, is proven by a token only"),
         (clock_corrected, "eve corrected the clock from"),
     ],
 )
@@ -209,7 +212,7 @@ def test_keys_and_checkpoints_of_others_are_found(
     ]
     rsa = "-----BEGIN PUBLIC KEY-----\nMFwwDQYJKoZIhvcNAQEBBQADSwAwSAJBAA==\n-----END PUBLIC KEY-----\n"
     (no_ed25519,) = judged(opened, [Case("b.zip", good, rsa)])
-    assert no_ed25519["findings"][0]["what"] == "the public key is not of Ed25519"
+    assert no_ed25519["findings"][0]["what"] == "the public key is not an Ed25519 key"
 
 
 def test_flipped_bits_are_judged_as_by_the_script(

@@ -325,7 +325,7 @@ def resigned(root: Path, rng: random.Random) -> str:
     for path in root.glob("releases/*/*.checkpoint.json"):
         path.unlink()
     _write_tombstones(root)
-    return f"{what}, and no checkpoint"
+    return f"{what}, but no checkpoint"
 
 
 def event_removed(root: Path, rng: random.Random) -> str:
@@ -383,7 +383,7 @@ def figures_removed(root: Path, rng: random.Random) -> str:
             "SELECT candidate_id FROM candidate ANTI JOIN candidate_figures USING (candidate_id) ORDER BY 1"
         ).fetchall()
         (name, document), (other, _) = rng.sample(kept, 2)
-        way = rng.choice(["removed", "another's", "added", "of no candidate"])
+        way = rng.choice(["removed", "another's", "added", "belongs to no candidate and no release"])
         if way == "removed":
             con.execute("DELETE FROM candidate_figures WHERE candidate_id = ?", [name])
         elif way == "another's":

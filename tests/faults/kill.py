@@ -6,7 +6,7 @@
 Each time a child process carries one of `ACTIONS` out on a copy of a small store and is killed with SIGKILL
 after a random part of the time that the action takes, or with `--steps` once at the action's own step. Then:
 what was committed before is still there; `recover` settles what was left; verify finds nothing; readers see
-whole releases of the catalog and nothing else; no candidate is left that was never judged; and the work can
+whole releases of the catalog and nothing else; no candidate is left that was never assessed; and the work can
 be completed. To try another action, add it to `ACTIONS`.
 """
 

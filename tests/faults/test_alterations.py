@@ -111,7 +111,7 @@ def test_a_history_signed_anew_is_found_by_what_was_kept_alone(
     assert found == {"public-key.pem"}
     both = verify(store, checkpoint=kept.checkpoint, public_key=str(kept.public_key))
     assert {finding.where for finding in both} == {"public-key.pem", str(kept.checkpoint)}
-    assert any("is not the one that was signed" in finding.what for finding in both)
+    assert any("in the log is not the signed one" in finding.what for finding in both)
 
 
 @pytest.mark.fault
@@ -124,7 +124,7 @@ def test_a_log_cut_behind_every_checkpoint_that_is_left_is_found_by_the_one_kept
         path.unlink()
     found = [finding.what for finding in verify(ReleaseStore.open(copy), checkpoint=kept.checkpoint)]
     size = json.loads(kept.checkpoint.read_text())["size"]
-    assert f"has 3 events, and a signed checkpoint saw {size}" in found
+    assert f"has 3 events, but a signed checkpoint counts {size}" in found
 
 
 @pytest.mark.fault
@@ -139,7 +139,7 @@ def test_a_kept_checkpoint_that_was_edited_or_is_of_another_store_is_found(
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(keys.KEY_VARIABLE, str(kept.checkpoint.parents[1] / "signing.key"))
         other = ReleaseStore.create(tmp_path / "other")
-    assert "is of another store" in verify(other, checkpoint=kept.checkpoint)[0].what
+    assert "belongs to a different store" in verify(other, checkpoint=kept.checkpoint)[0].what
 
 
 @pytest.mark.fault
@@ -177,4 +177,4 @@ def test_a_result_that_is_missing_is_found_by_what_was_to_be_asked(copy: Path) -
     with alterations.unguarded(copy) as con:
         con.execute("DELETE FROM gate_result WHERE candidate_id = 'clinic-2025-c2' AND gate = 'suppression'")
     found = {(finding.where, finding.what) for finding in verify(ReleaseStore.open(copy))}
-    assert ("clinic-2025-r1", "gate suppression was to be asked, and its result is not there") in found
+    assert ("clinic-2025-r1", "gate suppression has no result, though the release had to pass it") in found

@@ -63,13 +63,13 @@ def test_no_word_is_taken_on_files_that_changed(
     path.unlink() if damage is None else path.write_bytes(damage)
     assert say(store, "approve", "bob") == 6
     assert complaint(capsys) == [
-        f"releasegate: {NAME}: changed since the gates judged it: {file}",
-        "  Restore the files, or reject the candidate and prepare the period again.",
+        f"releasegate: {NAME}: changed since its gates ran: {file}",
+        "  Restore the files, or reject the candidate and run the period again.",
     ]
     assert (state(store), store.decisions(NAME)) == (CandidateState.AWAITING_APPROVAL, [])
     refused = store.events()[-1]
     assert (refused.action, refused.actor) == ("decision.refused", "bob")
-    assert refused.reason == f"changed since the gates judged it: {file}"
+    assert refused.reason == f"changed since its gates ran: {file}"
     assert verify(store) == []
     path.write_bytes(content)
     assert say(store, "approve", "bob") == 0
@@ -83,11 +83,11 @@ def test_an_approved_candidate_whose_files_changed_is_refused_and_can_be_rejecte
     assessed(store, "clinic", "2024")
     (candidate_folder(store.root, NAME) / "data.parquet").write_bytes(b"no table")
     assert say(store, "approve", "bob") == 6
-    assert "changed since the gates judged it: data.parquet" in complaint(capsys)[0]
+    assert "changed since its gates ran: data.parquet" in complaint(capsys)[0]
     assert store.events()[-1].action == "publication.refused"
     assert state(store) is CandidateState.APPROVED
     assert say(store, "reject", MAKER) == 2
-    assert complaint(capsys)[0] == f"releasegate: {NAME}: {MAKER} made it and cannot decide on it"
+    assert complaint(capsys)[0] == f"releasegate: {NAME}: {MAKER} made it, and cannot decide on it"
     assert say(store, "reject", "bob") == 0
     assert state(store) is CandidateState.REJECTED
     assert store.releases() == []

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 CANDIDATE = "clinic-2025-c1"
 LEFT = {
     "reserved": [],
-    "written": [f"candidates/{CANDIDATE}: removed, it was never judged"],
+    "written": [f"candidates/{CANDIDATE}: removed, it was never assessed"],
     "staged": [f"{CANDIDATE}: failed, {REASON}"],
     "assessed": [],
 }

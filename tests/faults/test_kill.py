@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 
 SETTLED = {
-    "approve": "ward-2025-c1: publication undone, nothing was public; approved again",
+    "approve": "ward-2025-c1: publication undone, nothing was public; state: approved",
     "publish": "clinic-2025-c1: publication finished as clinic-2025-r1; "
     "releases/clinic/clinic-2025-r1.checkpoint.json: written again; "
     "releases/clinic/latest: written again; releases/catalog.json: written again",

@@ -130,7 +130,7 @@ def test_a_flipped_byte_is_found(published: Desk, capsys: Capture) -> None:
     data.write_bytes(content)
     assert published.say("verify") == 6
     told = capsys.readouterr().out
-    assert told == "clinic-2026Q1-r1/data.parquet: is missing or not the file that was published\n"
+    assert told == "clinic-2026Q1-r1/data.parquet: is missing or differs from the published file\n"
     assert published.say("verify", "--json") == 6
     found = _document(capsys)
     assert (found["ok"], [one["where"] for one in found["findings"]]) == (
@@ -189,7 +189,7 @@ def test_a_store_is_made_with_its_key_outside_it(tmp_path: Path, capsys: Capture
     assert str(tmp_path / "new.key") in capsys.readouterr().out
     assert (tmp_path / "new.key").stat().st_mode & 0o777 == 0o600
     assert main(["--store", str(tmp_path / "new"), "init"]) == 2
-    assert _complaint(capsys)[0].endswith("new: is a store already")
+    assert _complaint(capsys)[0].endswith("new: is already a store")
 
 
 # What cannot be carried out as given -----------------------------------------------------------------
@@ -211,7 +211,7 @@ def test_a_store_that_is_not_there_is_told(tmp_path: Path, capsys: Capture, word
     assert main(["--store", str(root), *words]) == 2
     assert _complaint(capsys) == [
         f"releasegate: {root}: there is no store here",
-        "  `releasegate init` makes one.",
+        "  Run `releasegate init` to make one.",
     ]
 
 
@@ -278,7 +278,7 @@ def test_an_unknown_series_or_release_brings_the_nearest(published: Desk, capsys
     assert published.say("show", "clinic-2026Q1-r2") == 2
     assert _complaint(capsys) == [
         "releasegate: no release or candidate 'clinic-2026Q1-r2' (did you mean 'clinic-2026Q1-r1'?)",
-        "  `releasegate history` lists them.",
+        "  Run `releasegate history` to list them.",
     ]
 
 

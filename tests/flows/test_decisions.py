@@ -16,7 +16,7 @@ from tests.plain_prefect import plain_prefect
 pytestmark = pytest.mark.flow
 
 Capture = pytest.CaptureFixture[str]
-STALE = "stale: the series has another release, or the period another candidate, since the gates judged it"
+STALE = "stale: the series has a new release, or the period a new candidate, since its gates ran"
 CANDIDATE = "clinic-2026Q1-c1"
 
 
@@ -61,7 +61,7 @@ def test_a_candidate_that_waits_publishes_nothing_and_tells_the_next_step(
 def test_who_made_it_cannot_approve_it(waiting: Desk, capsys: Capture) -> None:
     assert decide(waiting, "approve", "Ann") == 2
     assert capsys.readouterr().err.splitlines() == [
-        f"releasegate: {CANDIDATE}: Ann made it and cannot decide on it",
+        f"releasegate: {CANDIDATE}: Ann made it, and cannot decide on it",
         "  Ask somebody else.",
     ]
     assert state(waiting) is CandidateState.AWAITING_APPROVAL
@@ -85,7 +85,7 @@ def test_a_rejected_candidate_stays_rejected(waiting: Desk, capsys: Capture) -> 
     assert decide(waiting, "reject", "bob", "too coarse") == 0
     assert capsys.readouterr().out == f"{CANDIDATE} is rejected\n"
     assert decide(waiting, "approve", "eve") == 2
-    assert "is rejected, and only a candidate that awaits approval is decided on" in capsys.readouterr().err
+    assert "is rejected, and only a candidate that awaits approval can be approved" in capsys.readouterr().err
     assert state(waiting) is CandidateState.REJECTED
     assert waiting.store.releases() == []
 
@@ -126,7 +126,7 @@ def test_a_release_in_between_makes_the_candidate_stale(waiting: Desk, capsys: C
     assert decide(waiting, "approve", "bob") == 4
     assert capsys.readouterr().err.splitlines() == [
         f"releasegate: {CANDIDATE}: {STALE}",
-        f"  `releasegate rejudge {CANDIDATE}` judges it again; decide on that candidate.",
+        f"  Run `releasegate rejudge {CANDIDATE}`, and decide on the new candidate.",
     ]
     assert state(waiting) is CandidateState.STALE
     assert [release.period for release in waiting.store.releases()] == ["2026Q2"]
@@ -139,7 +139,7 @@ def test_files_that_changed_after_the_gates_are_not_published(waiting: Desk, cap
     staged.write_text(staged.read_text() + "1,2,3,4,Aix,flu,a\n")
     assert decide(waiting, "approve", "bob") == 6
     told = capsys.readouterr().err.splitlines()
-    assert told[0].endswith(": changed since the gates judged it: data.csv")
+    assert told[0].endswith(": changed since its gates ran: data.csv")
     assert len(told) == 2
     assert waiting.store.releases() == []
 

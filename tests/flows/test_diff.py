@@ -198,5 +198,5 @@ def test_an_unknown_id_brings_the_nearest(series: Desk, capsys: Capture, words: 
     assert out == ""
     assert err.splitlines() == [
         f"releasegate: no release or candidate 'clinic-2026Q2-r2' (did you mean '{SECOND}'?)",
-        "  `releasegate history` lists them.",
+        "  Run `releasegate history` to list them.",
     ]

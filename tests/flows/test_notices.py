@@ -547,7 +547,7 @@ BROKEN_PLACES: dict[str, tuple[Callable[[Path], object], str]] = {
     "true": (lambda path: path.write_text('{"command": true}'), "cannot be understood"),
     "negative": (lambda path: path.write_text('{"command": -1}'), "cannot be understood"),
     "beyond the log": (lambda path: path.write_text('{"command": 99}'), "names event 99 of a log of"),
-    "a pipe": (os.mkfifo, "is no regular file"),
+    "a pipe": (os.mkfifo, "is not a regular file"),
     "a folder": (lambda path: path.mkdir(), "cannot be read (IsADirectoryError)"),
 }
 
@@ -585,7 +585,7 @@ def test_a_broken_file_of_places_stops_nothing_and_is_told_with_its_mend(
 def test_a_run_publishes_beside_a_broken_file_of_places(desk: Desk, kept: Path, capsys: Capture) -> None:
     os.mkfifo(desk.root / CURSORS)
     assert desk.run(desk.policy(), desk.table()) == 0
-    assert capsys.readouterr().err.count(f"{desk.root / CURSORS} is no regular file") == 1
+    assert capsys.readouterr().err.count(f"{desk.root / CURSORS} is not a regular file") == 1
     assert len(desk.store.releases()) == 1
     assert told(kept) == []
 

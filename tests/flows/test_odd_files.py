@@ -83,7 +83,7 @@ def test_a_pipe_or_a_device_on_the_command_line_is_refused_at_once(
     for file in (pipe, Path(os.devnull)):
         words = [str(file) if word == "FILE" else word for word in WORDS[command]]
         told, _ = refused(desk, capsys, *words)
-        expected = "is there already" if command == "evidence --out" else "is no regular file"
+        expected = "exists already" if command == "evidence --out" else "is not a regular file"
         assert str(file) in told
         assert expected in told
 
@@ -92,7 +92,7 @@ def test_a_pipe_or_a_device_on_the_command_line_is_refused_at_once(
 def test_a_hierarchy_is_no_pipe(desk: Desk) -> None:
     os.mkfifo(desk.folder / "tree.csv")
     roles = {"quasi_identifiers": {"city": {"type": "categorical", "hierarchy": "tree.csv"}}}
-    with pytest.raises(PolicyError, match="is no regular file"):
+    with pytest.raises(PolicyError, match="is not a regular file"):
         load_policy(desk.policy(roles=roles))
 
 
@@ -137,7 +137,7 @@ def test_people_that_are_a_link_to_themselves_are_refused(
     ):
         told, hint = refused(desk, capsys, *words)
         assert str(path) in told
-        assert hint == "  Remove the link, or mend where it leads."
+        assert hint == "  Remove the link, or point it to a file."
     elsewhere = desk.folder / "loop.yaml"
     elsewhere.symlink_to(elsewhere.name)
     monkeypatch.setenv(PEOPLE_VARIABLE, str(elsewhere))
@@ -190,7 +190,7 @@ def test_a_key_with_a_passphrase_says_so(desk: Desk, capsys: Capture) -> None:
         )
     )
     told, hint = refused(desk, capsys, "clock", "--by", "ann", "--reason", "was ahead", "--key", path)
-    assert told == f"releasegate: {path}: has a passphrase, and nobody is asked for one"
+    assert told == f"releasegate: {path}: has a passphrase, which cannot be entered here"
     assert f"openssl pkey -in {path} -out NEW" in hint
     path.replace(keys.key_path(desk.root))
     with pytest.raises(UsageError, match="has a passphrase"):
@@ -222,11 +222,11 @@ def test_a_field_of_a_person_is_told_in_plain_words(
 
 def test_a_list_of_people_that_is_none_is_told_in_plain_words(desk: Desk, capsys: Capture) -> None:
     people_path(desk.root).write_text("people: [Ann]\n")
-    assert "people.0: is no mapping of fields" in refused(desk, capsys, "people")[0]
+    assert "people.0: is not a mapping of fields" in refused(desk, capsys, "people")[0]
     people_path(desk.root).write_text("people: Ann\n")
     assert "people: is no list" in refused(desk, capsys, "people")[0]
     people_path(desk.root).write_text("[Ann]\n")
-    assert "people.yaml: is no mapping of fields" in refused(desk, capsys, "people")[0]
+    assert "people.yaml: is not a mapping of fields" in refused(desk, capsys, "people")[0]
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 and no more"])
@@ -234,7 +234,7 @@ def test_a_bundle_that_is_none_says_what_to_do(desk: Desk, capsys: Capture, cont
     bundle = desk.folder / "bundle.zip"
     bundle.write_bytes(content)
     assert desk.say("verify", bundle) == 6
-    told = "is no bundle as releasegate writes it, or not all of one: copy it again from where it was made"
+    told = "is not a complete bundle written by releasegate; copy it again from its source"
     assert capsys.readouterr().out == f"bundle.zip: {told}\n"
 
 

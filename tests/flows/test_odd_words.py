@@ -20,13 +20,13 @@ from tests.faults.small_work import assessed, published
 
 Capture = pytest.CaptureFixture[str]
 ODD = {
-    "zero width": ("\u200b\u200d\ufeff", "has no letter that can be seen"),
-    "filler": ("\u3164", "has no letter that can be seen"),
-    "braille": ("\u2800", "has no letter that can be seen"),
-    "turns": ("\u202e\u2066", "has no letter that can be seen"),
-    "controls": ("\x1b\x07", "has no letter that can be seen"),
-    "NUL": ("fine\0", "has a sign that no text can hold"),
-    "half a pair": ("fine\udc9b", "has a sign that no text can hold"),
+    "zero width": ("\u200b\u200d\ufeff", "has no visible character"),
+    "filler": ("\u3164", "has no visible character"),
+    "braille": ("\u2800", "has no visible character"),
+    "turns": ("\u202e\u2066", "has no visible character"),
+    "controls": ("\x1b\x07", "has no visible character"),
+    "NUL": ("fine\0", "has a character that is not valid text"),
+    "half a pair": ("fine\udc9b", "has a character that is not valid text"),
     "long": ("x" * (LONGEST_REASON + 1), "is longer than 2,000 letters"),
 }
 CANDIDATE, HELD, RELEASE = "clinic-2024-c1", "ward-2024-c1", "shop-2024-r1"
@@ -53,11 +53,11 @@ def test_it_is_told_in_two_lines(name: str) -> None:
     assert (error.where, error.message, error.hint) == (
         "it",
         f"the reason {finding}",
-        "Say why, in plain words.",
+        "Give a reason in plain words.",
     )
     with pytest.raises(UsageError, match="the name ") as caught:
         check_typed(text, "fine", "it")
-    assert caught.value.hint == "Give the name as the file of people has it."
+    assert caught.value.hint == "Give the name as written in the file of people."
 
 
 @pytest.mark.parametrize(

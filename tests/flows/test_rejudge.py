@@ -83,7 +83,7 @@ def test_the_same_files_are_judged_beside_the_history_of_now_and_decided_on_anew
 def test_who_made_the_files_still_cannot_decide_on_them(stale: Desk, capsys: Capture) -> None:
     assert again(stale, "--by", "cyd") == 5
     assert stale.say("approve", C2, "--by", "ann", "--reason", "mine") == 2
-    assert "ann made it and cannot decide on it" in capsys.readouterr().err
+    assert "ann made it, and cannot decide on it" in capsys.readouterr().err
     assert stale.say("approve", C2, "--by", "bob", "--reason", "looked at it") == 0
     assert [one.period for one in stale.store.releases()] == ["2026Q2", "2026Q1"]
     assert stale.say("verify") == 0
@@ -101,7 +101,7 @@ def test_files_that_changed_since_are_not_judged_again(stale: Desk, capsys: Capt
     path = stale.root / "candidates" / C1 / "data.csv"
     path.write_text(path.read_text() + "1,2,3,4,Aix,flu,a\n")
     assert again(stale) == 6
-    assert "is not the file that was judged" in complaint(capsys)[0]
+    assert "differs from the assessed file" in complaint(capsys)[0]
     assert len(stale.store.candidates()) == 2
     assert stale.say("verify") == 0
 

@@ -321,5 +321,5 @@ def test_altered_figures_are_not_published_over(desk: Desk, capsys: Capture) -> 
             con.execute(sql)
     capsys.readouterr()
     assert desk.say("approve", C1, "--by", "bob", "--reason", "looked at it") == 6
-    assert "its figures are not those that were logged" in capsys.readouterr().err
+    assert "its figures differ from the logged ones" in capsys.readouterr().err
     assert desk.store.releases() == []

@@ -52,8 +52,8 @@ def test_candidates_that_name_each_other_end_in_a_finding(
     }
     monkeypatch.setattr(ReleaseStore, "candidate", lambda _store, name: circle[name])
     for name in ("c1", "c2", "self"):
-        with pytest.raises(VerificationFailed, match="was judged again for itself"):
+        with pytest.raises(VerificationFailed, match="is its own predecessor"):
             tabbed.store.first_judged(circle[name])
     monkeypatch.setattr(ReleaseStore, "candidate", lambda _store, name: circle.get(name, circle["c1"]))
     assert tabbed.say("reproduce", RELEASE, "--input", tabbed.folder / "people.tsv") == 6
-    assert "was judged again for itself" in capsys.readouterr().err
+    assert "is its own predecessor" in capsys.readouterr().err

@@ -249,7 +249,7 @@ def test_headers_that_are_no_json_object_are_told_in_a_line(
 ) -> None:
     monkeypatch.setenv("PREFECT_CLIENT_CUSTOM_HEADERS", headers)
     (check,) = [one for one in looked_at(desk.root) if one.name == "server"]
-    assert check.found == "PREFECT_CLIENT_CUSTOM_HEADERS is no JSON object"
+    assert check.found == "PREFECT_CLIENT_CUSTOM_HEADERS is not a JSON object"
     assert check.hint
 
 

@@ -77,7 +77,7 @@ def test_people_are_added_and_what_stood_there_stays(bare: Desk, capsys: Capture
 @pytest.mark.parametrize(
     ("words", "finding"),
     [
-        (["ANN", "--role", "admin", "--make-key", "x.pem"], "is there twice, as ann too"),
+        (["ANN", "--role", "admin", "--make-key", "x.pem"], "is listed twice, also as ann too"),
         (["zoe", "--role", "admin"], "nothing would prove that it is this person"),
         (["zoe", "--role", "admin", "--public-key", "no.pem"], "the public key cannot be read"),
         (["zoe", "--role", "admin", "--make-key", "store/x.pem"], "lies in the store"),
@@ -89,7 +89,7 @@ def test_people_are_added_and_what_stood_there_stays(bare: Desk, capsys: Capture
             ["zoe", "--role", "admin", "--public-key", "store/public-key.pem"],
             "the key of the store, by which a service would be a person",
         ),
-        ([" ", "--role", "admin", "--make-key", "x.pem"], "a person has a name in one line"),
+        ([" ", "--role", "admin", "--make-key", "x.pem"], "a name must be one line"),
     ],
 )
 def test_who_cannot_be_added_is_told_and_nothing_is_made(
@@ -128,7 +128,7 @@ def test_a_name_is_nobodys_until_it_is_proven(desk: Desk) -> None:
     with pytest.raises(UsageError, match="a name proves nothing"):
         runner(store, Act.PREPARE, "ann")
     for by, key, finding in (
-        ("ann", "bob", "this is not signed by the key of ann"),
+        ("ann", "bob", "the signature is not by the key of ann"),
         ("bob", "bob", "bob has no role for this: it takes operator"),
         ("mallory", "mallory", "mallory is not in people.yaml"),
     ):
@@ -214,7 +214,7 @@ def test_a_decision_is_signed_where_the_store_is_not(waiting: Desk, tmp_path: Pa
     [
         (["withdraw", CANDIDATE], "withdraw is not done to a candidate"),
         (["approve", "clinic-2024-c2"], "no release or candidate"),
-        (["approve", CANDIDATE, "--from", "no.json"], "does not say what is to be signed"),
+        (["approve", CANDIDATE, "--from", "no.json"], "does not contain what is to be signed"),
     ],
 )
 def test_what_cannot_be_signed_is_told(

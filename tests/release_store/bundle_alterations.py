@@ -85,11 +85,11 @@ def pem_of(raw: bytes) -> bytes:
 ALTERATIONS: dict[str, tuple[Callable[[Members], object], str]] = {
     "a published byte": (
         lambda m: m.update({"release/data.csv": m["release/data.csv"].replace(b"29", b"28")}),
-        "release/data.csv: is not the file that was published",
+        "release/data.csv: differs from the published file",
     ),
     "a manifest": (
         in_json("release/manifest.json", lambda d: d.update(made_by="eve")),
-        "release/manifest.json: is not the file that was published",
+        "release/manifest.json: differs from the published file",
     ),
     "a manifest that is no JSON": (lambda m: m.update({"release/manifest.json": b"{"}), "cannot be read"),
     "a name twice in the manifest": (
@@ -98,40 +98,43 @@ ALTERATIONS: dict[str, tuple[Callable[[Members], object], str]] = {
     ),
     "a payload": (
         in_event("candidate.staged", lambda d: d["event"]["payload"].update(summary={})),
-        "does not match its own hash",
+        "does not match its hash: it was changed",
     ),
     "an actor": (in_event("decision.approve", lambda d: d["event"].update(actor="eve")), "does not match"),
     "an event's hash": (
         in_event("candidate.staged", lambda d: d["event"].update(hash=flipped(d["event"]["hash"]))),
-        "does not match its own hash",
+        "does not match its hash: it was changed",
     ),
     "an event's number": (
         in_event("candidate.staged", lambda d: d["event"].update(number=2)),
-        "does not match its own hash",
+        "does not match its hash: it was changed",
     ),
-    "a field added": (in_event("candidate.staged", lambda d: d["event"].update(more=1)), "other fields"),
+    "a field added": (
+        in_event("candidate.staged", lambda d: d["event"].update(more=1)),
+        "missing or unknown fields",
+    ),
     "a proof": (
         in_event("release.published", lambda d: d["path"].__setitem__(0, flipped(d["path"][0]))),
         "is not proven",
     ),
     "a proof cut": (in_event("release.published", lambda d: d["path"].pop()), "is not proven"),
     "a proof taken away": (in_event("release.published", lambda d: d.update(path=None)), "is not proven"),
-    "a proof of no hashes": (in_event("release.published", lambda d: d.update(path=["ab"])), "no hash"),
+    "a proof of no hashes": (in_event("release.published", lambda d: d.update(path=["ab"])), "not a hash"),
     "a proof in capitals": (
         in_event("release.published", lambda d: d["path"].__setitem__(0, d["path"][0].upper())),
-        "no hash",
+        "not a hash",
     ),
     "a proof with blanks": (
         in_event("release.published", lambda d: d["path"].__setitem__(0, f" {d['path'][0]}")),
-        "no hash",
+        "not a hash",
     ),
     "a consistency proof in capitals": (
         in_json("evidence.json", lambda d: d["consistency"][-1].update(path=capitals(d["consistency"][-1]))),
-        "no hash",
+        "not a hash",
     ),
     "a hash in capitals": (
         in_event("candidate.staged", lambda d: d["event"].update(hash=d["event"]["hash"].upper())),
-        "does not match its own hash",
+        "does not match its hash: it was changed",
     ),
     "a signature in capitals": (
         in_json("checkpoint.json", lambda d: d.update(signature=d["signature"].upper())),
@@ -149,27 +152,27 @@ ALTERATIONS: dict[str, tuple[Callable[[Members], object], str]] = {
     ),
     "text beside the key": (
         lambda m: m.update({"public-key.pem": b"The store's key:\n" + m["public-key.pem"]}),
-        "holds more than a key",
+        "public-key.pem is not one key in its standard form",
     ),
     "a key with other line ends": (
         lambda m: m.update({"public-key.pem": m["public-key.pem"].replace(b"\n", b"\r\n")}),
-        "written in another way",
+        "public-key.pem is not one key in its standard form",
     ),
     "a key off the curve": (
         lambda m: m.update({"public-key.pem": pem_of(b"\2" + bytes(31))}),
-        "no key of Ed25519 that can be trusted",
+        "the public key is not a valid Ed25519 key",
     ),
     "the consistency proof": (
         in_json("evidence.json", lambda d: d["consistency"][-1].update(path=[])),
         "does not continue",
     ),
     "the consistency proofs": (in_json("evidence.json", lambda d: d.update(consistency=[])), "not continue"),
-    "the format": (in_json("evidence.json", lambda d: d.update(format=2)), "is of format 2"),
+    "the format": (in_json("evidence.json", lambda d: d.update(format=2)), "has format 2"),
     "a checkpoint's size": (in_json("checkpoint.json", lambda d: d.update(size=19)), "is not signed"),
     "a checkpoint's root": (in_json("checkpoint.json", lambda d: d.update(root="00" * 32)), "is not signed"),
     "a checkpoint without its root": (in_json("checkpoint.json", lambda d: d.pop("root")), "is not signed"),
     "the newest checkpoint": (in_json("newest-checkpoint.json", lambda d: d.update(at="")), "is not signed"),
-    "a checkpoint that is a list": (lambda m: m.update({"checkpoint.json": b"[]"}), "is no JSON object"),
+    "a checkpoint that is a list": (lambda m: m.update({"checkpoint.json": b"[]"}), "is not a JSON object"),
     "a checkpoint of a text size": (
         in_json("checkpoint.json", lambda d: d.update(size="x")),
         "is not signed",
@@ -185,12 +188,12 @@ ALTERATIONS: dict[str, tuple[Callable[[Members], object], str]] = {
                 next(one for one in d["events"] if one["event"]["action"] == "decision.approve")
             ),
         ),
-        "decisions: 1 people approved it, and 2 were needed",
+        "decisions: 1 people approved it, and 2 are required",
     ),
     "the events taken away": (in_json("evidence.json", lambda d: d.update(events=[])), "holds no events"),
     "the events turned round": (
         in_json("evidence.json", lambda d: d["events"].reverse()),
-        "not in the order",
+        "the events are out of order, or one appears twice",
     ),
     "a gate's verdict": (
         in_event("candidate.assessed", lambda d: d["event"]["payload"]["gates"][0].update(verdict="fail")),
@@ -198,18 +201,18 @@ ALTERATIONS: dict[str, tuple[Callable[[Members], object], str]] = {
     ),
     "the policy": (
         in_json("policy.json", lambda d: d["approval"].update(approvers=0)),
-        "policy.json: is not the policy that the release was made by",
+        "policy.json: is not the policy of the release",
     ),
-    "a policy that is no object": (lambda m: m.update({"policy.json": b"7"}), "is no JSON object"),
+    "a policy that is no object": (lambda m: m.update({"policy.json": b"7"}), "is not a JSON object"),
     "a policy too deep": (lambda m: m.update({"policy.json": b"[" * 10**5}), "cannot be read"),
     "a key that is none": (lambda m: m.update({"public-key.pem": b"\xff"}), "no public key in PEM"),
     "a missing file": (lambda m: m.pop("release/data.csv"), "release/data.csv: is missing"),
     "a missing checkpoint": (lambda m: m.pop("checkpoint.json"), "checkpoint.json: is missing"),
     "a missing manifest": (lambda m: m.pop("release/manifest.json"), "release/manifest.json is missing"),
     "a file added": (lambda m: m.update({"release/more.csv": b""}), "release/more.csv: does not belong"),
-    "a name that climbs": (lambda m: m.update({"../../x": b""}), "'../../x' is no name"),
-    "a name from the root": (lambda m: m.update({"/etc/x": b""}), "'/etc/x' is no name"),
-    "a name of Windows": (lambda m: m.update({"..\\x": b""}), "is no name"),
+    "a name that climbs": (lambda m: m.update({"../../x": b""}), "'../../x' is not a name"),
+    "a name from the root": (lambda m: m.update({"/etc/x": b""}), "'/etc/x' is not a name"),
+    "a name of Windows": (lambda m: m.update({"..\\x": b""}), "is not a name"),
 }
 
 
@@ -291,45 +294,54 @@ def withdrawn(tale: Told) -> None:
 FORGERIES: dict[str, tuple[Edit, str]] = {
     "a gate that failed": (lambda t: gate(t, "fail"), "gates: k says fail"),
     "a gate that did not know": (lambda t: gate(t, "unknown"), "gates: k says unknown"),
-    "no gate": (no_gates, "gates: none passed the release"),
-    "a gate that was not asked": (policy(gates={"err": {"max": 0.1}}), "gates: the policy demands err"),
-    "too few people": (policy(approval={"approvers": 3}), "2 people approved it, and 3 were needed"),
-    "fewer people than a looser policy takes": (needing(3), "2 people approved it, and 3 were needed"),
-    "a number without sense": (needing("x"), "no whole number"),
-    "a policy without sense": (policy(approval={"approvers": "x"}), "no whole number"),
+    "no gate": (no_gates, "gates: no gate was run"),
+    "a gate that was not asked": (policy(gates={"err": {"max": 0.1}}), "gates: the policy requires err"),
+    "too few people": (policy(approval={"approvers": 3}), "2 people approved it, and 3 are required"),
+    "fewer people than a looser policy takes": (needing(3), "2 people approved it, and 3 are required"),
+    "a number without sense": (needing("x"), "a number of events is not a whole number"),
+    "a policy without sense": (
+        policy(approval={"approvers": "x"}),
+        "a number of events is not a whole number",
+    ),
     "the maker's own decision": (decision(by=" ANN "), "by the person who made the release"),
     "the decision of the maker, renamed": (renamed_maker, "by the person who made the release"),
     "a decision given twice": (decision(by="Cleo"), "one person decided twice"),
-    "a rejection": (rejection, "is a rejection of what was published"),
-    "a rejection in the payload": (decision(decision="reject"), "is a rejection of what was published"),
+    "a rejection": (rejection, "is a rejection of the published candidate"),
+    "a rejection in the payload": (decision(decision="reject"), "is a rejection of the published candidate"),
     "other files decided on": (decision(candidate_digest="0" * 64), "about other files"),
     "another policy decided on": (decision(policy_digest="0" * 64), "about other files, another policy"),
     "another history decided on": (decision(history_head="0" * 64), "another history"),
     "a decision by another actor": (
         lambda t: t.event("decision.approve").update(actor="eve"),
-        "somebody else",
+        "somebody other than its actor",
     ),
     "a decision on another": (lambda t: t.event("decision.approve").update(object="x"), "another candidate"),
     "another policy": (lambda t: t.policy.update(seed=1), "policy.json: is not the policy"),
-    "files that were not judged": (other_files, "its candidate_digest is not that of its files"),
-    "another input": (in_manifest(input_digest="0"), "its input_digest is not the one that was logged"),
-    "another maker": (in_manifest(made_by="eve"), "its made_by is not the one that was logged"),
-    "other gates": (in_manifest(gates=[]), "its gates is not the one that was logged"),
-    "other decisions": (in_manifest(decisions=[]), "its decisions is not the one that was logged"),
-    "another log": (in_manifest(log={}), "its log is not the one that was logged"),
-    "another candidate": (in_manifest(candidate_id="x"), "names another candidate"),
+    "files that were not judged": (other_files, "its candidate_digest does not match its files"),
+    "another input": (in_manifest(input_digest="0"), "its input_digest differs from the logged one"),
+    "another maker": (in_manifest(made_by="eve"), "its made_by differs from the logged one"),
+    "other gates": (in_manifest(gates=[]), "its gates differs from the logged one"),
+    "other decisions": (in_manifest(decisions=[]), "its decisions differs from the logged one"),
+    "corrects the clock of a different log": (in_manifest(log={}), "its log differs from the logged one"),
+    "another candidate": (
+        in_manifest(candidate_id="x"),
+        "names a different candidate than the published one",
+    ),
     "another order": (before_it_was_judged, "in this order"),
     "other classes": (
         lambda t: t.event("release.published")["payload"].update(classes="x"),
-        "its classes is not that of the publication's start",
+        "its classes differs from that at the start of the publication",
     ),
-    "another store": (lambda t: t.event("store.created")["payload"].update(store_id="x"), "another id"),
-    "no beginning": (lambda t: t.events.pop(0), "nothing says which key the store began with"),
-    "no staging": (lambda t: t.events.remove(t.event("candidate.staged")), "0 events say candidate.staged"),
+    "another store": (
+        lambda t: t.event("store.created")["payload"].update(store_id="x"),
+        "the store's first id is not the signed id",
+    ),
+    "no beginning": (lambda t: t.events.pop(0), "is missing, so the store's first key is unknown"),
+    "no staging": (lambda t: t.events.remove(t.event("candidate.staged")), "0 events log candidate.staged"),
     "no start": (lambda t: t.events.remove(t.event("publication.started")), "cannot be read (IndexError)"),
     "an appearance twice": (
         lambda t: t.events.append({**t.event("release.published"), "number": 10**6}),
-        "2 events say release.published",
+        "2 events log release.published",
     ),
 }
 
@@ -423,7 +435,7 @@ def _repacked(name: str, pack: Callable[[bytes], bytes]) -> Callable[[bytes], by
     return alter
 
 
-_NO_BUNDLE = "is no bundle as releasegate writes it, or not all of one: copy it again from where it was made"
+_NO_BUNDLE = "is not a complete bundle written by releasegate; copy it again from its source"
 
 # With what is found, nothing where it stays the bundle that it was.
 OTHER_ZIPS: dict[str, tuple[Callable[[bytes], bytes], str]] = {
@@ -440,11 +452,11 @@ OTHER_ZIPS: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "nothing": (lambda _: b"", _NO_BUNDLE),
     "a beginning": (lambda d: d[: len(d) // 3], _NO_BUNDLE),
     "all but the end": (lambda d: d[:-1], _NO_BUNDLE),
-    "a name twice": (_with_twice("release/data.csv"), "'release/data.csv' stands in the zip twice"),
-    "a folder": (_with_twice("release/"), "'release/' is no name that a bundle may hold"),
+    "a name twice": (_with_twice("release/data.csv"), "'release/data.csv' appears in the zip twice"),
+    "a folder": (_with_twice("release/"), "'release/' is not a name that a bundle may hold"),
     "a name that nobody sees": (_with_twice("x\u202e.csv"), _NO_BUNDLE),
-    "a name that is hidden": (_with_twice("release/.x"), "'release/.x' is no name that a bundle may hold"),
-    "a member more": (_with_twice("release/x.csv"), "release/x.csv: does not belong to the bundle"),
+    "a name that is hidden": (_with_twice("release/.x"), "'release/.x' is not a name that a bundle may hold"),
+    "a member more": (_with_twice("release/x.csv"), "release/x.csv: does not belong in the bundle"),
     "a member longer than it is": (_told("policy.json", 20, "<I", 10**4), _NO_BUNDLE),
     "a member in another": (_told("verify_evidence.py", 42, "<I", 60), _NO_BUNDLE),
     "a member behind the end": (_told("README.txt", 42, "<I", 10**7), _NO_BUNDLE),
@@ -466,11 +478,11 @@ OTHER_ZIPS: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     ),
     "a stream that is cut": (
         _repacked("release/data.csv", lambda packed: packed[:-1]),
-        "holds a member that is cut",
+        "has a member that is cut short",
     ),
     "something behind a stream": (
         _repacked("release/data.csv", lambda packed: packed + b"\0"),
-        "holds something behind the end of a member",
+        "has data after the end of a member",
     ),
     "a stream that is none": (_repacked("policy.json", lambda _: b"\xff" * 9), "cannot be read (error)"),
     "an encrypted member": (told_twice("policy.json", 8, "<H", 1), _NO_BUNDLE),

@@ -99,10 +99,10 @@ def test_who_makes_a_policy_looser_does_not_publish_alone(series: ReleaseStore) 
     record = staged(series, document(privacy={"k": 2}))
     assert record.summary[FIELD]["needed"] == series.approvers_needed(record.candidate_id) == 1
     assert why(record.summary) == "looser than clinic-2025-r1: k 2 instead of 5; needs 1 approver"
-    with pytest.raises(StoreError, match="people's approval is asked for"):
+    with pytest.raises(StoreError, match="approval by people is required"):
         judged(series, record, CandidateState.APPROVED)
     waiting = judged(series, record, CandidateState.AWAITING_APPROVAL)
-    with pytest.raises(UsageError, match="ann made it and cannot decide on it"):
+    with pytest.raises(UsageError, match="ann made it, and cannot decide on it"):
         agreed(series, word(waiting, by="ann"), 0)
     assert agreed(series, word(waiting), 0) is CandidateState.APPROVED
     release = publish_one(series, waiting.candidate_id)
@@ -273,5 +273,5 @@ def test_a_candidate_without_the_number_is_found_once_one_has_it(
     monkeypatch.setattr("release_store.db.changes.replace", lambda record, **_: record)
     record = staged(series, document(privacy={"k": 2}))
     assert [(one.where, one.what) for one in verify(series)] == [
-        (record.candidate_id, "does not say how many people had to agree")
+        (record.candidate_id, "does not give the required number of approvals")
     ]

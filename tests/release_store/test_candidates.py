@@ -66,7 +66,7 @@ def test_a_candidate_whose_digests_or_state_are_wrong_is_refused(store: ReleaseS
 
 def test_an_id_is_taken_once(store: ReleaseStore) -> None:
     record = stage(store)
-    with pytest.raises(StoreError, match="already a candidate of that id"):
+    with pytest.raises(StoreError, match="a candidate with that id exists already"):
         stage(store, candidate_id=record.candidate_id)
 
 
@@ -122,7 +122,7 @@ def test_only_a_pass_of_every_gate_opens_the_way(
 ) -> None:
     record = stage(store)
     results = [dataclasses.replace(K_PASSES, verdict=Verdict(verdict)) for verdict in verdicts]
-    with pytest.raises(StoreError, match="only a pass of every gate"):
+    with pytest.raises(StoreError, match="every gate must pass first"):
         store.record_gates(record.candidate_id, results, to=to, actor="ann")
     assert store.candidate(record.candidate_id).state is CandidateState.STAGED
     assert store.gates(record.candidate_id) == []
@@ -133,7 +133,7 @@ def test_a_gate_that_was_to_be_asked_and_was_not_does_not_open_the_way(
     store: ReleaseStore, to: CandidateState
 ) -> None:
     record = stage(store)
-    with pytest.raises(StoreError, match="gates that were not asked: pairwise, truth"):
+    with pytest.raises(StoreError, match="gates that were not run: pairwise, truth"):
         store.record_gates(
             record.candidate_id, [K_PASSES], to=to, actor="ann", asked=["truth", "k", "pairwise"]
         )
@@ -152,7 +152,7 @@ def test_a_gate_to_which_the_policy_sets_a_limit_is_to_be_asked(store: ReleaseSt
 
 def test_a_policy_that_asks_for_people_is_not_passed_over(store: ReleaseStore) -> None:
     record = stage(store, approvers=1)
-    with pytest.raises(StoreError, match="people's approval"):
+    with pytest.raises(StoreError, match="approval by people is required"):
         store.record_gates(record.candidate_id, [K_PASSES], to=CandidateState.APPROVED, actor="ann")
 
 
@@ -246,7 +246,7 @@ def test_a_candidate_is_stale_once_another_release_landed(store: ReleaseStore) -
     for candidate_id in (waiting.candidate_id, also):
         assert store.candidate(candidate_id).state is CandidateState.STALE
         assert [event.reason for event in store.events_about(candidate_id)][-1] == (
-            f"{release.release_id} was published since the gates judged it"
+            f"{release.release_id} was published since its gates ran"
         )
     with pytest.raises(Blocked, match="stale"):
         agreed(store, word(waiting), 1)

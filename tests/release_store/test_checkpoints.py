@@ -44,9 +44,9 @@ def found(store: ReleaseStore) -> dict[str, str]:
 def test_a_rewritten_log_is_not_signed_by_the_real_key(two: ReleaseStore) -> None:
     candidate_id = approved(two, period="2026")
     rewrite(two)
-    with pytest.raises(VerificationFailed, match="does not go on from the newest checkpoint"):
+    with pytest.raises(VerificationFailed, match="does not continue the newest checkpoint"):
         recover(two)
-    with pytest.raises(VerificationFailed, match="does not go on from the newest checkpoint"):
+    with pytest.raises(VerificationFailed, match="does not continue the newest checkpoint"):
         publish_one(two, candidate_id)
     assert signed(two) == []
     assert not (two.root / "releases/clinic/clinic-2026-r1").exists()
@@ -66,7 +66,7 @@ def test_without_what_was_kept_the_newest_in_the_store_counts(two: ReleaseStore)
     first = checkpoint(two, "clinic-2024-r1").read_bytes()
     rewrite(two)
     checkpoint(two, "clinic-2024-r1").write_bytes(first)
-    with pytest.raises(VerificationFailed, match="does not go on"):
+    with pytest.raises(VerificationFailed, match="does not continue"):
         recover(two)
     assert signed(two) == [checkpoint(two, "clinic-2024-r1")]
 
@@ -84,7 +84,7 @@ def test_a_lost_checkpoint_is_not_signed_anew(two: ReleaseStore) -> None:
     checkpoint(two, "clinic-2024-r1").unlink()
     assert recover(two) == []
     publish_one(two, approved(two, period="2026"))
-    assert found(two) == {"clinic/clinic-2024-r1.checkpoint.json": "is missing or no JSON"}
+    assert found(two) == {"clinic/clinic-2024-r1.checkpoint.json": "is missing or not JSON"}
 
 
 def test_the_newest_comes_back_byte_for_byte(two: ReleaseStore) -> None:
@@ -110,7 +110,7 @@ def test_two_interrupted_announcements_are_signed_by_the_first_that_comes(
 def test_a_checkpoint_in_anothers_place_is_found(two: ReleaseStore) -> None:
     first, second = checkpoint(two, "clinic-2024-r1"), checkpoint(two, "clinic-2025-r1")
     shutil.copy(first, second)
-    assert found(two) == {"clinic/clinic-2025-r1.checkpoint.json": "is the checkpoint of another"}
+    assert found(two) == {"clinic/clinic-2025-r1.checkpoint.json": "belongs to another release"}
 
 
 def test_a_checkpoint_of_the_earlier_form_in_anothers_place_is_found(two: ReleaseStore) -> None:
@@ -119,9 +119,7 @@ def test_a_checkpoint_of_the_earlier_form_in_anothers_place_is_found(two: Releas
     old = keys.sign_checkpoint(keys.load_key(two.root), **asked)
     for name in ("clinic-2024-r1", "clinic-2025-r1"):
         checkpoint(two, name).write_bytes(checkpoints.pretty_json(old))
-    assert found(two) == {
-        "clinic/clinic-2025-r1.checkpoint.json": "is older than what it is the checkpoint of"
-    }
+    assert found(two) == {"clinic/clinic-2025-r1.checkpoint.json": "is older than its release"}
 
 
 def test_two_stores_share_a_key(two: ReleaseStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -137,7 +135,7 @@ def test_what_was_kept_of_another_store_is_refused(two: ReleaseStore) -> None:
     place = kept_file(two.root, two.store_id)
     kept = json.loads(place.read_text())
     place.write_bytes(checkpoints.pretty_json([{**kept[0], "size": 1}]))
-    with pytest.raises(VerificationFailed, match="not a checkpoint of this store that its key signed"):
+    with pytest.raises(VerificationFailed, match="is not a checkpoint that this store's key signed"):
         recover(two)
     place.write_text("{")
     with pytest.raises(VerificationFailed, match="cannot be read"):
@@ -147,7 +145,7 @@ def test_what_was_kept_of_another_store_is_refused(two: ReleaseStore) -> None:
 def test_a_store_id_that_is_none_names_no_file(two: ReleaseStore) -> None:
     with unguarded(two.root) as con:
         con.execute("UPDATE store_info SET value = '../x' WHERE name = 'store_id'")
-    with pytest.raises(VerificationFailed, match="id is not written as it was"):
+    with pytest.raises(VerificationFailed, match="id was altered"):
         recover(two)
 
 
@@ -231,6 +229,6 @@ def test_a_trigger_of_the_same_name_that_does_nothing_is_found(two: ReleaseStore
             "INSERT INTO refusal SELECT now(), 'harmless'"
         )
     assert found(two) == {
-        "event_keeps_updates": "the trigger is not the one that the store was made with",
-        "strange": "is a trigger that the store was not made with",
+        "event_keeps_updates": "the trigger was altered",
+        "strange": "is a trigger that does not belong to the store",
     }

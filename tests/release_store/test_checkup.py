@@ -139,7 +139,7 @@ def test_a_database_that_somebody_holds_is_told_with_the_process(
     ) as holder:
         assert holder.stdout is not None
         holder.stdout.readline()
-        only(store, "database", f"in use by process {holder.pid}")
+        only(store, "database", f"process {holder.pid} has used the store")
         holder.kill()
 
 
@@ -187,7 +187,7 @@ def test_what_a_dead_run_left_is_ended_and_told_once(store: ReleaseStore) -> Non
     (store.root / "candidates" / store.next_candidate_id("clinic", "2025")).mkdir()
     assert [(check.name, check.condition, check.found) for check in not_fine(store)] == [
         ("interrupted work", Condition.MENDED, f"{name}: failed, {REASON}"),
-        ("interrupted work", Condition.MENDED, "candidates/clinic-2025-c1: removed, it was never judged"),
+        ("interrupted work", Condition.MENDED, "candidates/clinic-2025-c1: removed, it was never assessed"),
     ]
     assert store.candidate(name).state is CandidateState.FAILED
     assert not_fine(store) == []
@@ -198,7 +198,7 @@ def test_an_interrupted_publication_is_finished_or_undone_and_doctor_says_which(
 ) -> None:
     for period, step, said in (
         ("2024", "finish_publication", "publication finished as clinic-2024-r1"),
-        ("2025", "build_release", "publication undone, nothing was public; approved again"),
+        ("2025", "build_release", "publication undone, nothing was public; state: approved"),
     ):
         name = approved(store, period=period)
         with monkeypatch.context() as patch:
@@ -220,7 +220,7 @@ def test_a_release_that_is_not_what_was_to_be_published_needs_a_person(
     (store.root / "releases/clinic/clinic-2024-r1/data.csv").write_text("changed\n")
     mended, wrong = not_fine(store)
     assert (mended.condition, mended.found.split(",")[0]) == (Condition.MENDED, f"{name}: failed")
-    assert wrong.found == "releases/clinic/clinic-2024-r1 is of no candidate and no release"
+    assert wrong.found == "releases/clinic/clinic-2024-r1 belongs to no candidate and no release"
     only(store, "folders", "releases/clinic/clinic-2024-r1")
 
 
@@ -236,7 +236,7 @@ def test_a_store_that_cannot_be_written_is_looked_at_and_left_as_it_is(
     monkeypatch.setattr(connection, "_open", lambda path, _timeout: connection._open_to_read(path))
     checks = checkup(store.root)
     assert {check.condition for check in checks} == {Condition.FINE}
-    assert checks[0].found.endswith("the store cannot be written, so nothing is mended")
+    assert checks[0].found.endswith("; the store is read-only, so nothing is repaired")
     (store.root / "releases/catalog.json").unlink()
     only(store, "interrupted work", "releases/catalog.json: is missing or out of date")
     assert not (store.root / "releases/catalog.json").exists()
@@ -248,7 +248,7 @@ def test_a_candidate_that_was_never_judged_is_told_where_nothing_can_be_mended(
     name = stage(store).candidate_id
     with monkeypatch.context() as patch:
         patch.setattr(connection, "_open", lambda path, _timeout: connection._open_to_read(path))
-        only(store, "interrupted work", f"{name}: was never judged")
+        only(store, "interrupted work", f"{name}: was never assessed")
     assert store.candidate(name).state is CandidateState.STAGED
 
 
@@ -295,7 +295,11 @@ def test_folders_on_two_file_systems_are_told(store: ReleaseStore) -> None:
     with tempfile.TemporaryDirectory(dir=other) as name:
         (store.root / "candidates").rmdir()
         (store.root / "candidates").symlink_to(name)
-        only(store, "file system", "candidates, releases lie on 2 file systems, and no rename leads across")
+        only(
+            store,
+            "file system",
+            ("candidates, releases lie on 2 file systems; a file cannot be renamed from one to another"),
+        )
 
 
 def test_a_disk_that_is_full_is_told(store: ReleaseStore, monkeypatch: pytest.MonkeyPatch) -> None:

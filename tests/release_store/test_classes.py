@@ -103,7 +103,7 @@ def test_every_number_and_name_of_the_classes_is_in_their_digest() -> None:
     ],
 )
 def test_arrays_that_do_not_fit_together_are_refused(con: duckdb.DuckDBPyConnection, changed: dict) -> None:
-    with pytest.raises(StoreError, match="do not fit together"):
+    with pytest.raises(StoreError, match="are inconsistent"):
         write_classes(con, "mine", dataclasses.replace(classes_of_two(), **changed))
 
 
@@ -114,7 +114,7 @@ def test_classes_that_are_not_kept_are_not_taken_for_none(con: duckdb.DuckDBPyCo
         read_classes(con, "mine")
     write_classes(con, "mine", classes_of_two())
     con.execute("DELETE FROM class_size WHERE class = 1")
-    with pytest.raises(StoreError, match="do not fit together"):
+    with pytest.raises(StoreError, match="are inconsistent"):
         read_classes(con, "mine")
 
 

@@ -93,6 +93,6 @@ def test_doctor_and_a_command_in_a_process_of_its_own_tell_it(
         check=False,
     )
     assert ended.returncode == 1
-    assert "StoreError: audit log: the clock of this machine says" in ended.stderr
+    assert "StoreError: audit log: the clock of this machine shows" in ended.stderr
     assert "the last event of the store is 400 days later" in ended.stderr
     assert store.candidate(waiting.candidate_id).state is CandidateState.AWAITING_APPROVAL

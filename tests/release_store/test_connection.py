@@ -30,7 +30,7 @@ def test_a_store_that_another_process_holds_is_refused_by_its_process_id(store: 
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
         with (
-            pytest.raises(StoreError, match=f"in use by process {holder.pid}"),
+            pytest.raises(StoreError, match=f"process {holder.pid} has used the store"),
             connect(store.root, timeout=0.2),
         ):
             pass
@@ -105,7 +105,7 @@ def test_while_another_process_has_that_lock_the_database_is_not_opened(
         other.stdout.readline()
         monkeypatch.setattr(connection, "_open", lambda *_: pytest.fail("was opened"))
         with (
-            pytest.raises(StoreError, match=f"in use by process {other.pid} for more than 0.2 s"),
+            pytest.raises(StoreError, match=f"process {other.pid} has used the store for more than 0.2 s"),
             connect(store.root, timeout=0.2),
         ):
             pass
@@ -118,7 +118,7 @@ def test_a_store_of_a_newer_schema_is_refused_in_one_line(store: ReleaseStore) -
     with transaction(store.root) as con:
         con.execute("INSERT INTO schema_migration VALUES (999, 'later', 'now')")
         con.execute("CREATE TABLE later (x INTEGER)")
-    with pytest.raises(StoreError, match=r"schema is 999") as caught:
+    with pytest.raises(StoreError, match=r"schema 999") as caught:
         ReleaseStore.open(store.root)
     assert "\n" not in caught.value.message
 
@@ -180,7 +180,7 @@ def test_a_missing_or_broken_database_is_told(store: ReleaseStore, tmp_path: Pat
 
 
 def test_a_store_is_made_once_and_is_closed_to_others(store: ReleaseStore, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is a store already"):
+    with pytest.raises(UsageError, match="is already a store"):
         ReleaseStore.create(store.root)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()
@@ -237,7 +237,7 @@ def test_extensions_are_neither_fetched_nor_loaded_by_themselves(store: ReleaseS
 
 
 FOREIGN = {
-    sql: f"holds a {what} that the store was not made with ({name})"
+    sql: f"holds a {what} that does not belong to the store ({name})"
     for sql, what, name in (
         ("CREATE MACRO error(x) AS NULL", "macro", "error"),
         ("CREATE MACRO duckdb_triggers() AS TABLE SELECT 1", "macro", "duckdb_triggers"),

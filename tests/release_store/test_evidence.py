@@ -102,11 +102,9 @@ def test_a_stranger_verifies_a_bundle_with_the_script_inside(
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.splitlines() == [
         f"note: {NAME} was published, and is superseded now",
-        (
-            "note: what was left out of it cannot be seen here: "
-            "the publisher's catalog says how the release stands now"
-        ),
-        f"{NAME}: 3 files, 11 events of a log of 24: nothing in it has been touched",
+        "note: a bundle cannot show what was left out of it: see the publisher's catalog for the state of the "
+        "release now",
+        f"{NAME}: 3 files and 11 of 24 events in the log verified; no tampering found",
     ]
 
 
@@ -115,7 +113,7 @@ def test_without_a_key_the_script_says_that_it_trusts_the_bundle_s(
 ) -> None:
     ran = as_a_stranger(bundle, tmp_path / "empty")
     assert ran.returncode == 0
-    assert "the key in the bundle is trusted" in ran.stdout
+    assert "the bundle's own key was trusted" in ran.stdout
     assert true_key(three_releases) in ran.stdout
 
 
@@ -123,7 +121,7 @@ def test_a_stranger_is_told_of_a_changed_byte_without_a_traceback(members: Membe
     members["release/data.csv"] = b"age_min,age_max\n20,28\n"
     ran = as_a_stranger(put_together(tmp_path / "altered.zip", members), tmp_path / "empty")
     assert (ran.returncode, ran.stderr) == (6, "")
-    assert ran.stdout.splitlines()[0] == "release/data.csv: is not the file that was published"
+    assert ran.stdout.splitlines()[0] == "release/data.csv: differs from the published file"
 
 
 def test_the_script_loads_nothing_of_ours(bundle: Path, tmp_path: Path) -> None:
@@ -227,7 +225,7 @@ def test_a_bundle_takes_the_place_of_nothing_but_a_bundle(
     (tmp_path / "link.zip").symlink_to(kept)
     out = history.root / name.removeprefix("store/") if name.startswith("store/") else tmp_path / name
     before = out.read_bytes() if out.exists() else None
-    with pytest.raises(UsageError, match=r"lies in the store|is no bundle"):
+    with pytest.raises(UsageError, match=r"is inside the store|is not an evidence bundle"):
         write_evidence(history, NAME, out)
     assert (out.read_bytes() if out.exists() else None) == before
     assert write_evidence(history, NAME, kept) == kept
@@ -238,7 +236,7 @@ def test_an_unknown_release_or_an_unwritable_file_is_told(history: ReleaseStore,
         write_evidence(history, "clinic-2030-r1", tmp_path / "b.zip")
     with pytest.raises(UsageError, match="cannot be written"):
         write_evidence(history, NAME, tmp_path / "no" / "folder.zip")
-    with pytest.raises(UsageError, match="has a name that is too long"):
+    with pytest.raises(UsageError, match="has too long a name"):
         write_evidence(history, NAME, tmp_path / ("a" * 300))
 
 
@@ -287,12 +285,12 @@ def test_a_signed_root_that_is_not_the_log_s_is_found_in_the_store(history: Rele
     facts = {name: signed[name] for name in ("store_id", "size", "head", "at")}
     path.write_bytes(pretty_json(keys.sign_checkpoint(keys.load_key(history.root), **facts, root="00" * 32)))
     (finding,) = verify(history)
-    assert "the root of the log's first" in finding.what
+    assert "the Merkle root of the first" in finding.what
 
 
 @pytest.mark.parametrize(
     ("number", "said"),
-    [(3, "does not go on from the newest"), (23, "the log has 23 events, and the last is number 24")],
+    [(3, "does not continue the newest"), (23, "the log has 23 events, and the last is number 24")],
 )
 def test_a_log_with_a_gap_is_not_signed(history: ReleaseStore, number: int, said: str) -> None:
     """Before or after the newest checkpoint that is left; nothing is kept beside the key."""
@@ -332,19 +330,19 @@ def test_an_altered_bundle_has_a_finding(
     out, err = capsys.readouterr()
     assert found in out
     assert err == ""
-    assert "nothing in it has been touched" not in out
+    assert "no tampering found" not in out
 
 
 def test_another_key_in_the_bundle_is_found(members: Members, tmp_path: Path) -> None:
     members["public-key.pem"] = keys.public_pem(keys.make_key(tmp_path / "other"))
-    assert "is not signed by the key" in what(examine(put_together(tmp_path / "b.zip", members)))
+    assert "is not signed by the trusted key" in what(examine(put_together(tmp_path / "b.zip", members)))
 
 
 @pytest.mark.parametrize(
     ("member", "other", "found"),
     [
         ("checkpoint.json", "clinic-2024-r1", "checkpoint.json: was signed before the release was published"),
-        ("newest-checkpoint.json", NAME, "is newer than every checkpoint, and there is a proof of it"),
+        ("newest-checkpoint.json", NAME, "is newer than every checkpoint, yet has a proof"),
         ("newest-checkpoint.json", "clinic-2024-r1", "does not continue the log of the release's checkpoint"),
     ],
 )
@@ -358,8 +356,12 @@ def test_a_checkpoint_in_place_of_another_is_found_though_both_are_signed(
 @pytest.mark.parametrize(
     ("member", "changed", "found"),
     [
-        ("newest-checkpoint.json", {"store_id": "x"}, "is of another store than the release's checkpoint"),
-        ("newest-checkpoint.json", {"root": None}, "has no root of the log's tree"),
+        (
+            "newest-checkpoint.json",
+            {"store_id": "x"},
+            ("belongs to a different store than the release's checkpoint"),
+        ),
+        ("newest-checkpoint.json", {"root": None}, "has no Merkle root, so it proves nothing"),
         ("checkpoint.json", {"head": "00" * 32}, "does not continue the log of the release's checkpoint"),
         ("checkpoint.json", {"root": "00" * 32}, "does not continue the log of the release's checkpoint"),
     ],
@@ -394,7 +396,7 @@ def test_a_bundle_that_was_cut_is_found(bundle: Path, tmp_path: Path, share: flo
     data = bundle.read_bytes()
     cut = tmp_path / "cut.zip"
     cut.write_bytes(data[: int(len(data) * share)])
-    told = "is no bundle as releasegate writes it, or not all of one: copy it again from where it was made"
+    told = "is not a complete bundle written by releasegate; copy it again from its source"
     assert what(examine(cut)) == f"cut.zip: {told}"
 
 
@@ -422,9 +424,9 @@ def test_a_flipped_bit_is_found_or_changes_nothing_that_counts(
 def test_a_name_in_a_bundle_cannot_pretend_to_be_a_line(
     members: Members, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    members["x\nnothing in it has been touched"] = b""
+    members["x\nno tampering found"] = b""
     assert main([str(put_together(tmp_path / "b.zip", members))]) == 6
-    assert "nothing in it has been touched" not in capsys.readouterr().out.splitlines()
+    assert "no tampering found" not in capsys.readouterr().out.splitlines()
 
 
 # Alterations by somebody who signs -------------------------------------------------------------------
@@ -460,11 +462,11 @@ def test_a_bundle_wholly_signed_by_another_is_found_by_the_true_key_alone(
     other = put_together(tmp_path / "b.zip", forged(members, lambda _: None, strange))
     trusting = examine(other)
     assert trusting.findings == []
-    assert any("the key in the bundle is trusted" in note for note in trusting.notes)
+    assert any("the bundle's own key was trusted" in note for note in trusting.notes)
     findings = what(examine(other, true_key(three_releases)))
     assert "public-key.pem: is not the key that was given" in findings
-    assert "checkpoint.json: is not signed by the key that is trusted" in findings
-    assert "event 1: the store began with another key" in findings
+    assert "checkpoint.json: is not signed by the trusted key" in findings
+    assert "event 1: the store's first key is not the trusted key" in findings
 
 
 def test_another_history_under_the_true_key_is_found_by_a_checkpoint_that_was_kept(
@@ -476,7 +478,7 @@ def test_another_history_under_the_true_key_is_found_by_a_checkpoint_that_was_ke
     for name in ("clinic-2024-r1", NAME, "clinic-2025-r2"):
         kept = checkpoint_file(history.root, "clinic", name)
         found = what(examine(other, keys.public_hex(key), kept))
-        assert found == "the checkpoint that was given: is not of the log that the bundle proves"
+        assert found == "the checkpoint that was given: is not of the log in the bundle"
 
 
 def test_a_kept_checkpoint_must_be_ours_and_no_newer(
@@ -488,13 +490,13 @@ def test_a_kept_checkpoint_must_be_ours_and_no_newer(
     kept = tmp_path / "kept.json"
     for changed, found in (
         ({"size": 25}, "is newer than the bundle"),
-        ({"store_id": "x"}, "is of another store"),
+        ({"store_id": "x"}, "belongs to a different store"),
         ({"root": "00" * 32}, "is not of the log"),
     ):
         kept.write_bytes(pretty_json(keys.sign_checkpoint(key, **{**facts, **changed})))
         assert found in what(examine(bundle, checkpoint=kept))
     kept.write_bytes(pretty_json(keys.sign_checkpoint(keys.make_key(tmp_path / "strange"), **facts)))
-    assert "is not signed by the key" in what(examine(bundle, checkpoint=kept))
+    assert "is not signed by the trusted key" in what(examine(bundle, checkpoint=kept))
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no key", b"{"])

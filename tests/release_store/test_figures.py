@@ -106,9 +106,12 @@ def test_all_figures_come_by_series_in_the_order_of_their_candidates(store: Rele
 @pytest.mark.parametrize(
     ("statement", "what"),
     [
-        ("UPDATE candidate_figures SET document = document || ' '", "not those that were logged"),
-        ("UPDATE candidate_figures SET document = replace(document, '7', '8')", "not those that were logged"),
-        ("UPDATE candidate_figures SET document = ''", "not those that were logged"),
+        ("UPDATE candidate_figures SET document = document || ' '", "differ from the logged ones"),
+        (
+            "UPDATE candidate_figures SET document = replace(document, '7', '8')",
+            "differ from the logged ones",
+        ),
+        ("UPDATE candidate_figures SET document = ''", "differ from the logged ones"),
         ("DELETE FROM candidate_figures", "its figures are missing"),
     ],
 )
@@ -129,7 +132,7 @@ def test_figures_that_were_added_are_found_and_not_given(store: ReleaseStore) ->
     assert told == {
         f"{name}: has figures that were not logged",
         "clinic-1-c9: has figures that were not logged",
-        "clinic-1-c9: has rows in candidate_figures, and is no candidate",
+        "clinic-1-c9: has rows in candidate_figures, but is not a candidate",
     }
     with pytest.raises(VerificationFailed, match="were not logged"):
         store.figures(name)

@@ -85,7 +85,7 @@ def test_a_kept_checkpoint_that_is_gone_is_found(two: ReleaseStore) -> None:
     kept = kept_file(two.root, two.store_id)
     kept.unlink()
     assert [finding.what for finding in verify(two) if finding.where == kept.name] == [
-        "is missing: the newest checkpoint is kept beside the signing key"
+        "is missing; the newest checkpoint is kept beside the signing key"
     ]
 
 
@@ -110,9 +110,9 @@ def test_a_store_rolled_back_to_its_making_without_the_kept_checkpoint_is_found(
     (tmp_path / "early").rename(store.root)
     kept.unlink()
     assert [finding.what for finding in verify(store) if finding.where == kept.name] == [
-        "is missing: the newest checkpoint is kept beside the signing key"
+        "is missing; the newest checkpoint is kept beside the signing key"
     ]
-    with pytest.raises(VerificationFailed, match="is missing, and the newest checkpoint was kept there"):
+    with pytest.raises(VerificationFailed, match="is missing; it held the newest checkpoint"):
         publish_one(store, approved(store))
     assert store.releases() == []
 
@@ -129,7 +129,7 @@ def test_nothing_is_published_through_a_link(tmp_path: Path, name: str) -> None:
         elsewhere.mkdir()
     place.symlink_to(elsewhere)
     before = sorted(elsewhere.rglob("*"))
-    with pytest.raises(VerificationFailed, match="is no folder of the store's own"):
+    with pytest.raises(VerificationFailed, match="is not the store's own folder"):
         publish_one(store, candidate)
     assert sorted(elsewhere.rglob("*")) == before
 

@@ -1,4 +1,4 @@
-"""Files of people, keys and tokens: what is no regular file, or could be another's, is refused at once."""
+"""Files of people, keys and tokens: what is not a regular file, or could be another's, is refused at once."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_pipe_in_place_of_the_people_keeps_nobody_waiting(tmp_path: Path) -> N
     path = tmp_path / "people.yaml"
     os.mkfifo(path, 0o600)
     assert told(lambda: load_staff(tmp_path / "store")) == [
-        f"{path}: is no regular file",
+        f"{path}: is not a regular file",
         "  Name a file of its own.",
     ]
 
@@ -63,11 +63,11 @@ def test_a_pipe_or_a_device_is_no_key(
     monkeypatch.delenv(keys.KEY_VARIABLE, raising=False)
     for name in ("store.key", "store.people.key"):
         os.mkfifo(tmp_path / name, 0o600)
-    assert told(lambda: read(tmp_path / "store.key"))[0].endswith("is no regular file")
+    assert told(lambda: read(tmp_path / "store.key"))[0].endswith("is not a regular file")
     (tmp_path / "store.key").unlink()
     (tmp_path / "store.key").symlink_to(os.devnull)
     if read is read_token:
-        assert told(lambda: read(tmp_path / "store.key"))[0].endswith("is no regular file")
+        assert told(lambda: read(tmp_path / "store.key"))[0].endswith("is not a regular file")
 
 
 def test_keys_that_are_files_are_read_as_before(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_nobody_else_can_put_another_file_in_place_of_the_people(
         lambda: add_person(folder / "store", "Eve", ["admin"], public_key="ab" * 32),
     ):
         assert told(refused) == [
-            f"{folder}: is the folder of the people, and can be written by others",
+            f"{folder}: holds the file of people, and can be written by others",
             f"  Run `chmod go-w {folder}`, or keep the people in another folder.",
         ]
     (folder / "people.yaml").unlink()
@@ -141,11 +141,11 @@ def test_the_people_belong_to_root_or_to_the_stores_owner(tmp_path: Path) -> Non
         check_folder_status(tmp_path, status(0o40755, owner), owners)
     assert told(lambda: check_file(path, status(0o100600, STRANGER), {0, 1000})) == [
         f"{path}: belongs to user {STRANGER}, who is neither root nor the store's owner",
-        f"  Run `chown 1000 {path}`, once you know what stands there.",
+        f"  Run `chown 1000 {path}`, after you have checked what it holds.",
     ]
     for mode in (0o40755, 0o41777):
         assert (
-            f"is the folder of the people, and belongs to user {STRANGER}"
+            f"holds the file of people, and belongs to user {STRANGER}"
             in (told(lambda mode=mode: check_folder_status(tmp_path, status(mode, STRANGER), {0, 1000}))[0])
         )
 
@@ -180,7 +180,7 @@ def test_a_file_that_names_nobody_says_so(tmp_path: Path, text: str, finding: st
     ):
         assert told(refused) == [
             f"{path}: {finding}",
-            "  Restore it, or remove it; `releasegate people add` makes a new one.",
+            "  Restore it, or remove it and run `releasegate people add`.",
         ]
     assert path.read_text() == text
 

@@ -115,10 +115,10 @@ def test_the_key_is_the_file_byte_for_byte(
 @pytest.mark.parametrize(
     ("place", "mode", "content", "said"),
     [
-        ("store/people.key", 0o600, KEY, "lies inside the store"),
+        ("store/people.key", 0o600, KEY, "is inside the store"),
         ("people.key", 0o640, KEY, "can be read by others"),
         ("people.key", 0o604, KEY, "can be read by others"),
-        ("people.key", 0o600, KEY[:-1], "has 31 bytes, and 32 are the least"),
+        ("people.key", 0o600, KEY[:-1], "has 31 bytes; it needs at least 32"),
         ("people.key", 0o600, None, r"cannot be read \(FileNotFoundError\)"),
     ],
 )
@@ -220,7 +220,7 @@ def test_they_stay_with_a_candidate_that_can_be_judged_again(store: ReleaseStore
     assert store.people(name) == own
     assert verify(store) == []
     change(store, "DELETE FROM person_hash WHERE person = (SELECT min(person) FROM person_hash)")
-    with pytest.raises(VerificationFailed, match="not those that it was staged with"):
+    with pytest.raises(VerificationFailed, match="differ from the staged ones"):
         store.people(name)
 
 
@@ -296,8 +296,8 @@ def test_a_change_to_those_of_a_release_is_found(store: ReleaseStore, statement:
     assert verify(store) == []
     change(store, statement)
     findings = {finding.where: finding.what for finding in verify(store)}
-    assert findings["clinic-2024-r1"] == "its keyed hashes of people are not those that were published"
-    assert findings["clinic-2024-c1"] == "its keyed hashes of people are not those that it was staged with"
+    assert findings["clinic-2024-r1"] == "its keyed hashes of people differ from the published ones"
+    assert findings["clinic-2024-c1"] == "its keyed hashes of people differ from the staged ones"
 
 
 def test_those_of_a_blocked_candidate_are_deleted_once_nobody_can_override_it(store: ReleaseStore) -> None:
@@ -339,10 +339,10 @@ def test_all_of_them_dropped_or_invented_are_found(store: ReleaseStore) -> None:
         ),
     )
     findings = {finding.where: finding.what for finding in verify(store)}
-    assert findings["clinic-2024-r1"] == "its keyed hashes of people are not those that were published"
-    assert findings["clinic-2025-r1"] == "its keyed hashes of people are not those that were published"
-    assert findings["clinic-2026-c1"] == "its keyed hashes of people are not those that it was staged with"
-    assert findings["none"] == "people are kept of it, and it is no candidate"
+    assert findings["clinic-2024-r1"] == "its keyed hashes of people differ from the published ones"
+    assert findings["clinic-2025-r1"] == "its keyed hashes of people differ from the published ones"
+    assert findings["clinic-2026-c1"] == "its keyed hashes of people differ from the staged ones"
+    assert findings["none"] == "has hashes of people, but is not a candidate"
 
 
 @pytest.mark.parametrize("table", ["person_key", "person_hash"])
@@ -355,7 +355,7 @@ def test_a_table_that_is_gone_is_a_finding(store: ReleaseStore, table: str) -> N
 def test_a_candidate_whose_people_were_changed_is_not_published(store: ReleaseStore) -> None:
     name = approved(store, people=people("ann", "bob"))
     change(store, "DELETE FROM person_hash WHERE rowid = (SELECT max(rowid) FROM person_hash)")
-    with pytest.raises(VerificationFailed, match="not those that it was staged with"):
+    with pytest.raises(VerificationFailed, match="differ from the staged ones"):
         publish_one(store, name)
     assert store.candidate(name).state is CandidateState.APPROVED
     assert store.releases() == []

@@ -84,14 +84,14 @@ def nothing(store: ReleaseStore, record: CandidateRecord) -> None:
 @pytest.mark.parametrize(
     ("before", "by", "key", "kind", "finding"),
     [
-        (nothing, "ann", "ann", UsageError, "ann made it and cannot decide on it"),
+        (nothing, "ann", "ann", UsageError, "ann made it, and cannot decide on it"),
         (decided_by_bob, "bob", "bob", UsageError, "bob has decided on it before"),
         (nothing, "mallory", "mallory", UsageError, "mallory is not in people.yaml"),
-        (nothing, "cid", "eve", UsageError, "this is not signed by the key of cid"),
-        (nothing, "olga", "olga", UsageError, "olga has no role for this: it takes approver"),
+        (nothing, "cid", "eve", UsageError, "the signature is not by the key of cid"),
+        (nothing, "olga", "olga", UsageError, "olga does not have the role for this (approver)"),
         (expired, "cid", "cid", Blocked, "expired on 2020-01-01"),
-        (another_landed, "cid", "cid", Blocked, "stale: the series has another release"),
-        (altered, "cid", "cid", VerificationFailed, "changed since the gates judged it: data.csv"),
+        (another_landed, "cid", "cid", Blocked, "stale: the series has a new release"),
+        (altered, "cid", "cid", VerificationFailed, "changed since its gates ran: data.csv"),
         (rejected, "cid", "cid", UsageError, "is rejected, and only a candidate that awaits approval"),
     ],
     ids=lambda one: getattr(one, "__name__", None),
@@ -140,17 +140,17 @@ def test_a_signed_text_is_of_one_store_one_candidate_one_person_and_one_time(sto
         (text(store, other, "bob"), "was signed for another object"),
         (SignedText(sign_text(replace(said, reason="other"), key)), "was signed for another reason"),
         (SignedText(sign_text(replace(said, act="reject"), key)), "was signed for another act"),
-        (text(store, record, "bob", at=utc_now() + timedelta(minutes=6)), "which is yet to come"),
-        (text(store, record, "bob", at=record.made_at - timedelta(seconds=1)), "before what it is about"),
+        (text(store, record, "bob", at=utc_now() + timedelta(minutes=6)), "which is in the future"),
+        (text(store, record, "bob", at=record.made_at - timedelta(seconds=1)), "before its subject"),
         (text(store, record, "bob", history_head="0" * 64), "other files, another policy or another history"),
-        (SignedText("c29tZXRoaW5n"), "this is no signed decision"),
+        (SignedText("c29tZXRoaW5n"), "this is not a signed decision"),
         (None, "no key or token was given for bob"),
     ):
         with pytest.raises(ReleaseGateError) as caught:
             give(store, record, "bob", wrong)
         assert finding in caught.value.message
         # Signed by bob for this very candidate, and refused on another ground: these are bob's own words.
-        own = "yet to come" in finding or "before what" in finding or "other files" in finding
+        own = "in the future" in finding or "before its subject" in finding or "other files" in finding
         assert last(store)[:2] == ("decision.refused", "bob" if own else system_account())
     assert give(store, record, "bob", good) is CandidateState.AWAITING_APPROVAL
     with pytest.raises(UsageError, match="this signed text was used before"):
@@ -173,7 +173,7 @@ def test_another_name_with_the_same_key_is_the_same_person(store: ReleaseStore) 
 def test_the_maker_under_another_name_is_still_the_maker(store: ReleaseStore) -> None:
     record = awaiting(store)
     write_people(store.root, {**member("ann"), "name": "Annabel"}, member("bob"))
-    with pytest.raises(UsageError, match="Annabel made it and cannot decide on it"):
+    with pytest.raises(UsageError, match="Annabel made it, and cannot decide on it"):
         give(store, record, "Annabel", key_of("ann"))
     assert store.events()[-1].action == "decision.refused"
     agreed(store, word(record), 1)
@@ -246,7 +246,7 @@ def test_a_token_counts_and_is_not_kept(store: ReleaseStore) -> None:
     bundle = write_evidence(store, release.release_id, store.root.parent / "bundle.zip")
     report = examine(bundle)
     assert report.findings == []
-    assert any("the word of eve, rests on a token" in note for note in report.notes)
+    assert any("the decision of eve, is proven by a token only" in note for note in report.notes)
     everything = b"".join(path.read_bytes() for path in store.root.rglob("*") if path.is_file())
     assert secret.encode() not in everything + bundle.read_bytes()
 
@@ -277,13 +277,15 @@ def test_a_withdrawal_is_signed_for_a_release_in_its_state(store: ReleaseStore) 
     said = withdrawal_statement(first, store.store_id, "eve", "wrong")
     signed = SignedText(sign_text(said, key_of("eve").key))
     publish_one(store, approved(store, content="other\n"))  # which supersedes it
-    with pytest.raises(Blocked, match="in another state"):
+    with pytest.raises(
+        Blocked, match="the signed text is about another state of the release, or other files"
+    ):
         withdraw(store, first.release_id, by="eve", reason="wrong", credential=signed)
     assert last(store)[:2] == ("decision.refused", "eve")
     now = withdrawal_statement(store.release(first.release_id), store.store_id, "eve", "wrong")
     signed = SignedText(sign_text(now, key_of("eve").key))
     for by, credential, finding in (
-        ("eve", key_of("bob"), "not signed by the key of eve"),
+        ("eve", key_of("bob"), "the signature is not by the key of eve"),
         ("mallory", key_of("mallory"), "mallory is not in"),
         ("eve", None, "no key or token"),
         ("bob", signed, "was signed for another by"),
@@ -374,7 +376,10 @@ def test_the_data_package_of_what_was_overridden_is_marked_and_else_as_judged(st
     [
         ({}, "does not say what was overridden"),
         ({"releasegate:override": {"gates": {}, "by": []}}, "does not say what was overridden"),
-        ({"releasegate:override": None, "title": "fine"}, "is not what was judged and the mark"),
+        (
+            {"releasegate:override": None, "title": "fine"},
+            "is not the assessed file with the mark of the override",
+        ),
     ],
 )
 @pytest.mark.enemy("store writer", "changes history")
@@ -394,7 +399,7 @@ def test_a_data_package_with_another_mark_or_other_words_is_found(
     assert wrong in wrong_mark(manifest, package_text(package))
     (folder / "datapackage.json").write_bytes(package_text(package))
     assert [str(one) for one in verify(store)] == [
-        f"{release.release_id}/datapackage.json: is missing or not the file that was published"
+        f"{release.release_id}/datapackage.json: is missing or differs from the published file"
     ]
 
 
@@ -429,8 +434,8 @@ def test_an_evidence_whose_data_package_lost_the_mark_is_found_though_all_is_sig
     assert found(of_an_earlier_store) == []
     assert found(lambda _: None) == []
     assert found(without) == [f"{where}does not say what was overridden, by whom and when"]
-    assert f"{where}is not what was judged and the mark of the override" in found(other_files)
-    assert "release/manifest.json: its files is not the one that was logged" in found(other_files)
+    assert f"{where}is not the assessed file with the mark of the override" in found(other_files)
+    assert "release/manifest.json: its files differs from the logged one" in found(other_files)
 
 
 def test_what_cannot_be_marked_is_not_published_by_override(store: ReleaseStore) -> None:
@@ -449,7 +454,7 @@ def test_who_may_override_and_what(store: ReleaseStore) -> None:
         store.root, *(member(n) for n in ("ann", "bob", "eve")), member("cid", ["approver", "operator"])
     )
     record = blocked(store)
-    for by, finding in (("ann", "ann made it"), ("cid", "cid has no role for this: it takes admin")):
+    for by, finding in (("ann", "ann made it"), ("cid", "cid does not have the role for this \\(admin\\)")):
         with pytest.raises(UsageError, match=finding):
             overridden(store, record, by)
     overridden(store, record, "bob")
@@ -459,7 +464,7 @@ def test_who_may_override_and_what(store: ReleaseStore) -> None:
     with pytest.raises(UsageError, match="is blocked, and only a candidate that awaits approval"):
         agreed(store, word(record, "eve"), 1)
     waiting = awaiting(store, period="2025")
-    with pytest.raises(UsageError, match="only what gates held back is overridden"):
+    with pytest.raises(UsageError, match="only a candidate that gates held back can be overridden"):
         overridden(store, waiting, "eve")
     for verdict in (Verdict.ERROR, Verdict.NOT_RUN):
         broken = blocked(store, K_FAILS, replace(K_FAILS, gate="e", verdict=verdict), period=f"x-{verdict}")
@@ -477,7 +482,7 @@ def test_what_is_altered_stale_or_expired_is_not_overridden(store: ReleaseStore)
         overridden(store, late, "bob")
     overridden(store, first, "bob")
     altered(store, first)
-    with pytest.raises(VerificationFailed, match="changed since the gates judged it"):
+    with pytest.raises(VerificationFailed, match="changed since its gates ran"):
         overridden(store, first, "eve")
     other = blocked(store, period="2026")
     overridden(store, other, "bob")
@@ -506,7 +511,7 @@ def test_verify_finds_a_blocked_candidate_that_was_let_out_without_two_proofs(st
     with duckdb.connect(str(store.root / DATABASE)) as con:
         con.execute("UPDATE candidate SET state = 'approved'")
     found = [str(one) for one in verify(store)]
-    assert any("was let out, and gate k says fail" in one for one in found)
+    assert any("was published though gate k says fail" in one for one in found)
     assert OVERRIDES_NEEDED == 2
 
 
@@ -544,44 +549,52 @@ def test_verify_finds_the_maker_under_another_name(
 
     assert verify(decided) == []
     monkeypatch.setattr(verification, "read_log", edited)
-    assert "a decision was taken by the person who made it" in {one.what for one in verify(decided)}
+    assert "a decision is by the person who made it" in {one.what for one in verify(decided)}
 
 
 @pytest.mark.parametrize(
     ("action", "edit", "finding"),
     [
-        ("decision.approve", lambda p: p.pop("proof"), "carries no proof of whose word it is"),
-        ("decision.approve", proof_of("eve"), "is not proven to be of bob"),
-        ("decision.approve", lambda p: p["proof"].update(signature="0" * 128), "is not proven to be of bob"),
+        ("decision.approve", lambda p: p.pop("proof"), "has no proof of identity"),
+        ("decision.approve", proof_of("eve"), "is not proven to be by bob"),
+        ("decision.approve", lambda p: p["proof"].update(signature="0" * 128), "is not proven to be by bob"),
         (
             "decision.approve",
             lambda p: p["proof"].update(method="token", token=""),
-            "is not proven to be of bob",
+            "is not proven to be by bob",
         ),
         (
             "decision.approve",
             lambda p: p["proof"].update(people="0" * 64),
-            "other than those whom the log knew",
+            "refers to a different list of people than the log held then",
         ),
         (
             "decision.approve",
             lambda p: p.update(at="2026-01-01T00:00:00.000000+00:00"),
             "is not proven to be",
         ),
-        ("decision.approve", lambda p: p.update(history_head="0" * 64), "is not proven to be of bob"),
-        ("decision.approve", lambda p: p.update(decision="reject"), "is an act of another name than it says"),
+        ("decision.approve", lambda p: p.update(history_head="0" * 64), "is not proven to be by bob"),
+        (
+            "decision.approve",
+            lambda p: p.update(decision="reject"),
+            ("names a different action than its event"),
+        ),
         (
             "decision.approve",
             lambda p: p.update(decision="be king"),
-            "is an act of another name than it says",
+            "names a different action than its event",
         ),
-        ("decision.approve", lambda p: p.update(proof="yes"), "does not say what it must"),
+        ("decision.approve", lambda p: p.update(proof="yes"), "lacks required fields"),
         (
             "people.changed",
             lambda p: p["members"][1].update(roles=["auditor"]),
-            "other than those whom the log",
+            "refers to a different list of people than the log held then",
         ),
-        ("people.changed", lambda p: p.update(members=[]), "other than those whom the log knew"),
+        (
+            "people.changed",
+            lambda p: p.update(members=[]),
+            "refers to a different list of people than the log held then",
+        ),
     ],
 )
 @pytest.mark.enemy("store writer", "forges a word")
@@ -630,8 +643,8 @@ def test_a_refusal_says_its_mend_in_every_state(store: ReleaseStore, state: Cand
 @pytest.mark.parametrize(
     ("blocked", "act", "hint"),
     [
-        (True, "override", "Restore the files, or prepare the period again."),
-        (False, "approve", "Restore the files, or reject the candidate and prepare the period again."),
+        (True, "override", "Restore the files, or run the period again."),
+        (False, "approve", "Restore the files, or reject the candidate and run the period again."),
     ],
 )
 def test_files_that_were_altered_are_told_with_what_can_be_done(
@@ -641,7 +654,7 @@ def test_files_that_were_altered_are_told_with_what_can_be_done(
     if blocked:
         store.record_gates(record.candidate_id, [K_FAILS], to=CandidateState.BLOCKED, actor="ann")
     altered(store, record)
-    with pytest.raises(VerificationFailed, match="changed since the gates judged it") as caught:
+    with pytest.raises(VerificationFailed, match="changed since its gates ran") as caught:
         agreed(store, word(record, "bob", act), 1)
     assert caught.value.hint == hint
     if blocked:

@@ -165,7 +165,7 @@ def test_a_file_that_changes_while_it_is_copied_is_not_published(
         build(partial, staged, files, manifest)
 
     monkeypatch.setattr(publication, "build_release", change_and_build)
-    with pytest.raises(VerificationFailed, match="not the file that was judged"):
+    with pytest.raises(VerificationFailed, match="differs from the assessed file"):
         publish_one(store, candidate_id)
     assert store.candidate(candidate_id).state is CandidateState.APPROVED
     assert list((store.root / "releases" / "clinic").iterdir()) == []

@@ -139,7 +139,7 @@ def test_a_report_that_was_altered_is_found_and_holds_back_the_next_release(
 ) -> None:
     publish(store, approved(store), page)
     change(store.root / FOLDER / "report.html")
-    assert found(store) == {"clinic-2024-r1/report.html": "is missing or not the file that was published"}
+    assert found(store) == {"clinic-2024-r1/report.html": "is missing or differs from the published file"}
     with pytest.raises(VerificationFailed, match=r"altered since it was published: report\.html"):
         store.earlier_classes("clinic")
 
@@ -147,7 +147,7 @@ def test_a_report_that_was_altered_is_found_and_holds_back_the_next_release(
 def test_a_report_beside_an_old_release_does_not_belong_to_it(store: ReleaseStore) -> None:
     publish(store, approved(store), None)
     (store.root / FOLDER / "report.html").write_bytes(PAGE)
-    assert found(store) == {"clinic-2024-r1/report.html": "does not belong to the release"}
+    assert found(store) == {"clinic-2024-r1/report.html": "is not part of the release"}
 
 
 @pytest.mark.parametrize("way", [approved, overridden])
@@ -164,7 +164,7 @@ def test_a_bundle_with_a_report_verifies_and_one_with_another_does_not(
     assert members["release/report.html"] == PAGE
     altered = put_together(tmp_path / "altered.zip", {**members, "release/report.html": b"<p>"})
     assert [str(one) for one in examine(altered, trusted).findings] == [
-        "release/report.html: is not the file that was published"
+        "release/report.html: differs from the published file"
     ]
     del members["release/report.html"]
     without = put_together(tmp_path / "without.zip", members)
@@ -190,8 +190,8 @@ def test_whoever_forges_the_judged_files_is_found_with_a_report_too(
     assert examine(good, keys.public_hex(key)).findings == []
     bad = put_together(tmp_path / "bad.zip", forged(members, another_file, key))
     assert {str(one) for one in examine(bad, keys.public_hex(key)).findings} == {
-        "release/manifest.json: its files is not the one that was logged",
-        "release/manifest.json: its candidate_digest is not that of its files",
+        "release/manifest.json: its files differs from the logged one",
+        "release/manifest.json: its candidate_digest does not match its files",
     }
 
 

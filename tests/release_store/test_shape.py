@@ -87,5 +87,5 @@ def test_a_file_swapped_after_its_digest_was_taken_has_no_effect(tmp_path: Path)
         assert copy.read_bytes() == b"judged"
         with pytest.raises(PermissionError):
             copy.write_bytes(b"x")
-    with pytest.raises(VerificationFailed, match="not the file that was judged"), sealed_file(file, digest):
+    with pytest.raises(VerificationFailed, match="differs from the assessed file"), sealed_file(file, digest):
         pass

@@ -47,17 +47,26 @@ def test_people_are_found_by_their_names_whatever_the_case_and_by_their_accounts
         ([{"name": "ada", "roles": ["approver"]}], "has neither a public_key nor a token_hash"),
         ([member("ada", ["boss"])], "a role is one of operator, approver, auditor, admin, found 'boss'"),
         ([member("ada", [])], "roles: is empty"),
-        ([member("ada"), member("bob"), {**member("eve"), "name": "A-D-A"}], "is there twice, as ada too"),
+        (
+            [member("ada"), member("bob"), {**member("eve"), "name": "A-D-A"}],
+            "is listed twice, also as ada too",
+        ),
         ([member("ada"), {**member("ada"), "name": "bob"}], "has the same key as ada"),
         ([member("ada", account="x"), member("bob", account="x")], "has the same account as ada"),
-        ([{**member("ada"), "public_key": "0" * 63}], "is no Ed25519 key"),
-        ([{**member("ada"), "public_key": "G" * 64}], "is no Ed25519 key"),
-        ([{**member("ada"), "token_hash": "secret-token-of-ada"}], "is no hash of a token"),
+        (
+            [{**member("ada"), "public_key": "0" * 63}],
+            "is not an Ed25519 key of 64 lower-case hexadecimal digits",
+        ),
+        (
+            [{**member("ada"), "public_key": "G" * 64}],
+            "is not an Ed25519 key of 64 lower-case hexadecimal digits",
+        ),
+        ([{**member("ada"), "token_hash": "secret-token-of-ada"}], "releasegate people add --make-token"),
         ([{**member("ada"), "rolls": []}], "unknown field (did you mean 'roles'?)"),
         ([{"roles": ["admin"]}], "name: is missing"),
-        ([member(" ")], "a person has a name in one line"),
-        ([member("a\nb")], "a person has a name in one line"),
-        (["ada"], "is no mapping of fields"),
+        ([member(" ")], "a name must be one line"),
+        ([member("a\nb")], "a name must be one line"),
+        (["ada"], "is not a mapping of fields"),
     ],
 )
 def test_what_a_file_of_people_may_not_say(people: list[dict[str, object]], finding: str) -> None:
@@ -97,7 +106,7 @@ def test_where_the_file_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         needed_staff(root)
     assert "releasegate people add" in caught.value.hint
     monkeypatch.setenv(PEOPLE_VARIABLE, str(root / "people.yaml"))
-    with pytest.raises(UsageError, match="lies inside the store"):
+    with pytest.raises(UsageError, match="is inside the store"):
         load_staff(root)
     monkeypatch.setenv(PEOPLE_VARIABLE, str(tmp_path / "elsewhere.yaml"))
     with pytest.raises(UsageError, match="cannot be read"):

@@ -141,4 +141,4 @@ def test_a_tombstone_of_a_release_that_stands_is_found(revised: ReleaseStore) ->
     path = revised.root / "releases/clinic/clinic-2024-r2.superseded.json"
     path.write_bytes((revised.root / TOMBSTONE).read_bytes())
     (finding,) = verify(revised)
-    assert finding.what == "is of no release that was superseded"
+    assert finding.what == "belongs to no superseded release"

@@ -48,13 +48,13 @@ def test_folders_and_packages_are_read(root: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message", "where"),
     [
-        ("folders: [data]", "'data' is no absolute path", ": folders"),
+        ("folders: [data]", "'data' is not an absolute path", ": folders"),
         ("folders: /data", "should be a list of texts", ": folders"),
         ("packages: [3]", "should be a list of texts", ": packages.0"),
         ("everything: true", "unknown field", ": everything"),
         ("- /data", "should be a list of texts", ""),
         ("folders: [", "", ""),
-        (b"folders: [\xff]", "is no YAML that can be read (UnicodeDecodeError)", ""),
+        (b"folders: [\xff]", "is not valid YAML (UnicodeDecodeError)", ""),
     ],
 )
 def test_what_it_cannot_say_is_refused_by_field(root: Path, text: str, message: str, where: str) -> None:

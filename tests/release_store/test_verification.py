@@ -79,13 +79,13 @@ def test_a_payload_that_was_changed_is_found(history: ReleaseStore) -> None:
     findings = found(history)
     numbers = [event.number for event in history.events() if event.action == "candidate.assessed"]
     for number in numbers:
-        assert "does not match its own hash" in findings[f"event {number}"]
+        assert "does not match its hash: it was changed" in findings[f"event {number}"]
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"a":1,"a":2}', '{"a":100000000000000000000}', ""])
 def test_a_payload_that_is_no_json_any_more_is_found(history: ReleaseStore, text: str) -> None:
     change(history, f"UPDATE event SET payload = '{text}' WHERE number = 3")
-    assert "does not match its own hash" in found(history)["event 3"]
+    assert "does not match its hash: it was changed" in found(history)["event 3"]
 
 
 def test_an_event_that_was_removed_is_found(history: ReleaseStore) -> None:
@@ -106,7 +106,7 @@ def test_two_events_that_were_swapped_are_found(history: ReleaseStore) -> None:
 def test_a_tail_that_was_cut_is_found_by_the_signed_checkpoint(history: ReleaseStore) -> None:
     size = len(history.events())
     change(history, f"DELETE FROM event WHERE number > {size - 1}")
-    assert found(history)["log"] == f"has {size - 1} events, and a signed checkpoint saw {size}"
+    assert found(history)["log"] == f"has {size - 1} events, but a signed checkpoint counts {size}"
 
 
 def test_a_release_that_was_cut_out_whole_is_found_by_its_checkpoint(history: ReleaseStore) -> None:
@@ -129,7 +129,7 @@ def test_a_release_that_was_cut_out_whole_is_found_by_its_checkpoint(history: Re
     )
     change(history, "DELETE FROM candidate WHERE candidate_id = 'clinic-2025-c1'")
     shutil.rmtree(history.root / RELEASE)
-    assert "a signed checkpoint saw" in found(history)["log"]
+    assert "events, but a signed checkpoint counts" in found(history)["log"]
 
 
 @pytest.mark.enemy("steward", "changes history")
@@ -153,7 +153,7 @@ def test_a_log_rewritten_with_fresh_hashes_is_found_by_the_signed_checkpoint(his
         )
     change(history, *statements)
     assert check_chain(history.events()) == []
-    assert "is not the one that was signed" in found(history)["clinic/clinic-2025-r1.checkpoint.json"]
+    assert "in the log is not the signed one" in found(history)["clinic/clinic-2025-r1.checkpoint.json"]
 
 
 def test_a_flipped_byte_in_a_published_file_is_found(history: ReleaseStore) -> None:
@@ -212,58 +212,78 @@ def test_a_checkpoint_signed_by_another_key_is_found(history: ReleaseStore, tmp_
     )
     path.write_bytes(pretty_json(forged))
     (history.root / keys.PUBLIC_KEY_FILE).write_bytes(keys.public_pem(strange))
-    assert "not the key that the store began with" in found(history)["public-key.pem"]
+    assert "is missing or not the store's first key" in found(history)["public-key.pem"]
 
 
 @pytest.mark.parametrize(
     ("statement", "table", "where", "what"),
     [
         ("UPDATE gate_result SET verdict = 'fail'", "gate_result", "clinic-2025-r1", "gate k says fail"),
-        ("UPDATE gate_result SET value = 9", "gate_result", "clinic-2025-c1", "gate results are not those"),
+        (
+            "UPDATE gate_result SET value = 9",
+            "gate_result",
+            "clinic-2025-c1",
+            "its gate results differ from the logged ones",
+        ),
         ("UPDATE gate_result SET witness = '{ }'", "gate_result", "clinic-2025-c1", "text where JSON was"),
         (
             "UPDATE gate_result SET attacker = ''",
             "gate_result",
             "clinic-2025-c1",
-            "gate results are not those",
+            "its gate results differ from the logged ones",
         ),
-        ("DELETE FROM gate_result", "gate_result", "clinic-2025-r1", "no gate passed it"),
+        ("DELETE FROM gate_result", "gate_result", "clinic-2025-r1", "no gate was run"),
         (
             "DELETE FROM proven_decision",
             "proven_decision",
             "clinic-2025-r1",
-            "0 people approved it, and 1 were",
+            "0 people approved it, and 1 are",
         ),
         (
             "UPDATE proven_decision SET reason = 'x'",
             "proven_decision",
             "clinic-2025-c1",
-            "decisions are not those",
+            "its decisions differ from the logged ones",
         ),
         (
             "UPDATE proven_decision SET policy_digest = 'x'",
             "proven_decision",
             "clinic-2025-c1",
-            "names other digests",
+            "a decision names digests other than the candidate's",
         ),
         (
             "UPDATE candidate SET candidate_digest = 'x'",
             "",
             "clinic-2025-c1",
-            "candidate_digest is not the one",
+            "candidate_digest differs from",
         ),
         ("UPDATE candidate SET made_by = 'bob'", "", "clinic-2025-c1", "by the person who made it"),
-        ("UPDATE candidate SET state = 'staged'", "", "clinic-2025-c1", "the log left it published"),
-        ("UPDATE policy SET document = '{}'", "policy", "clinic-2025-c1", "policy that is kept is not"),
+        ("UPDATE candidate SET state = 'staged'", "", "clinic-2025-c1", "published in the log"),
+        (
+            "UPDATE policy SET document = '{}'",
+            "policy",
+            "clinic-2025-c1",
+            "the stored policy is not the policy of the candidate",
+        ),
         ("UPDATE policy SET document = '{'", "policy", "clinic-2025-c1", "where JSON was written"),
-        ("UPDATE release SET state = 'withdrawn'", "", "clinic-2025-r1", "the log left it published"),
-        ("UPDATE release_file SET sha256 = 'x'", "release_file", "clinic-2025-r1", "digests are not those"),
-        ("UPDATE class_size SET size = 100", "", "clinic-2025-r1", "equivalence classes are not those"),
+        ("UPDATE release SET state = 'withdrawn'", "", "clinic-2025-r1", "published in the log"),
+        (
+            "UPDATE release_file SET sha256 = 'x'",
+            "release_file",
+            "clinic-2025-r1",
+            "digests of its files differ from",
+        ),
+        (
+            "UPDATE class_size SET size = 100",
+            "",
+            "clinic-2025-r1",
+            "its equivalence classes differ from the assessed ones",
+        ),
         (
             "UPDATE class_attribute SET kind = 'another' WHERE kind = 'sensitive'",
             "",
             "clinic-2025-r1",
-            "equivalence classes do not fit together",
+            "its equivalence classes are inconsistent",
         ),
         ("DELETE FROM class_size", "", "clinic-2025-r1", "equivalence classes"),
     ],
@@ -278,7 +298,7 @@ def test_a_table_that_was_changed_is_found_by_the_log(
 def test_dropped_triggers_are_found(history: ReleaseStore) -> None:
     with duckdb.connect(str(history.root / DATABASE)) as con:
         con.execute("DROP TRIGGER event_keeps_deletes ON event")
-    assert found(history) == {"event_keeps_deletes": "the trigger was dropped"}
+    assert found(history) == {"event_keeps_deletes": "the trigger is missing"}
 
 
 def test_a_table_that_is_gone_is_a_finding(history: ReleaseStore) -> None:
@@ -288,7 +308,7 @@ def test_a_table_that_is_gone_is_a_finding(history: ReleaseStore) -> None:
 
 def test_a_log_that_is_empty_is_a_finding(history: ReleaseStore) -> None:
     change(history, "DELETE FROM event")
-    assert found(history)["event 1"] == "the log does not begin with the making of the store"
+    assert found(history)["event 1"] == "the log does not begin with the creation of the store"
 
 
 def test_a_store_that_was_made_with_another_key_than_the_one_at_hand_is_found(

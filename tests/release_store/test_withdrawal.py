@@ -138,7 +138,7 @@ def test_a_release_that_was_altered_can_be_withdrawn_too(two: ReleaseStore) -> N
     take_down(two)
     assert "clinic-2025-r1" not in public(two)
     assert [str(one) for one in verify(two)] == [
-        "clinic-2025-r1/data.csv: is missing or not the file that was published"
+        "clinic-2025-r1/data.csv: is missing or differs from the published file"
     ]
 
 
@@ -153,7 +153,7 @@ def test_a_folder_that_cannot_be_moved_is_moved_by_the_next_run(
         with pytest.raises(StoreError, match="could not be taken down"):
             take_down(two)
     assert two.release("clinic-2025-r1").state is ReleaseState.WITHDRAWN
-    assert "clinic-2025-r1: is withdrawn, and still public; the next run takes it down" in map(
+    assert "clinic-2025-r1: is withdrawn but still public; the next run takes it down" in map(
         str, verify(two)
     )
     assert len(two.earlier_classes("clinic")) == 2
@@ -165,12 +165,12 @@ def test_a_folder_that_cannot_be_moved_is_moved_by_the_next_run(
 @pytest.mark.parametrize(
     ("damage", "finding"),
     [
-        ("releases/clinic/clinic-2025-r1.withdrawn.json", "is missing or does not say what was done"),
-        ("releases/clinic/clinic-2025-r1.withdrawn.checkpoint.json", "is missing or no JSON"),
-        ("withdrawn/clinic/clinic-2025-r1/data.csv", "is missing or not the file that was published"),
-        ("releases/clinic/clinic-2024-r1.withdrawn.json", "is of no release that was withdrawn"),
-        ("withdrawn/clinic/clinic-2024-r1", "is of no release that was withdrawn"),
-        ("releases/clinic/clinic-2025-r1", "is withdrawn, and still public"),
+        ("releases/clinic/clinic-2025-r1.withdrawn.json", "is missing or does not record what was done"),
+        ("releases/clinic/clinic-2025-r1.withdrawn.checkpoint.json", "is missing or not JSON"),
+        ("withdrawn/clinic/clinic-2025-r1/data.csv", "is missing or differs from the published file"),
+        ("releases/clinic/clinic-2024-r1.withdrawn.json", "belongs to no withdrawn release"),
+        ("withdrawn/clinic/clinic-2024-r1", "belongs to no withdrawn release"),
+        ("releases/clinic/clinic-2025-r1", "is withdrawn but still public; the next run takes it down"),
     ],
 )
 def test_what_is_changed_about_a_withdrawal_is_found(two: ReleaseStore, damage: str, finding: str) -> None:
@@ -241,6 +241,6 @@ def test_what_is_left_of_a_series_in_use_is_told_and_settled_later(
         Condition.FINE,
         Condition.MENDED,
     }  # the catalog is no series'
-    assert any("is withdrawn, and was not taken down; its series is in use" in one.found for one in told)
+    assert any("is withdrawn, but was not taken down; its series is in use" in one.found for one in told)
     assert "clinic-2025-r1: withdrawn, and now taken down" in recover(two)
     assert verify(two) == []
