@@ -34,17 +34,17 @@ def main(args: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, Abort):
         code = _INTERRUPTED
     except Exception as error:
-        print(f"releasegate: something unforeseen ({type(error).__name__})", file=sys.stderr)
+        print(f"releasegate: unexpected error ({type(error).__name__})", file=sys.stderr)
         return 1
     if code == _INTERRUPTED:
-        print("releasegate: interrupted; nothing half done is visible", file=sys.stderr)
+        print("releasegate: interrupted; no partial result is visible", file=sys.stderr)
     return code
 
 
 def _usage_error(error: _click.exceptions.UsageError) -> UsageError:
     """Return what is wrong with the words of a command as one of our errors."""
     if getattr(error, "option_name", "") == "--store":
-        hint = "--store stands before the command: releasegate --store DIR COMMAND ..."
+        hint = "--store goes before the command: releasegate --store DIR COMMAND ..."
     else:
         hint = f"See `{error.ctx.command_path if error.ctx else 'releasegate'} --help`."
     return UsageError(error.format_message().replace("Value error, ", ""), hint=hint)

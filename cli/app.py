@@ -26,29 +26,33 @@ class Entry:
 
 COMMANDS = {
     "run": Entry("release", RELEASES, "Release one period's table, if every gate passes."),
-    "rejudge": Entry("release", RELEASES, "Judge a stale candidate again beside the history as it is now."),
-    "approve": Entry("decisions", DECISIONS, "Agree to a candidate that waits for approval."),
-    "reject": Entry("decisions", DECISIONS, "Refuse a candidate that waits for approval."),
-    "override": Entry("decisions", DECISIONS, "Publish what gates held back; it takes two administrators."),
-    "withdraw": Entry("decisions", DECISIONS, "Take a release out of the public place."),
-    "sign": Entry("decisions", DECISIONS, "Sign a decision, to be given where the store is."),
-    "history": Entry("history", HISTORY, "List the releases, and the candidates that are none."),
-    "show": Entry("history", HISTORY, "Show a release or a candidate with its gates."),
-    "diff": Entry("diff", HISTORY, "Show two releases or candidates side by side."),
-    "report": Entry("pages", HISTORY, "Write the pages of the store, or the report of one release."),
-    "pictures": Entry("pages", HISTORY, "Write the report's pictures as files for papers and slides."),
+    "rejudge": Entry(
+        "release", RELEASES, ("Assess a stale or expired candidate again, against the current history.")
+    ),
+    "approve": Entry("decisions", DECISIONS, "Approve a candidate that awaits approval."),
+    "reject": Entry("decisions", DECISIONS, "Reject a candidate that awaits approval."),
+    "override": Entry("decisions", DECISIONS, "Override the gates and publish; needs two administrators."),
+    "withdraw": Entry("decisions", DECISIONS, "Withdraw a release from the public folder."),
+    "sign": Entry(
+        "decisions", DECISIONS, ("Sign a decision on your own machine, to submit where the store is.")
+    ),
+    "history": Entry("history", HISTORY, "List releases and unpublished candidates."),
+    "show": Entry("history", HISTORY, "Show a release or candidate and the results of its gates."),
+    "diff": Entry("diff", HISTORY, "Compare two releases or candidates."),
+    "report": Entry("pages", HISTORY, "Write the store's web pages, or the report of one release."),
+    "pictures": Entry("pages", HISTORY, "Export the figures of a report as files."),
     "audit": Entry("audit", PROOF, "Re-check published releases against today's gates."),
-    "reproduce": Entry("audit", PROOF, "Make a release again, and compare it byte by byte."),
+    "reproduce": Entry("audit", PROOF, "Reproduce a release, and compare it byte by byte."),
     "evidence": Entry("proof", PROOF, "Export a verification bundle."),
     "verify": Entry("proof", PROOF, "Check the log, the signatures and every published file."),
-    "draft": Entry("methods", METHODS, "Write a commented policy guessed from a table."),
+    "draft": Entry("methods", METHODS, "Draft a commented policy from a table."),
     "methods": Entry("methods", METHODS, "List the methods that a policy can name."),
     "evaluate": Entry("methods", METHODS, "Compare methods on one table; nothing is published."),
-    "init": Entry("store", STORE, "Make a store, and its signing key beside it."),
+    "init": Entry("store", STORE, "Create a store and its signing key."),
     "people": Entry("store", STORE, "List the people who work with the store, or add one."),
     "notify": Entry("store", STORE, "Send the notices that are due."),
     "clock": Entry("store", STORE, "Repair the log after a clock error."),
-    "doctor": Entry("store", STORE, "Check store and set-up, and settle what was interrupted."),
+    "doctor": Entry("store", STORE, "Check and repair the store, and finish interrupted work."),
 }
 
 

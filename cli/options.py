@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-Json = Annotated[bool, typer.Option("--json", help="Write JSON for programs.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Key = Annotated[
     Path | None,
     typer.Option("--key", metavar="FILE", help="The person's private key (default: RELEASEGATE_KEY)."),
@@ -18,25 +18,25 @@ TokenFile = Annotated[
 ]
 Signed = Annotated[
     str | None,
-    typer.Option("--signed", metavar="TEXT", help="What `sign` printed, in place of key and token."),
+    typer.Option("--signed", metavar="TEXT", help="The line that `sign` printed, instead of a key or token."),
 ]
-Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept in the audit log.")]
+Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Reason; stored in the audit log.")]
 PublicReason = Annotated[
-    str, typer.Option("--reason", metavar="TEXT", help="Why; kept in the audit log, and public.")
+    str, typer.Option("--reason", metavar="TEXT", help="Reason; public, and stored in the audit log.")
 ]
 PolicyFile = Annotated[Path, typer.Argument(metavar="POLICY", help="The policy's YAML file.")]
 Candidate = Annotated[str, typer.Argument(metavar="CANDIDATE")]
 Release = Annotated[str, typer.Argument(metavar="RELEASE")]
 Period = Annotated[
     str | None,
-    typer.Option(metavar="PERIOD", help="Such as 2026Q1; left out, it follows from the policy and the date."),
+    typer.Option(metavar="PERIOD", help="For example 2026Q1 (default: from the policy and the date)."),
 ]
 Input = Annotated[
     Path | None,
-    typer.Option("--input", metavar="FILE", help="The table, where it is not the policy's own source."),
+    typer.Option("--input", metavar="FILE", help="Input table (default: the source in the policy)."),
 ]
 OldInput = Annotated[
-    Path | None, typer.Option("--input", metavar="FILE", help="The table that it was made of.")
+    Path | None, typer.Option("--input", metavar="FILE", help="The input table that it was made from.")
 ]
 
 

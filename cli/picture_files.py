@@ -54,7 +54,7 @@ def picture_options(formats: str, only: str | None, titles: bool, scale: float) 
 def pictures_for(store: ReleaseStore, identifier: str) -> list[Picture]:
     """Return the pictures of a release, a candidate or a series, whose name is given.
 
-    Raises UsageError where there is none of that name, or where it has nothing to be drawn.
+    Raises UsageError where there is none of that name, or where it has nothing to draw.
     """
     releases = {one.release_id: one.candidate_id for one in store.releases()}
     candidates = {one.candidate_id: one.series for one in store.candidates()}
@@ -75,7 +75,7 @@ def pictures_for(store: ReleaseStore, identifier: str) -> list[Picture]:
         )
     if not found:
         raise UsageError(
-            "has nothing to be drawn", where=identifier, hint="It needs a judged candidate, or a release."
+            "has nothing to draw", where=identifier, hint="Give an assessed candidate, or a release."
         )
     return found
 
@@ -109,19 +109,21 @@ def write(pictures: Sequence[Picture], asked: PictureOptions, out: Path, root: P
     UsageError raised. A new folder appears whole or not at all.
     """
     if resolved(out).is_relative_to(root.resolve()):
-        raise UsageError("lies in the store", where=str(out), hint="Choose another folder with --out.")
+        raise UsageError("is inside the store", where=str(out), hint="Choose another folder with --out.")
     if out.is_symlink():
         raise UsageError("is a link", where=str(out), hint="Give the folder itself with --out.")
     if out.exists() and not out.is_dir():
         raise UsageError("is not a folder", where=str(out), hint="Give a folder with --out.")
     if not out.resolve().parent.is_dir():
-        raise UsageError("lies in no folder", where=str(out), hint="Make the folder above it first.")
+        raise UsageError("has no parent folder", where=str(out), hint="Create its parent folder first.")
     made = [(one, f"{one.name}.{kind}", draw(one, kind, asked)) for one in pictures for kind in asked.formats]
     for _, name, data in made:
         there = out / name
         if os.path.lexists(there) and not (there.is_file() and there.read_bytes() == data):
             raise UsageError(
-                "is there and is another picture", where=str(there), hint="Give another folder with --out."
+                ("exists already and is a different picture"),
+                where=str(there),
+                hint="Give another folder with --out.",
             )
     try:
         _put([(name, data) for _, name, data in made], out)
@@ -129,7 +131,7 @@ def write(pictures: Sequence[Picture], asked: PictureOptions, out: Path, root: P
         raise UsageError(
             f"cannot be written ({type(error).__name__})",
             where=str(out),
-            hint="Give a folder that can be written.",
+            hint="Give a writable folder.",
         ) from None
     return [
         {

@@ -113,7 +113,7 @@ def _put(data: bytes, path: Path) -> None:
 def _check(path: Path, root: Path) -> None:
     """Refuse a file in the store, and one that is no page: it is not to be written over."""
     if resolved(path).is_relative_to(root.resolve()):
-        raise UsageError("lies in the store", where=str(path), hint="Choose another file with --out.")
+        raise UsageError("is inside the store", where=str(path), hint="Choose another file with --out.")
     if path.is_symlink() or (path.exists() and not (path.is_file() and _is_page(path))):
         raise UsageError(
             "exists already, and is no report", where=str(path), hint="Choose another file with --out."

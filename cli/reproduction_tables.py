@@ -14,10 +14,8 @@ def show_reproduction(found: Reproduction) -> None:
     for name, (then, now) in found.software.items():
         print(f"{name}: {then or 'none'} then, {now or 'none'} now")
     if found.same:
-        print(f"{found.release_id} comes out again, byte for byte")
+        print(f"{found.release_id} was reproduced byte for byte")
     else:
-        print(f"{found.release_id} does not come out again")
+        print(f"{found.release_id} was not reproduced")
         if not found.software:
-            print(
-                "the versions of the software are the same: look at the machine, and at `releasegate verify`"
-            )
+            print("the software versions are the same: check the machine, and run `releasegate verify`")

@@ -48,11 +48,11 @@ def show_review(document: Document) -> None:
         passes = "passes now"
         if any(release["overridden"] for release in document["releases"]):
             passes = "passes now or was overridden"
-        out.print(f"{n_releases} releases: every gate that could be asked {passes}")
+        out.print(f"{n_releases} releases: every gate that could run {passes}")
     if not_run:
         out.print(f"{not_run} gates were not run: they need the source (--input PERIOD=FILE gives it again)")
     if not document["logged"]:
-        out.print("not logged: the store can only be read")
+        out.print("not logged: the store is read-only")
 
 
 def _now(release: Document) -> str:

@@ -31,7 +31,7 @@ from release_store.publishing.public_files import replace_file
 from reports.text import escaped
 
 _HEAD = """\
-# The people who work with the release store beside this file, and what proves that it is they.
+# The people who work with the release store next to this file, and their keys.
 people:
 """
 _ITEM = re.compile(r"^( *)- ", re.MULTILINE)
@@ -96,16 +96,16 @@ def add_person(
         entry["account"] = account
     if public_key is None and make_key is None and make_token_file is None:
         raise UsageError(
-            "nothing would prove that it is this person",
+            "no key or token was given for this person",
             where=name,
             hint="Give --public-key, --make-key or --make-token.",
         )
     if public_key is not None and make_key is not None:
-        raise UsageError("two keys are given", where=name, hint="Give one of --public-key and --make-key.")
+        raise UsageError("two keys were given", where=name, hint="Give one of --public-key and --make-key.")
     for secret in (make_key, make_token_file):
         if secret is not None and resolved(secret).is_relative_to(root.resolve()):
             raise UsageError(
-                "lies in the store", where=str(secret), hint="Keep it where only the person reads."
+                "is inside the store", where=str(secret), hint="Keep it where only that person can read it."
             )
     # With a key that is nobody's: what else is wrong is told before any secret is made.
     stand_in = {"public_key": keys.public_hex(Ed25519PrivateKey.generate())}
@@ -156,7 +156,7 @@ def _public_key_in(path: Path, name: str) -> str:
 
 def _own_key(name: str) -> UsageError:
     return UsageError(
-        "this is the key of the store, by which a service would be a person",
+        "this is the key of the store, not of a person",
         where=name,
         hint="Give the person's own public key.",
     )
@@ -164,7 +164,7 @@ def _own_key(name: str) -> UsageError:
 
 def _by_hand(path: Path) -> UsageError:
     return UsageError(
-        "is not written so that a person can be added at its end",
+        "is not in a form to which a person can be added",
         where=str(path),
         hint="Write the people as a list in lines of their own, `people:` last in the file.",
     )

@@ -35,7 +35,8 @@ def show_outcome(outcome: Outcome, store: Path) -> None:
         out.print(_oversize(outcome.over_max_group_size))
     if outcome.repaired:
         out.print(
-            f"repair: {outcome.repaired['failing_groups']} groups would have failed beside earlier releases; "
+            f"repair: {outcome.repaired['failing_groups']} groups would have failed against earlier "
+            "releases; "
             f"{outcome.repaired['merged']} merged, {outcome.repaired['suppressed_records']} records left out"
         )
     if outcome.report:
@@ -52,8 +53,8 @@ def show_outcome(outcome: Outcome, store: Path) -> None:
 
 
 def _oversize(n_groups: int) -> str:
-    why = "no cut of them keeps the model, or passes beside the history"
-    return f"{n_groups} groups stay over max_group_size: {why}"
+    why = "no split keeps the privacy model, or passes against earlier releases"
+    return f"{n_groups} oversized groups could not be split safely (max_group_size): {why}"
 
 
 def show_history(store: ReleaseStore, series: str | None) -> None:
@@ -85,7 +86,7 @@ def show_history(store: ReleaseStore, series: str | None) -> None:
         ),
         (
             "Candidates not published",
-            ("candidate", "period", "state", "made by", "made", "held back by"),
+            ("candidate", "period", "state", "made by", "made", "blocked by"),
             [
                 (
                     row["candidate"],
@@ -100,7 +101,7 @@ def show_history(store: ReleaseStore, series: str | None) -> None:
         ),
         (
             "Inputs refused",
-            ("series", "period", "at", "expectations that failed"),
+            ("series", "period", "at", "failed expectations"),
             [
                 (row["series"], row["period"], minute(row["at"]), escaped(", ".join(row["failed"])))
                 for row in document["refused_inputs"]
@@ -122,9 +123,7 @@ def show_record(document: Document) -> None:
     out.print(f"[bold]{document['release'] or document['candidate']}[/]  {document['state']}")
     if document["override"]:
         held_back = ", ".join(g["gate"] for g in document["gates"] if g["verdict"] != Verdict.PASS)
-        out.print(
-            f"[bold]PUBLISHED BY OVERRIDE[/] of the gates that held it back: {held_back}", soft_wrap=True
-        )
+        out.print(f"[bold]PUBLISHED BY OVERRIDE[/] of these gates: {held_back}", soft_wrap=True)
     summary = document["summary"]
     facts = {
         "series": document["series"],
@@ -168,7 +167,7 @@ def _came_of(summary: Mapping[str, Any]) -> dict[str, str]:
     """Return what a candidate was judged again for, what it revises, and why it needs more people, if so."""
     again, revision = summary.get("judged_again"), summary.get("revision")
     return {
-        **({"again": f"judged again by {again['by']}, of {again['of']}"} if again else {}),
+        **({"again": f"assessed again by {again['by']}, of {again['of']}"} if again else {}),
         **({"revises": f"{revision['of']}: {revision['reason']}"} if revision else {}),
         **({"approval": because} if (because := why(summary)) else {}),
     }

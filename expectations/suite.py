@@ -93,7 +93,7 @@ def _of_table(policy: ReleasePolicy, last: LastRelease | None) -> Iterator[Expec
         None,
         {"min_value": rows.min, "max_value": rows.max},
         f"has a number of rows outside {rows.min} to {most}",
-        "Check that the input is the whole period's, or mend expectations.rows.",
+        "Check that the input covers the whole period, or change expectations.rows.",
     )
     if rows.drift is not None and last is not None:
         least = max(0, math.ceil(last.n_rows * (1 - rows.drift) - ROUNDING))
@@ -103,7 +103,7 @@ def _of_table(policy: ReleasePolicy, last: LastRelease | None) -> Iterator[Expec
             None,
             {"min_value": least, "max_value": most_rows},
             f"drifts too far from the last release's {last.n_rows} rows: {least} to {most_rows} are allowed",
-            "Check that the input is the whole period's, or mend expectations.rows.drift.",
+            "Check that the input covers the whole period, or change expectations.rows.drift.",
         )
 
 
@@ -115,7 +115,7 @@ def _of_key(policy: ReleasePolicy) -> Iterator[Expected]:
         return
     yield _text(key)
     if policy.rows == "one_per_person" and policy.expectations.unique_key:
-        hint = "Give one row a person, or write rows: several to have people counted."
+        hint = "Give one row per person, or set rows: several to count people."
         yield gxe.ExpectColumnValuesToNotBeNull, key, {}, "have no key", hint
         yield gxe.ExpectColumnValuesToBeUnique, key, {}, "share their key with another row", hint
 
@@ -132,7 +132,7 @@ def _of_quasi_identifiers(policy: ReleasePolicy) -> Iterator[Expected]:
                 name,
                 {},
                 "hold a number that is not whole",
-                f"Mend the input, or write {field}.type: numeric.",
+                f"Correct the input, or set {field}.type: numeric.",
             )
         smallest, largest = qi.bounds
         yield (
@@ -140,7 +140,7 @@ def _of_quasi_identifiers(policy: ReleasePolicy) -> Iterator[Expected]:
             name,
             {"smallest": smallest, "largest": largest},
             f"lie outside the bounds {smallest:g} to {largest:g}",
-            f"Mend the input, or {field}.bounds.",
+            f"Correct the input, or change {field}.bounds.",
         )
     for name, category in policy.roles.categorical.items():
         yield _text(name)
@@ -171,7 +171,7 @@ def _of_sensitive(policy: ReleasePolicy, last: LastRelease | None) -> Iterator[E
                     "max_distance": limit + ROUNDING,
                 },
                 f"drifts from the last release by a total variation distance over {limit:g}",
-                "Check the input, or mend expectations.sensitive_drift.",
+                "Check the input, or change expectations.sensitive_drift.",
             )
 
 
@@ -194,8 +194,8 @@ def _of_missing(policy: ReleasePolicy) -> Iterator[Expected]:
             gxe.ExpectColumnValuesToNotBeNull,
             name,
             {"mostly": max(0.0, 1 - share - ROUNDING)},
-            f"are missing, where at most {100 * share:g}% may be",
-            f"Mend the input, or write expectations.missing_in.{name}.",
+            f"are missing; the limit is {100 * share:g}%",
+            f"Correct the input, or set expectations.missing_in.{name}.",
         )
 
 
@@ -220,5 +220,5 @@ def _allowed(name: str, values: list[Any], field: str) -> Expected:
         name,
         {"value_set": values},
         "hold a value that the policy does not allow",
-        f"Mend the input, or {field}.",
+        f"Correct the input, or change {field}.",
     )

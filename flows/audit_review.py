@@ -21,12 +21,12 @@ from services.runtime import Stage
 from services.sanitized import sanitize_errors
 from services.store_review import review_markdown, review_rows, review_store, summary_line
 
-REVIEW = Stage("audit", "verify the store, and judge what it has published")
+REVIEW = Stage("audit", "verify the store, and review its published releases")
 
 
 @flow(
     name="audit-review",
-    description="Verify the store, and ask today's gates of all that was published.",
+    description="Verify the store, and review all published releases by today's gates.",
     persist_result=False,
     retries=0,
 )

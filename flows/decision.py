@@ -24,7 +24,7 @@ Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 @flow(
     name="decide-release",
-    description="Approve, reject or override a candidate; the last approval that it needs publishes it.",
+    description="Approve, reject or override a candidate; the last required approval publishes it.",
     flow_run_name="{decision}-{candidate}",
     persist_result=False,
     retries=0,

@@ -23,7 +23,7 @@ EVALUATION = Stage("evaluation", "run the methods, and write the figures", long=
 
 @flow(
     name="evaluate-methods",
-    description="Lay methods side by side on one table: risk against utility. Nothing is published.",
+    description="Compare methods on one table, risk against utility. Nothing is published.",
     persist_result=False,
     retries=0,
 )

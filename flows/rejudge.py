@@ -17,7 +17,7 @@ from services.sanitized import sanitize_errors
 
 @flow(
     name="rejudge",
-    description="Judge a stale candidate again beside the history as it is now.",
+    description="Assess a stale or expired candidate again, against the current history.",
     flow_run_name="rejudge-{candidate}",
     persist_result=False,
     retries=0,

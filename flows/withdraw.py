@@ -19,13 +19,13 @@ from services.sanitized import sanitize_errors
 
 @flow(
     name="withdraw-release",
-    description="Take a release out of the public place; a tombstone stays.",
+    description="Withdraw a release from the public folder; a tombstone stays.",
     flow_run_name="withdraw-{release}",
     persist_result=False,
     retries=0,
 )
 def withdraw_release(release: Text, by: Name, reason: Reason, signature: Text, store: str = "store") -> Any:
-    """Take a release out of the public place. Whoever copied it has it, so later ones stay compared with it.
+    """Withdraw a release from the public folder. Copies of it exist, so later releases stay compared with it.
 
     Args:
         release: the release, such as clinic-2026Q1-r1.
@@ -42,4 +42,4 @@ def _withdraw_release(release_id: str, by: str, reason: str, signature: str, sto
     recover(store)
     with notify_on_exit(store.root):
         release = withdraw(store, release_id, by=by, reason=reason, credential=SignedText(signature))
-    return Completed(message=f"{release.release_id} is withdrawn; a tombstone stands in its place")
+    return Completed(message=f"{release.release_id} is withdrawn; a tombstone takes its place")

@@ -46,7 +46,7 @@ class Worlds(Section):
     @model_validator(mode="after")
     def _limit_is_sampled(self) -> Self:
         if self.p_max is not None and not self.sweeps:
-            raise ValueError("p_max is held against sampled worlds: sweeps must be 1 at least")
+            raise ValueError("p_max needs sampled worlds: sweeps must be at least 1")
         return self
 
 

@@ -83,7 +83,7 @@ def _walk(tree: object, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 def _text(value: object) -> str:
     if isinstance(value, bool) or value is None:
-        raise ValueError(f"the value {value!r} is read by YAML as no text; put it in quotes")
+        raise ValueError(f"the value {value!r} is not text in YAML; put it in quotes")
     return str(value)
 
 
@@ -96,7 +96,7 @@ def checked(rows: Sequence[tuple[str, ...]]) -> Hierarchy:
         raise ValueError(f"the hierarchy has more than {MOST_LEAVES:,} values")
     if len(set(leaves)) != len(leaves):
         twice = Counter(leaves).most_common(1)[0][0]
-        raise ValueError(f"the value '{twice}' stands twice")
+        raise ValueError(f"the value '{twice}' appears twice")
     parents: dict[tuple[int, str], str] = {}
     for row in rows:
         for depth, (child, parent) in enumerate(pairwise(row[1:])):

@@ -46,10 +46,10 @@ def parse_policy(text: str, path: Path, trusted: Trusted | None = None) -> Relea
         raise PolicyError(yaml_finding(error), where=str(path), hint="Fix the YAML.") from None
     except ValueError:  # YAML's own reader of dates gives no place
         raise PolicyError(
-            "holds a date that is in no calendar", where=str(path), hint="Put it in quotes if it is a text."
+            "contains an invalid date", where=str(path), hint="Put it in quotes if it is a text."
         ) from None
     except RecursionError:
-        raise PolicyError("is nested too deep", where=str(path), hint="Fix the YAML.") from None
+        raise PolicyError("is nested too deeply", where=str(path), hint="Fix the YAML.") from None
     if not isinstance(document, dict):
         raise PolicyError(
             f"holds {'nothing' if document is None else 'no fields'}",
@@ -71,7 +71,7 @@ def parse_policy(text: str, path: Path, trusted: Trusted | None = None) -> Relea
         raise policy_error(error, path) from None
     except rfc8785.CanonicalizationError:
         raise PolicyError(
-            "holds a number that no digest can be taken of",
+            "contains a number that cannot be digested exactly",
             where=str(path),
             hint="Whole numbers are under 2**53, and all numbers finite.",
         ) from None
@@ -104,8 +104,8 @@ def policy_from_document(document: Mapping[str, Any]) -> ReleasePolicy:
         return ReleasePolicy.model_validate({**document, "roles": roles, "source": source})
     except (ValidationError, KeyError, TypeError) as error:
         raise PolicyError(
-            f"the policy that is kept cannot be read ({type(error).__name__})",
-            hint="Use the releasegate that kept it, or a newer one.",
+            f"the stored policy cannot be read ({type(error).__name__})",
+            hint="Use the version of releasegate that stored it, or a newer one.",
         ) from None
 
 
@@ -153,7 +153,7 @@ def _hierarchy(written: object, path: Path, field: str, trusted: Trusted) -> Hie
         raise PolicyError(not_read(error), where=where, hint="A hierarchy is a UTF-8 text file.") from None
     except (ValueError, csv.Error, RecursionError) as error:
         raise PolicyError(
-            str(error) if isinstance(error, ValueError) else "is no list of values",
+            str(error) if isinstance(error, ValueError) else "is not a list of values",
             where=where,
-            hint="One line a value, most specific first, ';' between the levels; or nested lists.",
+            hint="Write one line per value, most specific first, ';' between the levels; or nested lists.",
         ) from None

@@ -56,7 +56,7 @@ def _part(place: str, was: Section | None, now: Section | None) -> Iterator[str]
     if was is None:
         return
     if now is None:
-        yield f"{_called(place)} is gone"
+        yield f"{_called(place)} was removed"
     elif type(was) is not type(now):
         yield f"{_called(place)} is another"
     else:
@@ -100,7 +100,7 @@ def _listed_values(place: str, was: dict[str, Any] | None, now: dict[str, Any] |
     for name, values in (now or {}).items():
         before = (was or {}).get(name)
         if before is None or not set(before) <= set(values):
-            yield f"{_called(place)}.{name} names fewer"
+            yield f"{_called(place)}.{name} lists fewer"
 
 
 def _of_order(*strictest_first: str) -> Rule:
@@ -130,7 +130,7 @@ def _source(place: str, was: model.Source, now: model.Source) -> Iterator[str]:
     yield from _differs(f"{place}.query", was.query, now.query)
     yield from _differs(f"{place}.inputs", sorted(was.inputs), sorted(now.inputs))
     if not set(was.missing) <= set(now.missing):
-        yield f"{place}.missing names fewer"
+        yield f"{place}.missing lists fewer"
     yield from _differs(f"{place}.missing_label", was.missing_label, now.missing_label)
 
 

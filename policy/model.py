@@ -52,7 +52,7 @@ class Source(Section):
     @model_validator(mode="after")
     def _inputs_have_a_query(self) -> Self:
         if self.inputs and self.query is None:
-            raise ValueError("inputs are read by a query, and there is none")
+            raise ValueError("inputs need a query, and there is none")
         if "input" in self.inputs:
             raise ValueError("inputs.input is the name of the table's own file: choose another")
         return self
@@ -195,22 +195,21 @@ class ReleasePolicy(Section):
         except (KeyError, ValueError, OSError):
             pass
         near = did_you_mean(timezone, available_timezones())
-        raise ValueError(f"'{timezone}' is no IANA time zone{near}")
+        raise ValueError(f"'{timezone}' is not an IANA time zone{near}")
 
     @model_validator(mode="after")
     def _known_columns(self) -> Self:
         known = set(self.roles.columns())
         for name in self.expectations.missing_in:
             if name not in known:
-                raise ValueError(f"expectations.missing_in names '{name}', which is no column of roles")
+                raise ValueError(f"expectations.missing_in names '{name}', which is not a column of roles")
         return self
 
     @model_validator(mode="after")
     def _membership_is_among_others(self) -> Self:
         if self.gates.membership is not None and self.linkage.control is None:
             raise ValueError(
-                "gates.membership asks who is in the table among people who might be: linkage.control must "
-                "name a file about people who are not"
+                "gates.membership needs linkage.control, a file of people who are not in the table"
             )
         return self
 
@@ -275,13 +274,15 @@ class ReleasePolicy(Section):
         if self.publication.csv_formulas == "quoted":
             for name in self.published_columns():
                 if name[:1] in FORMULA_BEGINNINGS:
-                    raise ValueError(f"the name '{name}' is a formula to a spreadsheet: rename it by a query")
+                    raise ValueError(
+                        f"spreadsheets read the name '{name}' as a formula: rename it by a query"
+                    )
         return self
 
     @model_validator(mode="after")
     def _several_rows_have_a_key(self) -> Self:
         if self.rows == "several" and self.roles.key is None:
-            raise ValueError("rows: several needs roles.key, the column that tells whose a row is")
+            raise ValueError("rows: several needs roles.key, the column that identifies the person of a row")
         return self
 
     @model_validator(mode="after")
@@ -305,7 +306,7 @@ class ReleasePolicy(Section):
     def _values_are_declared(self, field: str, name: str, values: tuple[str, ...]) -> None:
         """Raise ValueError where a listed value may be a misspelt one, which no row would ever have."""
         if name not in self.roles.sensitive:
-            raise ValueError(f"{field} names '{name}', which is no sensitive attribute of roles")
+            raise ValueError(f"{field} names '{name}', which is not a sensitive attribute of roles")
         declared = self.roles.sensitive[name].values
         if self.roles.sensitive[name].type == "numeric":
             raise ValueError(f"{field} lists values of '{name}', which is numeric")

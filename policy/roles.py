@@ -91,9 +91,9 @@ class SensitiveAttribute(Section):
     @model_validator(mode="after")
     def _of_numbers(self) -> Self:
         if self.width and self.type != "numeric":
-            raise ValueError("width is how far apart numbers count as one: the type must be numeric")
+            raise ValueError("width applies to numbers: type must be numeric")
         if self.change is not None and (self.type != "numeric" or self.stability != "transient"):
-            raise ValueError("change is of numbers that change: type must be numeric, stability transient")
+            raise ValueError("change needs type: numeric and stability: transient")
         return self
 
 
@@ -117,7 +117,7 @@ class Roles(Section):
             seen.add(name)
         for name in self.kept_values:
             if name not in self.kept:
-                raise ValueError(f"roles.kept_values names '{name}', which is no column of roles.kept")
+                raise ValueError(f"roles.kept_values names '{name}', which is not a column of roles.kept")
         return self
 
     def columns(self) -> Iterator[str]:

@@ -31,19 +31,15 @@ class Trusted:
         that no policy reads. Whether there is a file, its reader says.
         """
         if "\0" in written:
-            raise PolicyError("holds a NUL", where=where, hint="Give the path of a file.")
+            raise PolicyError("contains a NUL character", where=where, hint="Give the path of a file.")
         try:
             path = (base / written).resolve()
         except (OSError, RuntimeError):  # RuntimeError: a loop of links, before Python 3.13
-            raise PolicyError(
-                "is a link that leads nowhere", where=where, hint="Give the path of a file."
-            ) from None
+            raise PolicyError("is a broken link", where=where, hint="Give the path of a file.") from None
         try:
             self.check(path, base, where)
         except OSError:  # of a name that is too long
-            raise PolicyError(
-                "is a path that no file can have", where=where, hint="Give the path of a file."
-            ) from None
+            raise PolicyError("is not a valid path", where=where, hint="Give the path of a file.") from None
         return path
 
     def check(self, path: Path, base: Path, where: str) -> None:

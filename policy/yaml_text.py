@@ -23,7 +23,7 @@ def _mapping(loader: StrictLoader, node: yaml.MappingNode) -> dict[Any, Any]:
         key = loader.construct_object(key_node, deep=True)
         if isinstance(key, list | dict | set):
             raise yaml.constructor.ConstructorError(
-                None, None, "a field's name is a word, no list or mapping", key_node.start_mark
+                None, None, "a field's name must be text, not a list or mapping", key_node.start_mark
             )
         if key in found:
             raise yaml.constructor.ConstructorError(
@@ -90,7 +90,7 @@ def _check_size(root: yaml.Node) -> None:
                 raise _at(node, f"holds more than {MOST_NODES:,} values, its aliases (*) counted in full")
             continue
         if id(node) in begun:
-            raise _at(node, "an alias (*) leads to what it stands in")
+            raise _at(node, "an alias (*) contains itself")
         begun.add(id(node))
         pending.append((node, True))
         pending += [(child, False) for child in children if id(child) not in sizes]

@@ -203,7 +203,7 @@ class StoreReader:
     def people(self, candidate_id: str) -> PersonHashes | None:
         """Return the keyed hashes of a candidate's people, or None where none are kept.
 
-        Raises VerificationFailed if they are differ from the staged ones.
+        Raises VerificationFailed if they differ from the staged ones.
         """
         with connect(self.root) as con:
             return read_people(con, candidate_id)
@@ -211,7 +211,7 @@ class StoreReader:
     def earlier_people(self, series: str) -> list[PersonHashes | None]:
         """Return the people of every release of a series, in the order of `earlier_classes`.
 
-        None where none are kept. Raises VerificationFailed if some are differ from the staged ones.
+        None where none are kept. Raises VerificationFailed if some differ from the staged ones.
         """
         with connect(self.root) as con:
             return [read_people(con, one.candidate_id) for one in queries.releases(con, series)]

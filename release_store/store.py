@@ -187,7 +187,7 @@ class ReleaseStore(StoreReader):
 
         Returns what is kept: its summary says how many people must agree, and why (`approvals`).
 
-        Raises StoreError if its digests of its files differ from of `files` (`tree_digest`) and `policy`, or if
+        Raises StoreError if its digests are not those of `files` (`tree_digest`) and `policy`, or if
         its id is taken.
         """
         staff = load_staff(self.root)

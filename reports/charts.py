@@ -72,7 +72,7 @@ def narrowing(bases: tuple[str, ...]) -> Spec:
         shape=alt.Shape("basis:N", title=None, scale=known, legend=legend),
         tooltip=[
             alt.Tooltip("basis:N", title="who"),
-            alt.Tooltip("left:Q", title="values left, at most"),
+            alt.Tooltip("left:Q", title="possible values remaining"),
             alt.Tooltip("people:Q", title="people", format=","),
             alt.Tooltip("share:Q", title="share", format=".2%"),
         ],
@@ -104,7 +104,10 @@ def possible() -> Spec:
         .mark_bar()
         .encode(
             x=alt.X(
-                "values:N", sort=None, title="sensitive values that are left", axis=alt.Axis(labelAngle=0)
+                "values:N",
+                sort=None,
+                title="possible sensitive values remaining",
+                axis=alt.Axis(labelAngle=0),
             ),
             xOffset=alt.XOffset("basis:N", sort=None),
             y=alt.Y("share:Q", title="share of people", axis=alt.Axis(format="%"), scale={"domain": [0, 1]}),
@@ -281,7 +284,10 @@ def headroom() -> Spec:
                 scale={"domain": [0, 1]},
             ),
             color=alt.Color(
-                "above:O", sort=None, title="values left above l", legend=alt.Legend(orient="top", columns=4)
+                "above:O",
+                sort=None,
+                title="possible values above l",
+                legend=alt.Legend(orient="top", columns=4),
             ),
             order=alt.Order("order:Q"),
             tooltip=[

@@ -103,7 +103,7 @@ def _worlds(gates: Sequence[Document]) -> list[Picture]:
     pinned, undecided = (int(known.get(name) or 0) for name in ("pinned", "undecided"))
     n_releases = int(known.get("releases") or 0)
     who = "nobody is" if not pinned else "1 person is" if pinned == 1 else f"{pinned:,} people are"
-    more = f", and of {undecided:,} more the search could not tell before it ended" if undecided else ""
+    more = f", and for {undecided:,} more the search ended undecided" if undecided else ""
     words = (
         f"Of {total:,} people in {n_releases} releases {who} left with fewer than l values by somebody who "
         f"solves for all classes at once{more}. Values are counted as far as they were found; the search "
@@ -141,7 +141,7 @@ def _narrowed(i: int, attribute: str, curves: Sequence[Document]) -> Picture:
     if rows:
         rows[0] = {**rows[0], "limit": curves[0]["least"]}
     columns = (
-        ("basis", "who"), ("values", "values left, at most"), ("people", "people"), ("share", "share"),
+        ("basis", "who"), ("values", "possible values remaining"), ("people", "people"), ("share", "share"),
     )  # fmt: skip
     bases = tuple(dict.fromkeys(row["basis"] for row in rows))
     title = f"How far people's {attribute} can be narrowed"
@@ -160,7 +160,7 @@ def _narrowed_to(basis: str, curve: Document) -> str:
     fewest = min(left for left, n in curve["counts"] if n)
     under = sum(n for left, n in curve["counts"] if left < curve["least"])
     values = "1 value" if fewest == 1 else f"{fewest} values"
-    words = f"{basis[0].upper()}{basis[1:]}: at least {values} left for everybody"
+    words = f"{basis[0].upper()}{basis[1:]}: everybody keeps at least {values}"
     people = "person" if under == 1 else "people"
     return f"{words}, and fewer than {curve['least']} for {under:,} {people}." if under else f"{words}."
 

@@ -60,14 +60,14 @@ def rows_counted(policy: Document) -> str:
     """Return what to say first of a release whose rows were counted and not its people; "" of others."""
     if policy.get("roles", {}).get("key") is None:
         return (
-            "Rows were counted, not people: the policy names no key. If a person can have several rows, k "
-            "and all figures of risk say too little, and a class of k rows can be about one person."
+            "Rows were counted, not people: the policy has no key. If a person can have several rows, "
+            "k and all risks are understated, and a class of k rows can be about one person."
         )
     # Policies of before the field `rows` said no more than that a key repeats.
     if "rows" not in policy and policy.get("expectations", {}).get("unique_key", True) is False:
         return (
-            "Rows were counted, not people: a person may have several rows, and this release was made before "
-            "its people could be counted. k and all figures of risk say too little."
+            "Rows were counted, not people: a person may have several rows, and this release was made "
+            "before releasegate could count people. k and all risks are understated."
         )
     return ""
 
@@ -95,14 +95,14 @@ def not_protected(gates: Sequence[Document], policy: Document, figures: Document
     kept = policy.get("roles", {}).get("kept", ())
     if kept:
         lines.append(
-            f"Published as it is: {', '.join(map(str, kept))}. The gates `leak` and `unique` look for what "
-            "names a person there, and no gate asks what somebody may know by it."
+            f"Published as it is: {', '.join(map(str, kept))}. The gates `leak` and `unique` look for "
+            "names and personal numbers there; no gate measures what others may know of these columns."
         )
-    lines.append("What others publish about the same people, and other series, are not compared.")
+    lines.append("Other series, and what others publish about the same people, are not compared.")
     if not any(gate["gate"] == WORLDS and gate["verdict"] == Verdict.PASS for gate in gates):
         lines.append(
-            "The comparison is made of local checks: sets of releases exist that pass all of them and still "
-            "give a value away."
+            "The comparison consists of local checks: there are sets of releases that pass all of them "
+            "and still reveal a value."
         )
     return lines
 
@@ -110,11 +110,11 @@ def not_protected(gates: Sequence[Document], policy: Document, figures: Document
 def _of_attackers(gates: Sequence[Document], policy: Document) -> list[str]:
     named = ", ".join(str(one["name"]) for one in policy.get("roles", {}).get("quasi_identifiers", ()))
     more = f"Somebody who knows more of a person than the quasi-identifiers ({named}) may learn more. "
-    lines = [more + "This is no differential privacy."]
+    lines = [more + "This is not differential privacy."]
     passed = {gate["gate"]: gate["value"] for gate in gates if gate["verdict"] == Verdict.PASS}
     if passed.get("p_max") is not None:
         lines.append(
-            "A likely guess: in some class one sensitive value has "
+            "Likely guesses: in some class one sensitive value has "
             f"{measured_share(passed['p_max'], '<=')} of the rows."
         )
     lines += _of_sure(gates)
@@ -122,8 +122,8 @@ def _of_attackers(gates: Sequence[Document], policy: Document) -> list[str]:
         lines.append("Attacks are measured on people drawn from the source, not on everybody in it.")
     if policy.get("method", {}).get("recoding", "sets") not in _TRUE:
         lines.append(
-            "Some cells are replaced or noised: they need not be true of anybody, and rows of a class are "
-            "alike in the others only."
+            "Some cells are replaced or noised: they need not be true of anybody, and the rows of a "
+            "class agree in the other cells only."
         )
     return lines
 
@@ -154,7 +154,7 @@ def _of_sure(gates: Sequence[Document]) -> list[str]:
             share, limit = measured_share(sure["share"], "<="), measured_share(sure["limit"], ">=")
             who = f"{sure['people']:,} people ({share})"
             return [
-                f"A likely guess: whoever holds all releases can be over {limit} sure of a value of {who}."
+                f"Likely guesses: somebody with all releases can be over {limit} sure of a value of {who}."
             ]
     return []
 
@@ -162,13 +162,13 @@ def _of_sure(gates: Sequence[Document]) -> list[str]:
 def _of_history(gates: Sequence[Document], policy: Document) -> list[str]:
     n, lines = n_earlier(gates), []
     if n is None:
-        lines.append("It could not be compared with the earlier releases of its series.")
+        lines.append("It could not be compared with earlier releases of its series.")
     elif n == 0:
-        lines.append("Nothing was compared: it is the first release of its series, or no earlier one counts.")
+        lines.append("Nothing was compared: no earlier release of its series counts.")
     elif not _follows(policy):
         lines.append(
-            "People are not followed over the releases by a key: who changed more than the policy says "
-            "that people change is not seen in the comparison."
+            "People are not followed across releases by a key: the comparison misses people who changed "
+            "more than the policy assumes."
         )
     lines += [f"Not compared: {one}." for one in not_compared(gates)]
     sensitive = policy.get("roles", {}).get("sensitive", ())

@@ -15,8 +15,8 @@ from reports.report import candidate_report, release_report
 from reports.sheet import read_sheet_data
 
 _HINT = (
-    "What was decided is kept; please report this fault of releasegate. Once it is mended, another run "
-    "publishes the candidate, or whoever approves it again."
+    "The decisions are stored; please report this bug. After the fix, run the period or approve the "
+    "candidate again to publish it."
 )
 
 
@@ -33,7 +33,7 @@ def report_of(store: ReleaseStore, candidate_id: str) -> Callable[[Mapping[str, 
         try:
             return release_report(facts, of)
         except Exception as error:  # its words may be those of a row
-            broke = f"its report cannot be made ({type(error).__name__} at {place(error)})"
+            broke = f"its report cannot be written ({type(error).__name__} at {place(error)})"
         raise ReleaseGateError(f"{broke}; nothing is public", where=candidate_id, hint=_HINT)
 
     return made

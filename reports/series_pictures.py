@@ -17,7 +17,7 @@ Document = Mapping[str, Any]
 # The gates whose values are followed over a series: what each measures, and whether that is a share.
 TRENDS: dict[str, tuple[str, bool]] = {
     "umr": ("People whose class is certain (UMR)", True),
-    "err": ("Chance to pick the right row (ERR)", True),
+    "err": ("Chance of picking the right row (ERR)", True),
     "sadr": ("Certainty of a sensitive value (SADR)", True),
     "ncp": ("Detail that is lost (NCP)", True),
     "suppression": ("Records that are left out", True),
@@ -148,9 +148,10 @@ def _headroom(i: int, attribute: str, releases: Sequence[AssessedRelease]) -> Pi
     label, curve, above = counted[-1]
     words = _headroom_words(label, curve, above)
     if len(counted) < len(releases):
-        words += f" Of {len(releases) - len(counted):,} releases no figures are kept."
+        words += f" {len(releases) - len(counted):,} releases have no stored figures."
     columns = (
-        ("release", "release"), ("above", "values left above l"), ("people", "people"), ("share", "share"),
+        ("release", "release"), ("above", "possible values above l"), ("people", "people"),
+        ("share", "share"),
         ("basis", "as seen by"),
     )  # fmt: skip
     title = f"Headroom: how far people's {attribute} is from l"
@@ -186,17 +187,20 @@ def _headroom_words(label: str, curve: Document, above: Mapping[int, int]) -> st
     total, at, under = sum(above.values()), above.get(0, 0), above.get(-1, 0)
     basis = BASIS.get(str(curve["basis"]), str(curve["basis"]))
     who = f"Seen by {basis}, after {label}"
-    words = (
-        f"{who} {at:,} of {total:,} people ({share(at / total)}) have just l = {curve['least']} values left: "
-        "the next release may narrow none of them."
-        if at
-        else f"{who} all of {total:,} people have more than l = {curve['least']} values left."
-    )
+    left = f"l = {curve['least']} values left"
+    words = f"{who} all of {total:,} people have more than {left}."
+    if at:
+        words = (
+            f"{who} {at:,} of {total:,} people ({share(at / total)}) have exactly {left}: no next "
+            "release may "
+            "narrow them further."
+        )
+    elif under:
+        words = f"{who} nobody of {total:,} has exactly {left}."
     if under:
-        words = words if at else f"{who} nobody of {total:,} has just l = {curve['least']} values left."
         words += f" {under:,} have fewer."
     if curve["basis"] == "worlds":
-        words += " Counted are the values that exchanges and other certificates show to be possible."
+        words += " The counts are of values that certificates, such as exchanges, show to be possible."
     return words
 
 
@@ -220,7 +224,7 @@ def risk_utility(releases: Sequence[AssessedRelease]) -> list[Picture]:
     ]
     last = points[-1]
     words = (
-        f"To the left less detail is lost, further down less is given away. {last.label}: "
+        f"Further left less detail is lost; further down the risk is lower. {last.label}: "
         f"{measured_share(last.value('ncp'), '<=')} of detail lost, "
         f"{risk.upper()} {measured_share(last.value(risk), '<=')}."
     )

@@ -30,7 +30,7 @@ from tasks import duck
 Document = Mapping[str, Any]
 N_ROWS = 10
 _DATA = "data.parquet"
-_ALTERED = "They are not shown: the staged files are missing, or are not those that were judged."
+_ALTERED = "They are not shown: the staged files are missing, or differ from the assessed ones."
 
 
 @dataclass(frozen=True)

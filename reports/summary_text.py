@@ -23,8 +23,8 @@ _GONE = {
 }
 _ENDED = {
     CandidateState.REJECTED: ("Rejected by people", "bad"),
-    CandidateState.EXPIRED: ("Expired before people agreed", "open"),
-    CandidateState.STALE: ("Stale: something else came out after it was judged", "open"),
+    CandidateState.EXPIRED: ("Expired before approval", "open"),
+    CandidateState.STALE: ("Stale: another release appeared after its gates ran", "open"),
     CandidateState.FAILED: ("Failed", "bad"),
 }
 
@@ -41,20 +41,20 @@ def verdict(facts: Document, release: str | None, state: str) -> tuple[str, str,
     words = [f"{one['decision']} by {one['by']}: {one['reason']}" for one in facts["decisions"]]
     if release and failing:
         word, _ = _gone(state) or ("Published", "")
-        return f"{word}, by override of gates that held it back", "bad", [*reasons, *words]
+        return f"{word}, by override of blocking gates", "bad", [*reasons, *words]
     if release:
         word, mood = _gone(state) or ("Published", "good")
         return word, mood, [*reasons, *words]
     if not gates:
-        return "Was not judged", "bad", [f"It is {state or 'staged'}: no gate was asked.", *words]
+        return "Was not judged", "bad", [f"It is {state or 'staged'}: no gate was run.", *words]
     if failing:
         names = ", ".join(gate["gate"] for gate in failing)
-        return f"Held back by {names}", "bad", [*reasons, *words]
+        return f"Blocked by {names}", "bad", [*reasons, *words]
     if state in _ENDED:
         word, mood = _ENDED[CandidateState(state)]
         return f"{word}; it passed every gate", mood, [*reasons, *words]
     because = why(facts["summary"]) if state == CandidateState.AWAITING_APPROVAL else ""
-    reasons += [f"More people must agree: {because}."] if because else []
+    reasons += [f"More approvals are needed: {because}."] if because else []
     reasons += _waiting(facts) if state == CandidateState.AWAITING_APPROVAL else []
     return _passing(facts, state), "good" if state == CandidateState.APPROVED else "open", [*reasons, *words]
 
@@ -77,7 +77,7 @@ def _passing(facts: Document, state: str) -> str:
     if state == CandidateState.AWAITING_APPROVAL:
         needed = (facts["summary"].get("approval") or {}).get("needed")
         people = "people" if not needed else "one person" if needed == 1 else f"{needed} people"
-        return f"Passes every gate, and waits for {people} to approve"
+        return f"Passes every gate and awaits approval by {people}"
     return f"Passes every gate; {state.replace('_', ' ') or 'judged'}"
 
 
@@ -123,15 +123,16 @@ def risk(facts: Document, policy: Document, figures: Document | None, n_earlier:
     if n_earlier:
         releases = "release" if n_earlier == 1 else "releases"
         lines.append(
-            f"Compared with {n_earlier} earlier {releases}: the curves show to how many sensitive values "
-            "people can be narrowed by this one alone and by all together. They count people and show nobody."
+            f"Compared with {n_earlier} earlier {releases}: the curves show how many possible "
+            "sensitive values "
+            "people keep, by this release alone and by all together. They count people and show nobody."
         )
     elif n_earlier == 0:
-        lines.append("There is no earlier release to compare it with.")
+        lines.append("There is no earlier release to compare with.")
     elif facts["gates"]:
-        lines.append("It could not be compared with the earlier releases of its series.")
+        lines.append("It could not be compared with earlier releases of its series.")
     if figures is None and facts["gates"]:
-        lines.append("No figures are kept of it: it was made before releasegate kept any.")
+        lines.append("It has no stored figures: it was made before releasegate stored any.")
     return lines
 
 
@@ -143,7 +144,7 @@ def cost(facts: Document, are: str) -> list[str]:
     if ncp is not None and ncp["value"] is not None:
         lines.append(
             f"On average {measured_share(ncp['value'], '<=')} of an attribute's detail is lost (NCP, limit "
-            f'{limit_share(ncp["threshold"]) or "-"}): 0% is as it was, 100% is nothing but "any value".'
+            f'{limit_share(ncp["threshold"]) or "-"}): 0% means unchanged, 100% means "any value" only.'
         )
     return lines
 
@@ -174,7 +175,7 @@ def making_of(facts: Document) -> list[tuple[str, str]]:
     found += [("judged again", f"by {again['by']}, of {again['of']}")] if again else []
     if repair.get("failing_groups"):
         said = (
-            f"{repair['failing_groups']} groups would have failed beside earlier releases; "
+            f"{repair['failing_groups']} groups would have failed against earlier releases; "
             f"{repair['merged']} were merged, {repair['suppressed_records']} records left out"
         )
         found.append(("repair", said))
@@ -187,7 +188,7 @@ def digests(facts: Document) -> list[tuple[str, str]]:
         "candidate": "candidate_digest",
         "policy": "policy_digest",
         "input": "input_digest",
-        "history it was judged against": "history_head",
+        "history it was assessed against": "history_head",
     }
     return [
         *((words, str(facts[name])) for words, name in named.items()),

@@ -8,7 +8,7 @@ from typing import Any
 from release_store.records import CandidateRecord, CandidateState, Release, ReleaseState
 
 WAITS = (CandidateState.AWAITING_APPROVAL, CandidateState.APPROVED, CandidateState.PUBLISHING)
-_NOT_PUBLIC = "They are not shown, nor any attribute's values: it was never published, and waits for nobody."
+_NOT_PUBLIC = "They are not shown, nor any attribute's values: it was never published and awaits no approval."
 _WITHDRAWN = "They are not shown, nor any attribute's values: the release was withdrawn."
 
 

@@ -45,7 +45,7 @@ def _named_service() -> str:
     name = os.environ.get(ACTOR_VARIABLE, "")
     if name and (text_problem(name, LONGEST_NAME) or not name.isprintable()):
         raise UsageError(
-            f"{ACTOR_VARIABLE} is no name in one line that can be seen", hint="Give the service a plain name."
+            f"{ACTOR_VARIABLE} is not one line of visible text", hint="Give the service a plain name."
         )
     return name
 
@@ -91,8 +91,8 @@ def runner(store: ReleaseStore, act: Act, by: str | None) -> Runner:
     if by is not None:
         if staff is not None and (store.store_id, by) not in _proven:
             raise UsageError(
-                f"{by} is a name, and a name proves nothing",
-                hint="Use `releasegate` with --by and --key, or name nobody: the run is then its account's.",
+                f"{by} is only a name, without proof of identity",
+                hint="Use `releasegate` with --by and --key, or leave the name out to run as this account.",
             )
         return Runner(by, person=True)
     if staff is None:
@@ -108,7 +108,7 @@ def _service(staff: Reviewers) -> str:
     name = _named_service()
     if name and staff.member(name) is not None:
         raise UsageError(
-            f"{ACTOR_VARIABLE} names a person, and nobody is known by a name alone",
+            f"{ACTOR_VARIABLE} names a person, who needs proof of identity",
             hint="Name the service there, or use --by and --key.",
         )
     return name or system_account()
@@ -117,6 +117,6 @@ def _service(staff: Reviewers) -> str:
 def _check_role(member: Reviewer, act: Act) -> None:
     if not member.may(act):
         raise UsageError(
-            f"{member.name} has no role for this: it takes {' or '.join(sorted(ROLES[act]))}",
+            f"{member.name} does not have the role for this ({' or '.join(sorted(ROLES[act]))})",
             hint="Ask somebody who has it, or ask an administrator for it.",
         )

@@ -50,7 +50,7 @@ class ExpectedInput:
         )
         if found is None:
             raise UsageError(
-                "only a file can be waited for, and none is named",
+                "only a file can be awaited, and none is named",
                 where="source.wait",
                 hint="Write source.path, give --input FILE, or leave source.wait out.",
             )
@@ -78,10 +78,10 @@ def look(expected: ExpectedInput, before: str = "") -> InputCheck:
         return InputCheck()
     seen = f"{found.st_size}-{found.st_mtime_ns}"
     if before and seen != before:
-        return InputCheck("has changed since the last look", seen)
+        return InputCheck("has changed since the last check", seen)
     age = time.time() - found.st_mtime
     if abs(age) < expected.wait.settled_seconds:
-        return InputCheck(f"changed {max(age, 0):.0f} s ago and may still be growing", seen)
+        return InputCheck(f"changed {max(age, 0):.0f} s ago and may be incomplete", seen)
     return InputCheck("", seen)
 
 
@@ -93,7 +93,7 @@ def check_not_late(expected: ExpectedInput) -> None:
     if expected.policy.source.wait is not None:
         found = look(expected)
         if found.late:
-            raise late_error(expected, found, "Run it again when it is there, or with --wait.")
+            raise late_error(expected, found, "Run it again when the file has arrived, or with --wait.")
 
 
 def wait_here(
@@ -128,12 +128,12 @@ def give_up_input(
 ) -> InputError:
     """Keep in the audit log that the input of a period is given up, once; return the error to raise."""
     series = expected.policy.series
-    reason = f"the input {found.late}, and was due by {deadline:%Y-%m-%d %H:%M} UTC at the latest"
+    reason = f"the input {found.late}; it was due by {deadline:%Y-%m-%d %H:%M} UTC"
     if not store.input_given_up(series, expected.period):
         store.record_missing_input(
             series, expected.period, reason=reason, n_looks=n_looks, deadline=deadline, actor=actor
         )
-    hint = f"It is given up after {n_looks} looks; run the period again when it is there."
+    hint = f"Stopped after {n_looks} checks; run the period again when the file has arrived."
     return late_error(expected, found, hint)
 
 
@@ -145,6 +145,6 @@ def late_error(expected: ExpectedInput, found: InputCheck, hint: str) -> InputEr
 def next_look_text(expected: ExpectedInput, found: InputCheck, at: datetime, deadline: datetime) -> str:
     """Return why the input is late, and when the next and the last look for it are."""
     return (
-        f"{expected.path.name} {found.late}; the next look is at {at:%Y-%m-%d %H:%M:%S} UTC, "
-        f"the last at {deadline:%Y-%m-%d %H:%M:%S}"
+        f"{expected.path.name} {found.late}; next check at {at:%Y-%m-%d %H:%M:%S} UTC, last at "
+        f"{deadline:%Y-%m-%d %H:%M:%S}"
     )

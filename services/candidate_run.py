@@ -30,7 +30,7 @@ R = TypeVar("R")
 
 INTAKE = Stage("intake", "read the period's table", retries=2)
 CONTROL = Stage("control group", "read the people who are not in the table")
-RISK_GATE = Stage("risk gate", "judge the staged files", long=True)
+RISK_GATE = Stage("risk gate", "assess the staged files", long=True)
 REPORT = Stage("report", "write the candidate's page", retries=1)
 PUBLICATION = Stage("publication", "make the release public", retries=1)
 

@@ -101,7 +101,7 @@ def _decide(
             return _published(store, record, policy, by)
     given = sum(1 for one in store.decisions(candidate_id) if one.decision == decision)
     wanted = OVERRIDES_NEEDED if decision == Act.OVERRIDE else needed
-    still = " (not all of them of people who might give them today)" if given >= wanted else ""
+    still = " (not all by people who could give them today)" if given >= wanted else ""
     told = {
         CandidateState.REJECTED: f"{candidate_id} is rejected",
         CandidateState.AWAITING_APPROVAL: f"{candidate_id} has {given} of {needed} approvals{still}",
@@ -113,9 +113,9 @@ def _decide(
 def _refused_unseen(store: ReleaseStore, word: Decision) -> VerificationFailed:
     """Keep in the log that a decision was about another candidate than the one that is there."""
     error = VerificationFailed(
-        "its digest is not the one that was looked at",
+        "its digest changed since it was shown",
         where=word.candidate_id,
-        hint=f"Look at it again: `releasegate show {word.candidate_id}`.",
+        hint=f"Look at it again with `releasegate show {word.candidate_id}`.",
     )
     store.refuse(word, error)
     return error

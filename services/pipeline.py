@@ -20,12 +20,12 @@ from tasks.types import Partition, PreparedTable, Progress, Recoded, Representat
 
 R = TypeVar("R")
 
-PREPROCESSING = Stage("preprocessing", "columns become arrays")
-REPRESENTATION = Stage("representation", "place the records", long=True)
-PARTITIONING = Stage("partitioning", "cut the records into leaves", long=True)
-AGGREGATION = Stage("aggregation", "finer groups inside the leaves", long=True)
-REPAIR = Stage("repair", "merge what earlier releases would undo", long=True)
-RECODING = Stage("recoding", "groups become published cells")
+PREPROCESSING = Stage("preprocessing", "convert columns to arrays")
+REPRESENTATION = Stage("representation", "compute representations", long=True)
+PARTITIONING = Stage("partitioning", "partition the records", long=True)
+AGGREGATION = Stage("aggregation", "aggregate inside the leaves", long=True)
+REPAIR = Stage("repair", "merge groups that earlier releases would expose", long=True)
+RECODING = Stage("recoding", "generalize the groups")
 
 
 class Stages(Protocol):

@@ -25,7 +25,7 @@ from services.runtime import Runtime, Stage
 from tasks.intake.source import input_file
 from tasks.preprocessing.prepare import prepare as prepare_table
 
-RESTAGING = Stage("staging", "seal a candidate's files once more", retries=1)
+RESTAGING = Stage("staging", "seal the candidate's files again", retries=1)
 
 
 def rejudge(
@@ -66,24 +66,24 @@ def check_may_be_judged_again(store: ReleaseStore, record: CandidateRecord) -> N
     name = record.candidate_id
     if not may(Act.REJUDGE, record.state):
         raise UsageError(
-            f"is {record.state}, and only a stale or an expired candidate is judged again",
+            f"is {record.state}, only a stale or expired candidate can be assessed again",
             where=name,
             hint=HINTS[record.state],
         )
     waiting = [one.candidate_id for one in store.waiting_for(record.series, record.period)]
     if waiting:
         raise UsageError(
-            f"{waiting[-1]} waits for the same period",
+            f"{waiting[-1]} awaits approval for the same period",
             where=name,
-            hint=f"Decide on that one; rejected, it makes room for {name}.",
+            hint=f"Decide on that one; if it is rejected, assess {name} again.",
         )
     last = store.last_release_of(record.series, record.period)
     revised = record.revision.of if record.revision else None
     if last is not None and last.release_id != revised:
         raise UsageError(
-            f"{last.release_id} is the last release of its period since",
+            f"{last.release_id} has been published for its period since",
             where=name,
-            hint="Revise that, if it must be: `releasegate run` with --revise REASON and --by NAME.",
+            hint="To revise it, run `releasegate run` with --revise REASON and --by NAME.",
         )
 
 
@@ -101,9 +101,9 @@ def _run_stages(run: CandidateRun, record: CandidateRecord, input_path: Path | N
         now = store.candidate(record.candidate_id)
         if now != record:
             raise Blocked(
-                "was changed by another run meanwhile",
+                "was changed by another run in the meantime",
                 where=record.candidate_id,
-                hint=f"Look at it again: `releasegate show {record.candidate_id}`.",
+                hint=f"Look at it again with `releasegate show {record.candidate_id}`.",
             )
         check_may_be_judged_again(store, now)
         before = store.figures(record.candidate_id) or {}
@@ -117,7 +117,7 @@ def _run_stages(run: CandidateRun, record: CandidateRecord, input_path: Path | N
 def _check_digest(store: ReleaseStore, origin: str, digest: str, record: CandidateRecord) -> None:
     if not is_made_of(store.root, record.input_digest, digest):
         raise UsageError(
-            "is not the table that the candidate was made of: its digest is another",
+            "is not the candidate's table: its digest differs",
             where=origin,
-            hint=f"Give the table of {record.candidate_id} with --input, or run the period anew.",
+            hint=f"Give the table of {record.candidate_id} with --input, or run the period again.",
         )

@@ -138,9 +138,9 @@ def _run_stages(run: CandidateRun, input_path: Path | None, base: Path, revision
             return _published_already(store, asked)
         if asked != revision:
             raise Blocked(
-                "the period was revised by another run meanwhile",
+                "the period was revised by another run in the meantime",
                 where=f"{policy.series} {period}",
-                hint="Look at its new release, and revise that if it must be.",
+                hint="Look at its new release, and revise that if needed.",
             )
         waiting = find_equivalent_candidate(store, policy, period, source.commitment)
         if waiting is not None:  # another run made it meanwhile

@@ -42,13 +42,13 @@ def resume_candidate(run: CandidateRun, found: CandidateRecord) -> Outcome:
     needed = store.approvers_needed(name)
     if found.state is CandidateState.APPROVED and not needed:
         outcome = run.publish(outcome_of(store, found, str(found.state), ""))
-        because = "an earlier run had prepared it, and ended before that"
+        because = "an earlier run had prepared it but ended before publishing"
         return replace(outcome, message=f"{outcome.release_id} is published; {because}")
     if not report_path(store, found.series, name):  # the run ended before it was written
         run.write_report(name)
     n_given = sum(1 for one in store.decisions(name) if one.decision == "approve")
     if found.state is CandidateState.APPROVED:
-        why = "is approved, and its publication was interrupted; approving it again publishes it"
+        why = "is approved, but its publication was interrupted; approve it again to publish it"
     else:
-        why = f"waits already, with {n_given} of {needed} approvals"
+        why = f"already awaits approval, with {n_given} of {needed}"
     return outcome_of(store, found, "awaiting_approval", f"{name} {why}; nothing was done")

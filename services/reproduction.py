@@ -109,7 +109,7 @@ def _source(
 def _check_digest(root: Path, origin: str, digest: str, record: CandidateRecord, release_id: str) -> None:
     if not is_made_of(root, record.input_digest, digest):
         raise UsageError(
-            f"is not the table that {release_id} was made of: its digest is another",
+            f"is not the table of {release_id}: its digest differs",
             where=origin,
             hint="Give that table with --input.",
         )
@@ -140,7 +140,7 @@ def _made(
             )
     except OSError as error:
         raise StoreError(
-            f"the files could not be made again ({type(error).__name__})",
+            f"the files could not be reproduced ({type(error).__name__})",
             where=tempfile.gettempdir(),
             hint="Free the disk, or name another folder in TMPDIR.",
         ) from None
@@ -157,7 +157,7 @@ def _people(
     key = person_key(store.root)
     if key is None or fingerprint_of(key, policy.roles.key) != own.fingerprint:
         raise UsageError(
-            "was made with a key of people that is not at hand",
+            "was made with a key of people that is missing",
             where=record.candidate_id,
             hint=f"Restore it, or name it in {PERSON_KEY_VARIABLE}.",
         )
@@ -181,5 +181,5 @@ def _software_of(path: Path, digest: str) -> Mapping[str, str]:
     except OSError:
         pass
     raise VerificationFailed(
-        "is not the manifest that was published", where=str(path), hint="Run `releasegate verify`."
+        "differs from the published manifest", where=str(path), hint="Run `releasegate verify`."
     )

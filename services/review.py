@@ -41,7 +41,7 @@ def audit_series(
     VerificationFailed for an altered history.
     """
     if not by.strip():
-        raise UsageError("an audit has a name", where=series, hint="Say with --by who audits.")
+        raise UsageError("an audit needs a name", where=series, hint="Name the auditor with --by.")
     check_known_series(series, store.overview(series).known_series)
     trusted = trusted_in(store.root)
     policy = None if policy_path is None else _policy_of(series, policy_path, trusted)
@@ -61,7 +61,7 @@ def audit_series(
         path, digest = given[one.release_id]
         source = read_table(judged_by, input_path=path, period=one.period, base=base, trusted=trusted)
         if source.digest != digest:
-            raise UsageError("changed while it was read", where=str(path), hint="Run again.")
+            raise UsageError("changed while it was being read", where=str(path), hint="Run again.")
         return prepare(source, judged_by)
 
     overridden = overrides(store, series)
@@ -93,7 +93,7 @@ def _policy_of(series: str, path: Path, trusted: Trusted) -> ReleasePolicy:
         raise UsageError(
             f"is a policy of the series '{policy.series}', not of '{series}'",
             where=str(path),
-            hint="Give a policy of the series that is audited.",
+            hint="Give a policy of the audited series.",
         )
     return policy
 
@@ -145,7 +145,7 @@ def _inputs(
     for text in written:
         period, equals, file = text.partition("=")
         if not (period and equals and file):
-            raise UsageError(f"--input {text}: is not PERIOD=FILE", hint=f"Such as {periods[0]}=table.csv.")
+            raise UsageError(f"--input {text}: is not PERIOD=FILE", hint=f"Example: {periods[0]}=table.csv.")
         if period not in periods:
             raise UsageError(
                 f"--input {text}: no release of the period '{period}'{did_you_mean(period, periods)}",
@@ -159,9 +159,9 @@ def _inputs(
         if not made_of:
             names = ", ".join(release.release_id for release in of_period)
             raise UsageError(
-                f"is not the input of {names}: its digest is another",
+                f"is not the input of {names}: its digest differs",
                 where=file,
-                hint="Give the very file, byte by byte.",
+                hint="Give exactly the same file.",
             )
         found |= {release.release_id: (Path(file), digest) for release in made_of}
     return found

@@ -31,7 +31,5 @@ def resolve_revision(
     check_typed(by or "", revise, where)
     check_permission(Act.REVISE, Person(by or "", revise), where)
     if last is None or not may(Act.REVISE, last.state):
-        raise UsageError(
-            "the period has no release that could be revised", where=where, hint="Leave --revise out."
-        )
+        raise UsageError("the period has no release to revise", where=where, hint="Leave --revise out.")
     return Revision(last.release_id, revise)

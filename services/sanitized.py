@@ -30,13 +30,13 @@ def sanitize_errors(function: Callable[P, R], what: str) -> Callable[P, R]:
             failure = type(error)(error.message, where=error.where, hint=error.hint)
         except (OSError, duckdb.IOException, duckdb.OutOfMemoryException, MemoryError) as error:
             failure = TransientFailure(
-                f"{what} was refused by the system ({_system_word(error)} at {place(error)})",
-                hint="Look at disk space, memory, rights and the network, and run it again.",
+                f"the system refused {what} ({_system_word(error)} at {place(error)})",
+                hint="Check disk space, memory, permissions and the network, and run it again.",
             )
         except Exception as error:  # nothing foreign may pass
             failure = ReleaseGateError(
-                f"{what} broke ({type(error).__name__} at {place(error)})",
-                hint="This is a fault of releasegate: please report it with this line.",
+                f"{what} failed ({type(error).__name__} at {place(error)})",
+                hint="This is a bug in releasegate: please report it with this line.",
             )
         raise failure
 

@@ -79,7 +79,7 @@ def summary_line(found: StoreReview) -> str:
         passes = "passes now or was overridden" if any(found.again.values()) else "passes now"
         return (
             f"{found.n_releases} releases and {found.n_events} events: OK, no tampering found, "
-            f"and every gate that could be asked {passes}{let_out}"
+            f"and every gate that could run {passes}{let_out}"
         )
     parts = (
         ("findings of verify", len(found.findings)),

@@ -63,7 +63,7 @@ def groups_of(
     policy: ReleasePolicy,
     progress: Progress,
 ) -> Partition:
-    """Make the finer groups inside the leaves that will become classes.
+    """Make the aggregate inside the leaves that will become classes.
 
     Whatever made them, groups that break the policy's model are merged with near ones.
     """
@@ -93,7 +93,7 @@ def repaired(
     progress: Progress,
     followers: Followers | None = None,
 ) -> Partition:
-    """Keep people together as they were, and merge what earlier releases would undo, as the policy asks."""
+    """Keep people together, and merge groups that earlier releases would expose, as the policy asks."""
     if policy.method.history == "blind":
         return groups
     releases = [release.release_id for release, _ in history]

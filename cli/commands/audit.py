@@ -63,7 +63,7 @@ def audit(
 def reproduce(
     context: typer.Context, release: Release, input_path: OldInput = None, json: Json = False
 ) -> int:
-    """Make a release again, and compare it byte by byte."""
+    """Reproduce a release, and compare it byte by byte."""
     with progress_reporter() as progress:
         found = reproduce_release(ReleaseStore.open(store_of(context)), release, input_path, progress)
     if json:

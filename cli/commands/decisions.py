@@ -72,7 +72,7 @@ def reject(
     signed: Signed = None,
     json: Json = False,
 ) -> int:
-    """Refuse a candidate that waits for approval."""
+    """Reject a candidate that awaits approval."""
     return _decide(store_of(context), candidate, "reject", by, reason, (key, token_file, signed), json)
 
 
@@ -127,7 +127,7 @@ def withdraw(
     signed: Signed = None,
     json: Json = False,
 ) -> int:
-    """Take a release out of the public place; a tombstone stays."""
+    """Withdraw a release from the public folder; a tombstone stays."""
     store = ReleaseStore.open(store_of(context))
     recover(store)
     credential = credential_of(key, token_file, signed)
@@ -164,7 +164,7 @@ def sign(
     ] = None,
     json: Json = False,
 ) -> int:
-    """Sign a decision, to be given where the store is."""
+    """Sign a decision on your own machine, to submit where the store is."""
     credential = credential_of(key)
     if not isinstance(credential, PrivateKey):
         raise UsageError("nothing to sign with", hint="Give --key FILE, or name it in RELEASEGATE_KEY.")

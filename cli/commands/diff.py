@@ -22,7 +22,7 @@ def diff(
     b: Annotated[str, typer.Argument(metavar="B")],
     json: Json = False,
 ) -> int:
-    """Show two releases or candidates side by side."""
+    """Compare two releases or candidates."""
     document = difference_document(ReleaseStore.open(store_of(context)), a, b)
     if json:
         write_json(document)

@@ -21,7 +21,7 @@ def history(
     series: Annotated[str | None, typer.Argument(metavar="SERIES")] = None,
     json: Json = False,
 ) -> int:
-    """List the releases, and the candidates that are none."""
+    """List releases and unpublished candidates."""
     store = ReleaseStore.open(store_of(context))
     if json:
         write_json(history_document(store, series))
@@ -36,7 +36,7 @@ def show(
     id: Annotated[str, typer.Argument(metavar="ID")],  # noqa: A002 -- the name that the help shows
     json: Json = False,
 ) -> int:
-    """Show a release or a candidate with its gates."""
+    """Show a release or candidate and the results of its gates."""
     document = record_document(ReleaseStore.open(store_of(context)), id)
     if json:
         write_json(document)

@@ -26,7 +26,7 @@ app = typer.Typer()
 def draft(
     table: Annotated[Path, typer.Argument(metavar="TABLE", help="A CSV or Parquet file.")],
 ) -> int:
-    """Write a commented policy guessed from a table."""
+    """Draft a commented policy from a table."""
     sys.stdout.write(draft_policy(table))
     return 0
 

@@ -81,7 +81,7 @@ def pictures(
     no_titles: Annotated[bool, typer.Option("--no-titles", help="Leave the titles to captions.")] = False,
     json: Json = False,
 ) -> int:
-    """Write the report's pictures as files for papers and slides."""
+    """Export the figures of a report as files."""
     asked = picture_options(format, only, not no_titles, scale)
     store = ReleaseStore.open(store_of(context))
     found = select_pictures(pictures_for(store, id), asked.only)

@@ -72,7 +72,7 @@ def rejudge(
     token_file: TokenFile = None,
     json: Json = False,
 ) -> int:
-    """Judge a stale candidate again beside the history as it is now."""
+    """Assess a stale or expired candidate again, against the current history."""
     store = store_of(context)
     credential = credential_of(key, token_file)
     with progress_reporter() as progress:

@@ -62,7 +62,7 @@ class RoleName(StrEnum):
 
 @app.command()
 def init(context: typer.Context) -> int:
-    """Make a store, and its signing key beside it."""
+    """Create a store and its signing key."""
     root = store_of(context)
     _check_nothing_was_put(root)
     store = ReleaseStore.create(root)
@@ -212,7 +212,7 @@ def _show_people(reviewers: Reviewers, *, json: bool) -> int:
 
 @app.command()
 def doctor(context: typer.Context, json: Json = False) -> int:
-    """Check store and set-up, and settle what was interrupted."""
+    """Check and repair the store, and finish interrupted work."""
     root = store_of(context)
     checks = checkup(root) + set_up(root, contradicted)
     wrong = any(check.condition is Condition.WRONG for check in checks)

@@ -162,8 +162,11 @@ def _result_of(begin: Callable[[], Any]) -> object:
         kind, found = type(error).__name__, last_end()
     if found is None:
         raise TransientFailure(
-            f"Prefect's server went away before the run had ended ({kind})",
-            hint="Run it again: what it left in the store, the next run or `releasegate doctor` settles.",
+            f"The connection to Prefect's server was lost before the run ended ({kind})",
+            hint="Run it again: the next run, or `releasegate doctor`, completes what it left in the store.",
         )
-    print(f"Prefect's server went away ({kind}), and does not know how the run ended:", file=sys.stderr)
+    print(
+        (f"The connection to Prefect's server was lost ({kind}), so the result of the run is unknown:"),
+        file=sys.stderr,
+    )
     return found

@@ -28,15 +28,14 @@ def check() -> None:
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if _below(files, FEWEST_FILES):
         raise TransientFailure(
-            f"a process may have {files} open files here, and releasegate needs {FEWEST_FILES}",
-            hint=f"Allow more (`ulimit -n {FEWEST_FILES}`, LimitNOFILE= of a service), and run it again.",
+            f"the limit of open files is {files}; releasegate needs {FEWEST_FILES}",
+            hint=f"Raise it (`ulimit -n {FEWEST_FILES}`, or LimitNOFILE= of a service), and try again.",
         )
     memory, _ = resource.getrlimit(resource.RLIMIT_AS)
     if _below(memory, LEAST_MEMORY):
         raise TransientFailure(
-            f"a process may have {memory // 2**20} MiB of memory here, and releasegate needs "
-            f"{LEAST_MEMORY // 2**20}",
-            hint="Allow more (`ulimit -v`, LimitAS= of a service), and run it again.",
+            f"the limit is {memory // 2**20} MiB of memory; releasegate needs {LEAST_MEMORY // 2**20}",
+            hint="Raise it (`ulimit -v`, or LimitAS= of a service), and try again.",
         )
 
 

@@ -50,17 +50,19 @@ def await_input(
         return None
     deployment = runtime.deployment.id
     if deployment is None:
-        raise late_error(expected, found, "Run it again when it is there, or with --wait.")
+        raise late_error(expected, found, "Run it again when the file has arrived, or with --wait.")
     series, period = expected.policy.series, expected.period
     first = this.wait_until is None
     if first and store.input_given_up(series, period):
-        raise late_error(expected, found, "It was given up before; run the period again when it is there.")
+        raise late_error(
+            expected, found, ("An earlier run stopped waiting; run the period again when it has arrived.")
+        )
     wait = expected.wait
     deadline = scheduled + timedelta(hours=wait.hours) if first else _moment(str(this.wait_until))
     now = utc_now()
     if now >= deadline:
         if not first and store.input_given_up(series, period):
-            message = f"the input of {period} {found.late}; it was given up by the look before"
+            message = f"the input of {period} {found.late}; an earlier check stopped waiting"
             return Outcome(series, period, "input_given_up", message=message)
         raise give_up_input(expected, store, found, actor, this.look, deadline)
     at = min(now + timedelta(minutes=wait.every_minutes), deadline)
@@ -77,7 +79,9 @@ def _moment(text: str) -> datetime:
             return found
     except ValueError:
         pass
-    raise UsageError("is no time", where="wait_until", hint="Leave it out: a run that waits hands it on.")
+    raise UsageError(
+        "is no time", where="wait_until", hint=("Leave it out: a waiting run sets it for the next one.")
+    )
 
 
 def _next_looks(
@@ -122,7 +126,7 @@ def _next_looks(
     except Exception as error:  # the client's errors have no common base
         kind = type(error).__name__
     raise TransientFailure(
-        f"the input is late, and Prefect did not take the next look ({kind})",
+        f"the input is late, and Prefect did not schedule the next check ({kind})",
         where=f"{series} {period}",
-        hint="Look at Prefect's server, and start the run again.",
+        hint="Check Prefect's server, and start the run again.",
     )

@@ -94,13 +94,13 @@ def markdown_of(store: ReleaseStore, facts: Document, release_id: str = "", *, p
         *_table([name for name, _ in shown_tiles], [[value for _, value in shown_tiles]]),
         "",
         *_held_back(facts["gates"]),
-        "## What can be done",
+        "## Next steps",
         "",
         "```sh",
         *_commands(str(facts["state"]), candidate, release_id),
         "```",
         "",
-        "## Where to look",
+        "## More",
         "",
         *_places(store, series, candidate, release_id, picture=picture),
     ]
@@ -121,7 +121,7 @@ def _held_back(gates: Sequence[Document]) -> list[str]:
         for gate in failing
     ]
     table = _table(["gate", "verdict", "measured", "must be"], rows)
-    return ["## What holds it back", "", *table, ""]
+    return ["## Gates that failed", "", *table, ""]
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -96,9 +96,9 @@ def people_path(root: Path) -> Path:
 def load_staff(root: Path) -> Reviewers | None:
     """Return the people of the store in `root`, or None where there is no such file.
 
-    Raises UsageError where one that is named is missing, or it lies in the store, is not a regular file, others
-    can write or replace it, it is no YAML, says something unknown, or names nobody, or a person, a key, a
-    token or a login twice.
+    Raises UsageError where a file that is named is missing, or the file is inside the store, is not a regular
+    file, can be written or replaced by others, is not YAML, has an unknown field, or names nobody, or a
+    person, a key, a token or a login twice.
     """
     people_path(root)
     return read_staff(root) if os.environ.get(PEOPLE_VARIABLE) or _is_there(root) else None

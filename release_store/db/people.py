@@ -53,7 +53,7 @@ def write_people(con: Connection, candidate_id: str, people: PersonHashes) -> No
 def read_people(con: Connection, candidate_id: str) -> PersonHashes | None:
     """Return the hashes of a candidate's people, or None where none are kept.
 
-    Raises VerificationFailed if they are differ from the staged ones.
+    Raises VerificationFailed if they differ from the staged ones.
     """
     if publishable_people(con, candidate_id) is None:
         return None
@@ -137,7 +137,7 @@ def people_in_common(con: Connection, candidate_id: str) -> PeopleInCommon | Non
 
 
 def check_people(con: Connection, log: ReplayedLog) -> list[Finding]:
-    """Return where the hashes that are kept are differ from the logged ones, or of nobody that may be kept."""
+    """Return where the hashes that are kept differ from the logged ones, or of nobody that may be kept."""
     names = sorted({name for table in TABLES for name in _candidates(con, table)})
     kept = _statements(con, names)
     findings = []

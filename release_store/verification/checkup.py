@@ -183,8 +183,8 @@ def _checkpoints(root: Path) -> list[Check]:
     lost = lost_checkpoints(ReleaseStore.open(root))
     hint = "Restore it from a copy; a lost checkpoint is not signed again."
     return [
-        Check("checkpoints", Condition.WRONG, f"{path.relative_to(root)} is gone", hint) for path in lost
-    ] or [Check("checkpoints", Condition.FINE, "none is gone")]
+        Check("checkpoints", Condition.WRONG, f"{path.relative_to(root)} was removed", hint) for path in lost
+    ] or [Check("checkpoints", Condition.FINE, "none was removed")]
 
 
 def _foreign(root: Path) -> list[Check]:

@@ -70,7 +70,7 @@ def build(
     store: ReleaseStore, out: Path, *, series: str | None = None, evidence: bool = False, tell: Tell
 ) -> Built:
     """Write the site of a store, or of one series, to `out`. Raises UsageError for an unknown series,
-    VerificationFailed where the history holds what no store writes.
+    VerificationFailed where the history has invalid content.
 
     What is kept and cannot be shown is told on its page, and in what is returned.
     """
@@ -315,7 +315,7 @@ class _Site:
             groups.append((series, list(reversed(compared["sides"]))))
             names = [self._link(one.candidate_id)[0] for one in self.records[series]]
             lost = [name for name in names if name not in compared["sides"]]
-            self.gaps += [Finding(name, "What is kept of it cannot be compared.") for name in lost]
+            self.gaps += [Finding(name, "Its stored figures cannot be compared.") for name in lost]
         self._page(
             DIFF,
             "site_diff.html",

@@ -23,7 +23,7 @@ def of_series(findings: Sequence[Finding], series: str | None, places: Places) -
         return list(findings)
     own = [one for one in findings if _named(f"{one.where} {one.what}", places) <= {series}]
     n_others = len(findings) - len(own)
-    more = f"{n_others} more found in other series: `releasegate verify` says which"
+    more = f"{n_others} more findings in other series: run `releasegate verify`"
     return [*own, *([Finding("the store", more)] if n_others else [])]
 
 

@@ -53,20 +53,18 @@ def site_folder(out: Path, store: Path) -> Iterator[Path]:
 
 def _check(out: Path, store: Path) -> None:
     if out == store or out.is_relative_to(store) or store.is_relative_to(out):
-        raise UsageError("is the store, or in it or around it", where=str(out), hint=_HINT)
+        raise UsageError("is the store, or inside it or above it", where=str(out), hint=_HINT)
     if Path.cwd().is_relative_to(out):  # it would be renamed away under whoever works in it
-        raise UsageError("is the current folder, or around it", where=str(out), hint=_HINT)
+        raise UsageError("is the current folder, or above it", where=str(out), hint=_HINT)
     if not out.parent.is_dir():
-        raise UsageError("lies in no folder", where=str(out), hint="Make the folder above it first.")
+        raise UsageError("has no parent folder", where=str(out), hint="Create its parent folder first.")
     if not out.exists():
         return
     if not out.is_dir():
-        raise UsageError("is there, and is not a folder", where=str(out), hint=_HINT)
+        raise UsageError("exists and is not a folder", where=str(out), hint=_HINT)
     mark = out / MARKER
     if any(out.iterdir()) and not (mark.is_file() and not mark.is_symlink()):
-        raise UsageError(
-            "is there, and is no site that `releasegate report` made", where=str(out), hint=_HINT
-        )
+        raise UsageError("exists and was not written by `releasegate report`", where=str(out), hint=_HINT)
 
 
 def _alone(handle: int, out: Path) -> None:
@@ -106,5 +104,5 @@ def _cannot(out: Path, error: OSError) -> UsageError:
     return UsageError(
         f"cannot be written ({type(error).__name__})",
         where=str(out),
-        hint="Give a folder that can be written with --out, and look at the disk's free space.",
+        hint="Give a folder that can be written with --out, and check the free space of the disk.",
     )

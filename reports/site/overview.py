@@ -132,9 +132,9 @@ def _waiting(whole: StoreSnapshot, places: Places, record: CandidateRecord) -> L
         needed = max(needed_by(whole.policies.get(record.policy_digest, {}), record.summary), 1)
         because = why(record.summary)
     except (TypeError, ValueError, KeyError, AttributeError):  # a policy or a summary may be any JSON
-        return _named(places, record, "waits; its policy does not say for how many approvals")
+        return _named(places, record, "awaits approval; its policy does not say how many")
     if record.state is not CandidateState.AWAITING_APPROVAL:
-        said = "may be published, and is not yet"
+        said = "approved, not yet published"
     else:
         said = f"{given} of {needed} {'approval' if needed == 1 else 'approvals'} given"
         if record.expires_at is not None:

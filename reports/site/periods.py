@@ -73,7 +73,7 @@ def _standing(record: CandidateRecord, release: Release | None) -> tuple[str, st
             return "bad", "‼", "published by override"
         return mood, sign, str(release.state)
     if record.state in WAITS:
-        return "open", "…", "waits for people"
+        return "open", "…", "awaits approval"
     if word := _BEFORE.get(record.state):
         return "bad", "✗", word
     return "open", "-", str(record.state).replace("_", " ")

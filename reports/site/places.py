@@ -54,6 +54,6 @@ def up(page: str) -> str:
 def _checked(name: str) -> str:
     if not _ID.fullmatch(name):
         raise VerificationFailed(
-            "the history holds a name that no store gives", hint="Run `releasegate verify` for details."
+            "the history has an invalid name", hint="Run `releasegate verify` for details."
         )
     return name

@@ -22,7 +22,7 @@ def refusing_alterations() -> Iterator[None]:
     except StoreError as error:
         raise VerificationFailed(error.message, where=error.where, hint=error.hint or _HINT) from None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, duckdb.ConversionException):
-        raise VerificationFailed("the history holds what no store writes", hint=_HINT) from None
+        raise VerificationFailed("the history has invalid content", hint=_HINT) from None
 
 
 def read_history(con: duckdb.DuckDBPyConnection, series: str | None = None) -> StoreSnapshot:

@@ -37,9 +37,9 @@ from tasks.reporting.figures import FORMAT
 Document = Mapping[str, Any]
 _DATA = "data.parquet"
 _NO_FILE = f"They are not shown: there is no {_DATA} among its files."
-_ALTERED = "They are not shown: its files are missing, or are not those that were judged."
+_ALTERED = "They are not shown: its files are missing, or differ from the assessed ones."
 _UNREADABLE = f"They are not shown: {_DATA} cannot be read."
-_NO_FIGURES = "Its figures are of a form that this program cannot draw, and are not shown."
+_NO_FIGURES = "Its figures have a format that this version cannot draw."
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Reader:
         """
         found = list(problems)
         if record.policy_digest not in self.whole.policies:
-            found.append("The policy that it was made by is not kept, or cannot be read.")
+            found.append("Its policy is missing or cannot be read.")
         gates, gaps = shown_gates(self.whole.gate_documents.get(record.candidate_id, ()))
         figures = self.whole.figures.get(record.candidate_id)
         if record.candidate_id in self.whole.unreadable or not _is_known(figures):
@@ -111,7 +111,7 @@ class Reader:
             except Exception as raised:
                 error = type(raised).__name__
         yield leaf(
-            None, [*gaps, f"No report can be made of what is kept of it ({error or 'of no known form'})."]
+            None, [*gaps, f"No report can be made from the stored data ({error or 'of no known form'})."]
         )
 
     def _leaf(
@@ -245,7 +245,7 @@ def _is_known(figures: Document | None) -> bool:
 
 def word_of(decision: Decision) -> Word:
     """Return a decision with what proves it."""
-    proof, said, mark = decision.proof, "none was asked for by the releasegate of its time", ""
+    proof, said, mark = decision.proof, "not required by its version of releasegate", ""
     if proof is not None and proof.method == "signature":
         said, mark = "signed with the key", proof.public_key
     elif proof is not None:

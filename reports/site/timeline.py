@@ -25,18 +25,18 @@ _LEFT_OUT = frozenset(
 )
 _WORDS: dict[str, tuple[str, str]] = {
     "candidate.staged": ("candidate made", "open"),
-    "candidate.blocked": ("held back by gates", "bad"),
-    "candidate.awaiting_approval": ("waits for approval", "open"),
-    "candidate.approved": ("may be published", "good"),
+    "candidate.blocked": ("blocked by gates", "bad"),
+    "candidate.awaiting_approval": ("awaits approval", "open"),
+    "candidate.approved": ("approved", "good"),
     "candidate.rejected": ("rejected", "bad"),
     "candidate.expired": ("expired", "open"),
     "candidate.stale": ("stale", "open"),
     "candidate.failed": ("failed", "bad"),
     "decision.approve": ("approval given", "good"),
-    "decision.reject": ("refused by a person", "bad"),
+    "decision.reject": ("rejected", "bad"),
     "decision.override": ("override of the gates", "bad"),
-    "decision.publish": ("publication asked for", "open"),
-    "decision.refused": ("a person's word was refused", "bad"),
+    "decision.publish": ("publication requested", "open"),
+    "decision.refused": ("a decision was refused", "bad"),
     "publication.refused": ("publication refused", "bad"),
     "publication.undone": ("publication undone", "open"),
     "release.published": ("published", "good"),
@@ -44,7 +44,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "release.withdrawn": ("withdrawn", "bad"),
     "input.refused": ("input refused", "bad"),
     "input.missing": ("input missing", "bad"),
-    "series.audited": ("releases reviewed", "open"),
+    "series.audited": ("review", "open"),
 }
 
 
@@ -193,7 +193,7 @@ def _made(payload: Mapping[str, Any]) -> str:
     if isinstance(published, int) and isinstance(source, int):
         told.append(f"{number(published)} of {number(source)} rows")
     again, revision = summary.get("judged_again"), summary.get("revision")
-    told += [f"judged again, of {again['of']}"] if isinstance(again, Mapping) and "of" in again else []
+    told += [f"assessed again, from {again['of']}"] if isinstance(again, Mapping) and "of" in again else []
     told += [f"revises {revision['of']}"] if isinstance(revision, Mapping) and "of" in revision else []
     return ", ".join(told)
 
@@ -203,5 +203,5 @@ def _reviewed(payload: Mapping[str, Any]) -> str:
     if not isinstance(releases, list):
         return ""
     failing = [str(one.get("release")) for one in releases if isinstance(one, dict) and one.get("not_passed")]
-    said = f"{len(releases)} releases judged again"
+    said = f"{len(releases)} releases reviewed"
     return f"{said}; not passed by {', '.join(failing)}" if failing else f"{said}; all pass"

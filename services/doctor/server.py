@@ -30,7 +30,7 @@ def server() -> list[Check]:
     """Return what is wrong with the server, its pool, workers and deployments, or that nothing is."""
     url = os.environ.get("PREFECT_API_URL", "").rstrip("/")
     if not url:
-        found = "none is named in PREFECT_API_URL: each command starts one of its own while it runs"
+        found = "PREFECT_API_URL is not set: each command starts a temporary server"
         return [Check("server", Condition.FINE, found)]
     check_address(url)
     try:
@@ -38,7 +38,7 @@ def server() -> list[Check]:
     except Answered as error:
         return [_refused(error)]
     except TransientFailure as error:
-        hint = "Start it, or mend PREFECT_API_URL: docs/operations.md says how."
+        hint = "Start it, or correct PREFECT_API_URL (see docs/operations.md)."
         return [Check("server", Condition.WRONG, f"{urlsplit(url).netloc} {error.message}", hint)]
     return [_version(version), _access(url), *_work(url)]
 
@@ -52,7 +52,7 @@ def check_address(url: str) -> None:
         fine = False
     if not fine:
         raise UsageError(
-            "PREFECT_API_URL is no http or https address",
+            "PREFECT_API_URL is not an http or https address",
             hint="Write it like http://127.0.0.1:4200/api, or leave it out.",
         )
 
@@ -61,18 +61,21 @@ def _refused(error: Answered) -> Check:
     if error.status == 401:
         set_here = "is not the server's" if os.environ.get("PREFECT_API_AUTH_STRING") else "is not set"
         found = f"it answers 401: PREFECT_API_AUTH_STRING {set_here}"
-        hint = "Set it to what PREFECT_SERVER_API_AUTH_STRING is where the server runs."
+        hint = "Set it to the server's PREFECT_SERVER_API_AUTH_STRING."
         return Check("server", Condition.WRONG, found, hint)
     return Check(
-        "server", Condition.WRONG, f"it {error.message}", "Is PREFECT_API_URL its address, with /api?"
+        "server",
+        Condition.WRONG,
+        f"it {error.message}",
+        ("Check that PREFECT_API_URL is its address, ending in /api."),
     )
 
 
 def _version(version: str) -> Check:
     here = metadata.version("prefect")
     if version == here:
-        return Check("server", Condition.FINE, f"answers, Prefect {version} as here")
-    found = f"is Prefect {version}, and {here} is installed here"
+        return Check("server", Condition.FINE, f"answers; Prefect {version} on both sides")
+    found = f"is Prefect {version}, but {here} is installed here"
     return Check("server", Condition.WRONG, found, "Install requirements.lock in both places.")
 
 
@@ -82,13 +85,13 @@ def _access(url: str) -> Check:
         request_json(f"{url}/admin/version", timeout=_TIMEOUT)
     except Answered as error:
         if error.status in (401, 403):
-            return Check("access", Condition.FINE, "nobody is let in without PREFECT_API_AUTH_STRING")
+            return Check("access", Condition.FINE, "requires PREFECT_API_AUTH_STRING")
         raise
     parts = urlsplit(url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     if is_loopback(parts.hostname) and not listens_openly(port, _sockets()):
-        return Check("access", Condition.FINE, "asks for no credential, and listens on this machine only")
-    found = "lets everybody in who can reach it, without a credential"
+        return Check("access", Condition.FINE, "needs no credential, but listens on this machine only")
+    found = "accepts everybody who can reach it, without a credential"
     return Check("access", Condition.WRONG, found, _OPEN)
 
 
@@ -128,7 +131,7 @@ def _work(url: str) -> Iterator[Check]:
         yield from _pool(url, name)
     late = _post(f"{url}/flow_runs/count", {**ours, "flow_runs": {"state": {"name": {"any_": ["Late"]}}}})
     if late:
-        found = f"{late} wait past their time"
+        found = f"{late} are late"
         yield Check("late runs", Condition.WRONG, found, "Start a worker; each period is released once.")
     else:
         yield Check("late runs", Condition.FINE, "none")
@@ -139,16 +142,14 @@ def _crashed_runs(automations: Sequence[dict[str, Any]]) -> Check:
     """Look for the automation that marks runs as crashed which say nothing any more."""
     ours = [one for one in automations if _marks_crashed(one)]
     if any(one.get("enabled") for one in ours):
-        return Check("crashed runs", Condition.FINE, "an automation marks runs that fall silent")
+        return Check("crashed runs", Condition.FINE, "an automation marks crashed runs")
     if ours:
         found, hint = (
             f"the automation {ours[0]['name']} is off",
-            "Put it on, on the server's page of automations.",
+            "Turn it on, on the server's page of automations.",
         )
     else:
-        found = (
-            "no automation marks runs that fall silent, and one would keep its deployment's place for ever"
-        )
+        found = "no automation marks crashed runs, so one would block its deployment for ever"
         hint = f"Run `prefect automation create --from-file {_AUTOMATION}`."
     return Check("crashed runs", Condition.WRONG, found, hint)
 
@@ -170,13 +171,13 @@ def _deployments(deployments: Sequence[dict[str, Any]]) -> Iterator[Check]:
         environment = (one.get("job_variables") or {}).get("env") or {}
         keeping = [name for name, value in REQUIRED.items() if str(environment.get(name, value)) != value]
         for name in keeping:
-            found = f"{one['name']} sets {name} otherwise, and Prefect would keep data"
-            yield Check("deployments", Condition.WRONG, found, f"Mend prefect.yaml. {_DEPLOY}")
+            found = f"{one['name']} sets {name} differently, so Prefect would store data"
+            yield Check("deployments", Condition.WRONG, found, f"Correct prefect.yaml. {_DEPLOY}")
     active = [one for one in deployments if any(s.get("active") for s in one.get("schedules") or [])]
     if not active:
         yield Check("deployments", Condition.WRONG, "none has an active schedule", _DEPLOY)
     elif not paused:
-        found = f"{len(deployments)} are there, {len(active)} with an active schedule"
+        found = f"{len(deployments)} found, {len(active)} with an active schedule"
         yield Check("deployments", Condition.FINE, found)
 
 
@@ -193,7 +194,7 @@ def _pool(url: str, name: str) -> Iterator[Check]:
         hint = f"Run `prefect work-pool resume {name}`."
         yield Check("work pool", Condition.WRONG, f"{name} is paused", hint)
     else:
-        yield Check("work pool", Condition.FINE, f"{name} is there, of type process")
+        yield Check("work pool", Condition.FINE, f"{name} exists, of type process")
     workers = _post(f"{url}/work_pools/{name}/workers/filter", {})
     online = [one for one in workers if one["status"] == "ONLINE"]
     if online:

@@ -46,7 +46,7 @@ def _guarded(name: str, look: Callable[[], Iterable[Check]]) -> list[Check]:
         where = f"{error.where}: " if error.where else ""
         return [Check(name, Condition.WRONG, f"{where}{error.message}", error.hint)]
     except Exception as error:
-        hint = "Look at the setting and the rights of what it names."
+        hint = "Check the setting, and the permissions of the file it names."
         return [Check(name, Condition.WRONG, f"cannot be read ({type(error).__name__})", hint)]
 
 
@@ -63,7 +63,7 @@ def _people(root: Path, store: ReleaseStore | None) -> list[Check]:
     staff = load_staff(root)
     asked = _approvals_asked(store) if store else 0
     path = people_path(root)
-    add = "`releasegate people add NAME --role approver --make-key FILE` adds one."
+    add = "Run `releasegate people add NAME --role approver --make-key FILE`."
     if staff is None:
         condition = Condition.WRONG if asked else Condition.FINE
         found = f"there is no {path.name}, so nobody can decide on a candidate"
@@ -71,9 +71,9 @@ def _people(root: Path, store: ReleaseStore | None) -> list[Check]:
     approvers = [one for one in staff.members if one.may(Act.APPROVE)]
     asked = max(asked, staff.approvers_at_least)
     if len(approvers) < asked:
-        found = f"{asked} approvals are asked for, and {path.name} has {len(approvers)} who may approve"
+        found = f"{asked} approvals are required, but {path.name} lists {len(approvers)} approvers"
         return [Check("people", Condition.WRONG, found, add)]
-    found = f"{path.name} has {len(staff.members)}, {len(approvers)} of whom may approve"
+    found = f"{path.name} lists {len(staff.members)} people, {len(approvers)} of them approvers"
     return [Check("people", Condition.FINE, found)]
 
 
@@ -86,12 +86,12 @@ def _approvals_asked(store: ReleaseStore) -> int:
 def _settings(contradicted: Sequence[str]) -> list[Check]:
     """Does the environment say otherwise than what keeps data out of Prefect? Runs set it themselves."""
     if not contradicted:
-        return [Check("settings", Condition.FINE, "nothing of the data is kept by Prefect")]
+        return [Check("settings", Condition.FINE, "Prefect stores no data")]
     return [
         Check(
             "settings",
             Condition.WRONG,
-            f"the environment has {name} otherwise; a server or worker of that environment may keep data",
+            f"the environment sets {name} differently; a server or worker there may store data",
             f"Set {name}={REQUIRED[name]}.",
         )
         for name in contradicted
@@ -103,18 +103,18 @@ def _lineage() -> list[Check]:
     if not lineage.is_address(wanted):
         return [_file("lineage", wanted)]
     lineage.check_target()
-    return [Check("lineage", Condition.FINE, "goes to a server, which is not asked here")]
+    return [Check("lineage", Condition.FINE, "goes to a server, which is not checked here")]
 
 
 def _file(name: str, wanted: str) -> Check:
     """Can the file of a setting be written, or made?"""
     if wanted in ("", "-"):
-        found = "none is asked for" if not wanted else "goes to the standard error"
+        found = "none is configured" if not wanted else "goes to the standard error"
         return Check(name, Condition.FINE, found)
     path = Path(wanted)
     if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
         found = f"{path} cannot be written"
-        return Check(name, Condition.WRONG, found, "Name another file, or mend the rights of its folder.")
+        return Check(name, Condition.WRONG, found, "Name another file, or fix the permissions of its folder.")
     return Check(name, Condition.FINE, f"{path} can be written")
 
 
@@ -123,6 +123,8 @@ def _notices(store: ReleaseStore | None) -> list[Check]:
     left = {name: number for name, number in (due(store) if store else {}).items() if number}
     if left:
         told = ", ".join(f"{number} by {name}" for name, number in left.items())
-        return [Check("notices", Condition.WRONG, f"due: {told}", "`releasegate notify` delivers them.")]
+        return [
+            Check("notices", Condition.WRONG, f"due: {told}", ("Run `releasegate notify` to deliver them."))
+        ]
     found = f"go by {', '.join(channels())}; none is due" if channels() else "no channel is set"
     return [Check("notices", Condition.FINE, found)]

@@ -16,9 +16,9 @@ _PROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
 _INSTALL = "Run `make demo`, or `pip install -r requirements.lock`."
 TRAPS = {
     "fastapi": "Prefect's server then fails at import, and every flow with it",
-    "sqlalchemy": "Prefect then never creates the runs of a schedule, and says nothing",
+    "sqlalchemy": "Prefect then silently never creates the runs of a schedule",
 }
-"""What goes wrong without a word of `pip check`."""
+"""What fails though `pip check` finds nothing."""
 
 
 def versions() -> list[Check]:
@@ -27,7 +27,7 @@ def versions() -> list[Check]:
     checks = []
     here = platform.python_version()
     if python and here not in SpecifierSet(python):
-        found = f"{here} runs, and {python} is needed"
+        found = f"{here} is running, but {python} is needed"
         checks.append(Check("Python", Condition.WRONG, found, "Make .venv with another Python."))
     else:
         checks.append(Check("Python", Condition.FINE, here))
@@ -35,7 +35,7 @@ def versions() -> list[Check]:
     checks += [Check("packages", Condition.WRONG, found, _INSTALL) for found in wrong]
     if not wrong:
         prefect = metadata.version("prefect")
-        found = f"the {len(needed)} that are needed are there, Prefect {prefect} among them"
+        found = f"all {len(needed)} are installed, with Prefect {prefect}"
         checks.append(Check("packages", Condition.FINE, found))
     return checks
 
@@ -63,4 +63,4 @@ def _wrong(needed: Requirement) -> str:
         return f"{needed.name} is not installed"
     if needed.specifier.contains(here, prereleases=True):
         return ""
-    return f"{needed.name} {here} is installed, and {needed.name}{needed.specifier} is needed{trap}"
+    return f"{needed.name} {here} is installed, but {needed.name}{needed.specifier} is needed{trap}"

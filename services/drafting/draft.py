@@ -80,27 +80,27 @@ def _head(table: Path, facts: TableFacts, guesses: list[Guess]) -> Iterator[str]
     series, file = _series(table)
     keys = [guess.column for guess in guesses if guess.role == "key"]
     yield f"# A policy drafted from a table of {facts.rows} rows and {len(facts.columns)} columns."
-    yield "# Every line is a guess from names and counts: read each, and correct it, before a release."
-    yield "# Whoever knows the data and the people in them decides the roles; no program can. Look twice at"
+    yield "# Every line is a guess from names and counts: check and correct each before a release."
+    yield "# Only somebody who knows the data and the people in them can decide the roles. Check with care"
     yield "# `sensitive` (is one missing?) and `quasi_identifiers` (what may a neighbour know?)."
-    yield "# It holds names, counts, bounds, and the values of quasi-identifiers with few of them."
+    yield "# This file contains names, counts, bounds, and the values of quasi-identifiers that have few."
     yield ""
     yield "# The name under which the releases are published."
     yield f"series: {_scalar(series)}"
     yield ""
     if any(column.distinct < column.rows for column in keys):
-        yield "# A person has several rows, told by the key: k and all risks count people."
+        yield "# A person has several rows with the same key: k and all risks count people."
         yield "rows: several"
         yield ""
     yield "source:"
-    yield "  # Where the table lies, seen from this policy's folder; {period} stands for what --period says."
+    yield "  # Path of the table, relative to this file; {period} is replaced by --period."
     yield f"  path: {_scalar(file)}"
     if facts.delimiter != ",":
         yield f"  delimiter: {_scalar(facts.delimiter)}"
     if facts.encoding != "utf-8":
         yield "  # The file is not UTF-8: check that accented letters come out right."
         yield f"  encoding: {facts.encoding}"
-    yield "  # How the table writes that a value is unknown. Check that none of them is a value."
+    yield "  # Marks of a missing value. Check that none of them is a real value."
     yield f"  missing: {next(_listed(facts.missing, ''))}"
     yield ""
 
@@ -110,17 +110,17 @@ def _roles(facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
         return [guess for guess in guesses if guess.role == role]
 
     yield "roles:"
-    yield "  # Follows a person from release to release, never published. Check that it is the same for ever."
+    yield "  # Identifies a person across releases, never published. Check that it never changes."
     if keys := having("key"):
         yield f"  # {keys[0].why}"
         yield f"  key: {_scalar(keys[0].column.name)}"
     else:
-        yield "  # None was found: without it people cannot be followed, and k counts rows, not people."
+        yield "  # None was found: people cannot be followed across releases, and k counts rows, not people."
     yield ""
-    yield "  # Names a person by itself: read, and left out."
+    yield "  # Identifies a person by itself: read, and not published."
     yield from _names("identifiers", having("identifier"))
     yield ""
-    yield "  # What somebody may know of a person beforehand: published in classes of at least k."
+    yield "  # What others may know of a person: generalized into classes of at least k."
     yield "  quasi_identifiers:"
     for guess in having("quasi-identifier"):
         yield from _quasi_identifier(facts, guess)
@@ -128,7 +128,7 @@ def _roles(facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
         yield f"    # {UNDECIDED}: no column was recognised. Move at least one here from `dropped`."
         yield f'    {UNDECIDED}: {{type: "{UNDECIDED}: name the columns that others may know"}}'
     yield ""
-    yield "  # What must not be tied to a person: published as it is."
+    yield "  # What must not be linked to a person: published unchanged."
     yield "  # stability: stable where a person's value stays in later releases, transient where it may not."
     yield "  sensitive:"
     for guess in having("sensitive"):
@@ -138,7 +138,7 @@ def _roles(facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
         what = "name the sensitive column, and say stable or transient"
         yield f'    {UNDECIDED}: {{stability: "{UNDECIDED}: {what}"}}'
     yield ""
-    yield "  # Published as it is, without protection: only what is neither sensitive nor known to others."
+    yield "  # Published unchanged and unprotected: only what is neither sensitive nor known to others."
     yield "  kept: []"
     yield ""
     yield "  # Left out."
@@ -164,8 +164,8 @@ def _quasi_identifier(facts: TableFacts, guess: Guess) -> Iterator[str]:
     bounds = _outwards(column) if column.numeric and column.distinct > 2 and not words & CODE_WORDS else None
     if bounds:
         yield f"      type: {'integer' if column.integer else 'numeric'}"
-        yield "      # Found in this table, rounded outwards: widen them to what can come."
-        yield "      # If the numbers are codes and no quantities, make it categorical."
+        yield "      # Found in this table, rounded outwards: widen them for values to come."
+        yield "      # If the numbers are codes, not quantities, make it categorical."
         yield f"      bounds: [{bounds[0]}, {bounds[1]}]"
         if "age" in words:
             yield "      # For a release every period: a person is as old as before, or one year older."
@@ -190,12 +190,12 @@ def _sensitive(guess: Guess) -> Iterator[str]:
     yield f"    {_scalar(column.name)}:"
     yield f"      # {guess.why}; {column.distinct} distinct values, the most frequent in {column.most} rows"
     if column.distinct > MANY_VALUES:
-        yield "      # So many values can point to a person by themselves: group them by a `query` in source."
+        yield "      # So many values can identify a person by themselves: group them by a `query` in source."
     yield f"      stability: {'transient' if money else 'stable'}"
     if column.numeric and column.distinct > FEW_VALUES:
         yield "      type: numeric"
         if column.distinct > column.known / 2:
-            yield "      # Most values stand in one row only, which the gate `unique` blocks: round them."
+            yield "      # Most values appear in one row only, which the gate `unique` blocks: round them."
 
 
 def _outwards(column: ColumnFacts) -> tuple[str, str] | None:
@@ -226,7 +226,7 @@ def _expectations(facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
     yield "expectations:"
     yield f"  # This table has {facts.rows} rows; fewer than half of them stop a run."
     yield f"  rows: {{min: {max(1, facts.rows // 2)}}}"
-    yield "  # The share of missing cells that a column may have."
+    yield "  # Largest share of missing cells in a column."
     yield "  missing: 0.05"
     incomplete = [
         guess.column
@@ -234,7 +234,7 @@ def _expectations(facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
         if guess.role in ("quasi-identifier", "sensitive") and guess.column.missing_share > 0.04
     ]
     if incomplete:
-        yield "  # More than that is missing already in:"
+        yield "  # These columns exceed it already:"
         yield "  missing_in:"
     for column in incomplete:
         allowed = min(1.0, math.ceil(column.missing_share * 100 + 1) / 100)
@@ -250,7 +250,7 @@ def _tail(guesses: list[Guess]) -> Iterator[str]:
     if fewest < 3:
         yield "# A sensitive column has two values only, so e cannot be 3."
     if commonest > 0.7:
-        yield f"# A sensitive value stands in {commonest:.0%} of the rows: p_max 0.8 may not be within reach."
+        yield f"# A sensitive value is in {commonest:.0%} of the rows: p_max 0.8 may be out of reach."
     yield f"privacy: {{k: 8, e: {min(3, fewest)}, p_max: 0.8, l: 2}}"
     yield ""
     yield "# `releasegate methods` lists the methods and their parameters."
@@ -263,7 +263,7 @@ def _tail(guesses: list[Guess]) -> Iterator[str]:
     yield "  ncp: {max: 0.35}"
     yield "  suppression: {max: 0.05}"
     yield ""
-    yield "# How many people must agree before a release; 0 publishes as soon as every gate passes."
+    yield "# Required approvals; 0 publishes as soon as every gate passes."
     yield "approval: {approvers: 1}"
     yield ""
     yield "seed: 42"

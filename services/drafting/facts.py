@@ -94,7 +94,7 @@ def table_facts(table: Path) -> Iterator[TableFacts]:
     kind = next((SUFFIXES[suffix] for suffix in SUFFIXES if table.name.lower().endswith(suffix)), None)
     if kind is None:
         raise UsageError(
-            f"the kind of file '{table.suffix}' is not known",
+            f"the file type '{table.suffix}' is not supported",
             where=str(table),
             hint=f"Give a file named {', '.join(SUFFIXES)}.",
         )
@@ -124,7 +124,7 @@ def _facts(table: SealedFile, kind: str) -> Iterator[TableFacts]:
         names = [row[0] for row in con.execute("DESCRIBE cells").fetchall()]
         rows = int(_row(con, "SELECT count(*) FROM cells")[0])
         if not rows:
-            raise InputError("the table has no rows", where=table.shown, hint="Draft from a filled table.")
+            raise InputError("the table has no rows", where=table.shown, hint="Draft from a table with rows.")
         missing = _blank_missing(con, names)
         yield TableFacts(
             rows, tuple(_column(con, name, rows) for name in names), delimiter, encoding, missing, con
@@ -149,7 +149,7 @@ def _load(con: duckdb.DuckDBPyConnection, reader: str, table: SealedFile, *, bou
         raise InputError(
             f"cannot be read as a table ({problem})",
             where=table.shown,
-            hint="Check that it is whole; in a CSV file, that every line has as many cells as line 1.",
+            hint="Check that it is complete, and that every line of a CSV file has as many cells as line 1.",
         )
 
 
@@ -172,7 +172,7 @@ def _header(table: SealedFile, encoding: Encoding) -> tuple[str, list[str]]:
     # The first line of a file without names is a person's row, which must not be told.
     if any(re.fullmatch(r"[-+]?[0-9][0-9.]*", name.strip()) for name in names):
         raise InputError(
-            "line 1 holds numbers: it seems to be a row, not the names of the columns",
+            "line 1 has numbers: it seems to be a row, not the names of the columns",
             where=table.shown,
             hint="Put the columns' names in line 1.",
         )

@@ -162,7 +162,7 @@ def _by_name(column: ColumnFacts, key: ColumnFacts | None, sensitive: frozenset[
     elif words & IDENTIFIER_WORDS:
         guess = Guess(column, "identifier", _says(words & IDENTIFIER_WORDS))
     elif column.distinct < 2:
-        guess = Guess(column, "dropped", f"{_values(column)}: it tells nothing")
+        guess = Guess(column, "dropped", f"{_values(column)}: it carries no information")
     elif words & PERSON_WORDS and column.distinct > MANY_VALUES:
         guess = Guess(column, "identifier", f"named like a key, {_values(column)} in {column.known} rows")
     elif _recognised(column, sensitive):

@@ -160,7 +160,7 @@ def listed(option: str, text: str) -> tuple[str, ...]:
     """Return the names of a comma-separated list. Raises UsageError for an empty or repeated one."""
     names = tuple(name.strip() for name in text.split(","))
     if not all(names):
-        raise UsageError("has an empty place", where=option, hint="Give names with a comma between them.")
+        raise UsageError("has an empty entry", where=option, hint="Separate the names with commas.")
     if len(set(names)) != len(names):
         raise UsageError("names one twice", where=option, hint="Give each once.")
     return names
@@ -169,7 +169,9 @@ def listed(option: str, text: str) -> tuple[str, ...]:
 def _whole_numbers(text: str) -> tuple[int, ...]:
     names = listed("--k", text)
     if not all(name.isascii() and name.isdigit() and int(name) >= 2 for name in names):
-        raise UsageError("is no list of whole numbers from 2 on", where="--k", hint="Give such as 5,8,16.")
+        raise UsageError(
+            ("is not a list of whole numbers of at least 2"), where="--k", hint="Write it like 5,8,16."
+        )
     listed("--k", ",".join(str(int(name)) for name in names))
     return tuple(int(name) for name in names)
 

@@ -103,9 +103,7 @@ def _risk(document: Document) -> Any:
     ]
     held = f"Loss against linkage by an attacker who holds {ext_frac:.0%} of the source"
     k = f"; k={document['k'][0]}" if len(document["k"]) == 1 else ""
-    ringed = (
-        "Less is better on both axes. No other is as good in both as those that are ringed (Pareto front)."
-    )
+    ringed = "Lower is better on both axes. Rings mark the Pareto front."
     return _titled(alt.hconcat(*panels), held + k, ringed, "Bars are one standard deviation over the seeds.")
 
 
@@ -163,7 +161,7 @@ def _sizes(document: Document) -> Any:
     log = alt.Scale(type="log", nice=False, padding=12)
 
     def at(field: str) -> Any:
-        title = "records a class (logarithmic)"
+        title = "records per class (logarithmic)"
         return alt.X(f"{field}:Q", title=title, scale=log, axis=NUMBERS_AS_THEY_ARE)
 
     colour = _signs(document, list(dict.fromkeys(method for method, _ in first)))["color"]

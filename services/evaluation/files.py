@@ -28,10 +28,10 @@ TIMES = ("seconds", "cpu_seconds")
 def check_folder(out: Path) -> None:
     """Raise UsageError where the folder cannot be made, or holds anything: nothing is written over."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UsageError("is there and not empty", where=str(out), hint="Give a new folder with --out.")
+        raise UsageError("exists already and is not empty", where=str(out), hint="Give another with --out.")
     above = out.resolve().parent
     if not above.is_dir():
-        raise UsageError("lies in no folder", where=str(out), hint="Make the folder above it first.")
+        raise UsageError("has no parent folder", where=str(out), hint="Create its parent folder first.")
     try:
         with tempfile.TemporaryDirectory(dir=above, prefix=".releasegate-"):
             pass
@@ -39,7 +39,7 @@ def check_folder(out: Path) -> None:
         raise UsageError(
             f"cannot be made ({type(error).__name__})",
             where=str(out),
-            hint="Give a folder that can be written.",
+            hint="Give a writable folder.",
         ) from None
 
 

@@ -116,7 +116,7 @@ def run(job: Job) -> Run:
             job.label, job.k, job.seed, f"{error.where}: {error.message}" if error.where else error.message
         )
     except Exception as error:  # its text may quote cells
-        return Run(job.label, job.k, job.seed, f"something unforeseen ({type(error).__name__})")
+        return Run(job.label, job.k, job.seed, f"unexpected error ({type(error).__name__})")
 
 
 def _warm_up(job: Job) -> None:

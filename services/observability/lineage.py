@@ -87,7 +87,7 @@ class Lineage:
         except Exception as failure:  # a server that is away is no reason to fail a release
             log_event("lineage.failed", level="error", error=type(failure).__name__)
             if not self._told:
-                told = f"releasegate: the lineage of {VARIABLE} was not taken ({type(failure).__name__})"
+                told = f"releasegate: the lineage could not be sent to {VARIABLE} ({type(failure).__name__})"
                 print(told, file=sys.stderr, flush=True)
             self._told = True
 

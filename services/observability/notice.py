@@ -82,7 +82,7 @@ def _awaiting(of: _Subject) -> str:
     rows = f", {of.rows} would be published" if of.rows else ""
     because = why(of.record.summary) if of.record else ""
     told = f" It is {because}." if because.startswith("looser") else ""
-    return f"{of.name} waits for {people}{end}: every gate passes{rows}.{told}"
+    return f"{of.name} awaits {people}{end}: every gate passes{rows}.{told}"
 
 
 def _blocked(of: _Subject) -> str:
@@ -95,51 +95,51 @@ def _published(of: _Subject) -> str:
 
 
 def _stale(of: _Subject) -> str:
-    another = "its series has another release since the gates judged it"
+    another = "its series has a new release since its gates ran"
     cause = BEFORE_CORRECTION if of.event.reason == BEFORE_CORRECTION else another
-    return f"{of.name} is stale: {cause}. Judge it again."
+    return f"{of.name} is stale: {cause}. Run `rejudge`."
 
 
 def _expired(of: _Subject) -> str:
-    return f"{of.name} has expired: nobody decided in time. Judge it again, or run its period anew."
+    return f"{of.name} has expired without a decision. Run `rejudge`, or run its period again."
 
 
 def _failed(of: _Subject) -> str:
-    return f"{of.name} has failed before it was judged or published: nothing became public."
+    return f"{of.name} failed before it was assessed or published: nothing became public."
 
 
 def _withdrawn(of: _Subject) -> str:
-    return f"{of.name} was withdrawn by {sanitize_text(of.event.actor)}; a tombstone stands in its place."
+    return f"{of.name} was withdrawn by {sanitize_text(of.event.actor)}; a tombstone takes its place."
 
 
 def _overridden(of: _Subject) -> str:
     held = f" ({', '.join(_failing(of.gates))})" if of.gates else ""
-    return f"{sanitize_text(of.event.actor)} overrides the gates that hold back {of.name}{held}."
+    return f"{sanitize_text(of.event.actor)} overrides the gates that blocked {of.name}{held}."
 
 
 def _missing(of: _Subject) -> str:
-    return f"The input of {of.name.replace('/', ' ')} did not come, and is not waited for any longer."
+    return f"The input of {of.name.replace('/', ' ')} did not arrive in time."
 
 
 def _refused(of: _Subject) -> str:
-    wrong = "is not there, or cannot be read" if of.event.reason else "does not meet its expectations"
+    wrong = "is missing, or cannot be read" if of.event.reason else "does not meet its expectations"
     return f"The input of {of.name.replace('/', ' ')} {wrong}: nothing was published."
 
 
 def _gates_failed(of: _Subject) -> str:
     told = "; ".join(f"{name}: {', '.join(gates)}" for name, gates in _not_passed(of.event).items())
-    return f"The review of {of.name} found what would not pass now ({told})."
+    return f"The review of {of.name} found releases that would not pass now ({told})."
 
 
 def _people_changed(of: _Subject) -> str:
     told = [f"{', '.join(names)} {how}" for how, names in of.changes.items() if names]
-    least = f"now {of.event.payload.get(AT_LEAST, 0)} of them must agree to a candidate at least"
+    least = f"now {of.event.payload.get(AT_LEAST, 0)} approvals at least are required for a candidate"
     return f"The people who work with the store changed: {'; '.join(told) or least}."
 
 
 def _corrected(of: _Subject) -> str:
     by = sanitize_text(of.event.actor)
-    return f"{by} corrected the clock: the log's last event was yet to come. What waited is stale."
+    return f"{by} corrected the clock: the log's last event was in the future. Waiting candidates are stale."
 
 
 KINDS: dict[str, tuple[str, Callable[[_Subject], str]]] = {

@@ -30,7 +30,7 @@ SECRET_VARIABLE = "RELEASEGATE_NOTICE_SECRET_FILE"  # noqa: S105 -- names a file
 API_VARIABLE = "PREFECT_API_URL"
 TIMEOUT = 15.0  # seconds for one delivery, all of it
 
-_NAME_IT = f"Write a program that is there, with its whole path, in {COMMAND_VARIABLE}."
+_NAME_IT = f"Write the absolute path of an existing program in {COMMAND_VARIABLE}."
 
 Channel = Callable[[Notice, float], None]  # a notice, and the seconds that there are
 
@@ -94,7 +94,7 @@ def _prefect_address() -> str:
         fine = False
     if not fine:
         hint = "Write the address of Prefect's API, such as http://127.0.0.1:4200/api."
-        raise UsageError("is no http or https address", where=API_VARIABLE, hint=hint)
+        raise UsageError("is not an http or https address", where=API_VARIABLE, hint=hint)
     return url
 
 
@@ -154,11 +154,9 @@ def _to_prefect(notice: Notice, limit: float) -> None:
         told = f"answers {status}" if status else f"cannot be reached ({type(error).__name__})"
         hint = ""
         if status in (401, 403):
-            hint = (
-                "Set PREFECT_API_AUTH_STRING to what PREFECT_SERVER_API_AUTH_STRING is where the server runs."
-            )
+            hint = "Set PREFECT_API_AUTH_STRING to the server's PREFECT_SERVER_API_AUTH_STRING."
         elif _is_final(status):
-            hint = f"Is {API_VARIABLE} its address, with /api?"
+            hint = f"Check that {API_VARIABLE} is its address, ending in /api."
         raise NotDelivered(f"Prefect's server {told}", hint=hint) from None
 
 
@@ -202,15 +200,15 @@ def _to_url(notice: Notice, limit: float) -> None:
     try:
         request_json(os.environ[URL_VARIABLE], notice.document(), headers=headers, timeout=limit)
     except Answered as error:
-        hint = f"Mend {URL_VARIABLE}: what it names takes no notices."
+        hint = f"Correct {URL_VARIABLE}: that address does not accept notices."
         if error.status in (401, 403):
-            hint = f"Mend {SECRET_VARIABLE}, or the address: it lets nobody in by that secret."
+            hint = f"Correct {SECRET_VARIABLE} or the address: the secret was refused."
         elif 300 <= error.status < 400:
-            hint = f"Set {URL_VARIABLE} to the address that it leads to."
+            hint = f"Set {URL_VARIABLE} to the address that it redirects to."
         finding = f"the address {error.message}"
         raise NotDelivered(finding, hint=hint if _is_final(error.status) else "") from None
     except UnknownHost as error:
-        raise NotDelivered(f"the address {error.message}", hint=f"Mend {URL_VARIABLE}.") from None
+        raise NotDelivered(f"the address {error.message}", hint=f"Correct {URL_VARIABLE}.") from None
     except ReleaseGateError as error:
         raise NotDelivered(f"the address {error.message}") from None
 

@@ -29,7 +29,7 @@ from services.observability.notice import PREFIX, Notice, events_to_tell, notice
 from services.observability.notice_channels import Channel, channels, wrong_settings
 
 CURSORS = "notices.json"
-_HINT = "Remove it: what is due by then is told no more, and notices begin with what comes next."
+_HINT = "Remove it: notices then start with the next event, and those due now are lost."
 _PATIENCE = 60.0  # seconds that one call may wait for others and go on telling, so that a run ends
 
 
@@ -145,7 +145,7 @@ def verify_failed(store: ReleaseStore, n_findings: int) -> Sent:
         id=sha256_hex(f"{store.store_id} {moment}".encode()),
         number=0,
         at=moment,
-        text=f"The store is not what it was: {n_findings} findings. Run `releasegate verify`.",
+        text=f"The store was altered: {n_findings} findings. Run `releasegate verify`.",
         facts={"findings": n_findings},
         links={"folder": str(store.root.resolve())},
     )
@@ -199,9 +199,9 @@ def read_cursors(store: ReleaseStore) -> dict[str, int]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or not all(type(one) is int and one >= 0 for one in found.values()):
-        raise BrokenPlaces("cannot be understood", where=str(path), hint=_HINT)
+        raise BrokenPlaces("is not a notices file", where=str(path), hint=_HINT)
     if found and max(found.values()) > (head := store.n_events()):
-        finding = f"names event {max(found.values())} of a log of {head}"
+        finding = f"names event {max(found.values())}, but the log has {head}"
         raise BrokenPlaces(finding, where=str(path), hint=_HINT)
     return found
 
@@ -221,7 +221,7 @@ def _send(store: ReleaseStore, found: dict[str, Channel], run: RunLink | None, p
         events = events_to_tell(store, min(cursors[name] for name in found))
         for name, deliver in found.items():
             for event in [event for event in events if event.number > cursors[name]]:
-                problem, hint = f"notices by {name} wait: there was no more time", ""
+                problem, hint = f"notices by {name} wait: time ran out", ""
                 if (left := end - time.monotonic()) > 0:
                     problem, hint = _problem(name, deliver, _linked(notice_of(store, event), run), left)
                 else:

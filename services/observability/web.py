@@ -50,9 +50,9 @@ def check_address(url: str, where: str) -> str:
     except ValueError:
         host = None
     if host is None or parts.scheme not in ("http", "https"):
-        raise UsageError("is no http or https address", where=where, hint="Write https://HOST/PATH.")
+        raise UsageError("is not an http or https address", where=where, hint="Write https://HOST/PATH.")
     if parts.scheme == "http" and not is_loopback(host):
-        raise UsageError(f"{host} is to be reached by http", where=where, hint="Take https.")
+        raise UsageError(f"{host} must not be reached by http", where=where, hint="Take https.")
     return host
 
 
@@ -65,7 +65,7 @@ def secret_of(path: Path, where: str) -> str:
         raise UsageError(
             not_read(error),
             where=where,
-            hint="Name a file there with the secret in one line, that its owner alone reads (mode 0600).",
+            hint="Name a file with the secret in one line, readable by its owner alone (mode 0600).",
         ) from None
     if mode & 0o077:
         raise UsageError(
@@ -73,7 +73,7 @@ def secret_of(path: Path, where: str) -> str:
         )
     if not text.isascii() or not text.isprintable() or not text:
         raise UsageError(
-            "holds no secret of one line", where=where, hint="Write the secret there, in one line of ASCII."
+            "is not one line of text", where=where, hint="Write the secret there, in one line of ASCII."
         )
     return text
 
@@ -98,10 +98,10 @@ def request_json(
     except httpx.TransportError as error:
         cause = _first_cause(error)
         if isinstance(cause, socket.gaierror) and cause.errno == socket.EAI_NONAME:
-            raise UnknownHost("names a machine that nobody knows") from None
+            raise UnknownHost("names an unknown host") from None
         raise TransientFailure(f"cannot be reached ({type(cause).__name__})") from None
     except Exception as error:  # a server may answer anything
-        raise TransientFailure(f"cannot be talked to ({type(error).__name__})") from None
+        raise TransientFailure(f"cannot be used ({type(error).__name__})") from None
     try:
         return json.loads(body) if body.strip() else None
     except ValueError:

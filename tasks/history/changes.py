@@ -52,7 +52,7 @@ def undo_changes(
     O(releases^2 x rows log rows).
     """
     if any(name + made in each.texts for each in releases for made in (FIRST, PATH)):
-        raise Unfit(f"an attribute has the name of {name} and some words more: name it otherwise")
+        raise Unfit(f"the names of an attribute and of {name} are too similar: rename one")
     with_it = [each for each in releases if name in each.texts]
     if not with_it or with_it[-1] is not releases[-1]:
         return None

@@ -11,10 +11,10 @@ def follows_people(policy: ReleasePolicy) -> bool:
 
 
 def follows_nobody_into(policy: ReleasePolicy, release: str) -> bool:
-    """Tell whether the policy follows nobody into an earlier release."""
+    """Tell whether the policy does not follow people into an earlier release."""
     return not follows_people(policy) or release in policy.gates.person.without
 
 
 def may_follow_nobody(policy: ReleasePolicy) -> bool:
-    """Tell whether there may be releases into which the policy follows nobody."""
+    """Tell whether there may be releases into which the policy does not follow people."""
     return not follows_people(policy) or bool(policy.gates.person.without)

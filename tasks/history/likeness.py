@@ -33,9 +33,9 @@ def unlike(candidate: EquivalenceClasses, earlier: EquivalenceClasses, policy: R
     new = [name for name in compared if name not in earlier.counts]
     other_role = [name for name in gone if name in published]
     if other_role:
-        said.append(f"{_listed(other_role)} was sensitive and is published in another role")
+        said.append(f"{_listed(other_role)} was sensitive and now has another role")
     elif gone and new:
-        said.append(f"{_listed(new)} may be {_listed(gone)} renamed")
+        said.append(f"{_listed(new)} may be the renamed {_listed(gone)}")
     elif compared and not set(compared) & set(earlier.counts):
         said.append("no compared attribute is in it")
     once_known = [name for name in candidate.counts if name in {*earlier.intervals, *earlier.sets}]
@@ -50,7 +50,7 @@ def unlike(candidate: EquivalenceClasses, earlier: EquivalenceClasses, policy: R
     numbers = [name for name in compared if name not in labelled and name in earlier.counts]
     texts = [name for name in numbers if not _holds_numbers(earlier, name, policy.source.missing_label)]
     if texts:
-        said.append(f"most values of {_listed(texts)} are no numbers in it")
+        said.append(f"most values of {_listed(texts)} are not numbers in it")
     label = policy.source.missing_label
     elsewhere = [name for name in numbers if name not in texts and _apart(candidate, earlier, name, label)]
     said += [f"most of {name} lies outside the range of the other release" for name in elsewhere]

@@ -49,11 +49,11 @@ class Followed:
 def why_not_joined(fingerprint: str, earlier: PersonHashes | None) -> str | None:
     """Say why people hashed under `fingerprint` cannot be followed into a release; None where they can."""
     if earlier is None:
-        return "no hashes of its people are kept"
+        return "it has no hashes of people"
     if earlier.fingerprint != fingerprint:
-        return "its people are hashed with another key, or by another column"
+        return "its people were hashed with another key, or from another column"
     if earlier.classes is None:
-        return "its people were kept without their classes"
+        return "its people were stored without their classes"
     return None
 
 
@@ -95,7 +95,7 @@ def follow(
         first, last = np.searchsorted(history.release, [number, number + 1])
         classes = np.array(people.classes, dtype=np.int64)
         if len(classes) and not 0 <= classes.min() <= classes.max() < last - first:
-            raise ValueError("people are in a class that the release does not have")
+            raise ValueError("people are in a class that is not in the release")
         person = (
             persons.get_indexer(np.array(people.hashes, dtype=object)) if len(persons) else -1 - classes * 0
         )

@@ -49,7 +49,7 @@ def spells_of(releases: Sequence[Rows], name: str, *, precise: bool = False) -> 
     """
     made = [key for each in releases for key in each.texts if key.startswith((name + OTHERWISE, f"{name} ("))]
     if made:
-        raise Unfit(f"an attribute has the name of {name} and some words more: name it otherwise")
+        raise Unfit(f"the names of an attribute and of {name} are too similar: rename one")
     told = {at: texts_by_person(each, name) for at, each in enumerate(releases) if name in each.texts}
     if any(each.index.has_duplicates for each in told.values()):
         raise Unfit("somebody has several rows in one release")

@@ -228,7 +228,7 @@ def _hide(
             classes[there], past.value[there], past.attributes, enough, LIMITS, _seats(past, seat)[there]
         )
         n_short = int(short.sum())
-        progress(1.0, f"{n_short} people can be told from others")
+        progress(1.0, f"{n_short} people are not hidden among others")
         if not n_short or n_short == before:
             return labels, n_short
         before = n_short

@@ -94,13 +94,13 @@ def rows_of(
     O(rows).
     """
     if people.classes is None:
-        raise Unfit("its people were kept without their classes")
+        raise Unfit("its people were stored without their classes")
     if people.values is None:
-        raise Unfit("no values of its people are kept")
+        raise Unfit("the values of its people are not stored")
     try:
         values = open_values(key, people)
     except NotOpened:
-        raise Unfit("the values of its people cannot be opened with this key") from None
+        raise Unfit("the values of its people cannot be decrypted with this key") from None
     missing = [name for name in attributes if name not in values.texts]
     if missing:
         raise Unfit(f"{missing[0]} was not published")
@@ -114,7 +114,7 @@ def rows_of(
 
 
 def _check(place: IntArray, codes: IntArray, values: PersonValues, classes: EquivalenceClasses) -> None:
-    wrong = "the values of its people are not those of its classes"
+    wrong = "the values of its people do not match its classes"
     n = classes.n_classes
     if len(place) and not 0 <= place.min() <= place.max() < n:
         raise Unfit(wrong)

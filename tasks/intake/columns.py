@@ -26,9 +26,9 @@ def check_columns(names: Sequence[str], policy: ReleasePolicy, where: str) -> No
     near = {role.casefold() for role in roles}
     if not any(name.strip().casefold() in near for name in names):
         raise InputError(
-            f"none of its {len(names)} columns is named in the policy's roles",
+            f"none of its {len(names)} columns is in the roles of the policy",
             where=where,
-            hint="Line 1 of a file holds the names of the columns; the delimiter is source.delimiter.",
+            hint="Line 1 must have the names of the columns; source.delimiter sets the delimiter.",
         )
     check_distinct(names, where, tell=True)
     unknown = [name for name in names if name not in set(roles)]
@@ -39,7 +39,7 @@ def check_columns(names: Sequence[str], policy: ReleasePolicy, where: str) -> No
             f"{did_you_mean(missing[0], [name for name in unknown if name.isprintable()])}"
             f"{_more(missing, 'is missing', 'are missing')}",
             where=where,
-            hint="Name the input's column in roles, or mend the input.",
+            hint="Correct the name in roles, or the input.",
         )
     if unknown:
         raise InputError(
@@ -65,12 +65,12 @@ def check_distinct(names: Sequence[str], where: str, *, tell: bool) -> None:
                 called = (
                     f", {display_column(name)}"
                     if other == name
-                    else f" but for case, {display_column(other)} and {display_column(name)}"
+                    else f" apart from case,  {display_column(other)} and {display_column(name)}"
                 )
             raise InputError(
                 f"columns {first} and {position} have the same name{called}",
                 where=where,
-                hint="Every column needs a name of its own.",
+                hint="Give every column a different name.",
             )
 
 

@@ -82,7 +82,7 @@ class FrameBuilder:
             raise InputError(
                 f"gives more than {MOST_ROWS:,} rows",
                 where=self._where,
-                hint="Split the table, or ask for less.",
+                hint="Split the table, or select less.",
             )
         for name in self.names:
             column = chunk[name]

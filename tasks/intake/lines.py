@@ -75,18 +75,20 @@ def count_records(table: SealedFile, *, line_breaks: bool, banned: str | None = 
 
 def _broken(table: SealedFile, line: int) -> InputError:
     return InputError(
-        f"line {line} has a quote that is not closed there",
+        f"line {line} has a quote that is not closed",
         where=table.shown,
-        hint="Quotes inside quoted text are doubled. Where values do hold line breaks, write "
-        "source.line_breaks: true.",
+        hint=(
+            "Double the quotes inside quoted text. If values contain line breaks, set "
+            "source.line_breaks: true."
+        ),
     )
 
 
 def _delimiter(table: SealedFile, line: int) -> InputError:
     return InputError(
-        f"line {line} has a quoted value that holds the delimiter",
+        f"line {line} has a quoted value that contains the delimiter",
         where=table.shown,
-        hint="Check the quotes there, or write source.quoted_delimiters: true.",
+        hint="Check the quotes there, or set source.quoted_delimiters: true.",
     )
 
 

@@ -30,8 +30,8 @@ INPUT = "input"
 RESULT = "releasegate_result"
 WHOLE_INPUT = "SELECT * FROM input"
 QUERY_SECONDS = 3600.0
-HINT_QUOTES = "Cells that hold the delimiter or a quote are written in double quotes, quotes doubled."
-HINT_QUERY = "Try the query in DuckDB; a given file is called input in it."
+HINT_QUOTES = "Put cells with a delimiter or quote in double quotes, and double the quotes in them."
+HINT_QUERY = "Try the query in DuckDB; the input file is called `input` there."
 Files = dict[str, tuple[InputFile, SealedFile]]
 
 # Parts of DuckDB's messages that repeat the query's own words. They are told only if they do stand in
@@ -201,9 +201,9 @@ def _checked_text(file: InputFile, table: SealedFile, policy: ReleasePolicy, *, 
     count, line = overlong_rows(table, encoding, file.delimiter, len(names))
     if count:
         raise InputError(
-            f"line {line} has more than {len(names)} cells, which line 1 names{_rows(count)}",
+            f"line {line} has more than {len(names)} cells, the number in line 1{_rows(count)}",
             where=table.shown,
-            hint="Cells that hold the delimiter are written in double quotes.",
+            hint="Put cells that contain the delimiter in double quotes.",
         )
     return _Text(names, counted)
 
@@ -220,7 +220,7 @@ def _check_parquet(table: SealedFile) -> None:
         raise InputError(
             f"is not a Parquet file{cut}",
             where=table.shown,
-            hint="Copy it again, or write source.format: csv.",
+            hint="Copy it again, or set source.format: csv.",
         )
 
 
@@ -232,7 +232,7 @@ def _check_count(table: SealedFile, text: _Text | None, n_rows: int) -> None:
     blank_too = n_rows == told and len(text.header) == 1
     if n_rows != told - text.count.blank and not blank_too:
         raise InputError(
-            f"has {told - text.count.blank} rows by its line ends, and {n_rows} were read",
+            f"has {told - text.count.blank} rows by its line ends, but {n_rows} were read",
             where=table.shown,
             hint="Check its quotes and line ends.",
         )
@@ -325,4 +325,4 @@ def _file_problem(error: duckdb.Error, table: SealedFile, text: _Text | None) ->
         )
     if isinstance(error, duckdb.OutOfMemoryException):
         return f"needs more than {MEMORY_LIMIT} of the memory", "Split the table, or free memory."
-    return f"cannot be read ({type(error).__name__})", "The file may be damaged: write it again."
+    return f"cannot be read ({type(error).__name__})", "The file may be damaged: export it again."

@@ -71,9 +71,7 @@ def sealed(path: Path, check: Callable[[Path], None] | None = None) -> Iterator[
         fcntl.fcntl(handle, _ADD_SEALS, _SEALS)
         size = os.fstat(handle).st_size
         if PEM in os.pread(handle, PEM_WITHIN, 0):  # whatever it is called, and however it came to lie there
-            raise InputError(
-                "holds a key (PEM), and no table", where=str(path), hint="Give the path of a table."
-            )
+            raise InputError("is a key (PEM), not a table", where=str(path), hint="Give the path of a table.")
         yield SealedFile(str(path), Path(f"/proc/self/fd/{handle}"), digest, size)
     finally:
         os.close(handle)
@@ -95,22 +93,22 @@ def _copied(path: Path, handle: int, check: Callable[[Path], None] | None) -> st
                 _pour(digesting, handle, path)
             if _stamp(file.fileno()) == before:
                 return digesting.digest.hexdigest()
-            finding, hint = "changed while it was read", "Run again when the file is complete."
+            finding, hint = "changed while it was being read", "Run again when the file is complete."
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         finding = f"cannot be read ({type(error).__name__})"
-        hint = "The file is damaged or is no gzip file."
+        hint = "The file is damaged or is not a gzip file."
     except IsADirectoryError:
         finding, hint = "is a folder", "Give the path of one CSV or Parquet file."
     except FileNotFoundError:
-        finding, hint = "no such file", "Give --input FILE, or mend source.path."
+        finding, hint = "no such file", "Give --input FILE, or correct source.path."
     except MemoryError:
         finding, hint = "does not fit into memory", "Free memory, or split the table."
     except OSError as error:
         if error.errno == errno.EFBIG:
             raise TransientFailure(
-                "is larger than a file that this process may write, and is copied into memory as one",
+                "is larger than the file size limit of this process",
                 where=str(path),
-                hint="Allow larger files (`ulimit -f`), and look at the disk's free space.",
+                hint="Allow larger files (`ulimit -f`), and check the free space of the disk.",
             ) from None
         if error.errno in (errno.ENOMEM, errno.ENOSPC):  # of the memory, not of a disk
             finding, hint = "does not fit into memory", "Free memory, or split the table."

@@ -68,10 +68,10 @@ def find_source(
         raise UsageError(
             "names no table",
             where="source",
-            hint="Give --input FILE, or source.path or source.query in the policy.",
+            hint="Give --input FILE, or set source.path or source.query.",
         )
     if source.format == "sql" and query is None:
-        raise UsageError("is 'sql' without a query", where="source.format", hint="Write source.query.")
+        raise UsageError("is 'sql', but there is no query", where="source.format", hint="Set source.query.")
     file = None
     if path is not None:
         where = "source.path" if input_path is None else "--input"
@@ -115,7 +115,7 @@ def with_period(text: str, period: str, where: str) -> str:
         return text
     if not PERIOD.fullmatch(period):
         raise UsageError(
-            "{period} cannot be filled in: a period is made of letters, digits and _ . : - only",
+            "{period} cannot be filled in: a period has letters, digits and _ . : - only",
             where=where,
             hint="Give a period such as 2024Q1.",
         )
@@ -126,7 +126,7 @@ def _file(path: Path, source: Source, check: Callable[[Path], None]) -> InputFil
     if path.is_dir():
         raise InputError("is a folder", where=str(path), hint="Give the path of one CSV or Parquet file.")
     if not path.exists():
-        raise InputError("no such file", where=str(path), hint="Give --input FILE, or mend source.path.")
+        raise InputError("no such file", where=str(path), hint="Give --input FILE, or correct source.path.")
     suffix = _suffix(path)
     delimiter = source.delimiter
     if suffix in (".tsv", ".tsv.gz") and "delimiter" not in source.model_fields_set:
@@ -146,8 +146,8 @@ def _format(written: str, path: Path, suffix: str) -> Literal["csv", "parquet"]:
         return "parquet"
     if not suffix:
         raise InputError(
-            "the file's name does not tell its format",
+            "the format of the file is unknown",
             where=str(path),
-            hint=f"Name it {', '.join(SUFFIXES)}, or write source.format: csv or parquet.",
+            hint=f"Name it {', '.join(SUFFIXES)}, or set source.format to csv or parquet.",
         )
     return SUFFIXES[suffix]

@@ -45,7 +45,7 @@ _BARE = (
 LONGEST_QUERY = 20_000  # characters: the time of DuckDB's binder goes with their square, and nothing ends it
 LONGEST_PATH = 6  # names with points between them
 HINT_SELECT = "Write one SELECT statement of DuckDB's SQL."
-HINT_SAME = "Leave it out: the same inputs give the same rows."
+HINT_SAME = "Remove it: the same inputs must give the same rows."
 
 
 def problem_of(
@@ -56,7 +56,9 @@ def problem_of(
     Raises duckdb.Error where it cannot be parsed.
     """
     if len(query) > LONGEST_QUERY:
-        return f"has more than {LONGEST_QUERY:,} characters", "Prepare the table before, and ask for less."
+        return f"has more than {LONGEST_QUERY:,} characters", (
+            "Prepare the table beforehand, and shorten the query."
+        )
     statements = connection.extract_statements(query)
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         return "is not one SELECT", HINT_SELECT
@@ -91,7 +93,7 @@ def _reading(node: dict[str, Any], names: set[str]) -> tuple[str, str] | None:
     if kind.endswith("_NODE") and kind not in _QUERY_NODES:
         return "is not one SELECT", HINT_SELECT
     if kind == "SHOW_REF":
-        return "describes tables, which are no rows about people", HINT_SELECT
+        return "describes tables instead of selecting rows", HINT_SELECT
     if kind == "BASE_TABLE":
         name = str(node.get("table_name", ""))
         if node.get("schema_name") or node.get("catalog_name") or name.casefold() not in names:
@@ -106,13 +108,13 @@ def _reading(node: dict[str, Any], names: set[str]) -> tuple[str, str] | None:
 def _changing(node: dict[str, Any], volatile: set[str]) -> tuple[str, str] | None:
     """Say what in a node gives other rows at another time."""
     if node.get("sample"):
-        return "takes a sample, which does not follow from the inputs alone", HINT_SAME
+        return "takes a sample, which depends on more than the inputs", HINT_SAME
     name = _function(node)
     if name in volatile or (name == "age" and len(node.get("arguments", [])) == 1):
-        return f"calls {name}(), which does not follow from the inputs alone", HINT_SAME
+        return f"calls {name}(), which depends on more than the inputs", HINT_SAME
     if name in _BARE:
         hint = f"If a column is meant, write input.{name}."
-        return f"reads {name}, which does not follow from the inputs alone", hint
+        return f"reads {name}, which depends on more than the inputs", hint
     return None
 
 
@@ -127,8 +129,8 @@ def _function(node: dict[str, Any]) -> str:
 def _undeclared(name: str) -> tuple[str, str]:
     shown = name if name.isprintable() and len(name) <= 60 else "something"
     return (
-        f"reads {shown!r}, which is no declared input",
-        "A query reads `input`, the table's file, and the names of source.inputs.",
+        f"reads {shown!r}, which is not a declared input",
+        "A query can read `input`, which is the table, and the names in source.inputs.",
     )
 
 

@@ -37,8 +37,8 @@ def _text_problem(file: BinaryIO, encoding: str) -> tuple[str, str]:
         if at >= 0:
             line += chunk.count(b"\n", 0, at)
             return (
-                f"line {line} holds a NUL byte",
-                "A table is plain text; UTF-16 and binary files are not read.",
+                f"line {line} contains a NUL byte",
+                "Give a plain text table; UTF-16 and binary files cannot be read.",
             )
         held = len(decoder.getstate()[0])
         try:
@@ -54,7 +54,7 @@ def _text_problem(file: BinaryIO, encoding: str) -> tuple[str, str]:
         other = "latin-1" if encoding == "utf-8" else "utf-8"
         return (
             f"line {bad_line} is not {encoding}",
-            f"Write source.encoding: {other}, or save the file as {encoding}.",
+            f"Set source.encoding: {other}, or save the file as {encoding}.",
         )
     if not has_text:
         return "the file is empty", "Give a table with a line of column names and its rows."
@@ -90,20 +90,22 @@ def read_header(table: SealedFile, encoding: str, delimiter: str) -> list[str]:
     _check_header(names, table.shown, delimiter)
     if not has_rows:
         raise InputError(
-            "has column names and no rows", where=table.shown, hint="Give the period's whole table."
+            "has column names but no rows", where=table.shown, hint="Give the period's whole table."
         )
     return names
 
 
 def _check_header(names: list[str], where: str, delimiter: str) -> None:
     if not any(name.strip() for name in names):
-        raise InputError("line 1 is blank", where=where, hint="Line 1 holds the names of the columns.")
+        raise InputError("line 1 is blank", where=where, hint="Line 1 must have the names of the columns.")
     if len(names) == 1:
         inside = max(DELIMITERS, key=names[0].count)
         if inside != delimiter and names[0].count(inside):
             raise InputError(
-                f"line 1 is one column with the delimiter {display_column(delimiter)}, "
-                f"and holds {DELIMITERS[inside]}",
+                (
+                    f"line 1 is one column with the delimiter {display_column(delimiter)}, but contains "
+                    f"{DELIMITERS[inside]}"
+                ),
                 where=where,
                 hint=f'Write source.delimiter: "{DELIMITERS[inside][1:-1]}" in the policy.',
             )

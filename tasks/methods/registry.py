@@ -77,13 +77,13 @@ def methods() -> dict[str, Method]:
             method = entry.load()
         except Exception as error:  # whatever another package does when it is imported
             raise PolicyError(
-                f"cannot be loaded ({type(error).__name__})", where=where, hint="Mend or remove the package."
+                f"cannot be loaded ({type(error).__name__})", where=where, hint="Fix or remove the package."
             ) from None
         if not isinstance(method, Method) or method.name != entry.name or method.name in found:
             raise PolicyError(
-                "is not a Method of its own name, or the name is taken",
+                "is not a Method of that name, or the name is taken",
                 where=where,
-                hint="Mend or remove the package.",
+                hint="Fix or remove the package.",
             )
         found[method.name] = method
     return found
@@ -190,9 +190,9 @@ def _check_recoding(policy: ReleasePolicy, method: Method, where: str) -> None:
     if method.recoding == "sets" or "recoding" in policy.method.model_fields_set:
         return
     raise PolicyError(
-        f"{method.name} publishes cells that need not be true of their people ('{method.recoding}')",
+        f"{method.name} publishes cells that may be untrue of people ('{method.recoding}')",
         where=f"{where}: method.recoding",
-        hint=f"Say `recoding: {method.recoding}` if that is meant, or `recoding: sets`.",
+        hint=f"Set `recoding: {method.recoding}` if that is intended, or `recoding: sets`.",
     )
 
 
@@ -225,5 +225,5 @@ def _parameter_error(
         hint = f"Allowed here: {', '.join(known)}."
     else:
         finding = first["msg"].replace("Input should be", "should be") + f", found {first['input']!r}"
-        hint = f"`releasegate methods {method.name}` lists the parameters."
+        hint = f"Run `releasegate methods {method.name}` to list the parameters."
     return PolicyError(finding, where=f"{where}: method.parameters.{field}", hint=hint)

@@ -71,9 +71,9 @@ def _person(frame: pd.DataFrame, policy: ReleasePolicy) -> IntArray | None:
     codes, _ = pd.factorize(frame[policy.roles.key])
     if nobody := int((codes < 0).sum()):
         raise InputError(
-            f"{nobody} rows have no key, and people are counted by it",
+            f"{nobody} rows have no key, by which people are counted",
             where=f"column '{policy.roles.key}'",
-            hint="Give every row its person's key, or leave such rows out.",
+            hint="Give every row the key of its person, or leave such rows out.",
         )
     return codes.astype(np.int64)
 
@@ -92,7 +92,7 @@ def _numbers(frame: pd.DataFrame, name: str) -> FloatArray:
         raise InputError(
             "every value is missing",
             where=f"column '{name}'",
-            hint="Give the column the role `dropped`, or mend the input.",
+            hint="Give the column the role `dropped`, or correct the input.",
         )
     return values
 

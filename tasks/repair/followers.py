@@ -39,7 +39,7 @@ class Followers:
 def followers_of(
     source: SourceTable, policy: ReleasePolicy, key: bytes | None, earlier: Sequence[PersonHashes | None]
 ) -> Followers | None:
-    """Return who can be followed; None without a key, or where the policy follows nobody. O(n) hashes."""
+    """Return who can be followed; None without a key, or if the policy follows nobody. O(n) hashes."""
     column = policy.roles.key
     if key is None or column is None or not policy.gates.person.compare:
         return None

@@ -258,7 +258,7 @@ def _pinned_by_all(
     for _ in range(WORLD_ROUNDS):
         now = _labels(labels, groups)
         failing = worlds.failing(now)
-        progress(1.0, f"{worlds.n_short} people pinned by all releases together, or undecided")
+        progress(1.0, f"{worlds.n_short} people are pinned by all releases together, or undecided")
         if not len(failing):
             break
         by_size = failing[np.argsort(groups.size[failing], kind="stable")]

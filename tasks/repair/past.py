@@ -83,7 +83,7 @@ def _releases(
         if name in policy.gates.person.without:
             continue
         if people is None:
-            raise Unfit("people cannot be followed into every earlier release")
+            raise Unfit("not everybody can be followed into every earlier release")
         found.append(replace(rows_of(followers.key, people, classes, stable), ago=ago))
     kept = {name: column_texts(table.frame[name], policy.source.missing_label) for name in policy.roles.kept}
     sensitive = {name: table.sensitive_values[name] for name in table.sensitive_names}

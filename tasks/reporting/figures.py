@@ -21,7 +21,7 @@ def figures_of(evidence: Evidence, report: GateReport, table_figures: Mapping[st
 
     `report` is what the gates said of this `evidence`: a figure that one of them measures is there only where
     that gate could measure it. `table_figures` are those of `tasks.reporting.table`; where it has none, as
-    where the source is not at hand, `attributes` is empty and `latent` None. Of the source nothing is told in
+    where the source is missing, `attributes` is empty and `latent` None. Of the source nothing is told in
     fewer than `least` records; the counts of `narrowing` and the shares of `placing` are measured, and told
     as they are.
     """

@@ -12,7 +12,7 @@ MOST_PEOPLE = 100_000  # the time grows with the pairs of a person and a class t
 
 
 def placing_figures(evidence: Evidence) -> dict[str, Any] | None:
-    """Return how many people can be in one class only, and have a value that is certain by it.
+    """Return how many people fit one class only, and have a value that is certain by it.
 
     `classes` is a share of `people`, `values` one for each sensitive attribute, `effective_k` the fewest rows
     that can be a person's, and `rows` their mean. None where it cannot be told, as where cells exclude

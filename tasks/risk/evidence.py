@@ -88,7 +88,7 @@ class Evidence:
     def source(self) -> PreparedTable:
         """The source. Raises ValueError where it is not at hand: a gate that looks here needs it."""
         if self.table is None:
-            raise ValueError("the source is not at hand")
+            raise ValueError("the source is missing")
         return self.table
 
     @property
@@ -112,9 +112,7 @@ class Evidence:
         if self.policy.rows == "one_per_person":
             return self.classes
         if self.row_people is None:
-            raise NotAtHand(
-                "whose the published rows are is known to the run that made them: run the period anew"
-            )
+            raise NotAtHand("only the run that made the rows knows whose they are: run the period again")
         with self.sealed_data() as file:
             return people_counted(file, self.policy, self.classes, self.row_people)
 
@@ -166,7 +164,7 @@ class Evidence:
         with self.sealed_data() as file:
             rows, values = read_rows(file, self.policy, person)
         if values != self.classes.sensitive_values:
-            raise ValueError("the staged file is not the one that the classes were read from")
+            raise ValueError("the staged file changed after its classes were read")
         return rows
 
     @cached_property

@@ -31,7 +31,7 @@ from tasks.risk.gates.models import alpha_k, classes, closeness, diversity, part
 from tasks.types import Progress, no_progress
 
 GateFunction = Callable[[Evidence], GateResult]
-NO_SOURCE = "needs the source, which is not at hand"
+NO_SOURCE = "needs the source, which is missing"
 
 
 def _always(_policy: ReleasePolicy) -> bool:
@@ -112,7 +112,7 @@ class GateReport:
 
     @property
     def passed(self) -> bool:
-        """Whether every gate passed; false where no gate was asked."""
+        """Whether every gate passed; false where no gate was run."""
         return bool(self.results) and all(result.verdict is Verdict.PASS for result in self.results)
 
     @property
@@ -160,7 +160,7 @@ def _asked(name: str, ask: GateFunction, evidence: Evidence) -> GateResult:
     except CannotTell as reason:
         return unmeasured(name, Verdict.UNKNOWN, str(reason), perf_counter() - start)
     except Exception as error:  # whatever breaks a gate must block, not pass
-        broken = f"the gate broke ({type(error).__name__})"
+        broken = f"the gate failed ({type(error).__name__})"
         return unmeasured(name, Verdict.ERROR, broken, perf_counter() - start)
     return replace(result, seconds=perf_counter() - start)
 

@@ -43,7 +43,7 @@ class ChangedNumbers:
         """Say in a few words what was found."""
         left = f"{self.pinned} with too few values, {self.undecided} undecided"
         if self.likelier:
-            left += f", {self.likelier} with a value that is likelier than p_max"
+            left += f", {self.likelier} with a value likelier than p_max"
         if len(self.names) > 1:
             return f"{self.name} leave {left}"
         people = f"{self.change.followed} of {self.change.people} people"

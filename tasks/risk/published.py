@@ -37,7 +37,9 @@ def read_classes(file: Path, policy: ReleasePolicy) -> EquivalenceClasses:
     except duckdb.Error as error:
         # DuckDB's own text may quote what it read, so only its kind is told.
         raise VerificationFailed(
-            f"cannot be read as Parquet ({type(error).__name__})", where=str(file), hint="Stage it again."
+            (f"cannot be read as Parquet ({type(error).__name__})"),
+            where=str(file),
+            hint="Run the period again.",
         ) from None
     intervals: dict[str, FloatArray] = {}
     sets: dict[str, SetCells] = {}
@@ -50,9 +52,9 @@ def read_classes(file: Path, policy: ReleasePolicy) -> EquivalenceClasses:
             bounds = cells[ends].to_numpy(dtype=np.float64)
             if not (np.isfinite(bounds).all() and (bounds[:, 0] <= bounds[:, 1]).all()):
                 raise VerificationFailed(
-                    f"the column '{name}' has a cell that is no interval",
+                    f"the column '{name}' has a cell that is not an interval",
                     where=str(file),
-                    hint="Stage it again.",
+                    hint="Run the period again.",
                 )
             intervals[name] = bounds
         else:
@@ -125,7 +127,9 @@ def _read_rows(
         ]
         if columns != expected:
             raise VerificationFailed(
-                "its columns are not those that the policy publishes", where=str(file), hint="Stage it again."
+                ("its columns are not the published columns of the policy"),
+                where=str(file),
+                hint="Run the period again.",
             )
         listed = ", ".join(identifier(c) for c in keys)
         # Where every quasi-identifier is noised, all rows are one class.
@@ -151,9 +155,9 @@ def _read_rows(
             column = found["value"]
             if pd.api.types.is_numeric_dtype(column) and np.isinf(column.astype(float)).any():
                 raise VerificationFailed(
-                    f"the column '{name}' has a value that is no finite number",
+                    f"the column '{name}' has a value that is not a finite number",
                     where=str(file),
-                    hint="Stage it again.",
+                    hint="Run the period again.",
                 )
             values[name], counts[name] = _count_matrix(found, len(cells), policy.source.missing_label)
     return cells, values, counts
@@ -176,9 +180,9 @@ def _set_cells(column: pd.Series[str], file: Path, name: str) -> SetCells:
         read = [read_set(str(text)) for text in texts]
     except ValueError:
         raise VerificationFailed(
-            f"the column '{name}' has a cell that is no set of values",
+            f"the column '{name}' has a cell that is not a set of values",
             where=str(file),
-            hint="Stage it again.",
+            hint="Run the period again.",
         ) from None
     domain = tuple(sorted({value for values in read if values is not None for value in values}))
     rank = {value: i for i, value in enumerate(domain)}
@@ -204,7 +208,7 @@ def people_counted(
     if len(number) != len(person) or not np.array_equal(
         np.bincount(number, minlength=classes.n_classes), classes.size
     ):
-        raise ValueError("the staged file is not the one that the classes were read from")
+        raise ValueError("the staged file changed after its classes were read")
     whose = pd.factorize(person)[0].astype(np.int64)
     both = number * (int(whose.max(initial=0)) + 1) + whose
     distinct, first = np.unique(both, return_index=True)
@@ -213,7 +217,7 @@ def people_counted(
     for name, values in classes.sensitive_values.items():
         codes, names = column_texts(_column(file, name), policy.source.missing_label)
         if names != values:
-            raise ValueError("the staged file is not the one that the classes were read from")
+            raise ValueError("the staged file changed after its classes were read")
         place = np.searchsorted(distinct, both)
         once = np.unique(place * len(values) + codes)
         counts[name] = np.bincount(

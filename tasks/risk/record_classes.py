@@ -26,7 +26,7 @@ def record_classes(evidence: Evidence) -> IntArray | None:
     else:
         return None
     if not has_sizes(found, evidence.classes):
-        raise ValueError("the staged rows are not those of the records")
+        raise ValueError("the staged rows do not match the records")
     _check_inside(evidence, found)
     return found
 
@@ -63,4 +63,4 @@ def _check_inside(evidence: Evidence, class_of: IntArray) -> None:
         code = codes[:, column]
         fits &= ((code < 0) | member[number, code]).all()
     if not fits:
-        raise ValueError("the staged rows are not those of the records")
+        raise ValueError("the staged rows do not match the records")

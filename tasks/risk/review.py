@@ -76,7 +76,7 @@ class Review:
 
 
 def _excused(one: GateResult) -> bool:
-    """Tell whether a gate was not run because the source is not at hand; `worlds` needs none."""
+    """Tell whether a gate was not run because the source is missing; `worlds` needs none."""
     return one.verdict is Verdict.NOT_RUN and one.gate != "worlds"
 
 

@@ -16,7 +16,7 @@ from release_store.records import PersonHashes
 from tasks.risk.published import row_classes, row_values, same_rows
 from tasks.types import IntArray, Recoded, SourceTable
 
-NOT_THOSE = "the staged rows are not those of the records: people cannot be placed in them"
+NOT_THOSE = "the staged rows do not match the records: people cannot be placed in them"
 
 
 def people_of(

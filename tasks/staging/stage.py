@@ -19,8 +19,8 @@ from tasks.types import Candidate
 PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
 RECODED = {
     Form.CONTAINS: "set of the equivalence class's values joined by '|'; '*' is the whole domain",
-    Form.REPLACED: "one value in place of those of all in the equivalence class: it need not be anybody's",
-    Form.NOISED: "changed by noise: it need not be anybody's",
+    Form.REPLACED: "one value instead of those of all people in the equivalence class: it may be nobody's",
+    Form.NOISED: "changed by noise: it may be nobody's",
 }
 MEDIA = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 
@@ -119,7 +119,7 @@ def _field(name: str, dtype: str, policy: ReleasePolicy) -> dict[str, Any]:
         if name == source:
             return field | _described(qi.description, RECODED[form])
     if name in policy.roles.sensitive:
-        return field | _described(policy.roles.sensitive[name].description, "sensitive attribute, as it is")
+        return field | _described(policy.roles.sensitive[name].description, "sensitive attribute, unchanged")
     return field | _described("", "kept as it is")
 
 

@@ -51,7 +51,7 @@ def validate(table: SourceTable, policy: ReleasePolicy, last: LastRelease | None
         problem = type(error).__name__  # its message may quote cells
     if problem:
         raise ValidationFailed(
-            f"the expectations could not be judged ({problem})",
+            f"the expectations could not be evaluated ({problem})",
             where=table.origin,
             hint="Check the input's columns against the policy's roles.",
         )
@@ -115,7 +115,7 @@ def _told(result: Any, rows: int) -> ExpectationResult:
     name, column = config.type, config.meta["column"]
     subject = f"the table of {rows} rows" if column is None else f"the column '{column}'"
     if _was_broken(result.exception_info):
-        detail = f"{subject} could not be judged ({name})"
+        detail = f"{subject} could not be evaluated ({name})"
         return ExpectationResult(name, column, False, None, rows, detail, config.meta["mend"])
     count = result.result.get("unexpected_count")
     if result.success:

@@ -54,7 +54,9 @@ def feasible(table: SourceTable, policy: ReleasePolicy) -> list[ExpectationResul
             said = f"the most frequent value of '{name}' is {share:.1%} of the {counted}, over privacy.p_max"
         if not said and len(counts) and entropy(counts) < privacy.h_min - 1e-12:
             said = f"'{name}' has an entropy of {float(entropy(counts)):.3f}, under privacy.h_min"
-        found.append(_result(name, rows, said, "No class can hold it: mend the input, or privacy."))
+        found.append(
+            _result(name, rows, said, ("No class can satisfy it: correct the input, or change privacy."))
+        )
     return found
 
 

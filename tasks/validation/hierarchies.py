@@ -22,7 +22,7 @@ def lacking(table: SourceTable, policy: ReleasePolicy) -> str:
             continue
         where = f"the hierarchy {qi.hierarchy.origin or f'of {name!r}'}"
         if policy.source.query is not None:
-            told.append(f"{where} lacks {len(outside)} of the query's values")
+            told.append(f"{where} lacks {len(outside)} values of the query")
             continue
         frequent = [repr(str(value)) for value in outside.index[outside >= policy.privacy.k]]
         named = ", ".join(sorted(frequent)[:3]) or f"values with under {policy.privacy.k} rows each"

@@ -51,7 +51,10 @@ def test_a_comparison_protects_what_it_compared() -> None:
     """Nothing compared is no protection, and only the attributes that were are named."""
     looked = _history("pairwise", releases=2, pairs={"disease": 7, "cost": 0})
     assert protected([looked], POLICY) == [
-        "No class with any of the 2 earlier releases leaves whoever is in both under 2 values of disease."
+        (
+            "No class, combined with one of the 2 earlier releases, leaves people in both fewer than 2 "
+            "values of disease."
+        )
     ]
     for nothing in (
         _history("pairwise", releases=2, pairs={"disease": 0}),
@@ -61,7 +64,10 @@ def test_a_comparison_protects_what_it_compared() -> None:
     ):
         assert protected([nothing], POLICY) == []
     assert protected([_history("person", releases=1, followed=9)], POLICY) == [
-        "The classes of the earlier release that people were in leave nobody under 2 values of disease."
+        (
+            "The classes that people were in, in the earlier release, leave nobody fewer than 2 values of "
+            "disease."
+        )
     ]
 
 
@@ -71,7 +77,7 @@ def test_how_sure_all_releases_leave_an_attacker_is_told() -> None:
         return [line for line in not_protected([worlds], POLICY) if "whoever holds all releases" in line]
 
     assert said(limit=0.95, people=150, share=0.1, sweeps=20, moved=9) == [
-        "A likely guess: whoever holds all releases can be over 95% sure of a value of 150 people (10%)."
+        "Likely guesses: somebody with all releases can be over 95% sure of a value of 150 people (10%)."
     ]
     assert said(limit=0.95, people=0, share=0.0, sweeps=20, moved=9) == []
 
@@ -106,14 +112,14 @@ def test_how_many_releases_were_compared_is_told_or_unknown() -> None:
     of_its_own = {"coverage": {"failing_classes": 1}, "coverage_": {"releases": 2}}
     assert n_earlier([gate("whole_history", "fail", 1.0, witness=of_its_own)]) == 2
     lines = not_protected([gate("whole_history", "unknown", None)], POLICY)
-    assert "It could not be compared with the earlier releases of its series." in lines
+    assert "It could not be compared with earlier releases of its series." in lines
     assert not any("first release" in line for line in lines)
 
 
 def test_an_attack_is_told_with_its_own_attacker() -> None:
     half = gate("sadr", value=0.4, threshold=0.8, attacker="knows half of the quasi-identifiers")
     assert measured(half, POLICY) == (
-        "An attacker who knows half of the quasi-identifiers is sure of a sensitive value by 40% at most, "
+        "An attacker who knows half of the quasi-identifiers is at most 40% sure of a sensitive value "
         "of the people drawn."
     )
     listed = {**POLICY, "gates": {"models": {"lkc": {"values": {"disease": ["flu"]}}}}}
@@ -130,7 +136,9 @@ def test_only_what_passed_is_called_protected() -> None:
         gate("pairwise"),
     ]
     found = protected(gates, POLICY)
-    assert found == ["Who knows a person's quasi-identifiers finds at least 8 rows that could be theirs."]
+    assert found == [
+        ("Somebody who knows a person's quasi-identifiers finds at least 8 rows that could be theirs.")
+    ]
     against = not_protected([*gates, _history()], POLICY)
     assert against[0].startswith("umr does not pass (fail)")
     assert against[1].startswith("sadr does not pass (unknown)")
@@ -174,13 +182,13 @@ def test_how_far_people_can_be_narrowed_is_told_to_20_values_and_more() -> None:
         "counts": [[n, 0] for n in range(1, 20)] + [[20, 5]],
     }
     (picture,) = pictures_of([], {"narrowing": [curve]}).risk
-    assert "at least 20 values left for everybody" in picture.words
+    assert "everybody keeps at least 20 values" in picture.words
     assert [row["left"] for row in picture.rows] == [*range(1, 20), None]
     assert picture.rows[-1]["values"] == "20 and more"
     assert (picture.rows[-1]["people"], picture.rows[-2]["people"]) == (5, 0)
     some = {**curve, "counts": [[1, 3], [2, 4]]}
     (picture,) = pictures_of([], {"narrowing": [some]}).risk
-    assert "at least 1 value left for everybody, and fewer than 2 for 3 people." in picture.words
+    assert "everybody keeps at least 1 value, and fewer than 2 for 3 people." in picture.words
     assert [(row["values"], row["people"]) for row in picture.rows] == [("1", 3), ("2", 7)]
 
 
@@ -191,7 +199,7 @@ def test_what_all_releases_together_leave_is_drawn_from_the_gate() -> None:
     told = gate | {"witness": witness | known}
     (picture,) = pictures_of([told], None).risk
     assert "Of 10 people in 3 releases 2 people are left with fewer than l values" in picture.words
-    assert "and of 1 more the search could not tell before it ended." in picture.words
+    assert "and for 1 more the search ended undecided." in picture.words
     assert [(row["basis"], row["values"], row["people"]) for row in picture.rows] == [
         ("class by class", "1", 0),
         ("class by class", "2", 4),
@@ -221,13 +229,13 @@ def test_what_is_kept_or_may_change_is_named() -> None:
 @pytest.mark.parametrize(
     ("gates", "release", "state", "word", "mood"),
     [
-        ([gate("k")], None, "awaiting_approval", "Passes every gate, and waits for two", "open"),
+        ([gate("k")], None, "awaiting_approval", "Passes every gate and awaits approval by two", "open"),
         ([gate("k")], None, "approved", "Passes every gate; approved", "good"),
-        ([gate("k")], None, "stale", "Stale: something else came out", "open"),
-        ([gate("k")], None, "expired", "Expired before people agreed; it passed", "open"),
+        ([gate("k")], None, "stale", "Stale: another release appeared after its gates ran", "open"),
+        ([gate("k")], None, "expired", "Expired before approval; it passed", "open"),
         ([gate("k")], None, "rejected", "Rejected by people; it passed every gate", "bad"),
-        ([gate("k"), gate("umr", "fail")], None, "blocked", "Held back by umr", "bad"),
-        ([gate("k", "not_run", None)], None, "blocked", "Held back by k", "bad"),
+        ([gate("k"), gate("umr", "fail")], None, "blocked", "Blocked by umr", "bad"),
+        ([gate("k", "not_run", None)], None, "blocked", "Blocked by k", "bad"),
         ([], None, "failed", "Was not judged", "bad"),
         ([gate("k")], "r", "", "Published", "good"),
         ([gate("k")], "r", "withdrawn", "Withdrawn", "bad"),
@@ -282,8 +290,13 @@ def test_every_gate_can_say_every_value(name: str, value: float) -> None:
         ("e", 12.5, ">=", "at least 12.5 different"),
         ("sadr_excess", -0.0123, "<=", "right no more often than about people outside"),
         ("pr_dr_excess", 0.0, "<=", "That chance is no higher"),
-        ("inversion", 0.0333, "<=", "tells the exact quasi-identifiers of 3.33% more people"),
-        ("inversion", -0.004, "<=", "recovers no more exact quasi-identifiers than guessing"),
+        ("inversion", 0.0333, "<=", "reveals the exact quasi-identifiers of 3.33% more people"),
+        (
+            "inversion",
+            -0.004,
+            "<=",
+            ("Knowledge of the method and the policy reveals no more exact quasi-identifiers than guessing."),
+        ),
     ],
 )
 def test_what_is_said_to_hold_is_not_rounded_to_the_better_side(

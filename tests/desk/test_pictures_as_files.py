@@ -148,7 +148,7 @@ def test_what_is_there_stays_and_other_pictures_beside_it(
     (out / "gates.svg").write_text("drawn by hand")
     (out / "class-sizes.svg").unlink()
     assert run(clinic, "clinic-2024-r1", "--out", str(out)) == 2
-    assert "gates.svg: is there and is another picture" in capsys.readouterr().err
+    assert "gates.svg: exists already and is a different picture" in capsys.readouterr().err
     after = contents(out)
     assert after == {
         **{k: v for k, v in before.items() if k != "class-sizes.svg"},
@@ -164,7 +164,7 @@ def test_what_is_there_stays_and_other_pictures_beside_it(
         (["clinic", "--format", "pdf"], "unknown format 'pdf'"),
         (["clinic", "--scale", "0"], "--scale: is 0"),
         (["clinic", "--scale", "nan"], "--scale: is nan"),
-        (["clinic", "--out", "no/such/folder"], "lies in no folder"),
+        (["clinic", "--out", "no/such/folder"], "has no parent folder"),
         (["clinic", "--out", "a" * 300], "has too long a name"),
     ],
 )

@@ -80,7 +80,7 @@ def test_headroom_is_of_who_knows_most_and_counts_people_above_l() -> None:
     }
     for release in ("2024-r1", "2025-r1"):
         assert sum(row["share"] for row in made.rows if row["release"] == release) == pytest.approx(1)
-    assert "9 of 100 people (9%) have just l = 2 values left" in made.words
+    assert "9 of 100 people (9%) have exactly l = 2 values left" in made.words
     assert made.words.endswith(" 1 have fewer.")
 
 
@@ -93,14 +93,16 @@ def test_headroom_by_worlds_goes_before_all_others_and_says_what_it_counts() -> 
     assert made.words.startswith(
         "Seen by who solves for all classes of all releases at once, after 2025-r1 30 of 100"
     )
-    assert made.words.endswith("certificates show to be possible.")
+    assert made.words.endswith(
+        "The counts are of values that certificates, such as exchanges, show to be possible."
+    )
     assert "certificates" not in headroom([FIRST, SECOND])[0].words
 
 
 def test_headroom_says_where_there_is_room_and_of_whom_nothing_is_kept() -> None:
     (made,) = headroom([NO_FIGURES, FIRST])
     assert "all of 100 people have more than l = 2 values left" in made.words
-    assert made.words.endswith("Of 1 releases no figures are kept.")
+    assert made.words.endswith("1 releases have no stored figures.")
     assert headroom([NO_FIGURES]) == []
 
 

@@ -67,11 +67,11 @@ def test_periods_stand_in_their_order() -> None:
 def test_a_series_tells_everything_newest_first(site: Path) -> None:
     page = read(site / "series/clinic/index.html")
     text = page.text()
-    story = text[text.index("Everything that happened Newest") :]
+    story = text[text.index("All events Newest") :]
     told = [
         "input refused",
-        "waits for approval",
-        "held back by gates",
+        "awaits approval",
+        "blocked by gates",
         "withdrawn",
         "published",
         "superseded",
@@ -107,7 +107,7 @@ def test_a_superseded_release_names_its_successor(site: Path) -> None:
 def test_a_blocked_candidate_shows_no_rows(site: Path) -> None:
     text = read(site / "series/clinic/clinic-2024-c1.html").text()
     assert "waits for nobody" in text
-    assert "Held back by k" in text
+    assert "Blocked by k" in text
 
 
 def test_every_link_leads_to_a_file(site: Path) -> None:
@@ -201,7 +201,7 @@ def test_a_site_takes_the_place_of_one_and_of_nothing_else(lived: Path, tmp_path
     built_from(lived, out)
     assert not (out / "old.html").exists()
     (out / MARKER).unlink()
-    with pytest.raises(UsageError, match="no site that"):
+    with pytest.raises(UsageError, match="exists and was not written by"):
         built_from(lived, out)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["out"]
     foreign = tmp_path / "foreign"
@@ -232,7 +232,7 @@ def test_a_site_of_one_series_tells_nothing_of_others(copied: Path, tmp_path: Pa
     file = copied / "store" / "releases" / "other" / "other-2025-r1" / "data.csv"
     file.write_text("altered", encoding="utf-8")
     built = built_from(copied, tmp_path / "site", series="clinic")
-    more = "1 more found in other series: `releasegate verify` says which"
+    more = "1 more findings in other series: run `releasegate verify`"
     assert [one.what for one in built.findings] == [more]
     told = "".join(
         path.read_text(encoding="utf-8") for path in (tmp_path / "site").rglob("*") if path.is_file()
@@ -251,9 +251,9 @@ def test_what_was_altered_is_told_on_its_page_and_ends_with_6(
     assert main(words) == 6
     assert "clinic-2021-r1/data.csv: is missing or differs from the published file" in capsys.readouterr().out
     page = read(tmp_path / "out/series/clinic/clinic-2021-r1.html").text()
-    assert "What is kept of it is not what it was" in page
+    assert "✗ Its stored data were altered" in page
     assert "not the file that was published" in page
-    assert "What is kept is not what it was" in read(tmp_path / "out/index.html").text()
+    assert "✗ The store was altered" in read(tmp_path / "out/index.html").text()
 
 
 def test_the_command_says_what_it_wrote(

@@ -111,7 +111,7 @@ def test_the_current_folder_and_what_is_around_it_are_no_site(
     here.mkdir(parents=True)
     monkeypatch.chdir(here)
     with (
-        pytest.raises(UsageError, match="current folder, or around it"),
+        pytest.raises(UsageError, match="is the current folder, or above it"),
         site_folder(Path(out), tmp_path / "s"),
     ):
         raise AssertionError("a site was begun")

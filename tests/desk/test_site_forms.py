@@ -50,7 +50,7 @@ def test_old_stores_have_a_site(old: Path, tmp_path: Path, monkeypatch: pytest.M
     store = ReleaseStore.open(tmp_path / "store")
     assert len(list((tmp_path / "out/series").glob("*/*.html"))) == len(store.candidates()) + 1
     text = read(tmp_path / "out/series/clinic/clinic-2024-r1.html").text()
-    assert "made before releasegate kept any" in text
+    assert "It has no stored figures: it was made before releasegate stored any." in text
     assert "Published" in text
 
 
@@ -89,12 +89,12 @@ def test_figures_that_cannot_be_drawn_are_told_and_the_rest_is_shown(
     released(made, "2024", figures=sheets.figures())
     released(made, "2025", figures=figures)
     assert main(["--store", str(made.root), "report", "--out", str(tmp_path / "out")]) == 0
-    assert "clinic-2025-r1: Its figures are of a form" in capsys.readouterr().out
+    assert "clinic-2025-r1: Its figures have a format" in capsys.readouterr().out
     page = read(tmp_path / "out/series/clinic/clinic-2025-r1.html").text()
-    assert "Not all of it can be shown" in page
+    assert "Some of it cannot be shown" in page
     assert "Published" in page
     other = read(tmp_path / "out/series/clinic/clinic-2024-r1.html").text()
-    assert "Not all of it can be shown" not in other
+    assert "Some of it cannot be shown" not in other
     assert "Headroom" in read(tmp_path / "out/series/clinic/index.html").text()
 
 
@@ -114,8 +114,8 @@ def test_a_summary_of_any_form_stops_nothing(
     page = read(tmp_path / "out/series/clinic/clinic-2025-c1.html").text()
     whole = "n_source" not in summary and "parameters" not in summary
     assert (built.gaps == ()) == whole
-    assert ("Held back by k" in page) == whole
-    assert ("No report can be made of what is kept of it" in page) != whole
+    assert ("Blocked by k" in page) == whole
+    assert ("No report can be made from the stored data" in page) != whole
     compared = data(tmp_path / "out", "sides-clinic")["sides"]  # type: ignore[call-overload]
     assert ("clinic-2025-c1" in compared) == whole
 
@@ -150,7 +150,7 @@ def test_long_tables_of_the_overview_are_cut_and_say_so(
     built_from(copied, tmp_path / "out")
     page = read(tmp_path / "out/index.html")
     assert "The newest 3 of 7; the pages of the series have all." in page.text()
-    listed = page.text()[page.text().index("Held back by gates") :]
+    listed = page.text()[page.text().index("Blocked by gates") :]
     assert listed.count("odd-2025-c") == 3
     assert "odd-2025-c6" in listed
     assert "clinic-2024-c1" not in listed

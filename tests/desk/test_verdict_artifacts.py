@@ -55,7 +55,7 @@ def page(store: ReleaseStore, candidate: str, release: str = "") -> str:
 
 def test_what_is_held_back_says_by_what(clinic: ReleaseStore) -> None:
     lines = page(clinic, BLOCKED).splitlines()
-    assert lines[0] == "# ✗ Held back by k"
+    assert lines[0] == "# ✗ Blocked by k"
     assert f"Candidate `{BLOCKED}` of clinic, 2026." in lines
     assert "| k | fail | 1 | \\>= 2 |" in lines
     assert f"releasegate show {BLOCKED}" in lines
@@ -65,10 +65,10 @@ def test_what_is_held_back_says_by_what(clinic: ReleaseStore) -> None:
 def test_what_waits_names_the_commands_that_decide(clinic: ReleaseStore) -> None:
     candidate = waiting(clinic, hand_made.K_PASSES)
     lines = page(clinic, candidate).splitlines()
-    assert lines[0] == "# … Passes every gate, and waits for one person to approve"
+    assert lines[0] == "# … Passes every gate and awaits approval by one person"
     assert f"releasegate approve {candidate} --by NAME --reason TEXT" in lines
     assert f"releasegate reject {candidate} --by NAME --reason TEXT" in lines
-    assert "## What holds it back" not in lines
+    assert "## Gates that failed" not in lines
 
 
 def test_a_release_has_the_tiles_of_the_report(clinic: ReleaseStore) -> None:

@@ -55,7 +55,7 @@ def test_a_report_alone_says_how_it_stands_now(lived: Path, tmp_path: Path, name
     assert _run(lived, "report", name, "--out", str(out)) == 0
     text = out.read_text(encoding="utf-8")
     assert (CELL in text, f'"label":"{VALUE}"' in text) == (there, there)
-    word = {PUBLISHED: "Published", WITHDRAWN: "Withdrawn", BLOCKED: "Held back by k"}[name]
+    word = {PUBLISHED: "Published", WITHDRAWN: "Withdrawn", BLOCKED: "Blocked by k"}[name]
     assert f"{name}: {word}" in text
     assert ("would be public" in text) == (name == BLOCKED)
     assert ("were public" in text) == (name == WITHDRAWN)
@@ -105,5 +105,5 @@ def test_no_picture_is_put_into_the_store(
     for out in (lived / "store", lived / "store" / "releases" / "new", link / "new"):
         before = sorted(lived.rglob("*"))
         assert _run(lived, "pictures", PUBLISHED, "--out", str(out)) == 2
-        assert "lies in the store" in capsys.readouterr().err
+        assert "is inside the store" in capsys.readouterr().err
         assert sorted(lived.rglob("*")) == before

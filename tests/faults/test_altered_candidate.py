@@ -103,11 +103,11 @@ def test_a_candidate_whose_policy_cannot_be_read_is_not_approved_and_can_be_reje
     assessed(store, "clinic", "2024", approvers=approvers)
 
     def unreadable(_document: object) -> None:
-        raise PolicyError("the policy that is kept cannot be read (ValidationError)")
+        raise PolicyError("the stored policy cannot be read (ValidationError)")
 
     monkeypatch.setattr("services.decisions.policy_from_document", unreadable)
     assert say(store, "approve", "bob") == 2
-    assert "the policy that is kept cannot be read" in complaint(capsys)[0]
+    assert "the stored policy cannot be read" in complaint(capsys)[0]
     assert say(store, "reject", "bob") == 0
     assert state(store) is CandidateState.REJECTED
     assert verify(store) == []

@@ -65,7 +65,7 @@ def test_who_is_asked_for_today_is_counted_anew(left_approved: ReleaseStore) -> 
     """The file of people asks for two since; one who publishes it is one."""
     path = people_path(left_approved.root)
     path.write_text("approvers_at_least: 2\n" + path.read_text())
-    with pytest.raises(UsageError, match="1 of 2 words for it are of people who might give them today"):
+    with pytest.raises(UsageError, match="1 of 2 approvals are by people who could give them today"):
         decide(left_approved, "clinic-2024-c1", "approve", by="bob", reason="the disk was full")
     assert left_approved.releases() == []
     assert left_approved.events()[-1].action == "decision.refused"

@@ -42,7 +42,7 @@ def run_under(
     ("kind", "limit", "said"),
     [
         (resource.RLIMIT_NOFILE, 20, "may have 20 open files here"),
-        (resource.RLIMIT_NOFILE, machine_limits.FEWEST_FILES - 1, "open files here"),
+        (resource.RLIMIT_NOFILE, machine_limits.FEWEST_FILES - 1, "the limit of open files is"),
         (resource.RLIMIT_AS, 2**30, "may have 1024 MiB of memory here"),
         (resource.RLIMIT_AS, 300 * 2**20, "may have 300 MiB of memory here"),
     ],
@@ -82,7 +82,7 @@ def test_a_table_that_memory_does_not_hold_is_refused(desk: Desk, monkeypatch: p
     done = run_under(desk, resource.RLIMIT_AS, machine_limits.LEAST_MEMORY + 2**27, LONG_TIMEOUT)
     said = done.stderr.partition("releasegate: ")[2].splitlines()
     assert done.returncode == 1, done.stderr
-    assert "refused by the system (MemoryError" in said[0] or "OutOfMemory" in said[0]
+    assert "the system refused" in said[0] or "OutOfMemory" in said[0]
     assert len(said) == 2
     assert desk.store.releases() == []
     assert verify(desk.store) == []

@@ -60,10 +60,10 @@ def test_every_model_and_a_number_with_decimals_come_to_a_release_and_its_report
         "Every class has at least ",
         "The sensitive values of every class are as mixed as ",
         "No class has one sensitive value that outweighs ",
-        "The mix of sensitive values of no class is further than ",
+        "In every class, the mix of sensitive values is within",
         "No class has a larger share of a sensitive value that the policy lists than ",
         " rows that match.",
-        " is sure of a sensitive value by ",
+        " sure of a sensitive value of the people drawn.",
     ):
         assert beginning in page
     assert verify(desk.store) == []

@@ -192,7 +192,7 @@ def test_a_policy_that_does_not_fit_is_no_crash(series: Desk, capsys: Capture) -
     assert {gate["verdict"] for one in found["releases"] for gate in one["gates"]} == {"unknown"}
     assert series.say("audit", "clinic", "--policy", other) == 4
     shown = " ".join(capsys.readouterr().out.split())
-    told = "? unknown: its columns are not those that the policy publishes (files, truth, leak,"
+    told = "? unknown: its columns are not the published columns of the policy (files, truth, leak,"
     assert shown.count(told) == 4
 
 
@@ -204,7 +204,7 @@ def one_unreadable(series: Desk, monkeypatch: pytest.MonkeyPatch) -> Desk:
     def reader(document: dict[str, Any]) -> ReleasePolicy:
         calls.append(document)
         if len(calls) == 1:
-            raise PolicyError("the policy that is kept cannot be read (ValidationError)")
+            raise PolicyError("the stored policy cannot be read (ValidationError)")
         return policy_from_document(document)
 
     monkeypatch.setattr("services.review.policy_from_document", reader)
@@ -218,7 +218,7 @@ def test_a_policy_that_cannot_be_read_leaves_its_release_unknown_and_the_audit_g
     assert (first["release"], first["passes"]) == (FIRST, False)
     assert [gate["gate"] for gate in first["gates"]] == list(GATES)
     assert {(gate["verdict"], gate["detail"]) for gate in first["gates"]} == {
-        ("unknown", "the policy that is kept cannot be read (ValidationError)")
+        ("unknown", "the stored policy cannot be read (ValidationError)")
     }
     # The others are judged as ever, beside the first one's classes.
     for one, release in zip(others, one_unreadable.store.releases("clinic")[1:], strict=True):
@@ -230,7 +230,7 @@ def test_a_policy_that_cannot_be_read_leaves_its_release_unknown_and_the_audit_g
 def test_a_person_reads_which_release_has_no_readable_policy(one_unreadable: Desk, capsys: Capture) -> None:
     assert one_unreadable.say("audit", "clinic") == 4
     out = " ".join(capsys.readouterr().out.split())
-    assert f"{FIRST} would not pass now: ? unknown: the policy that is kept cannot be read" in out
+    assert f"{FIRST} would not pass now: ? unknown: the stored policy cannot be read" in out
     assert "1 of 4 releases would not pass now" in out
 
 
@@ -284,7 +284,7 @@ def test_a_copy_that_can_only_be_read_is_audited_and_not_logged(
         patch.setattr(connection, "_open", lambda path, _timeout: connection._open_to_read(path))
         assert audited(series, capsys, *with_inputs())["logged"] is False
         assert series.say("audit", "clinic") == 0
-        assert capsys.readouterr().out.splitlines()[-1] == "not logged: the store can only be read"
+        assert capsys.readouterr().out.splitlines()[-1] == "not logged: the store is read-only"
     assert series.store.n_events() == n_events
 
 
@@ -322,7 +322,7 @@ def test_a_policy_that_was_changed_in_the_store_is_told(
         "release_store.store.ReleaseStore.policy", lambda _store, digest: {**kept(digest), "seed": 7}
     )
     assert series.say("audit", "clinic") == VerificationFailed.exit_code
-    assert f"{FIRST}: the policy that is kept is not the one" in capsys.readouterr().err
+    assert f"{FIRST}: the stored policy is not the policy" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -360,5 +360,5 @@ def test_another_input_than_the_recorded_one_is_told(series: Desk, capsys: Captu
     assert series.say("audit", "clinic", "--input", "2026Q2=1.csv") == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith(f"releasegate: 1.csv: is not the input of {SECOND}: its digest is another")
+    assert err.startswith(f"releasegate: 1.csv: is not the input of {SECOND}: its digest differs")
     assert len(err.splitlines()) == 2

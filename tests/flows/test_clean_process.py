@@ -63,7 +63,7 @@ def test_prefect_has_our_settings_whichever_module_is_first(tmp_path: Path, firs
             ["register.yaml", "--input", "bad.csv"],
             3,
             ["  starting Prefect ...", "  intake ..."],
-            "none of its 2 columns is named in the policy's roles",
+            "none of its 2 columns is in the roles of the policy",
         ),
         (["wrong.yaml", "--input", "bad.csv"], 2, [], "wrong.yaml: "),
         (

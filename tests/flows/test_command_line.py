@@ -358,7 +358,7 @@ def test_what_nobody_foresaw_is_told_without_its_message(
 
     monkeypatch.setattr("cli.commands.history.history_document", broken)
     assert desk.say("history", "--json") == 1
-    assert _complaint(capsys) == ["releasegate: something unforeseen (ValueError)"]
+    assert _complaint(capsys) == ["releasegate: unexpected error (ValueError)"]
 
 
 def test_an_interrupted_command_ends_without_a_traceback(
@@ -439,4 +439,4 @@ def test_settings_that_are_left_open_are_filled(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_store_that_is_named_after_the_command_is_told_where_it_stands(capsys: Capture) -> None:
     assert main(["history", "--store", "elsewhere"]) == 2
-    assert "--store stands before the command: releasegate --store DIR COMMAND ..." in capsys.readouterr().err
+    assert "--store goes before the command: releasegate --store DIR COMMAND ..." in capsys.readouterr().err

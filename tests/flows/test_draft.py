@@ -316,8 +316,8 @@ def test_an_unknown_kind_of_file_is_a_usage_error(tmp_path: Path) -> None:
         (b"age,Age\n1,2\n", "columns 1 and 2 have the same name"),
         (b"age,sex\n", "no rows"),
         (b"age;sex\n", "no rows"),
-        (b"age,sex\n1,\0\n", "line 2 holds a NUL byte"),
-        (b"39,CANARY\n40,CANARY\n", "line 1 holds numbers"),
+        (b"age,sex\n1,\0\n", "line 2 contains a NUL byte"),
+        (b"39,CANARY\n40,CANARY\n", "line 1 has numbers: it seems to be a row, not the names of the columns"),
         (b"age,sex\n" + b"1,f\n" * 50 + b"1,f,CANARY\n" + b"1,f\n" * 50, "cannot be read as a table"),
     ],
 )

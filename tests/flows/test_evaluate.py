@@ -223,11 +223,11 @@ def test_the_table_tells_each_method_and_k(one_process: Written, capsys: pytest.
     [
         (["--methods", "mondrien"], "--methods: unknown method 'mondrien' (did you mean 'mondrian'?)"),
         (["--methods", "mondrian:set"], "--methods: unknown recoding 'set' (did you mean 'sets'?)"),
-        (["--methods", "mondrian,"], "--methods: has an empty place"),
+        (["--methods", "mondrian,"], "--methods: has an empty entry"),
         (["--methods", "mondrian,mondrian"], "--methods: names one twice"),
-        (["--methods", "mondrian", "--k", "5,,8"], "--k: has an empty place"),
-        (["--methods", "mondrian", "--k", "5,many"], "--k: is no list of whole numbers from 2 on"),
-        (["--methods", "mondrian", "--k", "1"], "--k: is no list of whole numbers from 2 on"),
+        (["--methods", "mondrian", "--k", "5,,8"], "--k: has an empty entry"),
+        (["--methods", "mondrian", "--k", "5,many"], "--k: is not a list of whole numbers of at least 2"),
+        (["--methods", "mondrian", "--k", "1"], "--k: is not a list of whole numbers of at least 2"),
         (["--methods", "mondrian", "--k", "5,5"], "--k: names one twice"),
         (["--methods", "mondrian", "--seeds", "0"], "--seeds: is 0"),
         (["--methods", "mondrian", "--jobs", "0"], "--jobs: is 0"),
@@ -284,9 +284,9 @@ def test_a_folder_that_holds_anything_is_not_written_into(
 ) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     assert evaluate(folder, "--methods", "mondrian", "--out", str(tmp_path)) == 2
-    assert "is there and not empty" in capsys.readouterr().err
+    assert "exists already and is not empty" in capsys.readouterr().err
     assert evaluate(folder, "--methods", "mondrian", "--out", str(tmp_path / "a" / "b")) == 2
-    assert "lies in no folder" in capsys.readouterr().err
+    assert "has no parent folder" in capsys.readouterr().err
 
 
 # Single runs and their workers.
@@ -315,7 +315,7 @@ def test_a_run_that_breaks_is_a_row_without_a_value(
     monkeypatch.setattr(evaluate_run, "make_rows", broken)
     evaluate_run.begin(source)
     found = evaluate_run.run(job(folder))
-    assert found == Run("mondrian", 5, 1, f"something unforeseen ({type(error).__name__})")
+    assert found == Run("mondrian", 5, 1, f"unexpected error ({type(error).__name__})")
 
 
 class Deadly(Job):

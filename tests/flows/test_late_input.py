@@ -61,7 +61,7 @@ def test_a_file_that_has_just_changed_is_late(
     found = look(wanted(desk))
     assert bool(found.late) is late
     if late:
-        assert found.late.endswith("s ago and may still be growing")
+        assert found.late.endswith("s ago and may be incomplete")
 
 
 def test_a_file_that_differs_from_the_last_look_is_late_whatever_its_age(desk: Desk) -> None:
@@ -71,7 +71,7 @@ def test_a_file_that_differs_from_the_last_look_is_late_whatever_its_age(desk: D
         file.write("more\n")
     os.utime(path, (1e9, 1e9))
     changed = look(wanted(desk), before.seen)
-    assert changed.late == "has changed since the last look"
+    assert changed.late == "has changed since the last check"
     assert look(wanted(desk), changed.seen).late == ""
 
 
@@ -83,7 +83,7 @@ def test_what_is_no_file_is_for_intake_to_tell(desk: Desk) -> None:
 
 
 def test_a_query_without_a_file_cannot_be_waited_for(desk: Desk) -> None:
-    with pytest.raises(UsageError, match="only a file can be waited for"):
+    with pytest.raises(UsageError, match="only a file can be awaited, and none is named"):
         look(wanted(desk, path=None, query="SELECT 1"))
 
 
@@ -110,7 +110,7 @@ def test_a_command_waits_until_the_file_is_there(desk: Desk, monkeypatch: pytest
     wait_here(wanted(desk), desk.store, actor="ann", say=said.append, sleep=sleep)
     assert clock.now - begun == timedelta(minutes=20)  # the third look
     assert len(said) == 2
-    assert said[0].startswith("waits: 2026Q1.csv is not there; the next look is at ")
+    assert said[0].startswith("waits: 2026Q1.csv is not there; next check at ")
     assert said[0].endswith("; Ctrl-C ends it")
     assert desk.store.events()[-1].action == "store.created"
 
@@ -123,12 +123,12 @@ def test_after_its_time_it_is_given_up_once_and_in_the_log(
     for _ in range(2):
         with pytest.raises(InputError, match="is not there") as caught:
             wait_here(wanted(desk), desk.store, actor="ann", say=lambda _: None, sleep=clock.sleep)
-        assert caught.value.hint.startswith("It is given up after 7 looks")
+        assert caught.value.hint.startswith("Stopped after 7 checks")
     assert clock.now - begun == timedelta(hours=2)
     (event,) = desk.store.events()[logged:]
     assert (event.action, event.object, event.actor) == ("input.missing", "clinic/2026Q1", "ann")
     assert event.payload["looks"] == 7
-    assert event.reason.startswith("the input is not there, and was due by ")
+    assert event.reason.startswith("the input is not there; it was due by ")
     assert verify(desk.store) == []
 
 
@@ -136,7 +136,7 @@ def test_without_a_deployment_a_run_fails_at_once(desk: Desk) -> None:
     common = {"this": LookParameters(), "actor": "ann", "scheduled": utc_now()}
     with pytest.raises(InputError, match="is not there") as caught:
         await_input(wanted(desk), desk.store, **common)  # type: ignore[arg-type]
-    assert caught.value.hint == "Run it again when it is there, or with --wait."
+    assert caught.value.hint == "Run it again when the file has arrived, or with --wait."
     table(desk)
     assert await_input(wanted(desk), desk.store, **common) is None  # type: ignore[arg-type]
 
@@ -160,10 +160,10 @@ def test_a_waiting_command_ends_at_ctrl_c_and_leaves_nothing(desk: Desk) -> None
         text=True,
     ) as child:
         assert child.stderr is not None
-        assert child.stderr.readline().startswith("  waits: 2026Q1.csv is not there; the next look is at ")
+        assert child.stderr.readline().startswith("  waits: 2026Q1.csv is not there; next check at ")
         child.send_signal(signal.SIGINT)
         _, told = child.communicate(timeout=HANG_TIMEOUT)
-        assert told == "releasegate: interrupted; nothing half done is visible\n"
+        assert told == "releasegate: interrupted; no partial result is visible\n"
         assert child.returncode == 130
     assert len(desk.store.events()) == 1
     assert desk.store.candidates() == []

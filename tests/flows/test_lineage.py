@@ -120,7 +120,7 @@ def test_a_target_that_is_away_is_told_once_and_fails_nothing(
     told.start()
     told.end("FAIL", "ended by StoreError")
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"releasegate: the lineage of {VARIABLE} was not taken (")
+    assert line.startswith(f"releasegate: the lineage could not be sent to {VARIABLE} (")
 
 
 def test_the_client_s_own_settings_add_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,7 @@ def test_one_operator_cannot_loosen_and_publish(published: Desk, capsys: Capture
     assert published.say("show", C2, "--json") == 0
     assert json.loads(capsys.readouterr().out)["summary"]["approval"]["needed"] == 1
     assert published.run(published.policy(**LOOSE), table, "2026Q2", "bob") == 5  # the same again
-    assert "waits already, with 0 of 1 approvals" in capsys.readouterr().out
+    assert "already awaits approval, with 0 of 1" in capsys.readouterr().out
     assert published.say("approve", C2, "--by", "ann", "--reason", "mine") == 2
     assert published.say("approve", C2, "--by", "bob", "--reason", "agreed by the board") == 0
     assert published.say("verify") == 0

@@ -208,10 +208,10 @@ def test_a_command_is_not_given_our_secrets(
 @pytest.mark.parametrize(
     ("url", "finding"),
     [
-        ("http://chat.example.org/x", "chat.example.org is to be reached by http"),
-        ("file:///etc/hosts", "is no http or https address"),
-        ("https://", "is no http or https address"),
-        ("http://127.0.0.1:none/", "is no http or https address"),
+        ("http://chat.example.org/x", "chat.example.org must not be reached by http"),
+        ("file:///etc/hosts", "is not an http or https address"),
+        ("https://", "is not an http or https address"),
+        ("http://127.0.0.1:none/", "is not an http or https address"),
     ],
 )
 def test_an_address_is_https_or_on_this_machine(
@@ -310,11 +310,11 @@ def test_publications_withdrawals_expiry_and_inputs_are_told(desk: Desk, kept: P
     assert notices_told[0]["release"] == release.release_id
     assert notices_told[0]["links"]["folder"].endswith(f"/withdrawn/clinic/{release.release_id}")
     assert notices_told[1]["text"] == (
-        f"{release.release_id} was withdrawn by dan; a tombstone stands in its place."
+        f"{release.release_id} was withdrawn by dan; a tombstone takes its place."
     )
     last = notices_told[-1]
     assert (last["series"], last["period"], last["candidate"]) == ("clinic", "2026", "")
-    assert last["text"] == "The input of clinic 2026 did not come, and is not waited for any longer."
+    assert last["text"] == "The input of clinic 2026 did not arrive in time."
     assert "cnry" not in kept.read_text()
 
 
@@ -366,7 +366,7 @@ def test_the_command_says_what_could_not_be_told(
     assert shown.out == "command: 0 delivered, 2 due\n"  # who is in force is told, too
     assert shown.err == (
         "releasegate: a notice by command waits: the command cannot be run (FileNotFoundError)\n"
-        "  Write a program that is there, with its whole path, in RELEASEGATE_NOTICE_COMMAND.\n"
+        "  Write the absolute path of an existing program in RELEASEGATE_NOTICE_COMMAND.\n"
     )
 
 
@@ -374,9 +374,9 @@ def test_the_command_says_what_could_not_be_told(
     ("status", "code", "hint"),
     [
         (204, 0, None),
-        (302, 2, "Set RELEASEGATE_NOTICE_URL to the address that it leads to."),
-        (401, 2, "Mend RELEASEGATE_NOTICE_SECRET_FILE, or the address: it lets nobody in by that secret."),
-        (404, 2, "Mend RELEASEGATE_NOTICE_URL: what it names takes no notices."),
+        (302, 2, "Set RELEASEGATE_NOTICE_URL to the address that it redirects to."),
+        (401, 2, "Correct RELEASEGATE_NOTICE_SECRET_FILE or the address: the secret was refused."),
+        (404, 2, "Correct RELEASEGATE_NOTICE_URL: that address does not accept notices."),
         (408, 1, None),
         (429, 1, None),
         (503, 1, None),
@@ -460,7 +460,7 @@ def test_prefects_server_that_asks_for_a_credential_is_not_waited_for(
         listener.answer = lambda _request: (401, None)
         for url, told in (
             (f"{listener.url}/api", "Prefect's server answers 401"),
-            ("no address", "is no http or https address"),
+            ("no address", "is not an http or https address"),
         ):
             monkeypatch.setattr("services.observability.notice_channels.prefect_api", lambda url=url: url)
             begin(desk.store)
@@ -485,7 +485,7 @@ def test_a_machine_that_nobody_knows_is_not_waited_for(
     blocked(desk.store)
     assert desk.say("notify") == 2
     err = capsys.readouterr().err
-    assert err.startswith("releasegate: a notice by url waits: the address names a machine that nobody knows")
+    assert err.startswith("releasegate: a notice by url waits: the address names an unknown host")
     assert "nowhere" not in err
 
 
@@ -539,13 +539,13 @@ def _no_wait() -> Iterator[None]:
 
 
 BROKEN_PLACES: dict[str, tuple[Callable[[Path], object], str]] = {
-    "cut": (lambda path: path.write_text("[1"), "cannot be understood"),
-    "empty": (lambda path: path.write_text(""), "cannot be understood"),
-    "a list": (lambda path: path.write_text("[]"), "cannot be understood"),
-    "nested": (lambda path: path.write_text("[" * 100_000), "cannot be understood"),
-    "no text": (lambda path: path.write_bytes(b"\xff\xfe"), "cannot be understood"),
-    "true": (lambda path: path.write_text('{"command": true}'), "cannot be understood"),
-    "negative": (lambda path: path.write_text('{"command": -1}'), "cannot be understood"),
+    "cut": (lambda path: path.write_text("[1"), "is not a notices file"),
+    "empty": (lambda path: path.write_text(""), "is not a notices file"),
+    "a list": (lambda path: path.write_text("[]"), "is not a notices file"),
+    "nested": (lambda path: path.write_text("[" * 100_000), "is not a notices file"),
+    "no text": (lambda path: path.write_bytes(b"\xff\xfe"), "is not a notices file"),
+    "true": (lambda path: path.write_text('{"command": true}'), "is not a notices file"),
+    "negative": (lambda path: path.write_text('{"command": -1}'), "is not a notices file"),
     "beyond the log": (lambda path: path.write_text('{"command": 99}'), "names event 99 of a log of"),
     "a pipe": (os.mkfifo, "is not a regular file"),
     "a folder": (lambda path: path.mkdir(), "cannot be read (IsADirectoryError)"),
@@ -560,7 +560,7 @@ def test_a_broken_file_of_places_stops_nothing_and_is_told_with_its_mend(
     path = desk.root / CURSORS
     spoil, finding = BROKEN_PLACES[name]
     spoil(path)
-    hint = "  Remove it: what is due by then is told no more, and notices begin with what comes next."
+    hint = "  Remove it: notices then start with the next event, and those due now are lost."
     with notify_on_exit(desk.root):
         held = blocked(desk.store)
     told_of, mended = capsys.readouterr().err.splitlines()
@@ -642,7 +642,7 @@ def test_only_one_process_tells_at_a_time(desk: Desk, kept: Path, monkeypatch: p
 def test_a_call_ends_when_its_time_is_up_and_the_rest_stays_due(desk: Desk, kept: Path) -> None:
     begin(desk.store)
     blocked(desk.store)
-    assert send_due(desk.store, patience=-1.0).problems == ["notices by command wait: there was no more time"]
+    assert send_due(desk.store, patience=-1.0).problems == ["notices by command wait: time ran out"]
     assert due(desk.store) == {"command": 1}
 
 
@@ -651,7 +651,7 @@ def test_that_verify_failed_is_told_at_once_and_without_the_log(desk: Desk, kept
     assert verify_failed(desk.store, 3).delivered == {"command": 1}
     (one,) = told(kept)
     assert one["notice"] == "releasegate.candidate.verify-failed"
-    assert one["text"] == "The store is not what it was: 3 findings. Run `releasegate verify`."
+    assert one["text"] == "The store was altered: 3 findings. Run `releasegate verify`."
     assert desk.store.n_events() == n_events
 
 
@@ -706,7 +706,7 @@ def test_who_came_and_went_is_told_by_name_and_without_keys(desk: Desk, kept: Pa
     record_reviewers(desk.store)
     send_due(desk.store)
     last = next(one for one in told(kept)[::-1] if one["notice"] == "releasegate.people.changed")
-    assert last["text"].endswith("changed: now 1 of them must agree to a candidate at least.")
+    assert last["text"].endswith("changed: now 1 approvals at least are required for a candidate.")
 
 
 def test_a_corrected_clock_is_told(desk: Desk, kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -737,7 +737,9 @@ def test_a_review_that_fails_on_gates_alone_is_told(desk: Desk, kept: Path) -> N
     assert send_due(desk.store).delivered == {"command": 1}
     (one,) = told(kept)
     assert one["notice"] == "releasegate.release.gates-failed"
-    assert one["text"] == "The review of clinic found what would not pass now (clinic-2024-r1: k, e)."
+    assert one["text"] == (
+        "The review of clinic found releases that would not pass now (clinic-2024-r1: k, e)."
+    )
     assert (one["series"], one["by"], one["not_passed"]) == ("clinic", "eve", {"clinic-2024-r1": ["k", "e"]})
     assert due(desk.store) == {"command": 0}
 

@@ -157,7 +157,7 @@ def test_doctor_knows_this_server(
 ) -> None:
     found = {check.name: check for check in server()}
     assert found["server"].condition is Condition.FINE
-    assert found["access"].found == "nobody is let in without PREFECT_API_AUTH_STRING"
+    assert found["access"].found == "requires PREFECT_API_AUTH_STRING"
     assert found["deployments"].found == "none has the tag 'releasegate'"
     monkeypatch.setenv("PREFECT_API_AUTH_STRING", "tester:another")
     (refused,) = server()
@@ -182,7 +182,7 @@ def test_doctor_knows_deployments_pools_and_workers_of_this_server(
     )
     found = {check.name: check.found for check in server()}
     assert found["deployments"] == "1 are there, 1 with an active schedule"
-    assert found["work pool"] == "release-pool is there, of type process"
+    assert found["work pool"] == "release-pool exists, of type process"
     assert found["workers"] == "none of release-pool answers"
     assert found["late runs"] == "none"
     running.ask("/work_pools/release-pool/workers/heartbeat", {"name": "a worker"})

@@ -144,7 +144,7 @@ def test_another_digest_than_the_one_that_was_looked_at_is_not_decided_on(
     asked = ("decision.refused", "clinic-2026Q1-c1", system_account())
     assert (refused.action, refused.object, refused.actor) == asked
     assert refused.payload["claimed_by"] == "bob"
-    assert refused.reason == "its digest is not the one that was looked at"
+    assert refused.reason == "its digest changed since it was shown"
 
 
 @pytest.mark.prefect

@@ -63,7 +63,7 @@ def no_prefect(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_a_flow_came_to_counts_where_the_server_goes_away(capsys: pytest.CaptureFixture[str]) -> None:
     assert running._outcome_of(broken, no_progress) == LOST
-    assert "Prefect's server went away (ConnectionError)" in capsys.readouterr().err
+    assert "The connection to Prefect's server was lost (ConnectionError)" in capsys.readouterr().err
 
 
 def test_a_run_of_which_nothing_is_known_may_be_run_again() -> None:

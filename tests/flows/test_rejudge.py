@@ -110,8 +110,8 @@ def test_another_file_is_refused_by_its_digest_whatever_its_columns(stale: Desk,
     (stale.folder / "other.csv").write_text("a,b\n1,2\n")
     assert again(stale, table="other.csv") == 2
     assert complaint(capsys) == [
-        "other.csv: is not the table that the candidate was made of: its digest is another",
-        f"  Give the table of {C1} with --input, or run the period anew.",
+        "other.csv: is not the candidate's table: its digest differs",
+        f"  Give the table of {C1} with --input, or run the period again.",
     ]
 
 
@@ -130,7 +130,7 @@ def test_a_table_with_tabs_is_judged_again(
 def test_only_a_stale_or_expired_candidate_is_judged_again(stale: Desk, capsys: Capture) -> None:
     assert again(stale, candidate="clinic-2026Q2-c1", table="later.csv") == 2
     assert complaint(capsys) == [
-        "clinic-2026Q2-c1: is published, and only a stale or an expired candidate is judged again",
+        "clinic-2026Q2-c1: is published, only a stale or expired candidate can be assessed again",
         "  Withdraw the release, or revise it: `releasegate run` with --revise REASON.",
     ]
     assert again(stale, candidate="clinic-2026Q9-c1") == 2

@@ -101,7 +101,7 @@ def test_a_run_reads_the_control_group_from_beside_the_policy(desk: Desk, capsys
     assert "outside-2026Q1.csv: no such file" in complaint(capsys)[0]
     desk.table("outside-2026Q1.csv", seed=2)
     assert desk.run(policy, desk.table()) == 3
-    assert "outside-2026Q1.csv: 400 of its people are in the source too" in complaint(capsys)[0]
+    assert "outside-2026Q1.csv: 400 of its people are also in the source" in complaint(capsys)[0]
     desk.table("outside-2026Q1.csv", seed=2, person=[f"q{i}" for i in range(400)])
     assert desk.run(policy, desk.table(), "2026Q1", "ann", "--json") == 0
     gates = {gate["gate"]: gate for gate in document(capsys)["gates"]}
@@ -245,7 +245,7 @@ def test_a_gate_that_breaks_blocks_and_tells_the_kind_only(
     out, err = capsys.readouterr()
     assert "CANARY" not in out + err
     gate = next(gate for gate in json.loads(out)["gates"] if gate["gate"] == "k")
-    assert (gate["verdict"], gate["detail"]) == ("error", "the gate broke (ValueError)")
+    assert (gate["verdict"], gate["detail"]) == ("error", "the gate failed (ValueError)")
     assert [gate.verdict for gate in desk.store.gates("clinic-2026Q1-c1")].count(Verdict.ERROR) == 1
     assert not (desk.root / "releases" / "clinic").exists()
 
@@ -268,7 +268,7 @@ def test_a_table_against_its_expectations_is_refused_before_any_training(
             "releasegate: people.csv: 3 of 400 rows in 'disease' hold a value that the policy does not "
             "allow; the most frequent value of 'disease' is 99.2% of the rows, over privacy.p_max"
         ),
-        "  Mend the input, or roles.sensitive.disease.",
+        "  Correct the input, or change roles.sensitive.disease.",
     ]
     assert desk.store.candidates() == []
     (kept,) = desk.store.validations("clinic")
@@ -350,7 +350,7 @@ def test_the_period_follows_from_the_policy_where_it_is_not_given(desk: Desk) ->
 # Unforeseen ------------------------------------------------------------------------------------------
 
 STAGES = {
-    "services.pipeline.prepare_table": "the stage 'preprocessing: columns become arrays'",
+    "services.pipeline.prepare_table": "the stage 'preprocessing: convert columns to arrays'",
     "services.assessment.read_classes": "the stage 'risk gate: judge the staged files'",
     "services.release.period_of": "the release flow",
 }
@@ -368,7 +368,7 @@ def test_what_nobody_foresaw_is_told_by_its_kind_and_place_alone(
     first, second = err.splitlines()[-2:]
     file = broken.rpartition(".")[0].replace(".", "/")
     assert re.fullmatch(rf"releasegate: {re.escape(what)} broke \(ValueError at {file}\.py:\d+\)", first)
-    assert second == "  This is a fault of releasegate: please report it with this line."
+    assert second == "  This is a bug in releasegate: please report it with this line."
     assert desk.store.releases() == []
 
 
@@ -414,6 +414,6 @@ def test_an_input_that_is_not_there_or_no_table_is_logged_and_told(
         (event,) = desk.store.events(before)
         assert (event.action, event.object, event.payload) == ("input.refused", "clinic/2026Q1", {})
     text = told.read_text()
-    assert text.count("is not there, or cannot be read: nothing was published") == 2
+    assert text.count("is missing, or cannot be read: nothing was published") == 2
     assert "cnryvalue" not in text
     assert desk.say("verify") == 0

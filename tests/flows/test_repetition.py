@@ -34,7 +34,7 @@ def test_a_second_run_leaves_the_candidate_that_waits_alone(desk: Desk, capsys: 
     assert desk.run(policy, table, "2026-Q1", "bob", "--json") == 5
     told = json.loads(capsys.readouterr().out)
     assert (told["state"], told["candidate"]) == ("awaiting_approval", C1)
-    assert told["message"] == f"{C1} waits already, with 0 of 1 approvals; nothing was done"
+    assert told["message"] == f"{C1} already awaits approval, with 0 of 1; nothing was done"
     assert desk.store.events() == logged
 
 
@@ -96,5 +96,7 @@ def test_what_people_approved_is_left_to_people(desk: Desk, capsys: Capture) -> 
         set_state(con, record.candidate_id, CandidateState.APPROVED, actor="bob")
     capsys.readouterr()
     assert desk.run(policy, table) == 5
-    assert "its publication was interrupted; approving it again publishes it" in capsys.readouterr().out
+    assert (
+        "is approved, but its publication was interrupted; approve it again to publish it"
+    ) in capsys.readouterr().out
     assert desk.store.releases() == []

@@ -200,7 +200,7 @@ def test_what_breaks_in_figures_or_report_blocks_and_tells_nothing_of_the_data(
     assert desk.run(desk.policy(), desk.table()) == 1
     out, err = capsys.readouterr()
     assert "CANARY" not in out + err + repr(desk.store.events())
-    assert f"releasegate: {what} broke (ValueError at " in err
+    assert f"releasegate: {what} failed (ValueError at " in err
     (candidate,) = desk.store.candidates()
     assert ended(candidate.state)
     assert desk.store.releases() == []
@@ -224,7 +224,10 @@ def broken_report(desk: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch, 
         rf"releasegate: {C1}: its report cannot be made \(ValueError at reports/\S+\); nothing is public",
         said[0],
     )
-    assert "What was decided is kept" in said[1]
+    assert (
+        "The decisions are stored; please report this bug. After the fix, run the period or approve "
+        "the candidate again to publish it."
+    ) in said[1]
     assert len(said) == 2
     assert "CANARY" not in out + err + repr(desk.store.events())
     assert desk.store.releases() == []
@@ -256,7 +259,9 @@ def test_an_approval_is_kept_though_no_report_can_be_made_and_published_by_the_n
     broken_report(desk, capsys, monkeypatch, "approve", C1, "--by", "bob", "--reason", "looked at it")
     assert [(one.by, one.reason) for one in desk.store.decisions(C1)] == [("bob", "looked at it")]
     assert desk.say(*words) == 5  # a run does not publish what people decide on, and says who does
-    assert "is approved, and its publication was interrupted; approving it again" in capsys.readouterr().out
+    assert (
+        "is approved, but its publication was interrupted; approve it again to publish it"
+    ) in capsys.readouterr().out
     assert desk.say("approve", C1, "--by", "eve", "--reason", "it was only the page") == 0
     assert [one.by for one in desk.store.decisions(C1)] == ["bob"]
     assert "looked at it" in release_page(desk).read_text()

@@ -40,7 +40,7 @@ def test_the_same_bytes_come_out(published: Desk, capsys: Capture) -> None:
     assert {name: one["made"] for name, one in found["files"].items()}.items() <= recorded.items()
     assert published.store.n_events() == events
     assert reproduce(published) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == f"{RELEASE} comes out again, byte for byte"
+    assert capsys.readouterr().out.splitlines()[-1] == f"{RELEASE} was reproduced byte for byte"
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_what_does_not_come_out_is_told(
     shown = capsys.readouterr().out
     assert "data.csv           DIFFERENT" in shown
     assert f"duckdb: {versions['duckdb']} then, 9.9 now" in shown
-    assert f"{RELEASE} does not come out again" in shown
+    assert f"{RELEASE} was not reproduced" in shown
 
 
 def test_another_input_is_refused(published: Desk, capsys: Capture) -> None:
@@ -128,5 +128,5 @@ def test_a_disk_that_refuses_the_files_is_told(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
     assert reproduce(published) == 1
     error = capsys.readouterr().err.split("releasegate: ")[-1].splitlines()
-    assert "the files could not be made again (FileNotFoundError)" in error[0]
+    assert "the files could not be reproduced (FileNotFoundError)" in error[0]
     assert len(error) == 2

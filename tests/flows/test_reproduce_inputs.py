@@ -27,16 +27,14 @@ def tabbed(desk: Desk) -> Desk:
 
 def test_a_table_with_tabs_is_read_again(tabbed: Desk, capsys: Capture) -> None:
     assert tabbed.say("reproduce", RELEASE, "--input", tabbed.folder / "people.tsv") == 0
-    assert capsys.readouterr().out.endswith(f"{RELEASE} comes out again, byte for byte\n")
+    assert capsys.readouterr().out.endswith(f"{RELEASE} was reproduced byte for byte\n")
 
 
 def test_another_file_is_refused_by_its_digest_whatever_its_columns(tabbed: Desk, capsys: Capture) -> None:
     (tabbed.folder / "other.csv").write_text("a,b\n1,2\n")
     assert tabbed.say("reproduce", RELEASE, "--input", tabbed.folder / "other.csv") == 2
     first, second = capsys.readouterr().err.splitlines()
-    assert first.startswith(
-        f"releasegate: other.csv: is not the table that {RELEASE} was made of: its digest"
-    )
+    assert first.startswith(f"releasegate: other.csv: is not the table of {RELEASE}: its digest")
     assert second == "  Give that table with --input."
 
 

@@ -76,7 +76,7 @@ def test_a_revision_is_compared_with_what_it_replaces(published: Desk, capsys: C
         ("2026Q1", "eve", " ", "a revision has a reason"),
         ("2026Q1", None, WHY, "a revision has a name"),
         ("2026Q1", " ", WHY, "a revision has a name"),
-        ("2026Q2", "eve", WHY, "no release that could be revised"),
+        ("2026Q2", "eve", WHY, "the period has no release to revise"),
     ],
 )
 def test_a_revision_without_name_reason_or_release_is_none(
@@ -117,5 +117,5 @@ def test_a_period_that_another_run_revised_meanwhile_is_not_revised_blindly(
     answers = iter([lambda found: found, lambda found: type(found)("clinic-2026Q1-r2", found.reason)])
     monkeypatch.setattr(release, "resolve_revision", lambda *a, **k: next(answers)(seen(*a, **k)))
     assert published.run(published.policy(), published.table(), "2026Q1", "eve", "--revise", WHY) == 4
-    assert "revised by another run meanwhile" in complaint(capsys)
+    assert "the period was revised by another run in the meantime" in complaint(capsys)
     assert len(published.store.releases()) == 1

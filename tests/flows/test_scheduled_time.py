@@ -103,7 +103,7 @@ def test_a_run_whose_input_is_late_schedules_one_next_look_however_many_ticks_as
         run = due(client, deployment, now - timedelta(minutes=minutes), **given)
         ended.append(run_flow(release, flow_run=run, parameters=given, return_type="state"))
     assert {(state.name, state.type.value) for state in ended} == {("Completed", "COMPLETED")}
-    told = f"waits for the input of {period}: {period}.csv is not there; the next look is at "
+    told = f"waits for the input of {period}: {period}.csv is not there; next check at "
     assert all(state.message.startswith(told) for state in ended)
     of_it = filters.FlowRunFilter(deployment_id=filters.FlowRunFilterDeploymentId(any_=[deployment]))
     looks = [one for one in client.read_flow_runs(flow_run_filter=of_it) if one.state.is_scheduled()]

@@ -115,12 +115,12 @@ def test_a_server_on_which_all_is_well(api: tuple[Api, Listener]) -> None:
     assert wrong(server()) == {}
     assert found == {
         "server": f"answers, Prefect {metadata.version('prefect')} as here",
-        "access": "nobody is let in without PREFECT_API_AUTH_STRING",
+        "access": "requires PREFECT_API_AUTH_STRING",
         "deployments": "2 are there, 1 with an active schedule",
-        "work pool": "release-pool is there, of type process",
+        "work pool": "release-pool exists, of type process",
         "workers": "1 of release-pool answer",
         "late runs": "none",
-        "crashed runs": "an automation marks runs that fall silent",
+        "crashed runs": "an automation marks crashed runs",
     }
     tags = {"tags": {"all_": ["releasegate"]}}
     (count,) = {json.dumps(one.body) for one in api[1].requests if one.path == "/api/flow_runs/count"}
@@ -139,12 +139,16 @@ def test_a_server_on_which_all_is_well(api: tuple[Api, Listener]) -> None:
         ({"pool": {"type": "process", "is_paused": True}}, "work pool", "release-pool is paused"),
         ({"workers": [{"status": "OFFLINE"}]}, "workers", "none of release-pool answers"),
         ({"workers": []}, "workers", "none of release-pool answers"),
-        ({"late": 3}, "late runs", "3 wait past their time"),
-        ({"automations": []}, "crashed runs", "no automation marks runs that fall silent"),
+        ({"late": 3}, "late runs", "3 are late"),
+        (
+            {"automations": []},
+            "crashed runs",
+            ("no automation marks crashed runs, so one would block its deployment for ever"),
+        ),
         (
             {"automations": [{"name": "other", "enabled": True, "trigger": {}, "actions": [{"type": "x"}]}]},
             "crashed runs",
-            "no automation marks runs that fall silent",
+            "no automation marks crashed runs, so one would block its deployment for ever",
         ),
     ],
 )
@@ -166,7 +170,7 @@ def test_each_thing_that_is_wrong_is_found_and_has_its_mend(
         ({"schedules": [{"active": False}]}, "none has an active schedule"),
         (
             {"job_variables": {"env": {"PREFECT_TASKS_DISABLE_CACHING": "false"}}},
-            "scheduled-release sets PREFECT_TASKS_DISABLE_CACHING otherwise, and Prefect would keep data",
+            "scheduled-release sets PREFECT_TASKS_DISABLE_CACHING differently, so Prefect would store data",
         ),
     ],
 )
@@ -191,7 +195,7 @@ def test_a_server_that_asks_nobody_is_fine_on_this_machine_only(
     monkeypatch.delenv("PREFECT_API_AUTH_STRING")
     assert wrong(server()) == {}
     monkeypatch.setattr(server_checks, "listens_openly", lambda *_arguments: True)
-    assert wrong(server()) == {"access": "lets everybody in who can reach it, without a credential"}
+    assert wrong(server()) == {"access": "accepts everybody who can reach it, without a credential"}
 
 
 def test_sockets_that_listen_for_others_are_told_from_those_that_do_not() -> None:
@@ -239,7 +243,7 @@ def test_an_address_that_is_none_is_told_in_a_line(
 ) -> None:
     monkeypatch.setenv("PREFECT_API_URL", url)
     (check,) = [one for one in looked_at(desk.root) if one.name == "server"]
-    assert check.found == "PREFECT_API_URL is no http or https address"
+    assert check.found == "PREFECT_API_URL is not an http or https address"
     assert check.hint == "Write it like http://127.0.0.1:4200/api, or leave it out."
 
 
@@ -290,8 +294,12 @@ def test_what_was_installed_tells_the_same_where_the_project_s_file_is_not_there
     ("here", "line", "finding"),
     [
         ("0.155.0", "fastapi>=0.139,<0.151", "Prefect's server then fails at import"),
-        ("2.1.0", "sqlalchemy[asyncio]>=2.0,<2.1", "Prefect then never creates the runs of a schedule"),
-        ("1.0", "numpy>=2.4,<2.5", "numpy 1.0 is installed, and numpy<2.5,>=2.4 is needed"),
+        (
+            "2.1.0",
+            "sqlalchemy[asyncio]>=2.0,<2.1",
+            ("Prefect then silently never creates the runs of a schedule"),
+        ),
+        ("1.0", "numpy>=2.4,<2.5", "numpy 1.0 is installed, but numpy<2.5,>=2.4 is needed"),
     ],
 )
 def test_a_version_that_is_not_the_one_that_was_tried_is_told_with_what_goes_wrong(
@@ -331,12 +339,12 @@ def test_people_are_asked_for_as_many_as_a_policy_asks_for(desk: Desk) -> None:
     }
     write_people(desk.root, member("ann", ["operator"]), member("bob", ["approver"]))
     found = wrong(setup._people(desk.root, desk.store))["people"]
-    assert found == "2 approvals are asked for, and people.yaml has 1 who may approve"
+    assert found == "2 approvals are required, but people.yaml lists 1 approvers"
     file = write_people(desk.root, member("ann", ["approver"]), member("bob", ["approver", "admin"]))
     assert wrong(setup._people(desk.root, desk.store)) == {}
     file.write_text("approvers_at_least: 3\n" + file.read_text())
     found = wrong(setup._people(desk.root, desk.store))["people"]
-    assert found == "3 approvals are asked for, and people.yaml has 2 who may approve"
+    assert found == "3 approvals are required, but people.yaml lists 2 approvers"
     file.chmod(0o666)
     assert "people" in wrong(looked_at(desk.root))
 
@@ -349,8 +357,8 @@ def test_logs_lineage_and_notices_that_cannot_be_written_are_told(
     monkeypatch.setenv(URL_VARIABLE, "http://chat.example.org/x")
     found = wrong(looked_at(desk.root))
     assert found["log"] == "/nowhere/log cannot be written"
-    assert found["lineage"] == f"{lineage.VARIABLE}: lineage.example.org is to be reached by http"
-    assert found["notices"] == f"{URL_VARIABLE}: chat.example.org is to be reached by http"
+    assert found["lineage"] == f"{lineage.VARIABLE}: lineage.example.org must not be reached by http"
+    assert found["notices"] == f"{URL_VARIABLE}: chat.example.org must not be reached by http"
     assert all(check.hint for check in looked_at(desk.root) if check.condition is Condition.WRONG)
 
 
@@ -361,7 +369,7 @@ def test_notices_that_are_due_are_counted(desk: Desk, monkeypatch: pytest.Monkey
     awaiting(desk.store)
     (check,) = setup._notices(desk.store)
     assert (check.condition, check.found) == (Condition.WRONG, "due: 1 by command")
-    assert check.hint == "`releasegate notify` delivers them."
+    assert check.hint == "Run `releasegate notify` to deliver them."
 
 
 def test_the_command_tells_store_and_set_up_and_ends_with_six_where_one_is_wrong(

@@ -78,16 +78,16 @@ def test_people_are_added_and_what_stood_there_stays(bare: Desk, capsys: Capture
     ("words", "finding"),
     [
         (["ANN", "--role", "admin", "--make-key", "x.pem"], "is listed twice, also as ann too"),
-        (["zoe", "--role", "admin"], "nothing would prove that it is this person"),
+        (["zoe", "--role", "admin"], "no key or token was given for this person"),
         (["zoe", "--role", "admin", "--public-key", "no.pem"], "the public key cannot be read"),
-        (["zoe", "--role", "admin", "--make-key", "store/x.pem"], "lies in the store"),
+        (["zoe", "--role", "admin", "--make-key", "store/x.pem"], "is inside the store"),
         (
             ["zoe", "--role", "admin", "--public-key", "ab" * 32, "--make-key", "x.pem"],
-            "two keys are given",
+            "two keys were given",
         ),
         (
             ["zoe", "--role", "admin", "--public-key", "store/public-key.pem"],
-            "the key of the store, by which a service would be a person",
+            "this is the key of the store, not of a person",
         ),
         ([" ", "--role", "admin", "--make-key", "x.pem"], "a name must be one line"),
     ],
@@ -108,7 +108,7 @@ def test_a_file_that_ends_in_another_way_is_left_alone(bare: Desk, capsys: Captu
     file.write_text(yaml.safe_dump({"people": [member("ann")]}, default_flow_style=True))
     before = file.read_bytes()
     assert bare.say("people", "add", "bob", "--role", "admin", "--public-key", "ab" * 32) == 2
-    assert "is not written so that a person can be added at its end" in capsys.readouterr().err
+    assert "is not in a form to which a person can be added" in capsys.readouterr().err
     assert file.read_bytes() == before
 
 
@@ -119,17 +119,17 @@ def test_a_file_that_ends_in_another_way_is_left_alone(bare: Desk, capsys: Captu
 def test_a_name_is_nobodys_until_it_is_proven(desk: Desk) -> None:
     write_people(desk.root, member("ann", ["operator"]), member("bob", ["approver"]))
     store = desk.store
-    with pytest.raises(UsageError, match="ann is a name, and a name proves nothing"):
+    with pytest.raises(UsageError, match="ann is only a name, without proof of identity"):
         runner(store, Act.PREPARE, "ann")
     with authenticated_as(store, Act.PREPARE, "ann", key_of("ann")):
         assert runner(store, Act.PREPARE, "ann").name == "ann"
-        with pytest.raises(UsageError, match="a name proves nothing"):
+        with pytest.raises(UsageError, match="is only a name, without proof of identity"):
             runner(store, Act.PREPARE, "bob")
-    with pytest.raises(UsageError, match="a name proves nothing"):
+    with pytest.raises(UsageError, match="is only a name, without proof of identity"):
         runner(store, Act.PREPARE, "ann")
     for by, key, finding in (
         ("ann", "bob", "the signature is not by the key of ann"),
-        ("bob", "bob", "bob has no role for this: it takes operator"),
+        ("bob", "bob", "bob does not have the role for this (operator)"),
         ("mallory", "mallory", "mallory is not in people.yaml"),
     ):
         with pytest.raises(UsageError, match=finding), authenticated_as(store, Act.PREPARE, by, key_of(key)):
@@ -245,7 +245,7 @@ def test_an_override_is_seen_wherever_the_release_is(desk: Desk, capsys: Capture
     assert capsys.readouterr().out == "clinic-2024-r1 is published\n"
     assert desk.say("show", "clinic-2024-r1") == 0
     shown = capsys.readouterr().out
-    assert "PUBLISHED BY OVERRIDE of the gates that held it back: k" in shown
+    assert "PUBLISHED BY OVERRIDE of these gates: k" in shown
     assert "override  bob: it cannot wait" in shown
     assert desk.say("history") == 0
     assert "override" in capsys.readouterr().out

@@ -34,7 +34,7 @@ WHOLE = 6  # one case of so many goes on beyond the intake
 STOP = "enough of this case"
 SHOW = False
 MARKUP = "<script>alert(1)"  # of a policy's texts
-UNFORESEEN = ("unforeseen", "broke (", "fault of releasegate")
+UNFORESEEN = ("unexpected error", "failed (", "bug in releasegate")
 CANARIES = (NAME, OUTSIDE, TOKEN, BESIDE)
 LONGEST_WORD = 1000  # characters of a line
 

@@ -114,7 +114,7 @@ def test_a_delimiter_that_was_left_out_is_left_out_of_the_kept_policy(written: s
 
 @pytest.mark.parametrize("kept", [{}, {"roles": 3}, {"roles": {"quasi_identifiers": [{}], "sensitive": []}}])
 def test_a_kept_policy_that_is_none_is_told(kept: dict[str, object]) -> None:
-    with pytest.raises(PolicyError, match=r"the policy that is kept cannot be read \(\w+\)"):
+    with pytest.raises(PolicyError, match=r"the stored policy cannot be read \(\w+\)"):
         policy_from_document(kept)
 
 

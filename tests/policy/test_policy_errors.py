@@ -21,7 +21,7 @@ NO_DIGIT = "a number without a digit: put it in quotes if it is a text"
 LONG = "a" * 900
 LONG_NUMBER = "YAML reads a number of more than 40 characters here: put it in quotes if it is a text"
 QUOTES = "Put it in quotes if it is a text."
-LEVELS = "One line a value, most specific first, ';' between the levels; or nested lists."
+LEVELS = "Write one line per value, most specific first, ';' between the levels; or nested lists."
 MAPPING = (
     "A policy is a mapping with the fields series, source, roles, ...; `releasegate draft TABLE` writes one."
 )
@@ -87,7 +87,7 @@ def test_the_policy_that_the_errors_are_made_from_is_right() -> None:
         ("a:\n\t- b", "line 2: found character '\\t' that cannot start any token", "Fix the YAML."),
         ("a: [1", "line 1: expected ',' or ']', but got '<stream end>'", "Fix the YAML."),
         ("series: a\nseries: b", "line 2: the field 'series' stands twice", "Fix the YAML."),
-        ("? [a]\n: b", "line 1: a field's name is a word, no list or mapping", "Fix the YAML."),
+        ("? [a]\n: b", "line 1: a field's name must be text, not a list or mapping", "Fix the YAML."),
         ("seed: 1:30", f"line 1: {BASE_60}", "Fix the YAML."),
         (f"seed: 1{':1' * 9000}", f"line 1: {BASE_60}", "Fix the YAML."),
         (f"seed: 0x{'F' * 9000}", f"line 1: {LONG_NUMBER}", "Fix the YAML."),
@@ -104,8 +104,8 @@ def test_the_policy_that_the_errors_are_made_from_is_right() -> None:
         ),
         ("a: !!python/name:os.system", None, "Fix the YAML."),
         ("a: '\x00'", "not YAML", "Fix the YAML."),
-        ("[" * 3000, "is nested too deep", "Fix the YAML."),
-        ("a: 2026-13-45", "holds a date that is in no calendar", QUOTES),
+        ("[" * 3000, "is nested too deeply", "Fix the YAML."),
+        ("a: 2026-13-45", "contains an invalid date", QUOTES),
     ],
 )
 def test_what_is_no_policy_at_all_is_told_with_its_line(text: str, finding: str | None, hint: str) -> None:
@@ -348,13 +348,13 @@ def test_a_value_that_is_not_allowed_brings_what_is(field: str, value: Any, find
             "roles.sensitive.disease.width",
             5,
             "roles.sensitive.disease",
-            "width is how far apart numbers count as one: the type must be numeric",
+            "width applies to numbers: type must be numeric",
         ),
         (
             "gates.worlds",
             {"p_max": 0.9, "sweeps": 0},
             "gates.worlds",
-            "p_max is held against sampled worlds: sweeps must be 1 at least",
+            "p_max needs sampled worlds: sweeps must be at least 1",
         ),
         (
             "publication.formats",
@@ -366,7 +366,7 @@ def test_a_value_that_is_not_allowed_brings_what_is(field: str, value: Any, find
             "expectations.missing_in",
             {"agee": 0.1},
             "",
-            "expectations.missing_in names 'agee', which is no column of roles",
+            "expectations.missing_in names 'agee', which is not a column of roles",
         ),
     ],
 )
@@ -416,7 +416,7 @@ def test_no_published_name_is_a_formula_where_formulas_are_quoted() -> None:
     assert parse_policy(yaml.safe_dump(document, sort_keys=False), FILE).roles.kept == ("=1+1",)
     document["publication"] = {"csv_formulas": "quoted"}
     assert error_of(yaml.safe_dump(document, sort_keys=False)) == (
-        f"clinic.yaml: the name '=1+1' is a formula to a spreadsheet: rename it by a query\n  {SEE}"
+        f"clinic.yaml: spreadsheets read the name '=1+1' as a formula: rename it by a query\n  {SEE}"
     )
 
 
@@ -435,7 +435,7 @@ def test_a_long_value_is_cut() -> None:
 
 def test_a_number_that_no_digest_can_be_taken_of_is_refused() -> None:
     assert error_of(text_with("expectations.rows.min", 10**20)) == (
-        "clinic.yaml: holds a number that no digest can be taken of\n"
+        "clinic.yaml: contains a number that cannot be digested exactly\n"
         "  Whole numbers are under 2**53, and all numbers finite."
     )
 
@@ -445,7 +445,7 @@ def test_a_number_that_no_digest_can_be_taken_of_is_refused() -> None:
     [
         ({}, "the hierarchy has no values"),
         ({"north": ["Aix"], "south": ["Aix"]}, "the value 'Aix' stands twice"),
-        ({"north": [True]}, "the value True is read by YAML as no text; put it in quotes"),
+        ({"north": [True]}, "the value True is not text in YAML; put it in quotes"),
         ({"north": None}, "a hierarchy is made of nested mappings with lists of values inside"),
         (3, "a hierarchy is made of nested mappings with lists of values inside"),
     ],
@@ -511,7 +511,7 @@ def test_an_unknown_parameter_brings_the_nearest_and_all_others() -> None:
 def test_a_parameter_out_of_range_is_told(parameters: dict[str, Any], field: str, finding: str) -> None:
     assert _bound_error({"name": "ae-lrhma", "parameters": parameters}) == (
         f"clinic.yaml: method.parameters.{field}: {finding}\n"
-        "  `releasegate methods ae-lrhma` lists the parameters."
+        "  Run `releasegate methods ae-lrhma` to list the parameters."
     )
 
 
@@ -568,4 +568,4 @@ def test_a_model_that_does_not_fit_the_roles_is_refused() -> None:
     assert "gates.models.lkc.values lists 'flu', which is not in roles.sensitive.disease.values" in wrong
     assert "which is numeric" in told("lkc", lkc | flu, type="numeric")
     alpha_k = {"alpha": 0.5, "k": 2, "values": {"illness": ["flu"]}}
-    assert "alpha_k.values names 'illness', which is no sensitive attribute" in told("alpha_k", alpha_k)
+    assert "alpha_k.values names 'illness', which is not a sensitive attribute" in told("alpha_k", alpha_k)

@@ -154,7 +154,7 @@ def test_what_waited_is_stale_and_what_was_held_back_is_not_overridden(store: Re
     for name in ended:
         assert store.candidate(name).state is CandidateState.STALE
         told = notice_of(store, store.events_about(name)[-1]).text
-        assert told == f"{name} is stale: the clock was corrected since it was made. Judge it again."
+        assert told == f"{name} is stale: the clock was corrected since it was made. Run `rejudge`."
     with pytest.raises(Blocked, match="stale: the clock was corrected since it was made"):
         agreed(store, word(late), 1)
     with pytest.raises(Blocked, match="the clock was corrected since it was made"):

@@ -102,8 +102,10 @@ def test_a_stranger_verifies_a_bundle_with_the_script_inside(
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.splitlines() == [
         f"note: {NAME} was published, and is superseded now",
-        "note: a bundle cannot show what was left out of it: see the publisher's catalog for the state of the "
-        "release now",
+        (
+            "note: a bundle cannot show what was left out of it: see the publisher's catalog for the state "
+            "of the release now"
+        ),
         f"{NAME}: 3 files and 11 of 24 events in the log verified; no tampering found",
     ]
 

@@ -242,7 +242,7 @@ def test_a_control_group_of_few_people_says_nothing(gate: str, tmp_path: Path) -
         folder = tmp_path / str(number)
         result = asked(gate, made(folder, *ONE_CLASS, control=outside, gates=gates, linkage=TEN_TIMES))
         assert result.verdict is verdict
-        told = f"the file of linkage.control has {number} rows: with fewer than 30 the excess is chance"
+        told = f"the file of linkage.control has {number} rows; it needs at least 30"
         assert (result.detail == told) is (number < 30)
 
 

@@ -57,7 +57,7 @@ def test_without_a_file_there_is_no_group(tmp_path: Path) -> None:
 
 
 def test_people_who_are_in_the_source_are_refused_by_their_number(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="1 of its people are in the source too") as told:
+    with pytest.raises(InputError, match="1 of its people are also in the source") as told:
         read(tmp_path, [*OUTSIDE, ("p2", 21, "York", "hiv")])
     assert "p2" not in str(told.value)
 

@@ -91,7 +91,7 @@ def test_no_value_that_a_query_made_is_named(tmp_path: Path) -> None:
     policy = policy.model_copy(update={"source": query})
     rows = [(1, "Ann", "a"), (2, "Ann", "b"), (3, "Ann", "a")]
     assert lacking(source_of(policy, rows), policy) == (
-        "the hierarchy cities.csv lacks 1 of the query's values"
+        "the hierarchy cities.csv lacks 1 values of the query"
     )
 
 

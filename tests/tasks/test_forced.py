@@ -217,8 +217,8 @@ def test_records_that_are_left_out_take_nobodys_place(tmp_path: Path) -> None:
     result = asked(made(tmp_path, [*NESTED, (15, "flu")], [0, 0, 1, 1, -1]))
     assert result.witness["people"] == 4
     assert result.value == 1.0
-    assert "100.0% of 4 people can be in one class only, 50.0% by their own cells alone" in result.detail
-    assert "records left out are known to be left out: 1" in result.detail
+    assert "100.0% of 4 people fit one class only, 50.0% by their own cells alone" in result.detail
+    assert "records known to be left out: 1" in result.detail
 
 
 def test_the_gate_says_why_it_cannot_tell(tmp_path: Path) -> None:

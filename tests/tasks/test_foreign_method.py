@@ -108,9 +108,9 @@ def test_its_groups_are_merged_until_they_hold_the_policys_model(package: Any) -
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("runs = foreign_runs:NO_METHOD", "is not a Method of its own name"),
-        ("other = foreign_runs:RUNS", "is not a Method of its own name"),
-        ("mondrian = foreign_runs:RUNS", "is not a Method of its own name"),
+        ("runs = foreign_runs:NO_METHOD", "is not a Method of that name, or the name is taken"),
+        ("other = foreign_runs:RUNS", "is not a Method of that name, or the name is taken"),
+        ("mondrian = foreign_runs:RUNS", "is not a Method of that name, or the name is taken"),
         ("runs = foreign_runs:MISSING", r"cannot be loaded \(AttributeError\)"),
         ("runs = no_such_module:RUNS", r"cannot be loaded \(ModuleNotFoundError\)"),
     ],

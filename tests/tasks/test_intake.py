@@ -27,10 +27,10 @@ HEADER = "id,name,age,city,disease,note,street\n"
 ROW = "p1,Ann,30,Leeds,flu,ok,Elm\n"
 COLUMNS = ["id", "age", "city", "disease", "note"]
 NOT_CLOSED = (
-    "has a quote that is not closed there\n  Quotes inside quoted text are doubled. Where values do hold "
-    "line breaks, write source.line_breaks: true."
+    "has a quote that is not closed\n  Double the quotes inside quoted text. If values contain line "
+    "breaks, set source.line_breaks: true."
 )
-QUOTING = "Cells that hold the delimiter or a quote are written in double quotes, quotes doubled."
+QUOTING = "Put cells with a delimiter or quote in double quotes, and double the quotes in them."
 
 
 def policy(**source: Any) -> ReleasePolicy:
@@ -231,18 +231,18 @@ def test_a_table_of_many_chunks_keeps_its_rows_in_order(tmp_path: Path) -> None:
 BAD_FILES: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     "empty": ("", {}, "the file is empty\n  Give a table with a line of column names and its rows."),
     "blank": (" \n\n", {}, "the file is empty\n  Give a table with a line of column names and its rows."),
-    "header only": (HEADER, {}, "has column names and no rows\n  Give the period's whole table."),
+    "header only": (HEADER, {}, "has column names but no rows\n  Give the period's whole table."),
     "blank first line": (
         "\n" + HEADER + ROW,
         {},
-        "line 1 is blank\n  Line 1 holds the names of the columns.",
+        "line 1 is blank\n  Line 1 must have the names of the columns.",
     ),
     "no header": (
         f"p1,Ann,30,Leeds,{CANARY},{CANARY},Elm\n" * 2,
         {},
         (
-            "none of its 7 columns is named in the policy's roles\n"
-            "  Line 1 of a file holds the names of the columns; the delimiter is source.delimiter."
+            "none of its 7 columns is in the roles of the policy\n"
+            "  Line 1 must have the names of the columns; source.delimiter sets the delimiter."
         ),
     ),
     "wrong delimiter": (
@@ -256,14 +256,14 @@ BAD_FILES: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     "duplicate": (
         HEADER.replace("note", "age") + ROW,
         {},
-        "columns 3 and 6 have the same name, 'age'\n  Every column needs a name of its own.",
+        "columns 3 and 6 have the same name, 'age'\n  Give every column a different name.",
     ),
     "case duplicate": (
         HEADER.replace("note", "Age") + ROW,
         {},
         (
-            "columns 3 and 6 have the same name but for case, 'age' and 'Age'\n"
-            "  Every column needs a name of its own."
+            "columns 3 and 6 have the same name apart from case,  'age' and 'Age'\n"
+            "  Give every column a different name."
         ),
     ),
     "no name": (
@@ -289,16 +289,13 @@ BAD_FILES: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
         {},
         (
             "the column 'disease' of the policy's roles is missing (did you mean 'diseases'?)\n"
-            "  Name the input's column in roles, or mend the input."
+            "  Correct the name in roles, or the input."
         ),
     ),
     "identifier missing": (
         HEADER.replace(",name", "") + ROW.replace(",Ann", ""),
         {},
-        (
-            "the column 'name' of the policy's roles is missing\n"
-            "  Name the input's column in roles, or mend the input."
-        ),
+        ("the column 'name' of the policy's roles is missing\n  Correct the name in roles, or the input."),
     ),
     "short row": (
         HEADER + ROW + f"p2,{CANARY}\n" + ROW + "p3\n",
@@ -315,7 +312,7 @@ BAD_FILES: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
         {},
         (
             "line 3 has more than 7 cells, which line 1 names\n"
-            "  Cells that hold the delimiter are written in double quotes."
+            "  Put cells that contain the delimiter in double quotes."
         ),
     ),
     "unclosed quote": (
@@ -354,7 +351,7 @@ BAD_FILES: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     "nul byte": (
         HEADER + ROW + f"p2,A,3,{CANARY}\0,flu,x,s\n",
         {},
-        "line 3 holds a NUL byte\n  A table is plain text; UTF-16 and binary files are not read.",
+        "line 3 contains a NUL byte\n  Give a plain text table; UTF-16 and binary files cannot be read.",
     ),
     "cr alone": (
         (HEADER + ROW).replace("\n", "\r"),
@@ -389,36 +386,36 @@ def test_a_bad_csv_file_is_one_clear_error(tmp_path: Path, case: str) -> None:
         (
             "t.csv.gz",
             b"plain text",
-            "cannot be read (BadGzipFile)\n  The file is damaged or is no gzip file.",
+            "cannot be read (BadGzipFile)\n  The file is damaged or is not a gzip file.",
         ),
         (
             "t.csv.gz",
             gzip.compress((HEADER + ROW).encode(), mtime=0)[:-12],
-            "cannot be read (EOFError)\n  The file is damaged or is no gzip file.",
+            "cannot be read (EOFError)\n  The file is damaged or is not a gzip file.",
         ),
         (
             "t.xlsx",
             b"x",
             (
-                "the file's name does not tell its format\n"
-                "  Name it .csv, .csv.gz, .tsv, .tsv.gz, .parquet, or write source.format: csv or parquet."
+                "the format of the file is unknown\n"
+                "  Name it .csv, .csv.gz, .tsv, .tsv.gz, .parquet, or set source.format to csv or parquet."
             ),
         ),
         ("t.parquet", b"", "the file is empty\n  Give a Parquet file with rows."),
         (
             "t.parquet",
             CANARY.encode(),
-            "is not a Parquet file\n  Copy it again, or write source.format: csv.",
+            "is not a Parquet file\n  Copy it again, or set source.format: csv.",
         ),
         (
             "t.parquet",
             b"PAR1" + CANARY.encode(),
-            "is not a Parquet file (it is cut off)\n  Copy it again, or write source.format: csv.",
+            "is not a Parquet file (it is cut off)\n  Copy it again, or set source.format: csv.",
         ),
         (
             "t.parquet",
             b"PAR1" + CANARY.encode() * 9 + b"PAR1",
-            "cannot be read (InvalidInputException)\n  The file may be damaged: write it again.",
+            "cannot be read (InvalidInputException)\n  The file may be damaged: export it again.",
         ),
     ],
 )
@@ -429,19 +426,17 @@ def test_a_damaged_file_is_one_clear_error(tmp_path: Path, name: str, content: b
 
 def test_a_missing_file_and_a_folder_are_told(tmp_path: Path) -> None:
     gone = refused(tmp_path / "gone.csv", tmp_path)
-    assert str(gone) == f"{tmp_path / 'gone.csv'}: no such file\n  Give --input FILE, or mend source.path."
+    assert str(gone) == f"{tmp_path / 'gone.csv'}: no such file\n  Give --input FILE, or correct source.path."
     folder = refused(tmp_path, tmp_path)
     assert str(folder) == f"{tmp_path}: is a folder\n  Give the path of one CSV or Parquet file."
 
 
 def test_a_policy_that_names_no_table_is_a_usage_error(tmp_path: Path) -> None:
     error = refused(None, tmp_path)
-    assert str(error) == (
-        "source: names no table\n  Give --input FILE, or source.path or source.query in the policy."
-    )
+    assert str(error) == ("source: names no table\n  Give --input FILE, or set source.path or source.query.")
     assert (type(error), error.exit_code) == (UsageError, 2)
     assert str(refused(tmp_path / "t.csv", tmp_path, format="sql")) == (
-        "source.format: is 'sql' without a query\n  Write source.query."
+        "source.format: is 'sql', but there is no query\n  Write source.query."
     )
 
 
@@ -449,22 +444,22 @@ def test_a_policy_that_names_no_table_is_a_usage_error(tmp_path: Path) -> None:
 def test_a_period_with_other_characters_is_not_filled_in(tmp_path: Path, period: str) -> None:
     error = refused(None, tmp_path, period=period, query="select '{period}'")
     assert str(error) == (
-        "source.query: {period} cannot be filled in: a period is made of letters, digits and _ . : - only\n"
+        "source.query: {period} cannot be filled in: a period has letters, digits and _ . : - only\n"
         "  Give a period such as 2024Q1."
     )
 
 
-DECLARED = "A query reads `input`, the table's file, and the names of source.inputs."
-TRY = "Try the query in DuckDB; a given file is called input in it."
+DECLARED = "A query can read `input`, which is the table, and the names in source.inputs."
+TRY = "Try the query in DuckDB; the input file is called `input` there."
 
 
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
         ("select nope from input", f"fails (BinderException) at 'nope'\n  {TRY}"),
-        ("select * from elsewhere", f"reads 'elsewhere', which is no declared input\n  {DECLARED}"),
+        ("select * from elsewhere", f"reads 'elsewhere', which is not a declared input\n  {DECLARED}"),
         ("selec 1", f"fails (ParserException) at 'selec'\n  {TRY}"),
-        ("select * from 'gone.csv'", f"reads 'gone.csv', which is no declared input\n  {DECLARED}"),
+        ("select * from 'gone.csv'", f"reads 'gone.csv', which is not a declared input\n  {DECLARED}"),
         (
             "select * replace (cast(disease as integer) as disease) from input",
             f"fails (ConversionException) at 'disease'\n  {TRY}",
@@ -486,7 +481,7 @@ TRY = "Try the query in DuckDB; a given file is called input in it."
         ),
         (
             "select *, 1 as age from input",
-            "columns 3 and 8 have the same name, 'age'\n  Every column needs a name of its own.",
+            "columns 3 and 8 have the same name, 'age'\n  Give every column a different name.",
         ),
     ],
 )
@@ -521,7 +516,7 @@ def test_bad_lines_are_numbered_across_the_chunks_of_a_long_file(tmp_path: Path)
     with pytest.raises(InputError, match="line 3001 is not utf-8"), sealed(written(tmp_path, bad)) as table:
         check_text(table, "utf-8")
     nul = written(tmp_path, content + b"x\0\n")
-    with pytest.raises(InputError, match="line 3001 holds a NUL byte"), sealed(nul) as table:
+    with pytest.raises(InputError, match="line 3001 contains a NUL byte"), sealed(nul) as table:
         check_text(table, "utf-8")
     with sealed(written(tmp_path, bad)) as table:
         check_text(table, "latin-1")

@@ -79,7 +79,7 @@ def test_a_sensitive_attribute_that_is_published_in_another_role_is_told(tmp_pat
     now = release(tmp_path / "now", [40, 40], ["f", "f"], ["x", "y"], other)
     policy = small_policy({**QIS, "illness": {"type": "categorical"}}, other)
     said = unlike(now.classes, earlier, policy)
-    assert "illness was sensitive and is published in another role" in said
+    assert "illness was sensitive and now has another role" in said
 
 
 def test_a_candidate_like_the_earlier_release_is_compared(tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ def test_whoever_was_left_out_is_among_the_others(tmp_path: Path) -> None:
 def test_where_everybody_else_is_far_away_all_are_certain(tmp_path: Path) -> None:
     result = asked(made(tmp_path, 0.5), [(90, "flu"), (91, "hiv")])
     assert (result.verdict, result.value, result.witness["by_place"]) == (Verdict.FAIL, 1.0, 1.0)
-    assert "2 are outside for certain" in result.detail
+    assert "2 are certainly not in it" in result.detail
 
 
 def test_the_gate_says_why_it_cannot_tell(tmp_path: Path) -> None:
@@ -168,5 +168,11 @@ def test_the_gate_says_why_it_cannot_tell(tmp_path: Path) -> None:
 
 
 def test_a_policy_that_asks_for_it_names_the_others() -> None:
-    with pytest.raises(PolicyError, match=r"linkage\.control must name a file"):
+    with pytest.raises(
+        PolicyError,
+        match=(
+            r"gates\.membership needs linkage\.control, a file of people "
+            r"who are not in the table"
+        ),
+    ):
         small_policy(AGE, gates={"membership": {"max": 0.1}})

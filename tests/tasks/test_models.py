@@ -350,7 +350,7 @@ def test_what_cannot_be_finished_is_unknown_unless_it_fails_already(monkeypatch:
     monkeypatch.setattr(partial_knowledge, "MOST_WORK", 1.5 * partial_knowledge.START)
     found = [asked(gate, fine, policy) for gate in ("km", "lkc")]
     assert [one.verdict for one in found] == [UNKNOWN, PASS]
-    assert "more combinations than can be looked at" in found[0].detail
+    assert "; there are too many combinations: the figures are of those examined" in found[0].detail
     assert found[0].value is None
     assert asked("km", bad, policy).verdict is FAIL
     monkeypatch.setattr(partial_knowledge, "MOST_WORK", 0)

@@ -167,7 +167,7 @@ def test_a_method_that_replaces_values_must_be_allowed_to(monkeypatch: pytest.Mo
     known = dict(registry.methods())
     known["mondrian"] = replace(known["mondrian"], recoding="median")
     monkeypatch.setattr(registry, "methods", lambda: known)
-    with pytest.raises(PolicyError, match="need not be true of their people") as caught:
+    with pytest.raises(PolicyError, match="publishes cells that may be untrue of people") as caught:
         bound_method(small_policy())
     assert "recoding: median" in str(caught.value)
     assert bound_method(small_policy(method={"name": "mondrian", "recoding": "sets"})).parts[3] == "sets"
@@ -296,7 +296,7 @@ def test_where_every_quasi_identifier_is_noised_all_rows_are_one_class(tmp_path:
     assert made.classes.size.tolist() == [12]
     found = {r.gate: r for r in assess(made.evidence()).results}
     assert found["k"].verdict is Verdict.PASS
-    assert "which tell nothing of age: noised row by row" in found["k"].detail
+    assert "without age, which has noise in each row" in found["k"].detail
 
 
 def test_noise_on_the_same_people_again_is_not_judged(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_what_a_gate_could_not_measure_is_left_out(tmp_path: Path) -> None:
     evidence, report, _ = document(second, first)
     broken = GateReport(
         tuple(
-            unmeasured(each.gate, Verdict.ERROR, "the gate broke")
+            unmeasured(each.gate, Verdict.ERROR, "the gate failed")
             if each.gate in ("ncp", "whole_history")
             else each
             for each in report.results

@@ -155,7 +155,7 @@ def test_a_policy_that_does_not_fit_the_files_leaves_every_gate_unknown(tmp_path
         assert set(verdicts(one)) == set(gates_to_ask(wage))
         assert set(verdicts(one).values()) == {"unknown"}
         assert {result.detail for result in one.results} == {
-            "its columns are not those that the policy publishes"
+            "its columns are not the published columns of the policy"
         }
         assert (one.passes, one.had_source) == (False, False)
 
@@ -187,7 +187,7 @@ def test_a_gate_that_breaks_is_no_pass(tmp_path: Path) -> None:
 
     (one,) = reviewed(releases(tmp_path, "abc"), gates={"broken": Gate(broken)})
     assert not one.passes
-    assert (one.results[0].verdict, one.results[0].detail) == (Verdict.ERROR, "the gate broke (KeyError)")
+    assert (one.results[0].verdict, one.results[0].detail) == (Verdict.ERROR, "the gate failed (KeyError)")
 
 
 def test_nothing_asked_is_no_pass(tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_progress_goes_from_release_to_release(tmp_path: Path) -> None:
 
 def test_worlds_that_cannot_be_asked_is_no_pass(tmp_path: Path) -> None:
     (one,) = reviewed(releases(tmp_path, "abc"))
-    no_key = unmeasured("worlds", Verdict.NOT_RUN, "the key of people is not at hand")
+    no_key = unmeasured("worlds", Verdict.NOT_RUN, "the key of people is missing, under which their values are sealed")
     found = replace(one, results=(*one.results, no_key))
     assert (one.passes, found.passes) == (True, False)
     assert found.not_passed == (no_key,)

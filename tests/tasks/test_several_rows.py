@@ -90,7 +90,7 @@ def test_whose_the_rows_are_must_be_known(tmp_path: Path) -> None:
     without = replace(visits(tmp_path, rows, [0] * 8), row_people=None)
     result = asked("k", without)
     assert (result.verdict, result.value) == (Verdict.NOT_RUN, None)
-    assert "run the period anew" in result.detail
+    assert "only the run that made the rows knows whose they are: run the period again" in result.detail
 
 
 def test_a_row_of_nobody_is_refused() -> None:

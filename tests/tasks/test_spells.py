@@ -127,7 +127,7 @@ def test_an_attribute_with_a_name_that_a_spell_makes_cannot_be_asked_about(own: 
         np.column_stack([one.codes, 0 * one.codes]),
         one.seat,
     )
-    with pytest.raises(Unfit, match="name it otherwise"):
+    with pytest.raises(Unfit, match="the names of an attribute and of"):
         spells_of([both, rows(FOUR)], "shift")
 
 

@@ -190,7 +190,7 @@ def test_an_expectation_that_cannot_be_judged_has_not_passed() -> None:
         (
             "disease",
             None,
-            "the column 'disease' could not be judged (expect_column_total_variation_to_be_at_most)",
+            "the column 'disease' could not be evaluated (expect_column_total_variation_to_be_at_most)",
         )
     ]
 
@@ -209,7 +209,7 @@ def test_a_column_that_is_not_there_fails_all_its_expectations() -> None:
 
 def test_a_suite_that_cannot_be_run_fails_the_validation_without_its_cause() -> None:
     broken = SourceTable(CANARY, "", "t.csv")  # type: ignore[arg-type]
-    with pytest.raises(ValidationFailed, match="could not be judged") as caught:
+    with pytest.raises(ValidationFailed, match="the expectations could not be evaluated") as caught:
         validate(broken, policy(), None)
     assert CANARY not in str(caught.value)
     assert caught.value.__context__ is None
@@ -226,7 +226,7 @@ def test_the_error_tells_three_findings_and_how_many_more() -> None:
         "t.csv: 10 of 10 rows in 'id' share their key with another row; "
         "2 of 10 rows in 'age' hold no finite number; "
         "3 of 10 rows in 'city' hold a value that the policy does not allow; and 1 more\n"
-        "  Give one row a person, or write rows: several to have people counted."
+        "  Give one row per person, or set rows: several to count people."
     )
     assert caught.value.exit_code == 3
 

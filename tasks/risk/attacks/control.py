@@ -48,8 +48,8 @@ def read_control(
         both = int(np.isin(found.frame[key].dropna().unique(), source.frame[key].dropna().unique()).sum())
         if both:
             raise InputError(
-                f"{both} of its people are in the source too",
+                f"{both} of its people are also in the source",
                 where=str(path),
-                hint="A control group is of people who are not in the table: leave them out.",
+                hint="Leave them out: a control group has only people who are not in the table.",
             )
     return prepare(found, policy)

@@ -204,5 +204,5 @@ def _holding_theirs(cells: Sequence[str | None], people: Sequence[str | None]) -
 
 
 def once(counts: IntArray) -> float:
-    """Return the share of people whose value nobody else has, of values that so many people each have."""
+    """Return the share of people with a unique value, of values that so many people each have."""
     return float((counts == 1).sum() / counts.sum()) if len(counts) else 0.0

@@ -82,8 +82,7 @@ def _enough_outsiders(evidence: Evidence) -> None:
     group = evidence.control
     if group is not None and group.n_records < FEWEST_OUTSIDERS:
         raise CannotTell(
-            f"the file of linkage.control has {group.n_records} rows: "
-            f"with fewer than {FEWEST_OUTSIDERS} the excess is chance"
+            f"the file of linkage.control has {group.n_records} rows; it needs at least {FEWEST_OUTSIDERS}"
         )
 
 
@@ -132,7 +131,7 @@ def _judged(
 ) -> GateResult:
     """Carry out the attacks; the worst figure is held to the limit, and what is not measured is no pass."""
     if limit is None:
-        raise ValueError("the policy does not ask for this gate")
+        raise ValueError("the policy does not use this gate")
     attackers = limit.attackers or default
     who = "knows " + "; or ".join(KNOWS[attacker] for attacker in attackers)
 

@@ -16,8 +16,8 @@ from tasks.risk.record_classes import record_classes
 from tasks.types import IntArray
 
 PLACES_EVERYBODY = "knows all quasi-identifiers of everybody in the release, and who is in it"
-NOT_PLACED = "which records were left out is known to the run that made the rows: run the period anew"
-SEVERAL_ROWS = "a person may have several rows, and it is rows that have a class each, not people"
+NOT_PLACED = "only the run that made the rows knows which records were left out: run the period again"
+SEVERAL_ROWS = "people may have several rows, but this gate counts rows"
 
 
 def forced_gate(evidence: Evidence) -> GateResult:
@@ -27,7 +27,7 @@ def forced_gate(evidence: Evidence) -> GateResult:
     """
     limit, n_source = evidence.policy.gates.forced, evidence.source.n_records
     if limit is None:
-        raise ValueError("the policy does not ask for this gate")
+        raise ValueError("the policy does not use this gate")
     if not evidence.classes.n_classes:
         return GateResult("forced", Verdict.UNKNOWN, None, limit.max, "<=", PLACES_EVERYBODY, 0.0, EMPTY)
     found = possible_of(evidence)
@@ -38,12 +38,12 @@ def forced_gate(evidence: Evidence) -> GateResult:
     share = max(by_class, *by_value.values())
     verdict = Verdict.PASS if share <= limit.max + 1e-12 else Verdict.FAIL
     detail = (
-        f"{by_class:.1%} of {n} people can be in one class only, {(found.fitting == 1).mean():.1%} by their "
-        f"own cells alone; certain values: {', '.join(told)}; at least {found.rows.min()} rows can be a "
+        f"{by_class:.1%} of {n} people fit one class only, {(found.fitting == 1).mean():.1%} by their own "
+        f"cells alone; certain values: {', '.join(told)}; at least {found.rows.min()} rows can be a "
         f"person's, {found.rows.mean():.1f} on average"
     )
     if n < n_source:
-        detail += f"; records left out are known to be left out: {n_source - n}"
+        detail += f"; records known to be left out: {n_source - n}"
     witness: dict[str, Any] = {
         "people": n,
         "possible_pairs": found.pairs,
@@ -75,7 +75,7 @@ def check_cells(policy: ReleasePolicy) -> None:
         raise CannotTell(SEVERAL_ROWS)
     untrue = [name for name in policy.roles.quasi_identifiers if policy.form(name) is not Form.CONTAINS]
     if untrue:
-        raise CannotTell(f"{', '.join(untrue)}: values were replaced or noised, so that cells exclude nobody")
+        raise CannotTell(f"{', '.join(untrue)}: values were replaced or noised, so cells exclude nobody")
 
 
 def own_classes(evidence: Evidence) -> IntArray:

@@ -16,7 +16,7 @@ from tasks.history.intersection import Comparison, pairwise
 from tasks.history.likeness import unlike
 from tasks.risk.evidence import Evidence
 
-READER = "holds every earlier release of the series and knows all quasi-identifiers of people in it"
+READER = "has every earlier release of the series and knows all quasi-identifiers of people in it"
 COVERAGE = "coverage"
 NESTED = ("difference", "size")
 BY_PERSON = ("person", "person_difference")
@@ -75,14 +75,16 @@ def _first(gate: str, evidence: Evidence) -> GateResult:
 
 def _by_people(gate: str, evidence: Evidence) -> GateResult:
     """Say that nobody has to be looked for by cells, unless the cells say nothing of the same table."""
-    said = "everybody in every release is followed: `person` and `worlds` ask this of people, not of cells"
+    said = "everybody in every release is followed: `person` and `worlds` check people instead of cells"
     blind = _blind([], evidence)
     if blind:
         reasons = "; ".join(f"{name}: {', '.join(why)}" for name, why in blind.items())
-        said += f"; cannot tell what the candidate says beside {reasons}"
+        said += f"; the candidate cannot be compared with {reasons}"
     verdict = Verdict.UNKNOWN if blind else Verdict.PASS
     coverage = _coverage(gate, [], "pairs", evidence)
-    coverage["not_run"] = [{"what": gate, "why": "the policy compares cells of unfollowed people alone"}]
+    coverage["not_run"] = [
+        {"what": gate, "why": ("the policy compares only cells of people who are not followed")}
+    ]
     return GateResult(gate, verdict, 0.0, 0.0, "<=", READER, 0.0, said, {COVERAGE: coverage})
 
 
@@ -111,7 +113,7 @@ def _result(
     )
     if blind:
         reasons = "; ".join(f"{name}: {', '.join(why)}" for name, why in blind.items())
-        detail += f"; cannot tell what the candidate says beside {reasons}"
+        detail += f"; the candidate cannot be compared with {reasons}"
     witness: dict[str, Any] = {
         each.attribute: {"failing_classes": int(each.failing.sum()), "failures": each.failed, **each.witness}
         for each in found
@@ -152,7 +154,7 @@ def _not_run(gate: str, evidence: Evidence) -> list[dict[str, str]]:
     if gate != "size":
         for name in policy.roles.sensitive:
             if name not in evidence.compared:
-                found.append({"what": name, "why": "transient, and the policy ignores it"})
+                found.append({"what": name, "why": "transient, which the policy ignores"})
                 continue
             for release, classes in evidence.selected_history.earlier:
                 if name not in classes.counts:
@@ -161,7 +163,7 @@ def _not_run(gate: str, evidence: Evidence) -> list[dict[str, str]]:
         why = f"the population is {policy.population}, not cumulative"
         found += [{"what": check, "why": why} for check in NESTED]
     if gate == "pairwise" and not follows_people(policy):
-        why = "the policy names no key" if policy.roles.key is None else "the policy follows nobody"
+        why = "the policy has no key" if policy.roles.key is None else "the policy does not follow people"
         found += [{"what": check, "why": why} for check in BY_PERSON]
     return found
 
@@ -185,9 +187,9 @@ def _blind(found: Sequence[Comparison], evidence: Evidence) -> dict[str, list[st
     for name, classes in evidence.selected_history.earlier:
         why = unlike(evidence.classes, classes, evidence.policy)
         foreign = evidence.selected_history.foreign.get(name, ())
-        why += [f"{qi} has labels that the hierarchy does not know" for qi in foreign]
+        why += [f"{qi} has labels that are not in the hierarchy" for qi in foreign]
         why += [
-            f"{qi} is noised again, and noise on the same people adds up over releases"
+            f"{qi} is noised again; noise on the same people adds up over releases"
             for qi in evidence.policy.cell_columns(Form.NOISED)
             if qi not in classes.intervals
         ]
@@ -230,8 +232,8 @@ def _assumptions(gate: str, evidence: Evidence) -> str:
         said += f"; {', '.join(stable)} never changes, as the policy says"
     if transient:
         said += (
-            f"; assumes that {', '.join(transient)} did not change between releases where values are in "
-            "common, and where none are that it did or that nobody is in both"
+            f"; assumes that {', '.join(transient)} did not change between releases that share values, "
+            "and that it changed or nobody is in both where they share none"
         )
     left_out = [name for name in roles.sensitive if name not in attributes]
     for name in attributes:

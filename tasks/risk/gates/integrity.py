@@ -91,5 +91,5 @@ def truth_gate(evidence: Evidence) -> GateResult:
         "<=",
         NOBODY,
         0.0,
-        "records or sensitive values not found in the source",
+        "records or sensitive values not in the source",
     )

@@ -16,7 +16,7 @@ from tasks.risk.record_classes import has_sizes, record_classes
 from tasks.types import IntArray
 
 KNOWS_THE_METHOD = "reads the release, and knows the method, its parameters and the policy"
-NO_RECORDS = "cells overlap, and only the run that made them knows whose the rows are: run the period anew"
+NO_RECORDS = "cells overlap, and only the run that made them knows whose the rows are: run the period again"
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,9 @@ def inversion_gate(evidence: Evidence) -> GateResult:
     """
     limit, recoding = evidence.policy.gates.inversion, evidence.policy.method.recoding
     if limit is None:
-        raise ValueError("the policy does not ask for this gate")
+        raise ValueError("the policy does not use this gate")
     if not contains_its_people(recoding):
-        raise CannotTell(f"recoding: {recoding} writes values that need not be anybody's: nothing to invert")
+        raise CannotTell(f"recoding: {recoding} writes values that may be nobody's: nothing to invert")
     table, classes = evidence.source, evidence.classes
     if not classes.n_classes:
         return GateResult("inversion", Verdict.UNKNOWN, None, limit.max, "<=", KNOWS_THE_METHOD, 0.0, EMPTY)

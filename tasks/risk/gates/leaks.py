@@ -37,7 +37,7 @@ def leak_gate(evidence: Evidence) -> GateResult:
     """
     identifying = evidence.source.identifying
     if identifying is None:
-        raise CannotTell("the identifiers of the source are not at hand")
+        raise CannotTell("the identifiers of the source are missing")
     plain = [plain_column(identifying[name]) for name in identifying]
     found: dict[str, dict[str, int]] = {}
     for name, texts in _looked_at(evidence):
@@ -53,7 +53,7 @@ def leak_gate(evidence: Evidence) -> GateResult:
         f"'{name}' holds {', '.join(SHOWN_AS[kind] for kind in kinds)}" for name, kinds in found.items()
     )
     verdict = Verdict.FAIL if found else Verdict.PASS
-    detail = f"published texts that tell who somebody is{f': {told}' if told else ''}"
+    detail = f"published texts that identify somebody{f': {told}' if told else ''}"
     return GateResult("leak", verdict, float(n_held), 0.0, "<=", READER, 0.0, detail, dict(found))
 
 
@@ -96,9 +96,7 @@ def _held(texts: Sequence[str], values: pd.Series) -> BoolArray:
     try:
         return holding(texts, values)
     except OverflowError:
-        raise CannotTell(
-            "to look for the identifiers would take too long: their lengths times the characters of the texts"
-        ) from None
+        raise CannotTell("searching for the identifiers would take too long for so much text") from None
 
 
 def _own_cells(evidence: Evidence, name: str) -> pd.Series:
@@ -125,7 +123,7 @@ def plain_column(column: pd.Series) -> pd.Series:
 
 
 def unique_gate(evidence: Evidence) -> GateResult:
-    """Share of the people whose value nobody else has, in the worst column that is published as it is.
+    """Share of the people with a unique value, in the worst column that is published as it is.
 
     Such a value is a name: whoever knows it finds the row. A column of at most 20 values has no such names.
     """
@@ -139,7 +137,7 @@ def unique_gate(evidence: Evidence) -> GateResult:
     over = {name: round(share, 4) for name, share in shares.items() if not share <= limit.max}
     named = ", ".join(f"'{name}'" for name in over)
     hint = f": {named}; round or group it, drop it, or name it in gates.unique.allow" if over else ""
-    detail = f"people whose value nobody else has{hint}"
+    detail = f"people with a unique value{hint}"
     verdict = Verdict.FAIL if over else Verdict.PASS
     return GateResult("unique", verdict, worst, limit.max, "<=", READER, 0.0, detail, dict(over))
 

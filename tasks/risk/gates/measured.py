@@ -13,10 +13,10 @@ from tasks.risk.evidence import Evidence
 from tasks.utility.loss import loss
 
 ALL_KNOWN = "knows all quasi-identifiers of people drawn from the source"
-NO_CONTROL = "needs the people of linkage.control, who are not at hand"
+NO_CONTROL = "needs the people of linkage.control, which are missing"
 EMPTY = "the release has no rows to attack"
 NEAREST = "link: the nearest published cells or rows, ties counted, since values were replaced or noised; "
-NONE = "nobody: a limit on what the analysts lose"
+NONE = "nobody: a limit on the loss to analysts"
 
 
 def err_gate(evidence: Evidence) -> GateResult:
@@ -82,7 +82,7 @@ def suppression_gate(evidence: Evidence) -> GateResult:
 def _given(limit: Limit | None) -> Limit:
     """Return the limit of a gate that the policy asks for; only those are asked."""
     if limit is None:
-        raise ValueError("the policy does not ask for this gate")
+        raise ValueError("the policy does not use this gate")
     return limit
 
 

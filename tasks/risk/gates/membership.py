@@ -23,7 +23,7 @@ def membership_gate(evidence: Evidence) -> GateResult:
     """
     limit = evidence.policy.gates.membership
     if limit is None:
-        raise ValueError("the policy does not ask for this gate")
+        raise ValueError("the policy does not use this gate")
     if not evidence.classes.n_classes:
         return GateResult("membership", Verdict.UNKNOWN, None, limit.max, "<=", KNOWS_EVERYBODY, 0.0, EMPTY)
     check_cells(evidence.policy)
@@ -41,9 +41,9 @@ def membership_gate(evidence: Evidence) -> GateResult:
     n_outside = len(found.outside) - len(here)
     verdict = Verdict.PASS if share <= limit.max + 1e-12 else Verdict.FAIL
     detail = (
-        f"{share:.1%} of {len(here)} people are in the table for certain, if {n_outside} others may be in "
-        f"it: {by_place:.1%} since classes have no room for them elsewhere, {by_value:.1%} since nobody else "
-        f"has the values that somebody of the class has; {int(found.outside.sum())} are outside for certain"
+        f"{share:.1%} of {len(here)} people are certainly in the table, if {n_outside} others could be: "
+        f"{by_place:.1%} because the classes need them, {by_value:.1%} because only they have a value that "
+        f"somebody in the class has; {int(found.outside.sum())} are certainly not in it"
     )
     witness = {
         "people": len(here),

@@ -18,17 +18,17 @@ from tasks.history.persons import Followed, allowed_by_person, follow, joinable,
 from tasks.risk.evidence import CannotTell, Evidence, LeftByPerson
 from tasks.types import BoolArray, IntArray
 
-FOLLOWER = "holds every earlier release of the series and knows the class of everybody in each"
+FOLLOWER = "has every earlier release of the series and knows the class of everybody in each"
 COVERAGE = "coverage"
 LEAST_SHARE = 0.5
 LEAST_FOLLOWED = 0.02  # of the people, in any earlier release, unless the policy calls them independent
 SEVERAL = (
-    "a person may have several rows, and what two releases that share people differ in is not told for such: "
-    "publish one row a person (a query), or say `gates.person.compare: false`"
+    "people may have several rows, for which differences of releases cannot be compared: publish one row "
+    "per person (by a query), or set `gates.person.compare: false`"
 )
 NO_KEY = (
-    "no hashes of the candidate's people are kept: restore the key of people, or make one if there never was "
-    "one (docs/store.md), or say `gates.person.compare: false`"
+    "the candidate has no hashes of people: restore the key of people, or make one if there was none "
+    "(docs/store.md), or set `gates.person.compare: false`"
 )
 
 
@@ -103,12 +103,12 @@ class _People:
         if alike and n_known < LEAST_FOLLOWED * n:
             who = f"only {n_known} of {n} people are" if n_known else "nobody is"
             said.append(
-                f"{who} in common with any earlier release: is the key the same? "
-                "If it is, name them in `gates.person.without`"
+                f"{who} in common with any earlier release: check that the key is the same. If it is, "
+                "list them in `gates.person.without`"
             )
         if evidence.policy.population == "cumulative":
             gone = self._gone()
-            said += [f"{n} people of {name} are gone: not cumulative" for name, n in gone.items()]
+            said += [f"{n} people of {name} are missing: not cumulative" for name, n in gone.items()]
         return said + self._changed()
 
     def _open(self) -> dict[str, str]:
@@ -152,7 +152,7 @@ class _People:
             n_seen, n_changed = int(seen.any(axis=1).sum()), int(none_left.any(axis=1).sum())
             stable = self.evidence.policy.roles.sensitive[name].stability == "stable"
             if stable and n_changed > LEAST_SHARE * n_seen:
-                said.append(f"{name} is called stable, and changed for {n_changed} of {n_seen} people")
+                said.append(f"{name} is stable in the policy, but changed for {n_changed} of {n_seen} people")
         return said
 
 
@@ -215,12 +215,12 @@ def misplaced(own: PersonHashes, classes: EquivalenceClasses, *, one_row_each: b
     """Say why people cannot be in the classes that were read from the staged files; None where they can."""
     number = np.array(own.classes, dtype=np.int64)
     if len(number) and not 0 <= number.min() <= number.max() < classes.n_classes:
-        return "people are in classes that the staged files do not hold"
+        return "people are in classes that are not in the staged files"
     if (np.bincount(number, minlength=classes.n_classes) > classes.size).any():
-        return "more people are in a class than the staged files have rows of it"
+        return "a class has more people than rows in the staged files"
     n_rows = int(classes.size.sum())
     if (one_row_each and len(number) < LEAST_SHARE * n_rows) or (n_rows and not len(number)):
-        return "most rows are of nobody known"
+        return "most rows have no known person"
     return None
 
 
@@ -284,7 +284,7 @@ def _undone(people: _People) -> _Found:
                 "earlier_release": history.names[release],
                 "earlier_class": found.first[1] - int(np.searchsorted(history.release, release)),
             }
-    looked_at = f"{pairs} pairs of classes that share people, {together} times several together,"
+    looked_at = f"{pairs} pairs of classes that share people, {together} sets of several,"
     n_told = int(own.told.sum()), int(earlier.told.sum())
     coverage = {"pairs": pairs, "together": together, "known_classes": n_told[0], "known_earlier": n_told[1]}
     several = evidence.policy.rows == "several" and bool(people.followed.anywhere.any())

@@ -15,7 +15,7 @@ from tasks.risk.evidence import Evidence
 from tasks.risk.gates.history import COVERAGE
 from tasks.types import BoolArray, IntArray
 
-SUBTRACTS = "holds every earlier release of the series, and knows who is in one of two releases only"
+SUBTRACTS = "has every earlier release of the series, and knows who is in one of two releases only"
 SIDES = ("left", "joined")
 
 
@@ -29,7 +29,7 @@ def totals_gate(evidence: Evidence) -> GateResult:
     ]
     coverage: dict[str, Any] = {"releases": len(chosen), "differences": {}, "not_run": []}
     if history is None or not chosen:
-        return _result(0, "no earlier release into which nobody is followed", {COVERAGE: coverage})
+        return _result(0, "there is no earlier release whose people are not followed", {COVERAGE: coverage})
     own = counts_of(evidence.classes, evidence.space)
     n_failing, witness = 0, {}
     totals: dict[str, list[tuple[str, IntArray]]] = {attribute: [] for attribute in evidence.compared}
@@ -56,8 +56,8 @@ def totals_gate(evidence: Evidence) -> GateResult:
         if found.failing.any() and attribute not in witness:
             witness[attribute] = _of_several(found, [name for name, _ in every])
     detail = (
-        f"differences of totals that expose who left or joined, beside {len(chosen)} earlier releases "
-        f"into which nobody is followed; l = {policy.privacy.l}, k = {policy.privacy.k}"
+        f"differences of totals that expose who left or joined, against {len(chosen)} earlier releases "
+        f"whose people are not followed; l = {policy.privacy.l}, k = {policy.privacy.k}"
     )
     key = COVERAGE
     while key in witness:

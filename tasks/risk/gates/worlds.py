@@ -21,24 +21,24 @@ from tasks.risk.gates.persons import NO_KEY
 from tasks.risk.possible import ChangedNumbers, further_questions, likely_of, possible_of, values_left
 from tasks.types import BoolArray, IntArray
 
-SOLVER = "holds every release, knows the class of everybody in each, and solves for all of them at once"
-KEY_NOT_AT_HAND = "the key of people is not at hand, under which their values are sealed"
+SOLVER = "has every release, knows the class of everybody in each, and solves for all at once"
+KEY_NOT_AT_HAND = "the key of people is missing, under which their values are sealed"
 NOT_FOLLOWED = (
-    "nobody is followed, so that it cannot be told what all releases together leave possible: name a `key` "
-    "in `roles`, or accept it by `gates.worlds.unfollowed: accept`"
+    "people are not followed, so what all releases together leave possible is unknown: set roles.key, or "
+    "accept it by `gates.worlds.unfollowed: accept`"
 )
 NO_VALUES = (
-    "no values of its people are kept, as it is from before releasegate kept any: name it in "
+    "the values of its people are not stored, as it is from before releasegate kept any: name it in "
     "`gates.person.without`, and it is left out of this gate"
 )
 NO_KEPT = (
-    "what its kept columns say of its people is not kept, as it is from before releasegate sealed that: name "
-    "it in `gates.person.without`, or accept by `gates.worlds.kept: accept` that they may link its rows"
+    "the kept columns of its people are not stored, because an older version made it: list it in "
+    "`gates.person.without`, or accept by `gates.worlds.kept: accept` that they may link its rows"
 )
-NO_EARLIER = "each class is all that is known of its people"
+NO_EARLIER = "nothing but their class is known of people"
 HEADROOM = 3  # values above l that are looked for, once everybody has l
 SURE = 0.95  # is reported where the policy asks for no limit
-CHANGED = "people who are in several releases have another value than before of what is called stable"
+CHANGED = "people have another value than before in an attribute that the policy calls stable"
 
 
 def asks_for_worlds(policy: ReleasePolicy) -> bool:
@@ -94,10 +94,11 @@ def _of_first(evidence: Evidence) -> GateResult:
     few, sure = fewest < least, _sure_classes(evidence, [*stable, *may_change])
     n, n_sure = (int(evidence.classes.size[each].sum()) for each in (few, sure))
     detail = (
-        f"{NO_EARLIER}; of {evidence.n_published} people, {n} with under l = {least} values in their class"
+        f"{NO_EARLIER}; of {evidence.n_published} people, {n} with fewer than l = {least} values in "
+        "their class"
     )
     if policy.gates.worlds.p_max is not None:
-        detail += f", {n_sure} with a value that is likelier than p_max = {policy.gates.worlds.p_max:g}"
+        detail += f", {n_sure} with a value likelier than p_max = {policy.gates.worlds.p_max:g}"
     failing = int(evidence.classes.size[few | sure].sum())
     return _result(Verdict.FAIL if failing else Verdict.PASS, float(failing), detail)
 
@@ -119,7 +120,7 @@ def _of_numbers_alone(evidence: Evidence, numbers: Sequence[ChangedNumbers], n_r
         return alone
     if not numbers:
         without = (
-            "no attribute is stable, and no numbers changed by one rule: what one release tells ends with it"
+            "no attribute is stable, and no number changed by one rule: releases tell nothing of each other"
         )
         return _result(Verdict.PASS, 0.0, without)
     pinned, undecided = (max(getattr(each, field) for each in numbers) for field in ("failing", "undecided"))
@@ -149,8 +150,8 @@ def _of_several_rows(evidence: Evidence, own: PersonHashes) -> GateResult:
         if why is not None or people is None:
             raise CannotTell(f"cannot follow people into {name}: {why}")
         if not here.isdisjoint(people.hashes):
-            raise CannotTell(f"a person may have several rows, and people of {name} are in the candidate")
-    return _result(Verdict.PASS, 0.0, "nobody is in an earlier release: each class is all that is known")
+            raise CannotTell(f"people may have several rows, and people of {name} are in the candidate")
+    return _result(Verdict.PASS, 0.0, "nobody is in an earlier release: nothing but the class is known")
 
 
 def _releases(evidence: Evidence, own: PersonHashes) -> list[Rows]:
@@ -196,11 +197,11 @@ def _judged(
     here[subjects.rows[-1]] = True
     n_pinned, n_undecided = int(pinned.sum()), int(undecided.sum())
     n = len(pinned)
-    failing, few = pinned.copy(), f"{n_pinned} with under l = {least} possible values"
+    failing, few = pinned.copy(), f"{n_pinned} with fewer than l = {least} possible values"
     if likely is not None and p_max is not None:
         over = likely.over(p_max)
         failing = pinned | over
-        few = f"{few}, {int(over.sum())} with a value that is likelier than p_max = {p_max:g}"
+        few = f"{few}, {int(over.sum())} with a value likelier than p_max = {p_max:g}"
     stable, may_change = followed_attributes(evidence.policy)
     sure = int(evidence.classes.size[_sure_classes(evidence, may_change)].sum())
     if sure:
@@ -214,17 +215,17 @@ def _judged(
     allowed = subjects.changed <= evidence.policy.gates.worlds.changes * subjects.followed
     if subjects.changed:
         detail += f"; {subjects.changed} of {subjects.followed} {CHANGED}"
-        detail += ", and nobody else has in any world" if allowed else ": no world is known that fits"
+        detail += ", and nobody else in any world" if allowed else ": no world fits"
     looked_at = [*stable, *(name for each in numbers for name in each.names)]
     for names, how in (
-        ([name for name in may_change if name not in looked_at], "looked at in each release by itself"),
+        ([name for name in may_change if name not in looked_at], "checked in each release by itself"),
         (
             [name for name in evidence.policy.roles.sensitive if name not in [*stable, *may_change]],
             "not looked at",
         ),
     ):
         if names:
-            detail += f"; {', '.join(names)} may change, and is {how}"
+            detail += f"; {', '.join(names)} may change and is {how}"
     detail += "".join(f"; {each.words}" for each in numbers) + _without(evidence)
     witness: dict[str, Any] = {
         "people": n,

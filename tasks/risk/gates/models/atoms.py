@@ -34,7 +34,7 @@ def atoms_of(classes: EquivalenceClasses, policy: ReleasePolicy) -> dict[str, Bo
         else:
             found = _of_sets(classes.sets[name], qi.allowed)
         if not found.any(axis=1).all():
-            raise CannotTell(f"the quasi-identifier '{name}' has a cell that no value lies in")
+            raise CannotTell(f"the quasi-identifier '{name}' has a cell that contains no value")
         covers[name] = _distinct(found)
     return covers
 
@@ -42,7 +42,7 @@ def atoms_of(classes: EquivalenceClasses, policy: ReleasePolicy) -> dict[str, Bo
 def _of_intervals(cells: FloatArray, name: str, *, whole: bool) -> BoolArray:
     """Cut at every end of a cell: the ends are atoms, and so is what lies between two neighbours."""
     if not np.isfinite(cells).all():
-        raise CannotTell(f"the quasi-identifier '{name}' has a cell that is no interval")
+        raise CannotTell(f"the quasi-identifier '{name}' has a cell that is not an interval")
     ends = np.unique(cells)
     after = ends[1:] if len(ends) else ends
     # Whole numbers: an end that is none is nobody's value, and between 4 and 5 there is nothing.

@@ -24,15 +24,15 @@ SHOWN = 5
 def model_of(model: Model | None) -> Model:
     """Return the thresholds of a model that the policy asks for; only those gates are asked."""
     if model is None:
-        raise ValueError("the policy does not ask for this gate")
+        raise ValueError("the policy does not use this gate")
     return model
 
 
 def sensitive_counts(evidence: Evidence) -> dict[str, IntArray]:
     """Return the counts (n_classes, n_values) of every sensitive attribute of the policy.
 
-    Raises CannotTell where one is not published, has not one value a row, or is numeric and has a value that
-    is no finite number.
+    Raises CannotTell where one is not published, lacks a value in a row, or is numeric and has a value that
+    is not a finite number.
     """
     counts = {}
     for name in evidence.policy.roles.sensitive:
@@ -40,7 +40,7 @@ def sensitive_counts(evidence: Evidence) -> dict[str, IntArray]:
             raise CannotTell(f"the sensitive attribute '{name}' is not in the published rows")
         counts[name] = evidence.counted.counts[name]
         if not np.array_equal(evidence.classes.counts[name].sum(axis=1), evidence.classes.size):
-            raise CannotTell(f"the sensitive attribute '{name}' has not one value a published row")
+            raise CannotTell(f"the sensitive attribute '{name}' lacks a value in some published rows")
         if evidence.policy.roles.sensitive[name].type == "numeric":
             numbers_of(evidence.counted, name, evidence.policy)
     return counts
@@ -58,7 +58,7 @@ def numbers_of(classes: EquivalenceClasses, attribute: str, policy: ReleasePolic
     except ValueError:
         finite = False
     if not finite:
-        raise CannotTell(f"the numeric attribute '{attribute}' has a value that is no finite number")
+        raise CannotTell(f"the numeric attribute '{attribute}' has a value that is not a finite number")
     return np.array([np.nan if v == label else float(v) for v in classes.sensitive_values[attribute]])
 
 

@@ -27,7 +27,7 @@ def spreads(classes: EquivalenceClasses, attribute: str, policy: ReleasePolicy) 
     """Distinct sensitive values of each class, or a numeric attribute's range, (n_classes,).
 
     The model is (k,e)-anonymity (Zhang et al., 2007). A missing number is no number: it does not widen
-    the range. Raises CannotTell where a numeric attribute has a value that is no finite number.
+    the range. Raises CannotTell where a numeric attribute has a value that is not a finite number.
     """
     present = classes.counts[attribute] > 0
     if policy.roles.sensitive[attribute].type == "categorical":
@@ -54,12 +54,10 @@ def k_gate(evidence: Evidence) -> GateResult:
     """Every class has at least k records (Sweeney, 2002)."""
     size = evidence.counted.size
     noised = list(evidence.policy.cell_columns(Form.NOISED))
-    beside = f", which tell nothing of {', '.join(noised)}: noised row by row" if noised else ""
+    beside = f", without {', '.join(noised)}, which has noise in each row" if noised else ""
     counted = {"one_per_person": "", "several": ", in people"}[evidence.policy.rows]
     if evidence.policy.roles.key is None:
-        counted = (
-            "; ROWS are counted, since no key tells whose they are: people are as many only if each has one"
-        )
+        counted = "; ROWS are counted, because there is no key: people are as many only if each has one row"
     detail = f"smallest of {len(size)} classes{beside}{counted}"
     return at_least("k", {"": size}, evidence.policy.privacy.k, detail)
 

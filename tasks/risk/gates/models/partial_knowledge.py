@@ -208,7 +208,7 @@ def lkc_gate(evidence: Evidence) -> GateResult:
 def _check_rows_are_people(evidence: Evidence) -> None:
     """Raise CannotTell where a person may be in several classes: their people cannot be added up."""
     if evidence.policy.rows != "one_per_person":
-        raise CannotTell("adds up the rows of classes, and with rows: several these are not people")
+        raise CannotTell("adds up rows, which are not people with rows: several")
 
 
 def _rows(evidence: Evidence) -> FloatArray:
@@ -257,7 +257,7 @@ def _result(
 ) -> GateResult:
     failing = found.too_few + found.too_sure > 0 or not n_classes
     if not found.finished:
-        detail += "; there are more combinations than can be looked at: figures are of those that were"
+        detail += "; there are too many combinations: the figures are of those examined"
     verdict = Verdict.FAIL if failing else Verdict.PASS if found.finished else Verdict.UNKNOWN
     measured = None if verdict is Verdict.UNKNOWN else value
     return GateResult(gate, verdict, measured, threshold, relation, attacker, 0.0, detail, witness)
