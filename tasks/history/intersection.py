@@ -80,8 +80,8 @@ def history_of(
 
     A release is widened by as many times `moves` as its period is before the candidate's: `apart` gives the
     least and the most for each (`policy.period.periods_apart`), where None counts one period a release. A
-    categorical quasi-identifier that `may_change` is compatible with everything. None where there is no earlier
-    release.
+    categorical quasi-identifier that `may_change` is compatible with everything. None where there is no
+    earlier release.
     """
     if not earlier:
         return None

@@ -77,7 +77,7 @@ def test_people_are_added_and_what_stood_there_stays(bare: Desk, capsys: Capture
 @pytest.mark.parametrize(
     ("words", "finding"),
     [
-        (["ANN", "--role", "admin", "--make-key", "x.pem"], "is listed twice, also as ann too"),
+        (["ANN", "--role", "admin", "--make-key", "x.pem"], "is listed twice, also as ann"),
         (["zoe", "--role", "admin"], "no key or token was given for this person"),
         (["zoe", "--role", "admin", "--public-key", "no.pem"], "the public key cannot be read"),
         (["zoe", "--role", "admin", "--make-key", "store/x.pem"], "is inside the store"),

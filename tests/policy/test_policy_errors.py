@@ -444,7 +444,7 @@ def test_a_number_that_no_digest_can_be_taken_of_is_refused() -> None:
     ("written", "finding"),
     [
         ({}, "the hierarchy has no values"),
-        ({"north": ["Aix"], "south": ["Aix"]}, "the value 'Aix' stands twice"),
+        ({"north": ["Aix"], "south": ["Aix"]}, "the value 'Aix' appears twice"),
         ({"north": [True]}, "the value True is not text in YAML; put it in quotes"),
         ({"north": None}, "a hierarchy is made of nested mappings with lists of values inside"),
         (3, "a hierarchy is made of nested mappings with lists of values inside"),
@@ -460,7 +460,7 @@ def test_a_nested_hierarchy_that_is_none_is_told(written: Any, finding: str) -> 
     [
         (None, "no such file", "Give a path relative to the policy's folder."),
         (b"", "the hierarchy has no values", LEVELS),
-        (b"Aix;north\nAix;south\n", "the value 'Aix' stands twice", LEVELS),
+        (b"Aix;north\nAix;south\n", "the value 'Aix' appears twice", LEVELS),
         (b"Aix;north;cold\nBrno;north;warm\n", "the node 'north' has two parents", LEVELS),
         (b"caf\xe9;north\n", "cannot be read (UnicodeDecodeError)", "A hierarchy is a UTF-8 text file."),
     ],

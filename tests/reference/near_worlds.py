@@ -34,7 +34,7 @@ def values_left(
     `n_kept` values of a row are not asked about.
     """
     if history.world is None:
-        raise ValueError(": no world fits")
+        raise ValueError("no world fits")
     seen = [set(counted) for counted in history.world]
     attributes = range(len(next(iter(seen[0]))) - n_kept) if seen else range(0)
     _everybody(history, history.world, seen, attributes, l_least, seconds, width)

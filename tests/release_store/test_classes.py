@@ -180,7 +180,7 @@ def test_a_release_that_was_taken_out_of_the_history_is_missed(store: ReleaseSto
         con.execute("DROP TRIGGER release_file_keeps_deletes ON release_file")
         con.execute("DELETE FROM release_file")
         con.execute("DELETE FROM release")
-    with pytest.raises(VerificationFailed, match=f"the log tells of {release.release_id}"):
+    with pytest.raises(VerificationFailed, match=f"the log has {release.release_id}"):
         store.earlier_classes("clinic")
     assert store.earlier_classes("other") == []
 

@@ -49,7 +49,7 @@ def test_people_are_found_by_their_names_whatever_the_case_and_by_their_accounts
         ([member("ada", [])], "roles: is empty"),
         (
             [member("ada"), member("bob"), {**member("eve"), "name": "A-D-A"}],
-            "is listed twice, also as ada too",
+            "is listed twice, also as ada",
         ),
         ([member("ada"), {**member("ada"), "name": "bob"}], "has the same key as ada"),
         ([member("ada", account="x"), member("bob", account="x")], "has the same account as ada"),

@@ -354,7 +354,7 @@ def test_a_release_with_other_columns_is_no_candidate(tmp_path: Path) -> None:
 
     made = release(tmp_path / "1", small_policy(AGE, ILLNESS), [(30, "a"), (30, "b")])
     other = small_policy({**AGE, "city": {"type": "categorical"}}, ILLNESS)
-    with pytest.raises(VerificationFailed, match="columns are not those"):
+    with pytest.raises(VerificationFailed, match="columns are not the published columns"):
         read_classes(made.candidate.folder / "data.parquet", other)
 
 

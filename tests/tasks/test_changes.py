@@ -355,7 +355,7 @@ def test_raises_of_everybodys_own_tell_nothing(tmp_path: Path) -> None:
     first, second, *_ = two_years(tmp_path, ALONE, lambda wage: float(round(wage * rng.uniform(1, 2))))
     found = second.asked("worlds", first)
     assert (found.verdict, found.witness) == (Verdict.PASS, {})
-    assert "no attribute is stable, and no number changed by one rule: releases tell nothing of each other" in found.detail
+    assert "no number changed by one rule" in found.detail
 
 
 def test_a_policy_may_say_that_attackers_know_of_no_raise(tmp_path: Path) -> None:

@@ -249,7 +249,7 @@ BAD_FILES: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
         (HEADER + ROW).replace(",", ";"),
         {},
         (
-            "line 1 is one column with the delimiter ',', and holds ';'\n"
+            "line 1 is one column with the delimiter ',', but contains ';'\n"
             '  Write source.delimiter: ";" in the policy.'
         ),
     ),
@@ -311,7 +311,7 @@ BAD_FILES: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
         HEADER + ROW + f"p2,A,3,L,{CANARY},x,s,\n" + ROW,
         {},
         (
-            "line 3 has more than 7 cells, which line 1 names\n"
+            "line 3 has more than 7 cells, the number in line 1\n"
             "  Put cells that contain the delimiter in double quotes."
         ),
     ),
@@ -341,12 +341,12 @@ BAD_FILES: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     "not utf-8": (
         (HEADER + ROW).encode() + f"p2,A,3,Zürich {CANARY},flu,x,s\n".encode("latin-1"),
         {},
-        "line 3 is not utf-8\n  Write source.encoding: latin-1, or save the file as utf-8.",
+        "line 3 is not utf-8\n  Set source.encoding: latin-1, or save the file as utf-8.",
     ),
     "ends within a character": (
         (HEADER + ROW).encode() + b"p2,A,3,Z\xc3",
         {},
-        "line 3 is not utf-8\n  Write source.encoding: latin-1, or save the file as utf-8.",
+        "line 3 is not utf-8\n  Set source.encoding: latin-1, or save the file as utf-8.",
     ),
     "nul byte": (
         HEADER + ROW + f"p2,A,3,{CANARY}\0,flu,x,s\n",
@@ -436,7 +436,7 @@ def test_a_policy_that_names_no_table_is_a_usage_error(tmp_path: Path) -> None:
     assert str(error) == ("source: names no table\n  Give --input FILE, or set source.path or source.query.")
     assert (type(error), error.exit_code) == (UsageError, 2)
     assert str(refused(tmp_path / "t.csv", tmp_path, format="sql")) == (
-        "source.format: is 'sql', but there is no query\n  Write source.query."
+        "source.format: is 'sql', but there is no query\n  Set source.query."
     )
 
 
@@ -493,7 +493,7 @@ def test_a_query_that_fails_is_told_without_a_cell(tmp_path: Path, query: str, e
 
 
 def test_a_query_cannot_see_the_process_s_variables(tmp_path: Path) -> None:
-    assert "no declared input" in str(refused(None, tmp_path, query="select * from builder"))
+    assert "not a declared input" in str(refused(None, tmp_path, query="select * from builder"))
 
 
 def test_a_ragged_row_under_a_query_is_told_with_the_file(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_one_attribute_that_goes_while_another_comes_may_be_renamed(tmp_path: Pa
     )
     result = pairwise_gate(now.evidence(before(tmp_path)))
     assert result.verdict is Verdict.UNKNOWN
-    assert "disease may be illness renamed" in result.detail
+    assert "disease may be the renamed illness" in result.detail
 
 
 def test_a_sensitive_attribute_that_is_published_in_another_role_is_told(tmp_path: Path) -> None:

@@ -138,12 +138,12 @@ def test_rows_without_a_sensitive_value_are_unknown(gate: str) -> None:
 @pytest.mark.parametrize(
     ("cell", "finding"),
     [
-        ((np.nan, 29.0), "no interval"),
-        ((20.0, np.nan), "no interval"),
-        ((-np.inf, 29.0), "no interval"),
-        ((20.0, np.inf), "no interval"),
-        ((29.0, 20.0), "no value lies in"),
-        ((20.5, 20.6), "no value lies in"),
+        ((np.nan, 29.0), "not an interval"),
+        ((20.0, np.nan), "not an interval"),
+        ((-np.inf, 29.0), "not an interval"),
+        ((20.0, np.inf), "not an interval"),
+        ((29.0, 20.0), "contains no value"),
+        ((20.5, 20.6), "contains no value"),
     ],
 )
 def test_a_cell_that_covers_nothing_is_unknown(gate: str, cell: tuple[float, float], finding: str) -> None:

@@ -443,7 +443,7 @@ def test_a_key_that_joins_hardly_anybody_is_no_pass(tmp_path: Path) -> None:
     for gate in BY_PERSON:
         result = known[1].asked(gate, first)
         assert result.verdict is Verdict.UNKNOWN
-        assert "only 1 of 100 people are in common with any earlier release: check that the key" in result.detail
+        assert "only 1 of 100 people are in common with any earlier release: check" in result.detail
         assert known[2].asked(gate, first).verdict is not Verdict.UNKNOWN
 
 
@@ -453,7 +453,7 @@ def test_a_key_that_joins_nobody_is_no_pass(tmp_path: Path) -> None:
     for gate in BY_PERSON:
         result = second.asked(gate, first)
         assert result.verdict is Verdict.UNKNOWN
-        assert "nobody is in common with any earlier release: check that the key" in result.detail
+        assert "nobody is in common with any earlier release: check" in result.detail
         accepting = small_policy(
             AGE, ILLNESS, roles={"key": "person"}, gates={"person": {"without": ["release-1"]}}
         )

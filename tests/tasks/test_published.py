@@ -150,10 +150,10 @@ def altered(tmp_path: Path, sql: str) -> Path:
         ("age_min, age_max, city", "columns"),
         ("*, 'secret' AS name", "columns"),
         ("age_max, age_min, city, illness", "columns"),
-        ("age_max AS age_min, age_min AS age_max, city, illness", "no interval"),
-        ("CAST(NULL AS BIGINT) AS age_min, age_max, city, illness", "no interval"),
-        ("age_min, age_max, CAST(NULL AS VARCHAR) AS city, illness", "no set"),
-        ("age_min, age_max, 'secret|a' AS city, illness", "no set"),
+        ("age_max AS age_min, age_min AS age_max, city, illness", "not an interval"),
+        ("CAST(NULL AS BIGINT) AS age_min, age_max, city, illness", "not an interval"),
+        ("age_min, age_max, CAST(NULL AS VARCHAR) AS city, illness", "not a set"),
+        ("age_min, age_max, 'secret|a' AS city, illness", "not a set"),
     ],
 )
 def test_a_file_that_no_release_can_be_is_refused_without_its_cells(
