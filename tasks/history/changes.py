@@ -2,20 +2,23 @@
 
 Whoever knows that every salary was raised by 2% takes the raise back, and has an attribute that never
 changed. The rule need not be known from elsewhere: among the people of two releases it is the factor, or the
-sum, that most of them follow.
+sum, that most of them follow. Some may follow one rule and some another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
+from tasks.history.dropped import fill
 from tasks.history.rules import Change, change_of, count_followers
-from tasks.history.subjects import Rows, Unfit
+from tasks.history.spells import stays
+from tasks.history.subjects import Rows, Unfit, texts_by_person, without
 from tasks.types import BoolArray, FloatArray, IntArray
 
 FIRST, PATH = " at first", " as it changed"  # after the name of an attribute whose change is undone
@@ -36,45 +39,46 @@ class _Numbers:
 
 
 def undo_changes(
-    releases: Sequence[Rows], name: str, stated: Change | None = None
+    releases: Sequence[Rows], name: str, stated: Change | None = None, *, kept: bool = False
 ) -> tuple[list[Rows], Change] | None:
     """Return the releases, oldest first, with the numbers of an attribute as if they had not changed.
 
-    Somebody who follows the rule between two releases has one text in both: the number that it is, or would
+    Somebody who follows a rule between two releases has one text in both: the number that it is, or would
     have become, in the last release. `name + FIRST` is the same of what it was at first, which may be equal
     where that is not, and `name + PATH` tells how it went: rows with different paths are not alike, though
     their numbers may be. Everybody is laid beside the earlier release from which they follow the rule that
-    most follow, the latest of several. Releases without the attribute are left out. The rule is the last
-    release's, with most who follow it; None if it has none. A rule that is `stated` holds from each period
-    to the next, or from each release where periods are not counted, and is taken wherever somebody follows
-    it and more people do than the other. Raises Unfit where somebody is in a release twice, or where an
-    attribute has a name that this one makes.
-    O(releases^2 x rows log rows).
+    most follow, the latest of several.
+
+    The rules of two releases are the one that most people follow; one that is `stated`, which holds from each
+    period to the next, or from each release where periods are not counted, if anybody follows it; and of a
+    column that is `kept`, that numbers stay as they are, if that links rows. A release without numbers is
+    filled in with those of its people in the release next to it. The rule that is returned is the last
+    release's, with most who follow it; None if that has none. Raises Unfit where somebody is in a release
+    twice, or where an attribute has a name that this one makes. O(releases^2 x rows log rows).
     """
     if any(name + made in each.texts for each in releases for made in (FIRST, PATH)):
         raise Unfit(f"the names of an attribute and of {name} are too similar: rename one")
-    with_it = [each for each in releases if name in each.texts]
-    if not with_it or with_it[-1] is not releases[-1]:
+    places = [at for at, each in enumerate(releases) if name in each.texts and has_numbers(each, name)]
+    with_it = [releases[at] for at in places]
+    if not with_it:
         return None
     numbers = _numbers_of(with_it, name)
     last = len(numbers) - 1
-    rules: dict[tuple[int, int], Change] = {}
+    rules: dict[tuple[int, int], list[Change]] = {}
     for after in range(1, last + 1):
         for before in range(after):
-            change = _between(numbers[before], numbers[after])
-            known = None
+            found = [change] if (change := _between(numbers[before], numbers[after])).common else []
             if stated is not None:
-                known = _between(
-                    numbers[before], numbers[after], stated.repeated(_steps(with_it, before, after))
-                )
-            if known is not None and known.followed and (not change.common or known.weight > change.weight):
-                change = known
-            elif not change.common:
-                continue
-            rules[before, after] = change
-    own = [change for (_, after), change in rules.items() if after == last]
+                steps = stated.repeated(_steps(with_it, before, after))
+                if (known := _between(numbers[before], numbers[after], steps)).followed:
+                    found.append(known)
+            if found:
+                rules[before, after] = sorted(found, key=lambda change: change.weight, reverse=True)
+    own = [changes[0] for (_, after), changes in rules.items() if after == last]
     if not own:
         return None
+    if kept:
+        _add_unchanged(with_it, name, numbers, rules)
     paths = _paths(numbers, rules)
     at_first, at_last = _told(numbers, paths, rules)
     told = []
@@ -89,7 +93,41 @@ def undo_changes(
             texts[key] = distinct.tolist()
             columns.append(place.reshape(-1)[codes.reshape(-1)])
         told.append(replace(each, texts=texts, codes=np.column_stack(columns)))
-    return told, max(own, key=lambda change: change.followed)
+    by_place = dict(zip(places, told, strict=True))
+    everywhere = [
+        by_place[at] if at in by_place else _filled(each, name, at, by_place)
+        for at, each in enumerate(releases)
+    ]
+    return everywhere, max(own, key=lambda change: change.followed)
+
+
+def has_numbers(rows: Rows, name: str) -> bool:
+    """Tell whether an attribute that a release has is a number in any of its rows."""
+    return bool(len(rows.place)) and not bool(np.isnan(_read(rows.texts[name])[0]).all())
+
+
+def _add_unchanged(
+    releases: Sequence[Rows],
+    name: str,
+    numbers: Sequence[_Numbers],
+    rules: dict[tuple[int, int], list[Change]],
+) -> None:
+    """Add to the rules of two releases that numbers stay as they are, where that links rows."""
+    told = [texts_by_person(each, name) for each in releases]
+    for before, after in combinations(range(len(releases)), 2):
+        if stays(told[before], told[after]):
+            same = _between(numbers[before], numbers[after], Change())
+            rules.setdefault((before, after), []).append(same)
+
+
+def _filled(rows: Rows, name: str, at: int, with_it: Mapping[int, Rows]) -> Rows:
+    """Return the rows of a release without numbers with those of its people in the release next to it."""
+    rows = without(rows, name)
+    nearest = sorted(with_it, key=lambda other: (abs(other - at), other > at))
+    for made in (name, name + FIRST, name + PATH):
+        known = pd.concat([texts_by_person(with_it[other], made) for other in nearest])
+        rows = fill(rows, made, known[~known.index.duplicated()])
+    return rows
 
 
 def _steps(releases: Sequence[Rows], before: int, after: int) -> int:
@@ -146,7 +184,7 @@ def _between(before: _Numbers, after: _Numbers, rule: Change | None = None) -> C
     return change_of(old, new, before.half, after.half)
 
 
-def _paths(numbers: Sequence[_Numbers], rules: dict[tuple[int, int], Change]) -> list[IntArray]:
+def _paths(numbers: Sequence[_Numbers], rules: Mapping[tuple[int, int], list[Change]]) -> list[IntArray]:
     """Return how the number of each row went, (m,) for each release, numbered over all.
 
     Rows with one path have one number in each release. Everybody with an equal number in a release has one
@@ -161,11 +199,12 @@ def _paths(numbers: Sequence[_Numbers], rules: dict[tuple[int, int], Change]) ->
         rows[after, each.person] = np.arange(len(each.person))
         before = np.full(len(each.person), -1, dtype=np.int64)  # the path that the row's person comes along
         known = [earlier for earlier in range(after) if (earlier, after) in rules]
-        for earlier in sorted(known, key=lambda earlier: (rules[earlier, after].weight[0], earlier)):
+        for earlier in sorted(known, key=lambda earlier: (rules[earlier, after][0].weight[0], earlier)):
             row = rows[earlier, each.person]
             old = np.where(row >= 0, numbers[earlier].number[row], np.nan)
-            follows = rules[earlier, after].follows(old, each.number)
-            before[follows] = paths[earlier][row[follows]]
+            for rule in rules[earlier, after]:
+                follows = rule.follows(old, each.number)
+                before[follows] = paths[earlier][row[follows]]
         come = np.flatnonzero(before >= 0)
         pairs, where = np.unique(
             np.column_stack([before[come], each.code[come]]), axis=0, return_inverse=True
@@ -201,7 +240,7 @@ def _none(each: _Numbers) -> BoolArray:
 
 
 def _told(
-    numbers: Sequence[_Numbers], paths: Sequence[IntArray], rules: dict[tuple[int, int], Change]
+    numbers: Sequence[_Numbers], paths: Sequence[IntArray], rules: Mapping[tuple[int, int], list[Change]]
 ) -> tuple[dict[int, str], dict[int, str]]:
     """Return the texts of each path, at first and at last: what its number would have become since."""
     last = len(numbers) - 1
@@ -210,7 +249,7 @@ def _told(
         steps = [after for after in range(last, before, -1) if (before, after) in rules]
         worth[before] = 1.0, 0.0
         if steps:
-            (factor, added), change = worth[steps[0]], rules[before, steps[0]]
+            (factor, added), change = worth[steps[0]], rules[before, steps[0]][0]
             worth[before] = factor * change.factor, factor * change.sum + added
     at_first: dict[int, str] = {}
     at_last: dict[int, str] = {}

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 
 import pandas as pd
 
 from policy.model import ReleasePolicy
-from tasks.history.changes import FIRST, PATH, undo_changes
+from tasks.history.changes import FIRST, PATH, has_numbers, undo_changes
 from tasks.history.dropped import with_dropped
 from tasks.history.rules import Change
-from tasks.history.spells import Spells, spells_of
-from tasks.history.subjects import Rows, Subjects, subjects_of, texts_by_person
+from tasks.history.spells import Spells, same_column, spells_of
+from tasks.history.subjects import Rows, Subjects, Unfit, subjects_of, texts_by_person
 
 MOST_TRIED = 3  # attributes that change for somebody, of which each choice is asked about
 
@@ -66,18 +66,21 @@ def questions(
 ) -> list[Question]:
     """Return what is to be asked of what may have changed: of each attribute, and of several at once.
 
-    `kept` are columns whose values do not count, `rules` those of numbers that attackers know, from each
-    release to the next. Raises Unfit as `undone` does.
+    What is among `numbers` and `categories` is asked about as a category where no rule is found. `kept` are
+    columns whose values do not count, `rules` those of numbers that attackers know, from each release to the
+    next. Raises Unfit as `undo_changes` does.
     """
 
     def of(releases: Sequence[Rows], name: str) -> Question | None:
         if name in kept:
             return _of_kept(releases, name)
-        return _of_numbers(releases, name, rules or {}) if name in numbers else _of_spells(releases, name)
+        by_rule = _of_numbers(releases, name, rules or {}) if name in numbers else None
+        return by_rule or (_of_spells(releases, name) if name in categories else None)
 
-    # Numbers last: releases that do not have them are left out of their question.
-    alone = {name: one for name in [*categories, *kept, *numbers] if (one := of(releases, name))}
-    found = [*alone.values()]
+    asked = dict.fromkeys([*categories, *kept, *numbers])
+    alone = {name: one for name in asked if (one := of(releases, name))}
+    coarser = [_of_coarser(releases, name, kept=name in kept) for name in alone if not alone[name].names]
+    found = [*alone.values(), *(one for one in coarser if one is not None)]
     for names in _together({name: _share_changed(each) for name, each in alone.items()}):
         together, parts = list(releases), []
         for name in names:
@@ -128,21 +131,37 @@ def _of_numbers(releases: Sequence[Rows], name: str, rules: Mapping[str, Change]
 
 
 def _of_spells(releases: Sequence[Rows], name: str) -> Question | None:
-    found = spells_of(releases, name)
+    return _of_category(name, spells_of(releases, name) or spells_of(releases, name, coarser=True))
+
+
+def _of_category(name: str, found: Spells | None) -> Question | None:
     if found is None:
         return None
     return Question((), found.releases, _change(found), (name,), found.attributes, found.otherwise)
 
 
+def _of_column(name: str, found: Spells | None) -> Question | None:
+    if found is None:
+        return None
+    return Question((), found.releases, _change(found), (name,), beside=found.attributes)
+
+
+def _of_coarser(releases: Sequence[Rows], name: str, *, kept: bool) -> Question | None:
+    """Ask about a category by what several of its names have in common, if that joins more releases."""
+    fine = spells_of(releases, name, precise=kept)
+    coarse = spells_of(releases, name, precise=kept, coarser=True)
+    if fine is None or coarse is None or len(coarse.inside) <= len(fine.inside):
+        return None
+    return _of_column(name, coarse) if kept else _of_category(name, coarse)
+
+
 def _of_kept(releases: Sequence[Rows], name: str) -> Question | None:
     """Ask about a kept column: by the rule that its numbers follow, or by the releases that agree on it."""
-    changed = undo_changes(releases, name)
+    changed = undo_changes(releases, name, kept=True)
     if changed is not None:
         return Question((), *changed, (name,), beside=(name + PATH,))
     same = spells_of(releases, name, precise=True)
-    if same is None:
-        return None
-    return Question((), same.releases, _change(same), (name,), beside=same.attributes)
+    return _of_column(name, same or spells_of(releases, name, precise=True, coarser=True))
 
 
 def _change(spells: Spells) -> Change:
@@ -152,8 +171,7 @@ def _change(spells: Spells) -> Change:
 def with_kept(policy: ReleasePolicy, releases: Sequence[Rows]) -> tuple[list[Rows], tuple[str, ...]]:
     """Return the releases with what kept columns say that stays, and the attributes by which rows differ.
 
-    Of a first release all kept columns may stay. A column of numbers that a release does not have is left
-    out: the gate asks about it without that release.
+    Of a first release all kept columns may stay.
     """
     found: list[Rows] = list(releases)
     beside: list[str] = []
@@ -162,7 +180,7 @@ def with_kept(policy: ReleasePolicy, releases: Sequence[Rows]) -> tuple[list[Row
         return found, tuple(kept)
     for name in kept:
         one = _of_kept(found, name)
-        if one is not None and len(one.releases) == len(found):
+        if one is not None:
             found = one.releases
             beside += one.beside
     return found, tuple(beside)
@@ -212,9 +230,13 @@ def questions_of(
     Raises Unfit. A question in which no value counts is none.
     """
     sensitive = policy.roles.sensitive
-    numbers = [name for name in may_change if name in sensitive and sensitive[name].type == "numeric"]
-    categories = [name for name in may_change if name not in numbers]
+    declared = [name for name in may_change if name in sensitive and sensitive[name].type == "numeric"]
+    categories = [name for name in may_change if name not in declared]
+    # What the policy no longer has may have been numbers.
+    dropped = [name for name in categories if name not in sensitive]
+    numbers = [*declared, *(name for name in dropped if _is_numeric(releases, name))]
     kept = _asked_columns(policy, releases)
+    _check_names(releases, kept)
     rules = {
         name: Change(each.change.factor, each.change.sum)
         for name, each in sensitive.items()
@@ -222,6 +244,24 @@ def questions_of(
     }
     found = questions(releases, numbers, categories, kept, rules)
     return [one for one in found if (*stable, *one.stable, *one.names, *one.transient(may_change))]
+
+
+def _check_names(releases: Sequence[Rows], kept: Sequence[str]) -> None:
+    """Raise Unfit where the last release has the kept column of an earlier one under another name."""
+    now = {name: texts_by_person(releases[-1], name) for name in kept if name in releases[-1].texts}
+    for earlier in releases[:-1]:
+        then = {name: texts_by_person(earlier, name) for name in kept if name in earlier.texts}
+        linked = {name for name in then.keys() & now.keys() if same_column(then[name], now[name])}
+        for name, other in product(then.keys() - linked, now.keys() - linked):
+            if name != other and then[name].nunique() > 1 and same_column(then[name], now[other]):
+                raise Unfit(
+                    f"the kept column {other} may be the renamed {name} of an earlier release: give it that "
+                    "name, or accept that kept columns link rows by `gates.worlds.kept: accept`"
+                )
+
+
+def _is_numeric(releases: Sequence[Rows], name: str) -> bool:
+    return all(has_numbers(each, name) for each in releases if name in each.texts)
 
 
 def subjects_by(
@@ -239,6 +279,6 @@ def subjects_by(
     """
     sensitive = policy.roles.sensitive
     widths = {name: sensitive[name].width for name in [*stable, *changed, *transient] if name in sensitive}
-    widths |= {name + FIRST: widths[name] for name in changed}
+    widths |= {name + FIRST: widths.get(name, 0.0) for name in changed}
     counted = [*stable, *changed, *(name + FIRST for name in changed)]
     return subjects_of(releases, counted, widths, [*(name + PATH for name in changed), *beside], transient)

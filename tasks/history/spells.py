@@ -17,7 +17,7 @@ import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
 from tasks.history.dropped import fill
-from tasks.history.subjects import Rows, Unfit, texts_by_person
+from tasks.history.subjects import Rows, Unfit, texts_by_person, without
 from tasks.types import IntArray
 
 LEAST_KEPT = 3  # people who keep their category, besides one for each name that may be another
@@ -29,8 +29,9 @@ OTHERWISE = " otherwise"  # after the name of a category: what releases outside 
 class Spells:
     """Releases with `attributes`, each of a spell: filled in where a release is not in it.
 
-    `otherwise` names what releases outside tell of the category. Of `people` in two releases of a spell
-    `kept` have the same category, in the pair of releases with most of them.
+    `inside` are the places of the releases of a spell; `otherwise` names what the others tell of the
+    category. Of `people` in two releases of a spell `kept` have the same category, in the pair of releases
+    with most of them.
     """
 
     releases: list[Rows]
@@ -38,12 +39,16 @@ class Spells:
     otherwise: tuple[str, ...]
     people: int
     kept: int
+    inside: frozenset[int]
 
 
-def spells_of(releases: Sequence[Rows], name: str, *, precise: bool = False) -> Spells | None:
+def spells_of(
+    releases: Sequence[Rows], name: str, *, precise: bool = False, coarser: bool = False
+) -> Spells | None:
     """Return the spells of a category; None where no two releases tell the same of most people.
 
-    Or, if it is `precise`, where most rows of two releases with the same category are not one person's.
+    Or, if it is `precise`, where most rows of two releases with the same category are not one person's. If it
+    is `coarser`, several categories of one release may be one in another: then all are called by that one.
     Raises Unfit where somebody has several rows in one release, or an attribute a name that this one makes.
     O(releases^2 x rows log rows).
     """
@@ -59,17 +64,18 @@ def spells_of(releases: Sequence[Rows], name: str, *, precise: bool = False) -> 
     for before, after in combinations(told, 2):
         if spell[before] == spell[after]:
             continue
-        found = _kept(told[before], told[after], precise)
+        found = _kept(told[before], told[after], precise, coarser)
         if found is None:
             continue
         people, kept, same = found
         best = max(best, (kept, people))
-        if same is not None:
-            taken = {text for at in told if spell[at] == spell[before] for text in names[at].values()}
-            others = [one for one in told if spell[one] == spell[after]]
-            now = _now({text for at in others for text in names[at].values()}, same, taken)
+        taken: set[str] = set()
+        for at_first, called in zip((before, after), same or (), strict=False):
+            others = [at for at in told if spell[at] == spell[at_first]]
+            now = _now({text for at in others for text in names[at].values()}, called, taken)
+            taken |= {*now.values()}
             for at in others:
-                names[at] = {text: now[called] for text, called in names[at].items()}
+                names[at] = {text: now[name_then] for text, name_then in names[at].items()}
                 told[at] = told[at].map(now)
         joined = spell[after]
         spell |= {at: spell[before] for at in told if spell[at] == joined}
@@ -79,7 +85,8 @@ def spells_of(releases: Sequence[Rows], name: str, *, precise: bool = False) -> 
         return None
     inside = {at for each in members for at in each}
     rows = [
-        _renamed(each, name, None if at in inside else name + OTHERWISE) for at, each in enumerate(releases)
+        without(each, name) if at in inside else _renamed(each, name, name + OTHERWISE)
+        for at, each in enumerate(releases)
     ]
     attributes = [
         name if max(told) in each else f"{name} ({number})" for number, each in enumerate(members, 1)
@@ -92,7 +99,18 @@ def spells_of(releases: Sequence[Rows], name: str, *, precise: bool = False) -> 
             for at, one in enumerate(rows)
         ]
     otherwise = (name + OTHERWISE,) if len(inside) < len(told) else ()
-    return Spells(rows, tuple(attributes), otherwise, best[1], best[0])
+    return Spells(rows, tuple(attributes), otherwise, best[1], best[0], frozenset(inside))
+
+
+def stays(before: pd.Series[str], after: pd.Series[str]) -> bool:
+    """Tell whether equal texts of people in two releases link their rows."""
+    found = _kept(before, after, precise=True)
+    return found is not None and found[2] is None
+
+
+def same_column(before: pd.Series[str], after: pd.Series[str]) -> bool:
+    """Tell whether two columns of two releases say the same of most people, under whatever names."""
+    return _kept(before, after, precise=True) is not None
 
 
 def _now(texts: AbstractSet[str], same: Mapping[str, str], taken: Collection[str]) -> dict[str, str]:
@@ -100,7 +118,7 @@ def _now(texts: AbstractSet[str], same: Mapping[str, str], taken: Collection[str
 
     `same` are those that the other has, whose names are `taken`.
     """
-    now, used = dict(same), set(taken)
+    now, used = dict(same), {*taken, *same.values()}
     for text in sorted(texts - same.keys()):
         name = text
         while name in used:
@@ -111,13 +129,13 @@ def _now(texts: AbstractSet[str], same: Mapping[str, str], taken: Collection[str
 
 
 def _kept(
-    before: pd.Series[str], after: pd.Series[str], precise: bool
-) -> tuple[int, int, dict[str, str] | None] | None:
-    """Return how many people are in both, how many keep their category, and what it was called before.
+    before: pd.Series[str], after: pd.Series[str], precise: bool, coarser: bool = False
+) -> tuple[int, int, tuple[dict[str, str], dict[str, str]] | None] | None:
+    """Return how many people are in both, how many keep their category, and what both releases call it.
 
     None where these are under three, or not more than half, or not more than half of those who would not by
-    chance (Cohen's kappa), unless nobody's category changed. The names are None where they are the same in
-    both, and else those by which most people keep their category.
+    chance (Cohen's kappa), unless nobody's category changed. The names, of the categories before and after,
+    are None where they are the same in both, and else those by which most people keep their category.
     """
     both = after.index[after.index.isin(before.index)]
     if not len(both):
@@ -130,15 +148,40 @@ def _kept(
         return len(both), int(same.sum()), None
     if max(len(old_texts), len(new_texts)) > MOST_NAMES:
         return None
-    counts = np.zeros((len(old_texts), len(new_texts)), dtype=np.int64)
-    np.add.at(counts, (old, new), 1)
-    was, now = linear_sum_assignment(counts, maximize=True)
-    place = np.full(len(new_texts), -1, dtype=np.int64)
-    place[now] = was
-    if not _is_kept(old, place[new], len(was)):
+    found = _names(old, new, (len(old_texts), len(new_texts)), coarser)
+    if found is None:
         return None
-    names = {str(new_texts[j]): str(old_texts[i]) for i, j in zip(was, now, strict=True)}
-    return len(both), int((old == place[new]).sum()), names
+    was, now, joint = found
+    texts = new_texts if joint else old_texts
+    names = (
+        {str(text): str(texts[i]) for text, i in zip(old_texts, was.tolist(), strict=True)},
+        {str(text): str(texts[i]) for text, i in zip(new_texts, now.tolist(), strict=True) if i >= 0},
+    )
+    return len(both), int((was[old] == now[new]).sum()), names
+
+
+def _names(
+    old: IntArray, new: IntArray, n: tuple[int, int], coarser: bool
+) -> tuple[IntArray, IntArray, bool] | None:
+    """Return the name by which most people, (m,) codes before and after, keep their category.
+
+    It is that of a category before, or, if the last is true, of one after, for each of the `n` before and
+    after; -1 for none. Each has one of its own, unless several may be one: the `coarser` of the two. None
+    if no names keep enough.
+    """
+    counts = np.zeros(n, dtype=np.int64)
+    np.add.at(counts, (old, new), 1)
+    before, after = (np.arange(each) for each in n)
+    was, now = linear_sum_assignment(counts, maximize=True)
+    place = np.full(n[1], -1, dtype=np.int64)
+    place[now] = was
+    if _is_kept(old, place[new], len(was)):
+        return before, place, False
+    if coarser and _is_kept(old, (place := counts.argmax(axis=0))[new], n[1]):
+        return before, place, False
+    if coarser and _is_kept((place := counts.argmax(axis=1))[old], new, n[0]):
+        return place, after, True
+    return None
 
 
 def _links(old: IntArray, new: IntArray) -> bool:
@@ -158,17 +201,9 @@ def _is_kept(old: IntArray, new: IntArray, chosen: int) -> bool:
     return kept - chosen >= LEAST_KEPT and 2 * kept > n and 2 * (kept / n - by_chance) > 1 - by_chance
 
 
-def _renamed(rows: Rows, name: str, other: str | None) -> Rows:
-    """Return the rows with an attribute under another name, or without it."""
-    if name not in rows.texts:
-        return rows
-    if other is not None:
-        return replace(
-            rows, texts={(other if key == name else key): each for key, each in rows.texts.items()}
-        )
-    at = list(rows.texts).index(name)
-    texts = {key: each for key, each in rows.texts.items() if key != name}
-    return replace(rows, texts=texts, codes=np.delete(rows.codes, at, axis=1))
+def _renamed(rows: Rows, name: str, other: str) -> Rows:
+    """Return the rows with an attribute, if they have it, under another name."""
+    return replace(rows, texts={(other if key == name else key): each for key, each in rows.texts.items()})
 
 
 def _called(rows: Rows, own: str, release: Rows, name: str, names: Mapping[str, str]) -> Rows:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -53,6 +53,15 @@ def periods_ago(apart: Sequence[tuple[int, int]] | None, n: int) -> list[int | N
     if apart is None or any(least != most for least, most in apart):
         return [None] * n
     return [least for least, _ in apart]
+
+
+def without(rows: Rows, attribute: str) -> Rows:
+    """Return the rows without an attribute, if they have it."""
+    if attribute not in rows.texts:
+        return rows
+    at = list(rows.texts).index(attribute)
+    texts = {key: each for key, each in rows.texts.items() if key != attribute}
+    return replace(rows, texts=texts, codes=np.delete(rows.codes, at, axis=1))
 
 
 def texts_by_person(rows: Rows, attribute: str) -> pd.Series[str]:
@@ -243,6 +252,19 @@ def _numbers(texts: Sequence[str], width: float) -> FloatArray:
     found = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").to_numpy(dtype=np.float64)
     known = np.isfinite(found)
     return np.where(known, found, found[known].max(initial=0.0) + 2 * width + 1)
+
+
+def most_of_classes(counts: IntArray, texts: Sequence[str], width: float) -> IntArray:
+    """Return how often each class has its most frequent value, (c,); near numbers count as one."""
+    if not width or not counts.shape[1]:
+        return np.asarray(counts.max(axis=1, initial=0))
+    number = _numbers(texts, width)
+    order = np.argsort(number, kind="stable")
+    end = np.searchsorted(number[order], number[order] + width, side="right")
+    summed = np.concatenate(
+        [np.zeros((len(counts), 1), dtype=np.int64), counts[:, order].cumsum(axis=1)], axis=1
+    )
+    return np.asarray((summed[:, end] - summed[:, : len(order)]).max(axis=1))
 
 
 def values_of_classes(counts: IntArray, texts: Sequence[str], width: float) -> IntArray:

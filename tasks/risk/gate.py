@@ -97,7 +97,7 @@ GATES: dict[str, Gate] = {
     "size": Gate(history.size_gate, asked_by=history.of_cumulative),
     "person": Gate(persons.person_gate, asked_by=follows_people),
     "person_difference": Gate(persons.person_difference_gate, asked_by=follows_people),
-    "worlds": Gate(worlds.worlds_gate, asked_by=worlds.asks_for_worlds),
+    "worlds": Gate(worlds.worlds_gate),
     "totals": Gate(totals.totals_gate, asked_by=may_follow_nobody),
     "suppression": Gate(measured.suppression_gate),
     "ncp": Gate(measured.ncp_gate, needs_source=True),

@@ -107,13 +107,14 @@ def test_what_follows_no_rule_is_told_as_numbers_of_its_own() -> None:
     assert told(found[0][0])["c"] == told(found[0][1])["c"]
 
 
-def test_a_release_without_the_attribute_is_left_out() -> None:
+def test_a_release_without_the_attribute_is_filled_in() -> None:
     first = rows_of("abcd", ["1000", "2000", "3000", "4000"])
     nothing = Rows(["a"], np.zeros(1, dtype=np.int64), {}, np.zeros((1, 0), np.int64), np.full((1, 2), -1))
     assert undo_changes([first, nothing], "wage") is None
     found = undo_changes([nothing, first, rows_of("abcd", ["1020", "2040", "3060", "4080"])], "wage")
     assert found is not None
-    assert [told(one)["a"] for one in found[0]] == ["1020.0", "1020.0"]
+    assert [told(one)["a"] for one in found[0]] == ["1020.0"] * 3
+    assert ["wage" in one.filled for one in found[0]] == [True, False, False]
 
 
 def test_a_missing_number_is_told_as_it_is() -> None:

@@ -27,8 +27,14 @@ AGE = {"age": {"type": "integer", "bounds": [0, 120]}}
 Row = tuple[str, float, str]
 
 
-def visits(folder: Path, rows: list[Row], labels: list[int], **sections: Any) -> Evidence:
-    policy = small_policy(AGE, roles={"key": "person"}, rows="several", **sections)
+def visits(
+    folder: Path,
+    rows: list[Row],
+    labels: list[int],
+    sensitive: dict[str, Any] | None = None,
+    **sections: Any,
+) -> Evidence:
+    policy = small_policy(AGE, sensitive, roles={"key": "person"}, rows="several", **sections)
     table = prepared(policy, rows)
     made = published(policy, table, labels, folder / "c")
     assert table.person is not None
@@ -82,6 +88,24 @@ def test_a_method_makes_classes_of_so_many_people(tmp_path: Path, method: str) -
     assert {gate: asked(gate, found).verdict for gate in ("k", "p_max", "e")} == dict.fromkeys(
         ("k", "p_max", "e"), Verdict.PASS
     )
+
+
+@pytest.mark.enemy(SUPPLIER, TELLS)
+def test_worlds_are_those_of_a_class_and_of_all_classes_of_a_person(tmp_path: Path) -> None:
+    """Ann is in both classes, which have flu alone in common; of the others each is in one."""
+    rows = [("ann", 30, "flu"), ("bob", 31, "hiv"), ("cyd", 32, "cold")]
+    rows += [("ann", 60, "flu"), ("dan", 61, "gout"), ("eve", 62, "mumps")]
+    policy: dict[str, Any] = {"sensitive": {"illness": {"stability": "stable"}}}
+    found = asked("worlds", visits(tmp_path / "1", rows, [0, 0, 0, 1, 1, 1], **policy))
+    assert (found.verdict, found.value) == (Verdict.FAIL, 1)
+    rows[4] = ("dan", 61, "hiv")
+    found = asked("worlds", visits(tmp_path / "2", rows, [0, 0, 0, 1, 1, 1], **policy))
+    assert found.verdict is Verdict.PASS
+    one = [("ann", 30, "flu"), ("bob", 31, "flu")]
+    assert asked("worlds", visits(tmp_path / "3", one, [0, 0], **policy)).value == 2
+    likely = {**policy, "gates": {"worlds": {"p_max": 0.5}}}
+    few = [("ann", 30, "flu"), ("bob", 31, "flu"), ("cyd", 32, "cold")]
+    assert asked("worlds", visits(tmp_path / "4", few, [0, 0, 0], **likely)).value == 3
 
 
 @pytest.mark.enemy("operator", TELLS)

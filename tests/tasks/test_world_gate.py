@@ -358,7 +358,27 @@ def test_beside_earlier_releases_into_which_nobody_is_followed_it_cannot_be_told
         AGE, roles={"key": "person"}, gates={"person": {"compare": False}, "worlds": {"unfollowed": "block"}}
     )
     assert "worlds" in gates_to_ask(unfollowed)
-    assert "worlds" not in gates_to_ask(small_policy(AGE))
+    # Where the policy accepts it, nothing but the class is known, of which l holds.
+    accepted = small_policy(AGE, gates={"worlds": {"unfollowed": "accept"}})
+    for ill, verdict in (("hiv", Verdict.PASS), ("flu", Verdict.FAIL)):
+        table = prepared(accepted, [(1.0, "flu"), (2.0, ill)])
+        alone = published(accepted, table, [0, 0], tmp_path / ill)
+        assert asked("worlds", alone.evidence(first)).verdict is verdict
+
+
+def test_near_numbers_are_one_value_in_a_first_release_too(tmp_path: Path) -> None:
+    wage = {"illness": {"type": "numeric", "stability": "stable", "width": 10}}
+    near = small_policy(AGE, wage, roles={"key": "person"}, gates={"worlds": {"p_max": 0.5, "sweeps": 10}})
+    table = "ann 1 100, bob 2 101, cyd 3 102, dan 4 900"
+    assert judged(told(tmp_path, table, near)).value == 4
+    assert judged(told(tmp_path, table.replace("102", "800"), near)).verdict is Verdict.PASS
+    may_change = small_policy(
+        AGE,
+        {"illness": {**wage["illness"], "stability": "transient"}},
+        roles={"key": "person"},
+        gates={"worlds": {"p_max": 0.5, "sweeps": 10}},
+    )
+    assert judged(told(tmp_path, table, may_change)).value == 4
 
 
 def test_rows_are_read_in_the_further_questions_too(tmp_path: Path) -> None:

@@ -8,17 +8,25 @@ from typing import Any
 
 import numpy as np
 
-from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses, GateResult, PersonHashes, Verdict
 from tasks.history.following import follows_people
 from tasks.history.persons import why_not_joined
 from tasks.history.questions import followed_attributes, known_attributes
 from tasks.history.sampling import ROUNDING, Likely
-from tasks.history.subjects import Rows, Subjects, Unfit, periods_ago, rows_of, values_of_classes
+from tasks.history.subjects import (
+    Rows,
+    Subjects,
+    Unfit,
+    most_of_classes,
+    periods_ago,
+    rows_of,
+    values_of_classes,
+)
 from tasks.history.worlds import Possible
 from tasks.risk.evidence import CannotTell, Evidence, LeftByPerson, NotAtHand
 from tasks.risk.gates.persons import NO_KEY
 from tasks.risk.possible import ChangedNumbers, further_questions, likely_of, possible_of, values_left
+from tasks.risk.published import row_classes
 from tasks.types import BoolArray, IntArray
 
 SOLVER = "has every release, knows the class of everybody in each, and solves for all at once"
@@ -27,6 +35,7 @@ NOT_FOLLOWED = (
     "people are not followed, so what all releases together leave possible is unknown: set roles.key, or "
     "accept it by `gates.worlds.unfollowed: accept`"
 )
+UNFOLLOWED = "people are not followed, which the policy accepts: no other release is considered"
 NO_VALUES = (
     "the values of its people are not stored, as it is from before releasegate kept any: name it in "
     "`gates.person.without`, and it is left out of this gate"
@@ -37,22 +46,20 @@ NO_KEPT = (
 )
 NO_EARLIER = "nothing but their class is known of people"
 HEADROOM = 3  # values above l that are looked for, once everybody has l
+PEOPLE_AT_ONCE = 100_000  # whose classes are compared, for memory
 SURE = 0.95  # is reported where the policy asks for no limit
 CHANGED = "people have another value than before in an attribute that the policy calls stable"
-
-
-def asks_for_worlds(policy: ReleasePolicy) -> bool:
-    """Tell whether the gate is asked: always, but where the policy accepts that nobody is followed."""
-    return follows_people(policy) or policy.gates.worlds.unfollowed == "block"
 
 
 def worlds_gate(evidence: Evidence) -> GateResult:
     """Everybody in any release keeps l possible values by all releases together, and none is too likely."""
     own, policy = evidence.people, evidence.policy
     if not (evidence.earlier if follows_people(policy) else evidence.selected_history.earlier):
-        return _of_first(evidence)
+        return _of_classes(evidence, NO_EARLIER)
     if not follows_people(policy):
-        raise CannotTell(NOT_FOLLOWED)
+        if policy.gates.worlds.unfollowed == "block":
+            raise CannotTell(NOT_FOLLOWED)
+        return _of_classes(evidence, UNFOLLOWED)
     if own is None or own.classes is None:
         raise CannotTell(NO_KEY)
     if evidence.key is None:
@@ -80,42 +87,72 @@ def worlds_gate(evidence: Evidence) -> GateResult:
     return result
 
 
-def _of_first(evidence: Evidence) -> GateResult:
-    """Judge a release with no other beside it: what somebody may have is what their class has."""
-    policy = evidence.policy
+def _of_classes(evidence: Evidence, why: str) -> GateResult:
+    """Assess a release by itself: what somebody may have is what their class has, or all of their classes."""
+    policy, classes = evidence.policy, evidence.counted
     least = policy.privacy.l
-    if policy.rows == "several":
-        return _result(Verdict.PASS, 0.0, NO_EARLIER)
     stable, may_change = followed_attributes(policy)
-    fewest = np.full(evidence.classes.n_classes, least)
+    fewest = np.full(classes.n_classes, least)
     for name in [*stable, *may_change]:
-        counts, texts = evidence.classes.counts[name], evidence.classes.sensitive_values[name]
+        counts, texts = classes.counts[name], classes.sensitive_values[name]
         fewest = np.minimum(fewest, values_of_classes(counts, texts, policy.roles.sensitive[name].width))
     few, sure = fewest < least, _sure_classes(evidence, [*stable, *may_change])
-    n, n_sure = (int(evidence.classes.size[each].sum()) for each in (few, sure))
+    n, n_sure = (int(classes.size[each].sum()) for each in (few, sure))
+    who = "people" if policy.roles.key is not None else "rows"
     detail = (
-        f"{NO_EARLIER}; of {evidence.n_published} people, {n} with fewer than l = {least} values in "
-        "their class"
+        f"{why}; of {int(classes.size.sum())} {who}, {n} with fewer than l = {least} values in their class"
     )
     if policy.gates.worlds.p_max is not None:
         detail += f", {n_sure} with a value likelier than p_max = {policy.gates.worlds.p_max:g}"
-    failing = int(evidence.classes.size[few | sure].sum())
+    failing = int(classes.size[few | sure].sum())
+    if policy.rows == "several" and stable:
+        crossed = _in_several_classes(evidence, stable)
+        detail += f", {crossed} in all of their classes together"
+        failing += crossed
     return _result(Verdict.FAIL if failing else Verdict.PASS, float(failing), detail)
+
+
+def _in_several_classes(evidence: Evidence, stable: Sequence[str]) -> int:
+    """Return how many people with rows in several classes keep fewer than l values that all of these have.
+
+    A stable attribute has one value for a person, in whatever rows. O(rows log rows + people x values).
+    """
+    policy, classes = evidence.policy, evidence.counted
+    with evidence.sealed_data() as file:
+        place = row_classes(file, policy)
+    whose = np.asarray(evidence.row_people)
+    pairs = np.unique(np.column_stack([whose, place])[whose >= 0], axis=0)
+    count = np.unique(pairs[:, 0], return_counts=True)[1]
+    place, count = pairs[np.repeat(count > 1, count), 1], count[count > 1]
+    end = np.cumsum(count)
+    few = np.zeros(len(count), dtype=bool)
+    for name in stable:
+        present, texts = classes.counts[name] > 0, classes.sensitive_values[name]
+        for some in np.array_split(np.arange(len(count)), 1 + len(count) // PEOPLE_AT_ONCE):
+            if not len(some):
+                continue
+            begin = int(end[some[0]] - count[some[0]])
+            own = present[place[begin : end[some[-1]]]]
+            left = np.logical_and.reduceat(own, end[some] - count[some] - begin, axis=0)
+            few[some] |= values_of_classes(left, texts, policy.roles.sensitive[name].width) < policy.privacy.l
+    return int(few.sum())
 
 
 def _sure_classes(evidence: Evidence, names: Sequence[str]) -> BoolArray:
     """Tell of which of the candidate's classes (c,) more than `p_max` have one value of an attribute."""
-    p_max = evidence.policy.gates.worlds.p_max
-    found = np.zeros(evidence.classes.n_classes, dtype=bool)
+    p_max, classes = evidence.policy.gates.worlds.p_max, evidence.counted
+    found = np.zeros(classes.n_classes, dtype=bool)
     if p_max is not None:
         for name in names:
-            found |= evidence.classes.counts[name].max(axis=1) > (p_max + ROUNDING) * evidence.classes.size
+            width = evidence.policy.roles.sensitive[name].width
+            most = most_of_classes(classes.counts[name], classes.sensitive_values[name], width)
+            found |= most > (p_max + ROUNDING) * classes.size
     return found
 
 
 def _of_numbers_alone(evidence: Evidence, numbers: Sequence[ChangedNumbers], n_releases: int) -> GateResult:
     """Judge a series in which no attribute is stable."""
-    alone = _of_first(evidence)
+    alone = _of_classes(evidence, NO_EARLIER)
     if alone.verdict is Verdict.FAIL:
         return alone
     if not numbers:
@@ -140,7 +177,7 @@ def _without(evidence: Evidence) -> str:
 
 
 def _of_several_rows(evidence: Evidence, own: PersonHashes) -> GateResult:
-    """Pass where nobody is in two releases; worlds are of people with one row in each."""
+    """Assess the release by itself where nobody is in two; worlds are of people with one row in each."""
     without = evidence.policy.gates.person.without
     here = set(own.hashes)
     for (name, _), people in zip(evidence.earlier, evidence.earlier_people, strict=True):
@@ -151,7 +188,7 @@ def _of_several_rows(evidence: Evidence, own: PersonHashes) -> GateResult:
             raise CannotTell(f"cannot follow people into {name}: {why}")
         if not here.isdisjoint(people.hashes):
             raise CannotTell(f"people may have several rows, and people of {name} are in the candidate")
-    return _result(Verdict.PASS, 0.0, "nobody is in an earlier release: nothing but the class is known")
+    return _of_classes(evidence, "nobody is in an earlier release")
 
 
 def _releases(evidence: Evidence, own: PersonHashes) -> list[Rows]:
