@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import io
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -67,7 +69,9 @@ def _describe(bundle: Bundle, report: Report) -> None:
     states = [
         json_text(event["payload"]["release_state"])
         for event in bundle.events
-        if event["payload"].get("release") == release and "release_state" in event["payload"]
+        if event["payload"].get("release") == release
+        and "release_state" in event["payload"]
+        and event["number"] <= newest
     ]
     if states[-1] != "published":
         report.notes.append(f"{release} was published, and is {states[-1]} now")
@@ -108,7 +112,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def tell(report: Report) -> int:
-    """Print a report, one line a finding, and return the exit code."""
+    """Print a report, one line a finding, and return the exit code; what a console lacks as its number."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     for finding in report.findings:
         print(_one_line(str(finding)))
     for note in report.notes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -159,10 +159,16 @@ def read_bundle(
         if not wanted <= present:
             return None
         own_key = _own_key(archive.read(PUBLIC_KEY))
+        for name in (README, SCRIPT):
+            archive.digest(name)  # no evidence, but whole
         evidence = archive.document(EVIDENCE)
         if not same(evidence["format"], FORMAT):
             raise Broken(f"has format {evidence['format']!r}; this script reads {FORMAT}")
-        proven = [(_event(one["event"]), one["path"]) for one in json_list(evidence["events"])]
+        _check_fields(evidence, EVIDENCE, {"format", "events", "consistency"})
+        proven = [
+            (_event(_check_fields(one, "an event and its proof", {"event", "path"})["event"]), one["path"])
+            for one in json_list(evidence["events"])
+        ]
         if not proven:
             raise Broken("evidence.json holds no events")
         numbers = [event["number"] for event, _ in proven]
@@ -184,18 +190,30 @@ def read_bundle(
             kept=kept,
             events=[event for event, _ in proven],
             paths={event["number"]: None if path is None else _hash_path(path) for event, path in proven},
-            consistency={
-                whole_number(one["size"]): _hash_path(one["path"])
-                for one in json_list(evidence["consistency"])
-            },
+            consistency=_consistency(evidence["consistency"]),
         )
 
 
+def _check_fields(found: Any, name: str, fields: set[str]) -> dict[str, Any]:
+    """Return a JSON object again. Raises Broken unless it has just these fields."""
+    if set(json_object(found, name)) != fields:
+        raise Broken(f"{name} has missing or unknown fields")
+    return cast("dict[str, Any]", found)
+
+
+def _consistency(found: Any) -> dict[int, list[bytes]]:
+    """Return the proofs that the newest log begins with an earlier one, by the size of that."""
+    proofs = [_check_fields(one, "a proof of consistency", {"size", "path"}) for one in json_list(found)]
+    paths = {whole_number(one["size"]): _hash_path(one["path"]) for one in proofs}
+    if len(paths) < len(proofs):
+        raise Broken("a proof of consistency appears twice")
+    return paths
+
+
 def _event(found: Any) -> dict[str, Any]:
-    event = json_object(found, "an event")
-    texts = [event.get(name) for name in ("at", "actor", "action", "object", "reason", "previous", "hash")]
-    if set(event) != {*EVENT_FIELDS, "hash"} or not all(isinstance(text, str) for text in texts):
-        raise Broken("an event has missing or unknown fields")
+    event = _check_fields(found, "an event", {*EVENT_FIELDS, "hash"})
+    for name in ("at", "actor", "action", "object", "reason", "previous", "hash"):
+        json_text(event[name])
     whole_number(event["number"])
     json_object(event["payload"], "the payload of an event")
     return event

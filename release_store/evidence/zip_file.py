@@ -1,8 +1,8 @@
 """The zip of a bundle, which can be read in one way only.
 
 Its members stand one behind the other, each with the header that the directory has of it, then the
-directory in the same order, then its end: no comment, no further fields, no bytes between them. The
-checksums of the zip are not looked at; the evidence has digests.
+directory in the same order, then its end: no comment, no further fields, no bytes between them. Each is a
+plain file that has the checksum in the directory, so that other programs read the same.
 """
 
 from __future__ import annotations
@@ -22,17 +22,19 @@ _CHUNK = 1 << 20
 _LOCAL, _CENTRAL, _END = b"PK\3\4", b"PK\1\2", b"PK\5\6"
 _LOCAL_SIZE, _CENTRAL_SIZE, _END_SIZE = 30, 46, 22
 _STORED, _DEFLATED = 0, 8
+_PLAIN_FILE, _FOLDER = (0, 8), 0x10  # in attributes: the types of Unix, and the mark of DOS
 _MEMBER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?")
 _NO_BUNDLE = "is not a complete bundle written by releasegate; copy it again from its source"
 
 
 class ZipMember(NamedTuple):
-    """Where the data of a member begin, their length, packed and unpacked, and how they are packed."""
+    """Where a member's data begin, their length, packed and unpacked, how they are packed, and CRC-32."""
 
     at: int
     packed: int
     size: int
     method: int
+    checksum: int
 
 
 class Archive:
@@ -82,14 +84,19 @@ class Archive:
             entry = directory[at : at + _CENTRAL_SIZE]
             if len(entry) < _CENTRAL_SIZE or not entry.startswith(_CENTRAL):
                 raise Broken(_NO_BUNDLE)
-            flags, method, packed, unpacked, named, *others, place = struct.unpack("<8xHH8xIIHHHH6xI", entry)
+            flags, method, checksum, packed, unpacked, named, *others, attributes, place = struct.unpack(
+                "<8xHH4xIIIHHHH2xII", entry
+            )
             name = directory[at + _CENTRAL_SIZE : at + _CENTRAL_SIZE + named]
             header = _LOCAL + entry[6:32] + name
             if flags or any(others) or place != following or header != self._at(place, len(header)):
                 raise Broken(_NO_BUNDLE)
             if method != _DEFLATED and (method != _STORED or packed != unpacked):
                 raise Broken(_NO_BUNDLE)
-            self._add(name.decode("latin-1"), ZipMember(place + len(header), packed, unpacked, method))
+            if attributes >> 28 not in _PLAIN_FILE or attributes & _FOLDER:
+                raise Broken(_NO_BUNDLE)
+            member = ZipMember(place + len(header), packed, unpacked, method, checksum)
+            self._add(name.decode("latin-1"), member)
             following += len(header) + packed
             at += _CENTRAL_SIZE + named
         if at != length or following != start or count != len(self.members):
@@ -112,15 +119,18 @@ class Archive:
         return self._file.read(length)
 
     def _pieces(self, name: str) -> Iterator[bytes]:
-        """Yield what a member holds. Raises Broken unless it has just the length that the directory says."""
-        member, length = self._member(name), 0
+        """Yield what a member holds. Raises Broken unless it has the length and checksum in the directory."""
+        member, length, checksum = self._member(name), 0, 0
         for piece in _unpacked(self._packed(member)) if member.method else self._packed(member):
             length += len(piece)
             if length > member.size:
                 raise Broken(f"{name} is longer than the directory says")
+            checksum = zlib.crc32(piece, checksum)
             yield piece
         if length < member.size:
             raise Broken(f"{name} is shorter than the directory says")
+        if checksum != member.checksum:
+            raise Broken(f"{name} does not match its checksum in the zip")
 
     def _packed(self, member: ZipMember) -> Iterator[bytes]:
         for at in range(0, member.packed, _CHUNK):

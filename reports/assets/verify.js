@@ -1,15 +1,11 @@
 /* Verify the evidence bundle of one release in the browser, by the rules of release_store/protocol and of
- * release_store/evidence: it accepts and refuses what `verify_evidence.py` does, each in its own words.
- *
- * verifyBundle(bundle, key, options) takes a Blob or the bytes of a bundle, and the public key that is trusted (64
- * hexadecimal digits or PEM; null trusts the bundle's own). It sends nothing anywhere and keeps nothing. Whatever
- * goes wrong is a finding: nothing is verified by mistake.
+ * release_store/evidence: it accepts and refuses what `verify_evidence.py` does, each in its own words. It sends
+ * nothing anywhere and keeps nothing. Whatever goes wrong is a finding: nothing is verified by mistake.
  */
 "use strict";
 (() => {
-const [README, SCRIPT, EVIDENCE] = ["README.txt", "verify_evidence.py", "evidence.json"];
-const [CHECKPOINT, NEWEST] = ["checkpoint.json", "newest-checkpoint.json"];
-const [PUBLIC_KEY, POLICY] = ["public-key.pem", "policy.json"];
+const [README, SCRIPT, EVIDENCE, POLICY] = ["README.txt", "verify_evidence.py", "evidence.json", "policy.json"];
+const [CHECKPOINT, NEWEST, PUBLIC_KEY] = ["checkpoint.json", "newest-checkpoint.json", "public-key.pem"];
 const [RELEASE, MANIFEST, PACKAGE, REPORT] = ["release/", "manifest.json", "datapackage.json", "report.html"];
 const OWN = [README, SCRIPT, EVIDENCE, CHECKPOINT, NEWEST, PUBLIC_KEY, POLICY];
 const EVENT = ["number", "at", "actor", "action", "object", "reason", "payload", "previous"];
@@ -38,7 +34,6 @@ function fail(why) {
 }
 
 // JSON: null, boolean, number, string, array, Map -----------------------------------------------------------------
-
 const object = (found, name = "a value") => (found instanceof Map ? found : fail(`${name} is not a JSON object`));
 const list = (found) => (Array.isArray(found) ? found : fail("a value is not a list"));
 const text = (found) => (typeof found === "string" ? found : fail("a value is not a text"));
@@ -47,6 +42,8 @@ const get = (found, name) => object(found).get(name) ?? null;
 const optional = (found, name) => object(found ?? new Map(), name);
 const item = (found, name) => (object(found).has(name) ? found.get(name) : fail(`a value has no ${name}`));
 const map = (pairs) => new Map(Object.entries(pairs));
+const only = (found, names, name) =>
+  object(found, name).size === names.length && names.every((one) => found.has(one)) ? found : fail(`${name} has missing or unknown fields`);
 
 /** Return the JSON in some bytes. Refuses a name that stands twice, and numbers beyond what a double holds. */
 const readJson = (bytes) => parsed(decoded(bytes));
@@ -95,7 +92,6 @@ const oneLine = (line) => String(line).replace(/[^ ]/gu, (letter) => (/[\p{C}\p{
 const shown = (value) => (typeof value === "string" ? value : written(value));
 
 // Bytes, digests, keys and signatures -----------------------------------------------------------------------------
-
 const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 const unhex = (found) => Uint8Array.from(found.match(/../g), (pair) => parseInt(pair, 16));
 const little = (found) => BigInt(`0x${found.match(/../g).reverse().join("")}`);
@@ -165,10 +161,14 @@ function readKey(given) {
 }
 
 // The zip: members one behind the other, then the directory in the same order, and nothing else --------------------
-
 const [LOCAL, CENTRAL, END, STORED, DEFLATED] = [0x04034b50, 0x02014b50, 0x06054b50, 0, 8];
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*(\/[A-Za-z0-9][A-Za-z0-9._-]*)?$/;
 const NO_BUNDLE = "is not a complete bundle written by releasegate; copy it again from its source";
+const CRC = Uint32Array.from({ length: 256 }, (_, n) => {
+  for (let bit = 0; bit < 8; bit++) n = n & 1 ? 0xedb88320 ^ (n >>> 1) : n >>> 1;
+  return n;
+});
+const crc32 = (bytes) => ~bytes.reduce((found, byte) => CRC[(found ^ byte) & 255] ^ (found >>> 8), -1) >>> 0;
 const view = (bytes) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 const latin = (bytes) => Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
 
@@ -197,17 +197,18 @@ class Archive {
       const entry = view(directory.subarray(at));
       const named = entry.getUint16(28, true);
       const [flags, method] = [entry.getUint16(8, true), entry.getUint16(10, true)];
-      const [packed, size] = [entry.getUint32(20, true), entry.getUint32(24, true)];
+      const [checksum, packed, size, attributes] = [16, 20, 24, 38].map((place) => entry.getUint32(place, true));
       const name = latin(directory.subarray(at + 46, at + 46 + named));
       const header = await this.slice(next, 30 + named);
       const right =
         entry.getUint32(0, true) === CENTRAL && flags === 0 && [30, 32, 34].every((place) => entry.getUint16(place, true) === 0) &&
         entry.getUint32(42, true) === next && header.length === 30 + named && view(header).getUint32(0, true) === LOCAL &&
         latin(header.subarray(4)) === latin(directory.subarray(at + 6, at + 32)) + name &&
-        (method === DEFLATED || (method === STORED && packed === size));
+        (method === DEFLATED || (method === STORED && packed === size)) &&
+        [0, 8].includes(attributes >>> 28) && !(attributes & 0x10); // a plain file, to Unix and to DOS
       if (!right) fail(NO_BUNDLE);
       if (!NAME.test(name) || this.members.has(name)) fail(`${name} is not a name that a bundle may hold, or stands twice`);
-      this.members.set(name, { at: next + 30 + named, packed, size, method });
+      this.members.set(name, { at: next + 30 + named, packed, size, method, checksum });
       next += 30 + named + packed;
       at += 46 + named;
     }
@@ -216,7 +217,7 @@ class Archive {
 
   /** Return the bytes of a member, unpacked to the length that was told and no further. */
   async bytes(name, most = LARGEST_DOCUMENT) {
-    const { at, packed, size, method } = this.members.get(name) ?? fail(`${name} is missing`);
+    const { at, packed, size, method, checksum } = this.members.get(name) ?? fail(`${name} is missing`);
     if (size > most) fail(`${name} is too large`);
     const part = this.blob.slice(at, at + packed);
     let found = part;
@@ -234,7 +235,8 @@ class Archive {
     this.done += packed;
     this.progress(this.done, this.blob.size);
     if (found.size !== size) fail(`${name} is shorter than the directory says`);
-    return new Uint8Array(await found.arrayBuffer());
+    const data = new Uint8Array(await found.arrayBuffer());
+    return crc32(data) === checksum ? data : fail(`${name} does not match its checksum in the zip`);
   }
 
   async document(name) {
@@ -243,7 +245,6 @@ class Archive {
 }
 
 // Reading a bundle ------------------------------------------------------------------------------------------------
-
 /** What stands in a bundle, read but not yet believed. */
 class Bundle {
   constructor(read) {
@@ -311,9 +312,14 @@ async function readBundle(archive, trusted, kept, say) {
   const written = latin(await archive.bytes(PUBLIC_KEY));
   const ownKey = readKey(written);
   if (written !== pem(ownKey)) fail("public-key.pem is not one key in its standard form");
+  for (const name of [README, SCRIPT]) await archive.bytes(name, LARGEST_FILE); // no evidence, but whole
   const evidence = await archive.document(EVIDENCE);
   if (item(evidence, "format") !== 1) fail(`has format ${shown(item(evidence, "format"))}; this page reads 1`);
-  const proven = list(item(evidence, "events")).map((one) => [readEvent(item(one, "event")), readPath(item(one, "path"))]);
+  only(evidence, ["format", "events", "consistency"], EVIDENCE);
+  const proven = list(item(evidence, "events")).map((one) =>
+    [readEvent(only(one, ["event", "path"], "an event and its proof").get("event")), readPath(one.get("path"))]);
+  const consistency = list(item(evidence, "consistency")).map((one) => only(one, ["size", "path"], "a proof of consistency"));
+  if (new Set(consistency.map((one) => one.get("size"))).size < consistency.length) fail("a proof of consistency appears twice");
   const events = proven.map(([event]) => event);
   if (!events.length) fail("it holds no events");
   if (!events.every((one, at) => at === 0 || events[at - 1].get("number") < one.get("number"))) {
@@ -335,15 +341,13 @@ async function readBundle(archive, trusted, kept, say) {
     kept, // one that the reader kept from elsewhere
     events,
     paths: new Map(proven.map(([event, path]) => [event.get("number"), path])),
-    consistency: new Map(list(item(evidence, "consistency")).map((one) => [whole(item(one, "size")), list(item(one, "path")).map(readHash)])),
+    consistency: new Map(consistency.map((one) => [whole(one.get("size")), list(one.get("path")).map(readHash)])),
   });
 }
 
 function readEvent(found) {
-  const event = object(found, "an event");
-  const fields = [...EVENT, "hash"];
-  if (event.size !== fields.length || !fields.every((name) => event.has(name))) fail("an event has missing or unknown fields");
-  for (const name of fields) if (!["number", "payload"].includes(name)) text(event.get(name));
+  const event = only(found, [...EVENT, "hash"], "an event");
+  for (const [name, value] of event) if (!["number", "payload"].includes(name)) text(value);
   whole(event.get("number"));
   object(event.get("payload"), "the payload of an event");
   return event;
@@ -353,7 +357,6 @@ const readHash = (found) => (isHash(found) ? unhex(found) : fail("a proof holds 
 const readPath = (found) => (found === null ? null : list(found).map(readHash));
 
 // Checks: each says what it finds ---------------------------------------------------------------------------------
-
 function checkKeys(bundle, say) {
   const [first] = bundle.events;
   if (bundle.ownKey !== bundle.key) say(PUBLIC_KEY, "is not the key that was given");
@@ -658,7 +661,6 @@ function comparable(name) {
 }
 
 // Merkle trees: RFC 9162, section 2.1 -----------------------------------------------------------------------------
-
 const nodeHash = (left, right) => sha256(Uint8Array.of(1), left, right);
 const half = (place) => Math.floor(place / 2);
 
@@ -711,7 +713,8 @@ function describe(bundle, _, report) {
       notes.push(`${named}: ${event.get("actor")} corrected the clock from ${before} to ${now} UTC; the times just before are wrong`);
     }
   }
-  const states = bundle.events.map((one) => one.get("payload")).filter((said) => said.get("release") === release && said.has("release_state"));
+  const proven = bundle.events.filter((one) => one.get("number") <= newest).map((one) => one.get("payload"));
+  const states = proven.filter((said) => said.get("release") === release && said.has("release_state"));
   const state = text(item(states.at(-1) ?? fail("no event says how the release stands"), "release_state"));
   if (state !== "published") notes.push(`${release} was published, and is ${state} now`);
   for (const event of bundle.of(...SAID)) {
@@ -730,7 +733,6 @@ function describe(bundle, _, report) {
 }
 
 // The whole -------------------------------------------------------------------------------------------------------
-
 const CHECKS = [
   [PUBLIC_KEY, checkKeys, "The key in the bundle is the trusted key and the first key of the store."],
   [CHECKPOINT, checkCheckpoints, "The trusted key signed both checkpoints, and the newest continues the log of the release's."],

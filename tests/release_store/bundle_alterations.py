@@ -113,6 +113,22 @@ ALTERATIONS: dict[str, tuple[Callable[[Members], object], str]] = {
         in_event("candidate.staged", lambda d: d["event"].update(more=1)),
         "missing or unknown fields",
     ),
+    "a field beside an event": (
+        in_event("candidate.staged", lambda d: d.update(more=1)),
+        "an event and its proof has missing or unknown fields",
+    ),
+    "a field of the evidence": (
+        in_json("evidence.json", lambda d: d.update(more=1)),
+        "evidence.json has missing or unknown fields",
+    ),
+    "a field of a proof of consistency": (
+        in_json("evidence.json", lambda d: d["consistency"][0].update(more=1)),
+        "a proof of consistency has missing or unknown fields",
+    ),
+    "a proof of consistency twice": (
+        in_json("evidence.json", lambda d: d["consistency"].append(d["consistency"][0])),
+        "a proof of consistency appears twice",
+    ),
     "a proof": (
         in_event("release.published", lambda d: d["path"].__setitem__(0, flipped(d["path"][0]))),
         "is not proven",
@@ -435,6 +451,7 @@ def _repacked(name: str, pack: Callable[[bytes], bytes]) -> Callable[[bytes], by
     return alter
 
 
+_NO_CHECKSUM = "does not match its checksum in the zip"
 _NO_BUNDLE = "is not a complete bundle written by releasegate; copy it again from its source"
 
 # With what is found, nothing where it stays the bundle that it was.
@@ -442,7 +459,16 @@ OTHER_ZIPS: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "nothing compressed": (_packed_as(zipfile.ZIP_STORED), ""),
     "compressed again": (_packed_as(zipfile.ZIP_DEFLATED), ""),
     "compressed by hand": (_repacked("policy.json", lambda packed: packed), ""),
-    "another checksum": (told_twice("release/data.csv", 16, "<I", 7), ""),
+    "another checksum": (
+        told_twice("release/data.csv", 16, "<I", 7),
+        _NO_CHECKSUM,
+    ),
+    "another checksum of the script": (
+        told_twice("verify_evidence.py", 16, "<I", 7),
+        _NO_CHECKSUM,
+    ),
+    "a symbolic link": (_told("release/data.csv", 38, "<I", 0o120777 << 16), _NO_BUNDLE),
+    "a folder by its mark": (_told("release/data.csv", 38, "<I", 0o100644 << 16 | 0x10), _NO_BUNDLE),
     "compressed in another way": (_packed_as(zipfile.ZIP_BZIP2), _NO_BUNDLE),
     "a comment": (_with_comment, _NO_BUNDLE),
     "something before it": (lambda d: b"#!/bin/sh\n" + d, _NO_BUNDLE),
@@ -453,7 +479,7 @@ OTHER_ZIPS: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "a beginning": (lambda d: d[: len(d) // 3], _NO_BUNDLE),
     "all but the end": (lambda d: d[:-1], _NO_BUNDLE),
     "a name twice": (_with_twice("release/data.csv"), "'release/data.csv' appears in the zip twice"),
-    "a folder": (_with_twice("release/"), "'release/' is not a name that a bundle may hold"),
+    "a folder": (_with_twice("release/"), _NO_BUNDLE),
     "a name that nobody sees": (_with_twice("x\u202e.csv"), _NO_BUNDLE),
     "a name that is hidden": (_with_twice("release/.x"), "'release/.x' is not a name that a bundle may hold"),
     "a member more": (_with_twice("release/x.csv"), "release/x.csv: does not belong in the bundle"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from hypothesis import strategies as st
 from policy.errors import StoreError, UsageError, VerificationFailed
 from release_store.audit import keys
 from release_store.audit.checkpoints import kept_file
-from release_store.canonical import canonical_json, pretty_json
+from release_store.canonical import canonical_json, digest_of, pretty_json
 from release_store.db.connection import DATABASE
 from release_store.evidence.bundle import write_evidence
 from release_store.evidence.examine import _one_line, examine, main
@@ -317,6 +318,44 @@ def test_an_event_after_the_newest_checkpoint_is_told_as_not_proven(
     assert any("release.superseded) is newer than every checkpoint" in note for note in report.notes)
     announce(history, keys.load_key(history.root), "clinic")
     assert not any("newer" in note for note in examine(write_evidence(history, NAME, out)).notes)
+
+
+def test_an_event_that_nobody_signed_says_nothing_of_the_state(
+    members: Members, tmp_path: Path, three_releases: Path
+) -> None:
+    evidence = json.loads(members["evidence.json"])
+    last = evidence["events"][-1]["event"]
+    event = {
+        **last,
+        "number": last["number"] + 100,
+        "actor": "eve",
+        "action": "remark.made",
+        "payload": {"release": NAME, "release_state": "withdrawn"},
+    }
+    del event["hash"]
+    evidence["events"].append({"event": {**event, "hash": digest_of(event)}, "path": None})
+    members["evidence.json"] = pretty_json(evidence)
+    report = examine(put_together(tmp_path / "b.zip", members), true_key(three_releases))
+    assert report.findings == []
+    assert any("(remark.made) is newer than every checkpoint: not proven" in note for note in report.notes)
+    assert not any("withdrawn now" in note for note in report.notes)
+
+
+_TELL = """
+from release_store.evidence.examine import tell
+from release_store.evidence.findings import Report
+
+tell(Report([], ["\\u0416\\u0430\\u043d\\u043d\\u0430 approved it"], "fine"))
+"""
+
+
+def test_a_console_that_lacks_letters_shows_their_numbers() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    ran = subprocess.run(
+        [sys.executable, "-c", _TELL], capture_output=True, text=True, env=environment, check=False
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout == "note: \\u0416\\u0430\\u043d\\u043d\\u0430 approved it\nfine\n"
 
 
 # Alterations by somebody without a key ---------------------------------------------------------------
