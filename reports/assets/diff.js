@@ -1,137 +1,61 @@
 "use strict";
-// Two releases side by side, by the rules of reports/difference_sides.py.
+// Two releases side by side, by the rules of reports/difference_sides.py. A value is [name, text, JSON or nothing].
 const releasegateDiff = (() => {
-  const { load, shown } = releasegateData;
-  const SECTIONS = [["facts", ""], ["policy", "policy"], ["method", "method"], ["gates", "gates"], ["classes", "classes"], ["utility", "utility"]];
+  const { address, bdi, load, made, shown } = releasegateData;
+  const SECTIONS = ["facts", "policy", "method", "gates", "classes", "utility"];
+  const field = (id) => document.getElementById(id);
+  const read = (id) => JSON.parse(field(id).textContent);
+  const seriesOf = new Map();
 
-  function equal(x, y) {
-    if (x === y) return true;
-    if (typeof x !== "object" || typeof y !== "object" || x === null || y === null) return false;
-    if (Array.isArray(x) !== Array.isArray(y)) return false;
-    const names = Object.keys(x);
-    return names.length === Object.keys(y).length && names.every((name) => Object.hasOwn(y, name) && equal(x[name], y[name]));
-  }
-
-  function compared(one, other) {
-    const [a, b] = [new Map(one), new Map(other)];
+  function compare(one, other) {
+    const [a, b] = [one, other].map((values) => new Map(values.map((value) => [value[0], value])));
     return [...new Set([...a.keys(), ...b.keys()])].map((name) => {
-      const row = { name };
-      if (a.has(name)) row.a = a.get(name);
-      if (b.has(name)) row.b = b.get(name);
-      row.same = a.has(name) && b.has(name) && equal(row.a, row.b);
-      return row;
+      const [x, y] = [a.get(name), b.get(name)];
+      return { name, a: x, b: y, same: Boolean(x && y) && x[1] === y[1] && x[2] === y[2] };
     });
   }
 
-  // A section that one of two policies does not have is left out where the other's fields tell it.
-  function toldOnce(fields, other) {
-    const sections = new Set();
-    for (const [name] of other) {
-      for (let end = name.indexOf("."); end >= 0; end = name.indexOf(".", end + 1)) sections.add(name.slice(0, end));
-    }
-    return fields.filter(([name, value]) => value !== null || !sections.has(name));
+  // Without a section that is empty here where the other policy's fields show what is in it.
+  function withoutSections(fields, other) {
+    const sections = new Set(other.flatMap(([name]) => [...name.matchAll(/\./g)].map((dot) => name.slice(0, dot.index))));
+    return fields.filter(([name, , json]) => json !== "null" || !sections.has(name));
   }
 
-  function rows(one, other, gates) {
-    const found = {};
-    for (const name of ["facts", "method", "gates", "classes", "utility"]) found[name] = compared(one.sections[name], other.sections[name]);
-    found.policy = compared(toldOnce(one.policy, other.policy), toldOnce(other.policy, one.policy)).filter((row) => !row.same);
-    const place = (row) => { const at = gates.indexOf(row.name); return at < 0 ? gates.length : at; };
+  function rows(one, other) {
+    const found = Object.fromEntries(SECTIONS.map((name) => [name, compare(one[name] ?? [], other[name] ?? [])]));
+    found.policy = compare(withoutSections(one.policy, other.policy), withoutSections(other.policy, one.policy)).filter((row) => !row.same);
+    const order = read("gates");
+    const place = (row) => (order.includes(row.name) ? order.indexOf(row.name) : order.length);
     found.gates.sort((x, y) => place(x) - place(y));
     return found;
   }
 
-  const read = (id) => JSON.parse(document.getElementById(id).textContent);
-  const seriesOf = new Map();
-
   async function side(identifier) {
-    const data = await load(`sides-${seriesOf.get(identifier)}`);
-    const sections = data.sides[identifier];
-    const digest = new Map(sections.facts).get("policy_digest");
-    return { sections, policy: data.policies[digest] };
+    const { policies, sides } = await load(`sides-${seriesOf.get(identifier)}`);
+    const facts = new Map(sides[identifier].facts);
+    return { ...sides[identifier], policy: policies[facts.get("policy_digest")] };
   }
 
-  // Numbers as policy/rounding.py tells them; what was measured never to the better side of its limit.
-  const exactly = (value) => Number(value.toPrecision(12)) + 0; // no -0
-  const plain = (value) => {
-    if (Number.isInteger(value)) return value.toLocaleString("en");
-    return Math.abs(value) < 1e-4 ? value.toExponential() : String(value);
-  };
-  const limited = (threshold) => plain(exactly(threshold));
-  function rounded(exact, up) {
-    const near = Number(exact.toPrecision(4));
-    if (up ? near >= exact : near <= exact) return near;
-    const digit = 10 ** (Math.floor(Math.log10(Math.abs(exact))) - 3);
-    return Number((near + (up ? digit : -digit)).toPrecision(4));
-  }
-  function measured(value, relation, threshold) {
-    const exact = exactly(value);
-    const told = Number.isInteger(exact) ? exact : rounded(exact, relation === "<=" || relation === "<");
-    const meets = typeof threshold === "number" && told === exactly(threshold) && value !== threshold;
-    return plain(meets ? value : told);
+  function table(section, found, a, b) {
+    const title = section === "facts" ? [] : [made("h2", "", section)];
+    const chosen = field("only").checked ? found.filter((row) => !row.same) : found;
+    if (!chosen.length) return [...title, made("p", "", section === "policy" ? "The same." : "Nothing differs.")];
+    const head = (scope, inside) => Object.assign(made("th", "", inside), { scope });
+    const absent = section === "gates" ? "not asked" : "-";
+    const lines = chosen.map((row) => made("tr", row.same ? "" : "differs",
+      made("td", "", row.same ? "" : "≠ differs"),
+      head("row", bdi(section === "facts" ? row.name.replaceAll("_", " ") : row.name)),
+      ...[row.a, row.b].map((value) => made("td", "long", bdi(value ? value[1] : absent)))));
+    const heads = made("tr", "", ...["differs", "what", a, b].map((text) => head("col", text)));
+    const region = made("div", "scroll", made("table", "", made("thead", "", heads), made("tbody", "", ...lines)));
+    return [...title, Object.assign(region, { tabIndex: 0, role: "region", ariaLabel: section })];
   }
 
-  const number = (value) => Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(4)));
-  function text(section, name, value) {
-    if (value === null) return "none";
-    if (section === "gates") {
-      const found = value.value === null ? "" : ` ${typeof value.value === "number" ? measured(value.value, value.relation, value.threshold) : value.value}`;
-      const limit = value.threshold === null ? "" : ` (must be ${value.relation} ${typeof value.threshold === "number" ? limited(value.threshold) : value.threshold})`;
-      return `${value.verdict.replace("_", " ")}${found}${limit}`;
-    }
-    if (section === "facts" && name.endsWith("_at")) return value.slice(0, 16).replace("T", " ");
-    if (typeof value === "number") return number(value);
-    return typeof value === "string" ? value : JSON.stringify(value);
-  }
-
-  function cell(kind, said, apart) {
-    const made = document.createElement(kind);
-    const inner = apart ? document.createElement("bdi") : made;
-    inner.textContent = said;
-    if (apart) made.append(inner);
-    return made;
-  }
-
-  function table(section, title, found, a, b, only) {
-    const chosen = only ? found.filter((row) => !row.same) : found;
-    const part = document.createDocumentFragment();
-    if (title) part.append(cell("h2", title));
-    if (!chosen.length) { part.append(cell("p", section === "policy" ? "The same." : "Nothing differs.")); return part; }
-    const region = document.createElement("div");
-    region.className = "scroll";
-    region.tabIndex = 0;
-    region.setAttribute("role", "region");
-    region.setAttribute("aria-label", title || "facts");
-    const made = document.createElement("table");
-    const head = made.createTHead().insertRow();
-    for (const said of ["", "what", a, b]) { const one = cell("th", said); one.scope = "col"; head.append(one); }
-    head.cells[0].textContent = "differs";
-    const body = made.createTBody();
-    for (const row of chosen) {
-      const line = body.insertRow();
-      line.append(cell("td", row.same ? "" : "≠ differs"));
-      if (!row.same) line.className = "differs";
-      const name = cell("th", section === "facts" ? row.name.replaceAll("_", " ") : shown(row.name), true);
-      name.scope = "row";
-      line.append(name);
-      for (const which of ["a", "b"]) {
-        const absent = section === "gates" ? "not asked" : "-";
-        const one = cell("td", which in row ? shown(text(section, row.name, row[which])) : absent, true);
-        one.className = "long";
-        line.append(one);
-      }
-    }
-    region.append(made);
-    part.append(region);
-    return part;
-  }
-
-  const field = (id) => document.getElementById(id);
   const unknown = new Map(); // what the address asks for, by its field, and is not among them
   let asked = 0;
 
-  function tell(said, ...parts) {
-    field("told").textContent = said;
+  function tell(text, ...parts) {
+    field("told").textContent = text;
     field("rows").replaceChildren(...parts);
   }
 
@@ -141,11 +65,10 @@ const releasegateDiff = (() => {
     delete field("rows").dataset.shown;
     if (unknown.size) return tell([...unknown.values()].map((name) => `${shown(name)} is not among them.`).join(" "));
     try {
-      const found = rows(await side(a), await side(b), read("gates"));
+      const found = rows(await side(a), await side(b));
       if (own !== asked) return;
-      const only = field("only").checked;
       const n = Object.values(found).flat().filter((row) => !row.same).length;
-      tell(n ? `${n} rows differ, marked ≠` : "Nothing differs.", ...SECTIONS.map(([name, title]) => table(name, title, found[name], a, b, only)));
+      tell(n ? `${n} rows differ, marked ≠` : "Nothing differs.", ...SECTIONS.flatMap((name) => table(name, found[name], a, b)));
       field("rows").dataset.shown = `${a} ${b}`;
     } catch (error) {
       if (own === asked) tell(`It cannot be shown: ${error.message}`);
@@ -159,15 +82,15 @@ const releasegateDiff = (() => {
     return [...seriesOf.keys()].find((one) => pages[one] && pages[one] === pages[name]) ?? "";
   }
 
-  async function chosen() {
+  async function choose() {
     const own = ++asked;
-    const wanted = [...new URLSearchParams(location.hash.slice(1))].filter(([id]) => id === "a" || id === "b");
+    const wanted = [...address()].filter(([id]) => id === "a" || id === "b");
     try {
       const names = await Promise.all(wanted.map(([, name]) => known(name)));
       if (own !== asked) return;
       unknown.clear();
       wanted.forEach(([id, name], i) => {
-        field(id).value = names[i]; // of what is not known the field is empty
+        field(id).value = names[i]; // the field of an unknown one is empty
         if (!names[i]) unknown.set(id, name);
       });
       show();
@@ -176,7 +99,7 @@ const releasegateDiff = (() => {
     }
   }
 
-  function begin() {
+  releasegateData.begin(() => {
     if (!field("a")) return;
     const [first, second] = [field("a"), field("b")];
     second.append(...[...first.children].map((one) => one.cloneNode(true)));
@@ -191,13 +114,10 @@ const releasegateDiff = (() => {
       });
     }
     field("only").addEventListener("change", show);
-    addEventListener("hashchange", chosen);
-    // By then the browser has put back what stood in the fields when somebody left the page.
-    addEventListener("pageshow", chosen);
-  }
-  if (document.readyState === "loading") addEventListener("DOMContentLoaded", begin);
-  else begin();
+    addEventListener("hashchange", choose);
+    addEventListener("pageshow", choose); // by then the browser has filled in the fields of an earlier visit
+  });
 
-  // The same as what `releasegate diff` finds: for the tests, and whoever looks for it in the console.
-  return { limited, measured, rows: async (a, b) => rows(await side(a), await side(b), read("gates")) };
+  // What `releasegate diff` finds too: for the tests, and whoever looks for it in the console.
+  return { rows: async (a, b) => rows(await side(a), await side(b)) };
 })();

@@ -2,13 +2,15 @@
 // The audit log: its pieces are loaded as they are needed, the newest first.
 (() => {
   const FIELDS = ["number", "at", "actor", "action", "object", "reason", "previous", "hash"];
+  const SIGNED = ["action", "actor", "at", "number", "object", "payload", "previous", "reason"]; // in the order of their JSON
   const shape = JSON.parse(document.getElementById("shape").textContent);
-  const { load, shown } = releasegateData;
+  const { address, bdi, load, made, shown } = releasegateData;
   const $ = (id) => document.getElementById(id);
+  const number = (n) => n.toLocaleString("en");
   const pieces = new Map(); // of events as they are shown, oldest first
   let pages = {};
-  let matches = []; // [piece, place] of what is asked for, newest first, as far as was looked
-  let done = true; // all pieces were looked at
+  let matches = []; // [piece, place] of what was found so far, newest first
+  let done = true; // all pieces were searched
   let page = 0;
   let asked = 0;
 
@@ -26,52 +28,48 @@
     return pieces.get(n);
   }
 
-  const seriesOf = (event) => {
+  function seriesOf(event) {
     if (Object.hasOwn(pages, event.object)) return pages[event.object].split("/")[1];
     return /^(input|series)\./.test(event.action) ? event.object.split("/")[0] : "";
-  };
-
-  async function looked(n, words, action, series, deep) {
-    const events = await piece(n);
-    const texts = deep && words.length ? await load(`payloads-${n}`) : null;
-    const found = [];
-    for (let i = events.length - 1; i >= 0; i--) {
-      const event = events[i];
-      if (action && event.action !== action) continue;
-      if (series && seriesOf(event) !== series) continue;
-      if (words.length) {
-        let text = `${event.number} ${event.at} ${event.actor} ${event.action} ${event.object} ${event.reason} ${event.hash}`;
-        if (texts) text += ` ${texts[i]}`;
-        text = text.toLowerCase();
-        if (!words.every((word) => /^#\d+$/.test(word) ? word === `#${event.number}` : text.includes(word))) continue;
-      }
-      found.push([n, i]);
-    }
-    return found;
   }
 
-  // Looks on until a page is full, or, to count, to the end.
+  /** Return the places of a piece's events, newest first. */
+  function places(n) {
+    const size = n === shape.pieces - 1 ? shape.events - n * shape.piece : shape.piece;
+    return Array.from({ length: size }, (_, i) => [n, size - 1 - i]);
+  }
+
+  const newestFirst = () => Array.from({ length: shape.pieces }, (_, i) => shape.pieces - 1 - i);
+
+  async function search(n, words, action, series, deep) {
+    const events = await piece(n);
+    const texts = deep && words.length ? await load(`payloads-${n}`) : null;
+    return places(n).filter(([, i]) => {
+      const event = events[i];
+      if ((action && event.action !== action) || (series && seriesOf(event) !== series)) return false;
+      const { at, actor, object, reason, hash } = event;
+      const text = [event.number, at, actor, event.action, object, reason, hash, texts?.[i]].join(" ").toLowerCase();
+      return words.every((word) => (/^#\d+$/.test(word) ? word === `#${event.number}` : text.includes(word)));
+    });
+  }
+
+  // Searches until a page is full, and then, to count, to the end.
   async function look() {
     const own = ++asked;
     const words = $("words").value.toLowerCase().split(/\s+/).filter(Boolean);
     const [action, series, deep] = [$("action").value, $("of-series").value, $("payloads").checked];
-    const all = !words.length && !action && !series;
-    matches = [];
-    page = 0;
-    done = false;
+    [matches, page, done] = [[], 0, false];
     try {
-      for (let n = shape.pieces - 1; n >= 0; n--) {
-        if (all) {
-          const size = n === shape.pieces - 1 ? shape.events - n * shape.piece : shape.piece;
-          for (let i = size - 1; i >= 0; i--) matches.push([n, i]);
-          continue;
+      if (!words.length && !action && !series) matches = newestFirst().flatMap(places);
+      else {
+        for (const n of newestFirst()) {
+          const before = matches.length;
+          const found = await search(n, words, action, series, deep);
+          if (own !== asked) return;
+          matches.push(...found);
+          if (before < shape.page) await show();
+          tell(`${number(matches.length)} found, still looking`);
         }
-        const before = matches.length;
-        const found = await looked(n, words, action, series, deep);
-        if (own !== asked) return;
-        matches.push(...found);
-        if (before < shape.page) await show();
-        tell(`${matches.length.toLocaleString("en")} found, still looking`);
       }
       done = true;
       await show();
@@ -82,52 +80,24 @@
 
   function tell(text) { $("found").textContent = text; }
 
-  function put(line, said, kind = "", link = "") {
-    const cell = line.insertCell();
-    cell.className = kind;
-    const place = link ? document.createElement("a") : cell;
-    if (link) { place.href = link; cell.append(place); }
-    const apart = document.createElement("bdi");
-    apart.textContent = shown(String(said));
-    place.append(apart);
-    return cell;
+  function cell(text, kind = "", link = "") {
+    return made("td", kind, link ? Object.assign(made("a", "", bdi(text)), { href: link }) : bdi(text));
   }
 
-  function contents(line, event) {
-    const cell = line.insertCell();
-    cell.className = "long";
-    const details = document.createElement("details");
-    const summary = document.createElement("summary");
-    const short = document.createElement("span");
-    short.className = "mono";
-    short.textContent = event.hash.slice(0, 12);
-    const hidden = document.createElement("span");
-    hidden.className = "hidden";
-    hidden.textContent = ` of event ${event.number}`;
-    summary.append(short, hidden);
-    const list = document.createElement("dl");
-    item(list, "hash", event.hash);
-    item(list, "hash before it", event.previous);
-    details.append(summary, list);
-    cell.append(details);
+  const item = (name, text) => [made("dt", "", name), made("dd", "mono", shown(text))];
+
+  function contents(event) {
+    const summary = made("summary", "", made("span", "mono", event.hash.slice(0, 12)), made("span", "hidden", ` of event ${event.number}`));
+    const list = made("dl", "", ...item("hash", event.hash), ...item("hash before it", event.previous));
+    return made("td", "long", made("details", "", summary, list));
   }
 
-  function item(list, name, text) {
-    const term = document.createElement("dt");
-    const said = document.createElement("dd");
-    term.textContent = name;
-    said.className = "mono";
-    said.textContent = shown(text);
-    list.append(term, said);
-  }
-
-  async function payload(number, list) {
-    for (let n = shape.pieces - 1; n >= 0; n--) {
-      const events = await piece(n);
-      if (events[0].number > number) continue;
-      const i = events.findIndex((event) => event.number === number);
-      return item(list, "content", (await load(`payloads-${n}`))[i]);
+  async function payload(wanted) {
+    for (const n of newestFirst()) {
+      const i = (await piece(n)).findIndex((event) => event.number === wanted);
+      if (i >= 0) return (await load(`payloads-${n}`))[i];
     }
+    return "";
   }
 
   async function show() {
@@ -135,76 +105,73 @@
     const chosen = matches.slice(page * shape.page, (page + 1) * shape.page);
     const events = await Promise.all(chosen.map(async ([n, i]) => (await piece(n))[i]));
     if (own !== asked) return;
-    const body = document.createElement("tbody");
-    for (const event of events) {
-      const line = body.insertRow();
+    $("log").tBodies[0].replaceChildren(...events.map((event) => {
+      const line = made("tr", "",
+        cell(event.number, "n"), cell(event.at.slice(0, 16).replace("T", " ")), cell(event.actor), cell(event.action),
+        cell(event.object, "", Object.hasOwn(pages, event.object) ? pages[event.object] : ""), cell(event.reason, "long"),
+        contents(event));
       line.dataset.number = event.number;
-      put(line, event.number, "n");
-      put(line, event.at.slice(0, 16).replace("T", " "));
-      put(line, event.actor);
-      put(line, event.action);
-      put(line, event.object, "", Object.hasOwn(pages, event.object) ? pages[event.object] : "");
-      put(line, event.reason, "long");
-      contents(line, event);
-    }
-    $("log").tBodies[0].replaceWith(body);
-    const count = matches.length.toLocaleString("en");
-    if (done) tell(matches.length === shape.events ? `All ${count} events.` : `${count} of ${shape.events.toLocaleString("en")} events.`);
+      return line;
+    }));
+    const count = number(matches.length);
+    if (done) tell(matches.length === shape.events ? `All ${count} events.` : `${count} of ${number(shape.events)} events.`);
+    turned();
+    $("log").dataset.shown = String(own);
+  }
+
+  function turned() {
     const last = Math.max(0, Math.ceil(matches.length / shape.page) - 1);
     $("where").textContent = `page ${page + 1} of ${last + 1}`;
     $("newer").disabled = page === 0;
     $("older").disabled = page >= last;
-    $("log").dataset.shown = String(own);
   }
 
-  const text = JSON.stringify;
+  async function hashOf(event, payload) {
+    const json = SIGNED.map((name) => `"${name}":${name === "payload" ? payload : JSON.stringify(event[name])}`).join(",");
+    const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(`{${json}}`)));
+    return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  }
+
   async function check() {
-    const say = (said) => { $("checked").textContent = said; };
+    const say = (text) => { $("checked").textContent = text; };
     if (!globalThis.crypto?.subtle) return say("This browser computes no hashes on such a page.");
     $("check").disabled = true;
     const wrong = [];
-    let [number, head, n] = [0, "0".repeat(64), 0];
+    let [last, head, n] = [0, "0".repeat(64), 0];
     try {
       for (let at = 0; at < shape.pieces; at++) {
-        const events = await piece(at);
-        const texts = await load(`payloads-${at}`);
-        const hashes = await Promise.all(events.map(async (event, i) => {
-          const whole = `{"action":${text(event.action)},"actor":${text(event.actor)},"at":${text(event.at)},"number":${event.number},"object":${text(event.object)},"payload":${texts[i]},"previous":${text(event.previous)},"reason":${text(event.reason)}}`;
-          const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(whole)));
-          return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-        }));
+        const [events, texts] = [await piece(at), await load(`payloads-${at}`)];
+        const hashes = await Promise.all(events.map((event, i) => hashOf(event, texts[i])));
         events.forEach((event, i) => {
-          if (event.number !== number + 1 || event.previous !== head || hashes[i] !== event.hash) wrong.push(event.number);
-          [number, head] = [event.number, event.hash];
-          n += 1;
+          if (event.number !== last + 1 || event.previous !== head || hashes[i] !== event.hash) wrong.push(event.number);
+          [last, head, n] = [event.number, event.hash, n + 1];
         });
-        say(`${n.toLocaleString("en")} of ${shape.events.toLocaleString("en")} events checked`);
+        say(`${number(n)} of ${number(shape.events)} events checked`);
       }
       say(wrong.length || n !== shape.events
         ? `✗ The chain does not hold: event ${wrong.slice(0, 5).join(", ")}${wrong.length > 5 ? ` and ${wrong.length - 5} more` : ""}.`
-        : `✓ The chain holds: ${n.toLocaleString("en")} hashes computed again, the last is ${head}. That nobody cut the end off or wrote all of it anew, only a checkpoint that you kept elsewhere shows.`);
+        : `✓ The chain holds: ${number(n)} hashes computed again, the last is ${head}. Only a checkpoint that you kept elsewhere shows that nobody cut the end off or wrote all of it anew.`);
     } catch (error) {
       say(`It cannot be checked: ${error.message}`);
     }
     $("check").disabled = false;
   }
 
+  function named() {
+    if (address().get("event")) $("words").value = `#${address().get("event")}`;
+    if (address().get("words")) $("words").value = address().get("words");
+  }
+
   async function begin() {
-    $("log").addEventListener("toggle", (event) => {
-      const details = event.target;
-      if (!details.open || details.dataset.filled) return;
-      details.dataset.filled = "yes";
-      const list = details.querySelector("dl");
-      payload(Number(details.closest("tr").dataset.number), list).catch((error) => item(list, "content", error.message));
+    $("log").addEventListener("toggle", ({ target }) => {
+      if (!target.open || target.dataset.filled) return;
+      target.dataset.filled = "yes";
+      const content = payload(Number(target.closest("tr").dataset.number)).catch((error) => error.message);
+      content.then((text) => target.querySelector("dl").append(...item("content", text)));
     }, true);
-    const named = () => {
-      const wanted = new URLSearchParams(location.hash.slice(1));
-      if (wanted.get("event")) $("words").value = `#${wanted.get("event")}`;
-      if (wanted.get("words")) $("words").value = wanted.get("words");
-    };
     named();
-    // By then the browser has put back what stood in the fields when somebody left the page.
-    const filled = new Promise((done) => addEventListener("pageshow", done, { once: true }));
+    // By then the browser has filled in the fields of an earlier visit.
+    const filled = new Promise((ready) => addEventListener("pageshow", ready, { once: true }));
     pages = await load("pages");
     await filled;
     let waiting = 0;
@@ -217,17 +184,11 @@
     for (const id of ["log-find", "log-pages"]) $(id).hidden = false;
     $("log-check").hidden = !shape.whole;
     addEventListener("hashchange", () => { named(); look(); });
+    matches = newestFirst().flatMap(places);
     if (["words", "action", "of-series"].some((id) => $(id).value)) await look();
-    else if (shape.events > shape.page) {
-      for (let n = shape.pieces - 1; n >= 0; n--) {
-        const size = n === shape.pieces - 1 ? shape.events - n * shape.piece : shape.piece;
-        for (let i = size - 1; i >= 0; i--) matches.push([n, i]);
-      }
-      $("where").textContent = `page 1 of ${Math.ceil(matches.length / shape.page)}`;
-      $("newer").disabled = true;
-    } else $("log-pages").hidden = true;
+    else if (shape.events > shape.page) turned();
+    else $("log-pages").hidden = true;
     $("log").dataset.ready = "yes";
   }
-  if (document.readyState === "loading") addEventListener("DOMContentLoaded", begin);
-  else begin();
+  releasegateData.begin(begin);
 })();

@@ -2,39 +2,45 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from policy.rounding import bound_text, measured_text
+from release_store.canonical import canonical_json
 from release_store.records import CandidateRecord, Release
 from release_store.snapshot import StoreSnapshot
 from reports.difference_sides import fields_of, side_of
 from reports.documents import Document
+from reports.text import minute
 
-Pairs = list[tuple[str, Any]]
+Written = list[tuple[str, ...]]
 _OF_ANOTHER_FORM = (TypeError, ValueError, KeyError, AttributeError)
 
 
 def sides_of_series(whole: StoreSnapshot, series: str) -> dict[str, Any]:
     """Return the policies of a series by digest, and the side of each release and unpublished candidate.
 
-    Names and values are pairs, since names of columns may be any, and their order is told. What is of a form
-    that cannot be compared is left out.
+    A value is its name, its text and, unless it is a text itself, its canonical JSON, by which two are equal.
+    They are a list, since columns may have any name, and in order. What cannot be compared is left out.
     """
     releases = {one.candidate_id: one for one in whole.releases if one.series == series}
     records = [one for one in whole.candidates if one.series == series]
     digests = dict.fromkeys(one.policy_digest for one in records)
-    policies: dict[str, Pairs] = {}
+    policies: dict[str, Written] = {}
     for digest in digests:
         with suppress(*_OF_ANOTHER_FORM):
-            policies[digest] = _pairs(fields_of(whole.policies.get(digest, {})))
+            policies[digest] = _written("policy", fields_of(whole.policies.get(digest, {})))
     sides: dict[str, Any] = {}
     for record in records:
         release = releases.get(record.candidate_id)
         with suppress(*_OF_ANOTHER_FORM):
             if record.policy_digest in policies:
                 name = release.release_id if release else record.candidate_id
-                sides[name] = _written(whole, record, release)
+                sections = side(whole, record, release)
+                del sections["policy"]
+                sides[name] = {section: _written(section, values) for section, values in sections.items()}
     return {"policies": policies, "sides": sides}
 
 
@@ -74,11 +80,24 @@ def _sizes(whole: StoreSnapshot, record: CandidateRecord, release: Release | Non
     return {name: found.get(field) for name, field in names.items()}
 
 
-def _written(whole: StoreSnapshot, record: CandidateRecord, release: Release | None) -> dict[str, Any]:
-    sections = side(whole, record, release)
-    sections.pop("policy")
-    return {name: _pairs(values) for name, values in sections.items()}
+def _written(section: str, values: Mapping[str, Any]) -> Written:
+    return [
+        (name, value) if isinstance(value, str) and not name.endswith("_at")
+        else (name, _text(section, name, value), canonical_json(value).decode())
+        for name, value in values.items()
+    ]  # fmt: skip
 
 
-def _pairs(values: Mapping[str, Any]) -> Pairs:
-    return list(values.items())
+def _text(section: str, name: str, value: Any) -> str:
+    if value is None:
+        return "none"
+    if section == "gates":
+        threshold, relation = value["threshold"], value["relation"]
+        found = "" if value["value"] is None else f" {measured_text(value['value'], relation, threshold)}"
+        bound = "" if threshold is None else f" (must be {bound_text(relation, threshold)})"
+        return f"{value['verdict'].replace('_', ' ')}{found}{bound}"
+    if section == "facts" and name.endswith("_at"):
+        return minute(value)
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -23,10 +23,14 @@ PAIRS = (
     ("clinic-2025-c1", "other-2025-r1"),
     ("other-2025-r1", "odd-2025-c1"),
 )
-# The names of a row in the order of the document; of the page's module, the one thing that others may ask.
+# What the page's module finds, with the values that the texts stand for.
 _ROWS = """
 const done = arguments[arguments.length - 1];
-releasegateDiff.rows(arguments[0], arguments[1]).then(done, (error) => done(String(error)));
+const value = ([, text, json]) => json === undefined ? text : JSON.parse(json);
+const row = ({ name, a, b, same }) => ({ name, ...(a && { a: value(a) }), ...(b && { b: value(b) }), same });
+releasegateDiff.rows(arguments[0], arguments[1]).then(
+  (found) => done(Object.fromEntries(Object.entries(found).map(([name, rows]) => [name, rows.map(row)]))),
+  (error) => done(String(error)));
 """
 
 

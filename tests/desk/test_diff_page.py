@@ -8,13 +8,10 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.select import Select
 
-from policy.rounding import limit_text, measured_text
 from tests.desk.chromium import Chromium
 from tests.desk.pairs import PAIRS, agree
-from tests.desk.random_edits import seeded
 
 pytestmark = pytest.mark.browser
-CORNERS = (0.0, -0.0, 1.0, 2.9999999999999996, 123456.00000000001, 1e-4, 9.9999e-5, 0.99995, 12345.0)
 _SEEN = """
 const field = (id) => document.getElementById(id);
 return [field("a").value, field("b").value, field("told").textContent, field("rows").dataset.shown ?? ""];
@@ -54,32 +51,6 @@ def test_both_that_are_not_there_are_named(chromium: Chromium, site: Path) -> No
     assert _asked(chromium, site, "a=one&b=%E2%80%AEtwo") == [
         "", "", "one is not among them. \\u202etwo is not among them.", "",
     ]  # fmt: skip
-
-
-def _numbers() -> list[tuple[float, str, float | None]]:
-    """Return what may be measured, with relation and limit: of all sizes, and beside the limit."""
-    random = seeded(7)
-    found: list[tuple[float, str, float | None]] = []
-    for relation in ("<=", "<", ">=", ">"):
-        found += [(value, relation, None) for value in CORNERS]
-        for _ in range(100):
-            value = random.choice((1, -1)) * 10 ** random.uniform(-8, 11)
-            value = random.choice((value, round(value), round(value, 2)))
-            found.append((value, relation, random.choice((None, 0.0, value, 0.6, float(round(value, 3))))))
-            limit = round(random.uniform(0, 100), random.choice((0, 1, 2, 3)))
-            beside = limit * (1 + random.choice((1, -1)) * 10 ** random.uniform(-16, -3))
-            found.append((beside, relation, limit))
-    return found
-
-
-def test_numbers_are_told_as_everywhere_else(chromium: Chromium, site: Path) -> None:
-    chromium.open(site / "diff.html")
-    numbers = _numbers()
-    told = chromium.run("return arguments[0].map((one) => releasegateDiff.measured(...one))", numbers)
-    assert dict(zip(numbers, told, strict=True)) == {one: measured_text(*one) for one in numbers}
-    limits = [one for _, _, one in numbers if one is not None]
-    told = chromium.run("return arguments[0].map(releasegateDiff.limited)", limits)
-    assert dict(zip(limits, told, strict=True)) == {one: limit_text(one) for one in limits}
 
 
 def test_pairs_are_compared_as_the_command_does(chromium: Chromium, lived: Path, site: Path) -> None:
