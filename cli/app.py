@@ -96,8 +96,8 @@ app = typer.Typer(
 
 
 @app.callback(
-    epilog="Exit codes: 0 published or fine, 2 usage or policy, 3 input refused, 4 blocked by a gate, "
-    "5 waiting for approval, 6 verification failed, 1 anything unforeseen."
+    epilog="Exit codes: 0 success, 1 unexpected error, 2 usage or policy error, 3 input refused, "
+    "4 blocked by a gate, 5 awaiting approval, 6 verification failed."
 )
 def releasegate(
     context: typer.Context,

@@ -30,7 +30,7 @@ def show_difference(document: Document) -> None:
     same = all(row["same"] for row in document["facts"] if row["name"] == "policy_digest")
     _section(table, "policy: the same" if same else "policy: what differs", document["policy"], _policy)
     _section(table, "method", document["method"], _plain)
-    _section(table, "gates", document["gates"], _gate, absent="[dim]not asked[/]")
+    _section(table, "gates", document["gates"], _gate, absent="[dim]not run[/]")
     _section(table, "classes", document["classes"], _plain)
     equal = document["equal_classes"]
     table.add_row("", "equal in cells", *["[dim]not known[/]" if equal is None else str(equal)] * 2)

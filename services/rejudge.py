@@ -66,7 +66,7 @@ def check_may_be_judged_again(store: ReleaseStore, record: CandidateRecord) -> N
     name = record.candidate_id
     if not may(Act.REJUDGE, record.state):
         raise UsageError(
-            f"is {record.state}, only a stale or expired candidate can be assessed again",
+            f"is {record.state}; only a stale or expired candidate can be assessed again",
             where=name,
             hint=HINTS[record.state],
         )

@@ -57,7 +57,7 @@ def approve(
     signed: Signed = None,
     json: Json = False,
 ) -> int:
-    """Agree to a candidate that waits for approval; the last approval that it needs publishes it."""
+    """Approve a candidate that awaits approval; the last required approval publishes it."""
     return _decide(store_of(context), candidate, "approve", by, reason, (key, token_file, signed), json)
 
 
@@ -87,7 +87,7 @@ def override(
     signed: Signed = None,
     json: Json = False,
 ) -> int:
-    """Publish what gates held back; two administrators have to ask for it."""
+    """Override the gates and publish; needs two administrators."""
     return _decide(store_of(context), candidate, "override", by, reason, (key, token_file, signed), json)
 
 

@@ -39,7 +39,7 @@ def report(
     ] = False,
     json: Json = False,
 ) -> int:
-    """Write the pages of the store, or the report of one release or candidate."""
+    """Write the store's web pages, or the report of one release or candidate."""
     store = ReleaseStore.open(store_of(context))
     if id is not None:
         document = write_report(store, id, out, series=series, evidence=evidence)

@@ -162,11 +162,11 @@ def _result_of(begin: Callable[[], Any]) -> object:
         kind, found = type(error).__name__, last_end()
     if found is None:
         raise TransientFailure(
-            f"The connection to Prefect's server was lost before the run ended ({kind})",
+            f"the connection to Prefect's server was lost before the run ended ({kind})",
             hint="Run it again: the next run, or `releasegate doctor`, completes what it left in the store.",
         )
     print(
-        (f"The connection to Prefect's server was lost ({kind}), so the result of the run is unknown:"),
+        f"The connection to Prefect's server was lost ({kind}); the run ended here as follows:",
         file=sys.stderr,
     )
     return found

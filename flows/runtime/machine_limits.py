@@ -34,7 +34,7 @@ def check() -> None:
     memory, _ = resource.getrlimit(resource.RLIMIT_AS)
     if _below(memory, LEAST_MEMORY):
         raise TransientFailure(
-            f"the limit is {memory // 2**20} MiB of memory; releasegate needs {LEAST_MEMORY // 2**20}",
+            f"the limit is {memory // 2**20} MiB of memory; releasegate needs {LEAST_MEMORY // 2**20} MiB",
             hint="Raise it (`ulimit -v`, or LimitAS= of a service), and try again.",
         )
 

@@ -59,7 +59,7 @@ def sign_statement(document: dict[str, Any], act: str, *, by: str, reason: str, 
     of_release = "release_digest" in document["bound"]
     if of_release is not (act == Act.WITHDRAW):
         raise UsageError(
-            f"a {'release' if of_release else 'candidate'} cannot be given to {act}",
+            f"`{act}` cannot be used on a {'release' if of_release else 'candidate'}",
             where=document["object"],
             hint="Withdraw a release; approve, reject or override a candidate.",
         )

@@ -41,7 +41,7 @@ const releasegateDiff = (() => {
     const chosen = field("only").checked ? found.filter((row) => !row.same) : found;
     if (!chosen.length) return [...title, made("p", "", section === "policy" ? "The same." : "Nothing differs.")];
     const head = (scope, inside) => Object.assign(made("th", "", inside), { scope });
-    const absent = section === "gates" ? "not asked" : "-";
+    const absent = section === "gates" ? "not run" : "-";
     const lines = chosen.map((row) => made("tr", row.same ? "" : "differs",
       made("td", "", row.same ? "" : "≠ differs"),
       head("row", bdi(section === "facts" ? row.name.replaceAll("_", " ") : row.name)),

@@ -29,9 +29,7 @@ const DEEPEST = 100; // arrays and objects within each other
 class Broken extends Error {} // a fault after which the rest of a bundle cannot be checked; its text is shown
 class Unable extends Error {} // something that this browser cannot do; nothing is verified without it
 
-function fail(why) {
-  throw new Broken(why);
-}
+function fail(why) { throw new Broken(why); }
 
 // JSON: null, boolean, number, string, array, Map -----------------------------------------------------------------
 const object = (found, name = "a value") => (found instanceof Map ? found : fail(`${name} is not a JSON object`));
@@ -72,7 +70,7 @@ function typed(value) {
   return Array.isArray(value) ? value.map(typed) : new Map(Object.entries(value).map(([name, one]) => [name, typed(one)]));
 }
 
-/** Return plain JSON as canonical text: RFC 8785. */
+// Plain JSON as canonical text: RFC 8785.
 function written(value) {
   if (Array.isArray(value)) return `[${value.map(written).join(",")}]`;
   if (value instanceof Map) {
@@ -787,7 +785,7 @@ async function verifyBundle(given, key = null, options = {}) {
     else await guarded(where, title, (say) => check(bundle, say, report));
   }
   report.verified = bundle !== null && !report.findings.length && report.summary !== "";
-  if (bundle !== null) report.release = oneLine(bundle.release);
+  report.release = bundle && oneLine(bundle.release);
   if (bundle !== null && trusted === null) {
     report.ownKeyOnly = true;
     const trusting = "no public key was given, so the bundle's own key was trusted; whoever made the bundle may have made that key too";
@@ -797,6 +795,5 @@ async function verifyBundle(given, key = null, options = {}) {
 }
 
 verifyBundle.parts = { canonical, comparable, hex, outOfOrder, readJson }; // for tests
-globalThis.verification = { verifyBundle, oneLine, states: [HELD, FAILED, UNCHECKED] };
-globalThis.verifyBundle = verifyBundle;
+Object.assign(globalThis, { verifyBundle, verification: { verifyBundle, oneLine, states: [HELD, FAILED, UNCHECKED] } });
 })();

@@ -93,7 +93,9 @@ def _text(section: str, name: str, value: Any) -> str:
         return "none"
     if section == "gates":
         threshold, relation = value["threshold"], value["relation"]
-        found = "" if value["value"] is None else f" {measured_text(value['value'], relation, threshold)}"
+        measured = value["value"]  # a text where JSON has no such number: NaN, Infinity
+        told = measured if isinstance(measured, str) else measured_text(measured, relation, threshold)
+        found = f" {told}" if told else ""
         bound = "" if threshold is None else f" (must be {bound_text(relation, threshold)})"
         return f"{value['verdict'].replace('_', ' ')}{found}{bound}"
     if section == "facts" and name.endswith("_at"):

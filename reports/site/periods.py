@@ -1,4 +1,4 @@
-"""The strip of a series: each period, how it stands, and what was held back before it came to that."""
+"""The strip of a series: each period, its state, and whether a candidate was blocked or rejected before."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from release_store.records import CandidateRecord, CandidateState, Release, Rele
 from reports.site.timeline import Entry
 from reports.withheld import WAITS
 
-_BEFORE = {CandidateState.BLOCKED: "held back", CandidateState.REJECTED: "rejected"}
+_BEFORE = {CandidateState.BLOCKED: "blocked", CandidateState.REJECTED: "rejected"}
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ def problem_of(
     own = {str(entry["key"]).casefold() for node in nodes for entry in _ctes(node)}
     # Where such a name is out of scope, it would lead to DuckDB's own view.
     for name in sorted(own & _system_views(connection)):
-        return f"calls a part of itself {name!r}, as a view of DuckDB is called", "Choose another name."
+        return f"names a part of itself {name!r}, like a view of DuckDB", "Choose another name."
     return _problem(nodes, {name.casefold() for name in inputs} | own, _volatile(connection))
 
 

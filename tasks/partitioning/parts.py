@@ -167,7 +167,7 @@ def _balls(chosen: BallParameters, setting: BuildContext) -> Cut:
     for name in chosen.epsilons:
         if name not in setting.roles.quasi_identifiers:
             raise PolicyError(
-                f"names '{name}', which is no quasi-identifier"
+                f"names '{name}', which is not a quasi-identifier"
                 f"{did_you_mean(name, setting.roles.quasi_identifiers)}",
                 where="method.parameters.epsilons",
                 hint="Name quasi-identifiers of roles.",

@@ -104,10 +104,10 @@ def test_the_timeline_is_sorted_and_searched(chromium: Chromium, site: Path) -> 
     assert _column(chromium, table, "event") == sorted(events, key=int)
     assert chromium.run("return document.querySelectorAll('[aria-sort=ascending]').length") == 1
     field = chromium.driver.find_element(By.CSS_SELECTOR, f"input[data-searches='{table}']")
-    field.send_keys("held back")
+    field.send_keys("blocked by gates")
     shown = _column(chromium, table, "what happened")
     assert len(shown) == 1
-    assert "held back" in shown[0]
+    assert "blocked by gates" in shown[0]
     field.clear()
     field.send_keys("no such word anywhere")
     assert _column(chromium, table, "event") == []

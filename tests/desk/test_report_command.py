@@ -22,7 +22,7 @@ def report(folder: Path, *words: str) -> int:
         ("clinic-2023-r1", ["Superseded by a later release"]),
         ("clinic-2022-r1", ["Withdrawn", "They are not shown", "the release was withdrawn."]),
         ("clinic-2024-c1", ["Candidate of clinic, 2024", "Blocked by k", "They are not shown"]),
-        ("clinic-2025-c1", ["Candidate of clinic, 2025", "waits for"]),
+        ("clinic-2025-c1", ["Candidate of clinic, 2025", "awaits approval by one person"]),
     ],
 )
 def test_one_report(copied: Path, tmp_path: Path, identifier: str, says: list[str]) -> None:
@@ -57,7 +57,7 @@ def test_what_is_no_report_is_not_written_over(copied: Path, tmp_path: Path) -> 
     [
         ("a" * 300, "has too long a name"),
         (".", "exists already, and is no report"),
-        ("", "is there"),
+        ("", "exists already, and is no report"),
     ],
 )
 def test_a_place_that_takes_no_file_is_told(

@@ -83,7 +83,7 @@ def test_a_series_tells_everything_newest_first(site: Path) -> None:
     assert "revises clinic-2023-r1" in story
     strip = text[text.index("The periods") : text.index("Trends")]
     assert "⊘ 2022withdrawn" in strip
-    assert "✗ 2024held back" in strip
+    assert "✗ 2024blocked" in strip
     assert "! 2026input refused" in strip
 
 
@@ -106,7 +106,7 @@ def test_a_superseded_release_names_its_successor(site: Path) -> None:
 
 def test_a_blocked_candidate_shows_no_rows(site: Path) -> None:
     text = read(site / "series/clinic/clinic-2024-c1.html").text()
-    assert "waits for nobody" in text
+    assert "it was never published and awaits no approval" in text
     assert "Blocked by k" in text
 
 
@@ -252,7 +252,7 @@ def test_what_was_altered_is_told_on_its_page_and_ends_with_6(
     assert "clinic-2021-r1/data.csv: is missing or differs from the published file" in capsys.readouterr().out
     page = read(tmp_path / "out/series/clinic/clinic-2021-r1.html").text()
     assert "✗ Its stored data were altered" in page
-    assert "not the file that was published" in page
+    assert "is missing or differs from the published file" in page
     assert "✗ The store was altered" in read(tmp_path / "out/index.html").text()
 
 

@@ -165,7 +165,7 @@ def test_a_full_disk_is_told_and_leaves_the_old_site(copied: Path, tmp_path: Pat
     code, said = report(copied, out, before=full)
     assert code in (1, 2), said
     assert len(said) in (1, 2), said
-    assert "unforeseen" not in said[0]
+    assert "unexpected error" not in said[0]
     assert files(out) == old
     assert sorted(one.name for one in tmp_path.iterdir()) == ["lived", "out"]
     assert report(copied, out) == (0, [])

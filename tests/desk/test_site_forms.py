@@ -139,7 +139,7 @@ def test_rows_that_no_store_writes_end_with_6_in_two_lines(
     said = [line for line in capsys.readouterr().err.splitlines() if not line.endswith(" ...")]
     assert code == 6
     assert len(said) == 2, said
-    assert "unforeseen" not in said[0]
+    assert "unexpected error" not in said[0]
     assert not (tmp_path / "out").exists()
 
 
@@ -167,7 +167,7 @@ def test_a_period_tells_what_was_held_back_before_its_release(made: ReleaseStore
     built_from(tmp_path / "made", tmp_path / "out")
     text = read(tmp_path / "out/series/clinic/index.html").text()
     strip = text[text.index("The periods") : text.index("Trends")]
-    assert "✓ 2024published✗ 2 held back before" in strip
+    assert "✓ 2024published✗ 2 blocked before" in strip
     assert strip.count("before") == 1  # what was tried after a release is no part of how it came out
 
 
@@ -187,7 +187,7 @@ def test_what_waits_and_is_not_what_was_judged_is_told_everywhere(
     assert said in overview
     assert "Verified when these pages were made" not in overview
     page = read(tmp_path / "out/series/clinic/clinic-2025-c1.html").text()
-    assert "data.csv is missing, or is not" in page
+    assert "data.csv is missing, or differs from the assessed file" in page
     assert "They are not shown" in page
     assert main([*words, "clinic-2025-c1", "--out", str(tmp_path / "one.html")]) == 6
-    assert "data.csv is missing, or is not" in capsys.readouterr().out
+    assert "data.csv is missing, or differs from the assessed file" in capsys.readouterr().out

@@ -144,7 +144,7 @@ def test_numbers_are_sorted_as_numbers(
     monkeypatch.setattr(building, "overview_of", many)
     built_from(lived, tmp_path / "site")
     chromium.open(tmp_path / "site" / "index.html")
-    for column in ("waiting", "held back", "inputs refused or missing"):
+    for column in ("waiting", "blocked", "inputs refused or missing"):
         head = f"//table[@id='series-table']//th/button[.='{column}']"
         chromium.run("arguments[0].click()", chromium.driver.find_element(By.XPATH, head))
         place = chromium.run("return document.querySelector('#series-table th[aria-sort]').cellIndex")

@@ -40,7 +40,7 @@ def test_a_chosen_file_is_judged_in_plain_words(
     assert f"{NAME}: 3 files and 11 of 24 events in the log verified; no tampering found" in told
     assert f"File: bundle.zip. Release that it names: {NAME}." in told
     assert f"{NAME} was published, and is superseded now" in told
-    assert "\u2713 held: The files are those that were published." in told
+    assert "\u2713 held: The files are the published files." in told
     assert told.index("What was not checked") < told.index("The checkpoint that you kept is of the same log.")
     status = element(opened, "status")
     assert (status.get_attribute("aria-live"), status.get_attribute("role")) == ("polite", "status")
@@ -166,7 +166,7 @@ def test_without_cryptography_nothing_is_checked(opened: webdriver.Chrome, bundl
     element(opened, "file").send_keys(str(bundle))
     told = result(opened)
     assert told.startswith("Not verified\nbundle.zip: cannot be checked here: this browser has no Ed25519")
-    assert "\u2013 not checked: The files are those that were published." in told
+    assert "\u2013 not checked: The files are the published files." in told
     assert "held:" not in told
 
 
@@ -178,9 +178,9 @@ def test_without_ed25519_nothing_is_verified(opened: webdriver.Chrome, bundle: P
     assert told.startswith(
         "Not verified\ncheckpoint.json: cannot be checked here: this browser has no Ed25519"
     )
-    assert "\u2013 not checked: Both checkpoints are signed by that key" in told
-    assert "\u2013 not checked: Every word is proven to be of a person who might say it." in told
-    assert "\u2713 held: The files are those that were published." in told
+    assert "\u2013 not checked: The trusted key signed both checkpoints" in told
+    assert "\u2013 not checked: Every decision is proven to be by a person whose role allowed it." in told
+    assert "\u2713 held: The files are the published files." in told
 
 
 def test_whatever_breaks_the_page_s_own_work_is_not_verified(opened: webdriver.Chrome, bundle: Path) -> None:

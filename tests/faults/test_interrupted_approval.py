@@ -93,5 +93,5 @@ def test_whoever_was_removed_agrees_to_nothing_and_the_maker_neither(
         store.allow_publication(publishing, credential=key)
         assert store.events()[-1].action == "decision.publish"
     else:
-        with pytest.raises(UsageError, match=f" {given} of 2 words for it are of people"):
+        with pytest.raises(UsageError, match=f": {given} of 2 approvals are by people"):
             store.allow_publication(publishing, credential=key)

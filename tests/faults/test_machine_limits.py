@@ -41,10 +41,10 @@ def run_under(
 @pytest.mark.parametrize(
     ("kind", "limit", "said"),
     [
-        (resource.RLIMIT_NOFILE, 20, "may have 20 open files here"),
+        (resource.RLIMIT_NOFILE, 20, "the limit of open files is 20;"),
         (resource.RLIMIT_NOFILE, machine_limits.FEWEST_FILES - 1, "the limit of open files is"),
-        (resource.RLIMIT_AS, 2**30, "may have 1024 MiB of memory here"),
-        (resource.RLIMIT_AS, 300 * 2**20, "may have 300 MiB of memory here"),
+        (resource.RLIMIT_AS, 2**30, "the limit is 1024 MiB of memory;"),
+        (resource.RLIMIT_AS, 300 * 2**20, "the limit is 300 MiB of memory;"),
     ],
     ids=["20 files", "a file too few", "1 GiB", "300 MiB"],
 )

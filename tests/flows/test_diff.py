@@ -187,7 +187,7 @@ def test_a_person_reads_what_differs(
     assert ("≠", "made", "by", "ann", "bob") in cells
     assert ("series", "clinic", "clinic") in cells
     (err,) = [line for line in lines if line.startswith("≠  err ")]
-    assert "not asked" in err
+    assert "not run" in err
     assert "rows differ, marked ≠" in lines[-1]
 
 

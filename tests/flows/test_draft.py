@@ -137,7 +137,7 @@ def test_every_guess_is_explained_in_a_comment(write: Write) -> None:
         "its name says 'age'",
         "only 2 distinct values: it may be known of a person, or be sensitive",
         "its name says 'diagnosis'; 5 distinct values, the most frequent in 20 rows",
-        "1 distinct value: it tells nothing",
+        "1 distinct value: it carries no information",
     ):
         assert why in text
 
@@ -304,7 +304,7 @@ def test_what_is_no_file_is_a_usage_error(tmp_path: Path, name: str) -> None:
 
 def test_an_unknown_kind_of_file_is_a_usage_error(tmp_path: Path) -> None:
     (tmp_path / "table.xlsx").write_bytes(b"PK")
-    with pytest.raises(UsageError, match=r"'\.xlsx' is not known"):
+    with pytest.raises(UsageError, match=r"the file type '\.xlsx' is not supported"):
         draft(tmp_path / "table.xlsx")
 
 

@@ -36,8 +36,8 @@ def test_a_bundle_of_a_real_release_verifies_without_its_store(
     words = ["--public-key", str(key), "--checkpoint", str(checkpoint)]
     assert main(["--store", "nowhere", "verify", str(bundle), *words]) == 0
     note, line = capsys.readouterr().out.splitlines()
-    assert note.startswith("note: what was left out of it cannot be seen here")
-    assert line.startswith(f"{NAME}: 5 files, ")
+    assert note.startswith("note: a bundle cannot show what was left out of it")
+    assert line.startswith(f"{NAME}: 5 files and ")
     assert line.endswith("no tampering found")
 
 

@@ -103,7 +103,7 @@ def test_what_happens_is_told_in_order_with_names_counts_and_links(desk: Desk, k
     assert (first["failing"], first["gates"], first["published_rows"]) == (["k"], 1, 7)
     assert first["links"] == {"folder": str(desk.root.resolve() / "candidates" / held)}
     assert second["notice"] == "releasegate.candidate.awaiting"
-    assert second["text"].startswith(f"{waits} waits for 2 approvals until 2099-05-01 12:30 UTC: every gate ")
+    assert second["text"].startswith(f"{waits} awaits 2 approvals until 2099-05-01 12:30 UTC: every gate ")
     assert (second["series"], second["period"], second["candidate"]) == ("clinic", "2025", waits)
     assert first["number"] < second["number"]
     assert len({first["id"], second["id"]} & {event.hash for event in store.events()}) == 2
@@ -546,7 +546,7 @@ BROKEN_PLACES: dict[str, tuple[Callable[[Path], object], str]] = {
     "no text": (lambda path: path.write_bytes(b"\xff\xfe"), "is not a notices file"),
     "true": (lambda path: path.write_text('{"command": true}'), "is not a notices file"),
     "negative": (lambda path: path.write_text('{"command": -1}'), "is not a notices file"),
-    "beyond the log": (lambda path: path.write_text('{"command": 99}'), "names event 99 of a log of"),
+    "beyond the log": (lambda path: path.write_text('{"command": 99}'), "names event 99, but the log has"),
     "a pipe": (os.mkfifo, "is not a regular file"),
     "a folder": (lambda path: path.mkdir(), "cannot be read (IsADirectoryError)"),
 }

@@ -133,10 +133,10 @@ def test_what_is_taken_has_something_to_be_seen(text: str) -> None:
 @pytest.mark.parametrize("name", ["\x1b[31mred", "two\nlines", "\u200b", "x" * (LONGEST_NAME + 1)])
 def test_a_service_has_a_name_in_one_line(desk: Desk, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("RELEASEGATE_ACTOR", name)
-    with pytest.raises(UsageError, match="RELEASEGATE_ACTOR is no name in one line") as caught:
+    with pytest.raises(UsageError, match="RELEASEGATE_ACTOR is not one line of visible text") as caught:
         system_user()
     assert caught.value.hint
-    with pytest.raises(UsageError, match="RELEASEGATE_ACTOR is no name in one line"):
+    with pytest.raises(UsageError, match="RELEASEGATE_ACTOR is not one line of visible text"):
         runner(desk.store, Act.PREPARE, None)
 
 

@@ -36,7 +36,7 @@ def test_people_are_followed_from_the_first_release_with_a_key_on(
 ) -> None:
     desk = published
     assert desk.run(desk.policy(), desk.table(seed=1), "2026Q2", "ann", "--json") == 4
-    told = "cannot follow people into clinic-2026Q1-r1: its people are hashed with another key, "
+    told = "cannot follow people into clinic-2026Q1-r1: its people were hashed with another key, "
     assert told in by_person(capsys)["detail"]
     accepted = {"person": {"without": ["clinic-2026Q1-r1"]}}
     assert desk.run(desk.policy(gates=accepted), desk.table(seed=1), "2026Q2", "ann", "--json") == 5  # looser

@@ -70,7 +70,7 @@ def test_a_run_of_which_nothing_is_known_may_be_run_again() -> None:
     def gone() -> Any:
         raise ConnectionError("no server")
 
-    with pytest.raises(TransientFailure, match=r"before the run had ended \(ConnectionError\)") as caught:
+    with pytest.raises(TransientFailure, match=r"before the run ended \(ConnectionError\)") as caught:
         running._outcome_of(gone, no_progress)
     assert caught.value.hint.startswith("Run it again")
 

@@ -73,7 +73,7 @@ def test_the_same_files_are_judged_beside_the_history_of_now_and_decided_on_anew
     (pairwise,) = [gate for gate in stale.store.gates(C2) if gate.gate == "pairwise"]
     assert "1 earlier releases" in pairwise.detail
     assert stale.say("show", C2) == 0
-    assert f"   again  judged again by cyd, of {C1}\n" in capsys.readouterr().out
+    assert f"   again  assessed again by cyd, of {C1}\n" in capsys.readouterr().out
     (before,) = [gate for gate in stale.store.gates(C1) if gate.gate == "pairwise"]
     assert "nothing to compare with" in before.detail
     assert stale.store.decisions(C2) == []
@@ -92,7 +92,7 @@ def test_who_made_the_files_still_cannot_decide_on_them(stale: Desk, capsys: Cap
 def test_another_table_is_refused(stale: Desk, capsys: Capture) -> None:
     assert again(stale, table="later.csv") == 2
     told = complaint(capsys)
-    assert told[0].startswith("later.csv: is not the table that the candidate was made of")
+    assert told[0].startswith("later.csv: is not the candidate's table")
     assert len(told) == 2
     assert len(stale.store.candidates()) == 2
 
@@ -130,7 +130,7 @@ def test_a_table_with_tabs_is_judged_again(
 def test_only_a_stale_or_expired_candidate_is_judged_again(stale: Desk, capsys: Capture) -> None:
     assert again(stale, candidate="clinic-2026Q2-c1", table="later.csv") == 2
     assert complaint(capsys) == [
-        "clinic-2026Q2-c1: is published, only a stale or expired candidate can be assessed again",
+        "clinic-2026Q2-c1: is published; only a stale or expired candidate can be assessed again",
         "  Withdraw the release, or revise it: `releasegate run` with --revise REASON.",
     ]
     assert again(stale, candidate="clinic-2026Q9-c1") == 2
@@ -141,7 +141,7 @@ def test_a_period_that_has_a_release_since_is_revised_instead(stale: Desk, capsy
     assert stale.run(stale.folder / "quick.yaml", stale.table("people.csv"), "2026Q1", "eve") == 0
     withdraw(stale.store, "clinic-2026Q1-r1", by="eve", reason="no matter")
     assert again(stale) == 2
-    assert "clinic-2026Q1-r1 is the last release of its period since" in complaint(capsys)[0]
+    assert "clinic-2026Q1-r1 has been published for its period since" in complaint(capsys)[0]
 
 
 def test_an_expired_candidate_is_judged_again(
@@ -150,7 +150,7 @@ def test_an_expired_candidate_is_judged_again(
     assert desk.run(desk.policy(approval={"approvers": 1, "expires_days": 1}), desk.table()) == 5
     monkeypatch.setattr(decisions, "utc_now", lambda: datetime.now(UTC) + timedelta(days=2))
     assert desk.say("approve", C1, "--by", "bob", "--reason", "late") == 4
-    assert f"`releasegate rejudge {C1}` judges it again" in capsys.readouterr().err
+    assert f"Run `releasegate rejudge {C1}`." in capsys.readouterr().err
     monkeypatch.undo()
     assert state(desk, C1) is CandidateState.EXPIRED
     assert again(desk) == 5

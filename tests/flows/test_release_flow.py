@@ -351,7 +351,7 @@ def test_the_period_follows_from_the_policy_where_it_is_not_given(desk: Desk) ->
 
 STAGES = {
     "services.pipeline.prepare_table": "the stage 'preprocessing: convert columns to arrays'",
-    "services.assessment.read_classes": "the stage 'risk gate: judge the staged files'",
+    "services.assessment.read_classes": "the stage 'risk gate: assess the staged files'",
     "services.release.period_of": "the release flow",
 }
 
@@ -367,7 +367,7 @@ def test_what_nobody_foresaw_is_told_by_its_kind_and_place_alone(
     assert "Traceback" not in err
     first, second = err.splitlines()[-2:]
     file = broken.rpartition(".")[0].replace(".", "/")
-    assert re.fullmatch(rf"releasegate: {re.escape(what)} broke \(ValueError at {file}\.py:\d+\)", first)
+    assert re.fullmatch(rf"releasegate: {re.escape(what)} failed \(ValueError at {file}\.py:\d+\)", first)
     assert second == "  This is a bug in releasegate: please report it with this line."
     assert desk.store.releases() == []
 

@@ -66,7 +66,7 @@ def test_one_whose_place_was_taken_is_not_judged_again(desk: Desk, capsys: Captu
     assert desk.run(desk.policy(approval=ONE), desk.table()) == 5
     assert desk.run(desk.policy(approval=ONE), desk.table("other.csv", seed=2)) == 5
     assert desk.say("rejudge", C1, "--input", desk.folder / "people.csv") == 2
-    assert f"{C1}: {C2} waits for the same period" in capsys.readouterr().err
+    assert f"{C1}: {C2} awaits approval for the same period" in capsys.readouterr().err
 
 
 def test_what_nobody_has_to_approve_is_published_by_the_next_run(

@@ -181,7 +181,7 @@ BREAKING: dict[str, tuple[str, Callable[[CandidateState], bool]]] = {
         lambda state: state is CandidateState.FAILED,
     ),
     "services.assessment.figures_of": (
-        "the stage 'risk gate: judge the staged files'",
+        "the stage 'risk gate: assess the staged files'",
         lambda state: state is CandidateState.FAILED,
     ),
     "reports.releasing.replace_file": (
@@ -221,7 +221,7 @@ def broken_report(desk: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch, 
     out, err = capsys.readouterr()
     said = [line for line in err.splitlines() if not line.endswith(" ...")]
     assert re.fullmatch(
-        rf"releasegate: {C1}: its report cannot be made \(ValueError at reports/\S+\); nothing is public",
+        rf"releasegate: {C1}: its report cannot be written \(ValueError at reports/\S+\); nothing is public",
         said[0],
     )
     assert (
@@ -295,7 +295,7 @@ def test_a_candidate_without_its_page_is_judged_all_the_same(
         assert desk.say(*words) == 1
     said = [line for line in capsys.readouterr().err.splitlines() if not line.endswith(" ...")]
     assert said[0].startswith(
-        "releasegate: the stage 'report: write the candidate's page' broke (ValueError at "
+        "releasegate: the stage 'report: write the candidate's page' failed (ValueError at "
     )
     assert str(desk.store.candidate(C1).state) == state
     assert not candidate_page(desk).exists()

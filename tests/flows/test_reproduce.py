@@ -101,7 +101,7 @@ def test_another_input_is_refused(published: Desk, capsys: Capture) -> None:
     published.table("other.csv", seed=2)
     assert reproduce(published, RELEASE, "other.csv") == 2
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0].startswith(f"releasegate: other.csv: is not the table that {RELEASE} was made of")
+    assert lines[0].startswith(f"releasegate: other.csv: is not the table of {RELEASE}")
     assert lines[1:] == ["  Give that table with --input."]
 
 

@@ -47,7 +47,7 @@ def test_a_revision_that_waits_for_people_is_made_once_and_supersedes_when_they_
     words = ("2026-Q1", "eve", "--revise", WHY)  # another spelling of the same period
     assert published.run(policy, table, *words) == 5
     assert published.run(policy, table, *words) == 5
-    assert "clinic-2026Q1-c2 waits already" in capsys.readouterr().out
+    assert "clinic-2026Q1-c2 already awaits approval" in capsys.readouterr().out
     assert [one.candidate_id for one in published.store.waiting_for("clinic", "2026Q1")] == [
         "clinic-2026Q1-c2"
     ]

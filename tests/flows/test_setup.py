@@ -114,9 +114,9 @@ def test_a_server_on_which_all_is_well(api: tuple[Api, Listener]) -> None:
     found = {check.name: check.found for check in server()}
     assert wrong(server()) == {}
     assert found == {
-        "server": f"answers, Prefect {metadata.version('prefect')} as here",
+        "server": f"answers; Prefect {metadata.version('prefect')} on both sides",
         "access": "requires PREFECT_API_AUTH_STRING",
-        "deployments": "2 are there, 1 with an active schedule",
+        "deployments": "2 found, 1 with an active schedule",
         "work pool": "release-pool exists, of type process",
         "workers": "1 of release-pool answer",
         "late runs": "none",
@@ -130,7 +130,7 @@ def test_a_server_on_which_all_is_well(api: tuple[Api, Listener]) -> None:
 @pytest.mark.parametrize(
     ("change", "name", "finding"),
     [
-        ({"version": "3.9.0"}, "server", "is Prefect 3.9.0, and"),
+        ({"version": "3.9.0"}, "server", "is Prefect 3.9.0, but"),
         ({"word": "another"}, "server", "it answers 401: PREFECT_API_AUTH_STRING is not the server's"),
         ({"version": None}, "server", "it answers 404"),
         ({"deployments": []}, "deployments", "none has the tag 'releasegate'"),
@@ -315,7 +315,7 @@ def test_a_package_that_is_not_there_and_an_old_python_are_told(monkeypatch: pyt
     monkeypatch.setattr(version_checks, "requirements", lambda: (">=4", [Requirement("no-such-package")]))
     found = wrong(versions())
     assert found["packages"] == "no-such-package is not installed"
-    assert found["Python"].endswith("runs, and >=4 is needed")
+    assert found["Python"].endswith(" is running, but >=4 is needed")
 
 
 def test_settings_that_would_keep_data_are_told(monkeypatch: pytest.MonkeyPatch, desk: Desk) -> None:
@@ -324,7 +324,7 @@ def test_settings_that_would_keep_data_are_told(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(settings, "contradicted", [])
     settings.apply()
     assert settings.contradicted == ["PREFECT_RESULTS_PERSIST_BY_DEFAULT"]
-    assert "PREFECT_RESULTS_PERSIST_BY_DEFAULT otherwise" in wrong(looked_at(desk.root))["settings"]
+    assert "sets PREFECT_RESULTS_PERSIST_BY_DEFAULT differently" in wrong(looked_at(desk.root))["settings"]
     settings.apply()
     assert settings.contradicted == []
 
@@ -378,7 +378,7 @@ def test_the_command_tells_store_and_set_up_and_ends_with_six_where_one_is_wrong
     assert desk.say("doctor") == 0
     shown = capsys.readouterr().out
     assert "  fine  database: " in shown
-    assert "  fine  server: none is named in PREFECT_API_URL" in shown
+    assert "  fine  server: PREFECT_API_URL is not set: each command starts" in shown
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
     assert desk.say("doctor", "--json") == 6
     checks = json.loads(capsys.readouterr().out)["checks"]

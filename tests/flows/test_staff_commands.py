@@ -129,7 +129,7 @@ def test_a_name_is_nobodys_until_it_is_proven(desk: Desk) -> None:
         runner(store, Act.PREPARE, "ann")
     for by, key, finding in (
         ("ann", "bob", "the signature is not by the key of ann"),
-        ("bob", "bob", "bob does not have the role for this (operator)"),
+        ("bob", "bob", r"bob does not have the role for this \(operator\)"),
         ("mallory", "mallory", "mallory is not in people.yaml"),
     ):
         with pytest.raises(UsageError, match=finding), authenticated_as(store, Act.PREPARE, by, key_of(key)):
@@ -157,7 +157,7 @@ def test_a_run_that_names_nobody_is_its_accounts(desk: Desk, monkeypatch: pytest
     write_people(desk.root, member("ann", ["operator"], account=login))
     assert runner(store, Act.PREPARE, None).name == "ann"
     write_people(desk.root, member("ann", ["approver"], account=login))
-    with pytest.raises(UsageError, match="ann has no role for this"):
+    with pytest.raises(UsageError, match=r"ann does not have the role for this \(operator\)"):
         runner(store, Act.PREPARE, None)
 
 
@@ -212,7 +212,7 @@ def test_a_decision_is_signed_where_the_store_is_not(waiting: Desk, tmp_path: Pa
 @pytest.mark.parametrize(
     ("words", "finding"),
     [
-        (["withdraw", CANDIDATE], "withdraw is not done to a candidate"),
+        (["withdraw", CANDIDATE], "`withdraw` cannot be used on a candidate"),
         (["approve", "clinic-2024-c2"], "no release or candidate"),
         (["approve", CANDIDATE, "--from", "no.json"], "does not contain what is to be signed"),
     ],

@@ -102,7 +102,7 @@ def published(
         found = con.execute(f"SELECT {', '.join(asked)} FROM read_parquet(?)", [str(file)]).fetchall()
     rows: dict[int, list[Rows]] = defaultdict(list)
     for number, *row in found:
-        rows[number].append(tuple(map(str, row)))
+        rows[number].append(tuple(policy.source.missing_label if cell is None else str(cell) for cell in row))
     if people is None or people.classes is None:
         raise NotJudged(f"{name} keeps no people")
     classes = dict(zip(people.hashes, people.classes, strict=True))
