@@ -43,7 +43,7 @@ MODELS: dict[str, Any] = {
     "lkc": {"l": 1, "k": 2, "c": 0.9},
 }
 ENTROPY = -(2 / 3 * log(2 / 3) + 1 / 3 * log(1 / 3))
-BY_PERSON = ("person", "person_difference", "worlds")  # asked where the policy names a key
+BY_PERSON = ("person", "person_difference")  # asked where the policy names a key
 OF_NUMBERS = "spread"  # asked where a sensitive attribute is numeric
 NOT_ASKED = (
     *LIMITED,

@@ -157,7 +157,7 @@ def test_a_part_of_a_query_does_not_open_duckdbs_own_views(tmp_path: Path) -> No
         "where 1 in (with sqlite_master as (select 1 as sql) select sql from sqlite_master)"
     )
     error = refused(written(tmp_path, HEADER + ROW), tmp_path, query=query)
-    assert "calls a part of itself 'sqlite_master', as a view of DuckDB is called" in str(error)
+    assert "names a part of itself 'sqlite_master', like a view of DuckDB" in str(error)
 
 
 @pytest.mark.enemy(SUPPLIER, "stops the work")

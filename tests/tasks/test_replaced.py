@@ -318,5 +318,5 @@ def test_noise_of_no_epsilon_and_noise_that_hides_nothing_are_refused(epsilon: f
 
 def test_an_epsilon_for_an_unknown_quasi_identifier_is_refused() -> None:
     method = {"name": "vq", "recoding": "quantized", "parameters": {"epsilons": {"agee": 0.1}}}
-    with pytest.raises(PolicyError, match=r"'agee', which is no quasi-identifier \(did you mean 'age'\?\)"):
+    with pytest.raises(PolicyError, match=r"'agee', which is not a quasi-identifier \(did you mean 'age'"):
         bound_method(small_policy(method=method))

@@ -84,6 +84,7 @@ def test_what_needs_the_source_is_not_run_and_the_rest_is_asked(tmp_path: Path) 
         "sadr": "not_run",
         "pairwise": "pass",
         "whole_history": "not_run",
+        "worlds": "pass",
         "totals": "pass",
         "suppression": "pass",
         "ncp": "not_run",

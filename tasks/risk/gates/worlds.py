@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses, GateResult, PersonHashes, Verdict
 from tasks.history.following import follows_people
 from tasks.history.persons import why_not_joined
@@ -88,17 +90,20 @@ def worlds_gate(evidence: Evidence) -> GateResult:
 
 
 def _of_classes(evidence: Evidence, why: str) -> GateResult:
-    """Assess a release by itself: what somebody may have is what their class has, or all of their classes."""
-    policy, classes = evidence.policy, evidence.counted
-    least = policy.privacy.l
+    """Assess a release by itself: what somebody may have is what their class has, or all of their classes.
+
+    Rows are counted where people may have several, and only the run that made them knows whose they are.
+    """
+    policy, least, by_rows = evidence.policy, evidence.policy.privacy.l, _knows_rows_alone(evidence)
+    classes = evidence.classes if by_rows else evidence.counted
     stable, may_change = followed_attributes(policy)
     fewest = np.full(classes.n_classes, least)
     for name in [*stable, *may_change]:
         counts, texts = classes.counts[name], classes.sensitive_values[name]
         fewest = np.minimum(fewest, values_of_classes(counts, texts, policy.roles.sensitive[name].width))
-    few, sure = fewest < least, _sure_classes(evidence, [*stable, *may_change])
+    few, sure = fewest < least, _sure_classes(policy, classes, [*stable, *may_change])
     n, n_sure = (int(classes.size[each].sum()) for each in (few, sure))
-    who = "people" if policy.roles.key is not None else "rows"
+    who = "rows" if by_rows or policy.roles.key is None else "people"
     detail = (
         f"{why}; of {int(classes.size.sum())} {who}, {n} with fewer than l = {least} values in their class"
     )
@@ -106,21 +111,33 @@ def _of_classes(evidence: Evidence, why: str) -> GateResult:
         detail += f", {n_sure} with a value likelier than p_max = {policy.gates.worlds.p_max:g}"
     failing = int(classes.size[few | sure].sum())
     if policy.rows == "several" and stable:
-        crossed = _in_several_classes(evidence, stable)
+        crossed = _in_several_classes(evidence, classes, stable)
         detail += f", {crossed} in all of their classes together"
         failing += crossed
     return _result(Verdict.FAIL if failing else Verdict.PASS, float(failing), detail)
 
 
-def _in_several_classes(evidence: Evidence, stable: Sequence[str]) -> int:
+def _knows_rows_alone(evidence: Evidence) -> bool:
+    return evidence.policy.rows == "several" and evidence.row_people is None
+
+
+def _in_several_classes(evidence: Evidence, classes: EquivalenceClasses, stable: Sequence[str]) -> int:
     """Return how many people with rows in several classes keep fewer than l values that all of these have.
 
     A stable attribute has one value for a person, in whatever rows. O(rows log rows + people x values).
     """
-    policy, classes = evidence.policy, evidence.counted
-    with evidence.sealed_data() as file:
-        place = row_classes(file, policy)
-    whose = np.asarray(evidence.row_people)
+    policy, own = evidence.policy, evidence.people
+    if evidence.row_people is not None:
+        with evidence.sealed_data() as file:
+            place = row_classes(file, policy)
+        whose = evidence.row_people
+    elif own is not None and own.classes is not None:
+        place, whose = (
+            np.array(own.classes, dtype=np.int64),
+            pd.factorize(np.array(own.hashes, dtype=object))[0],
+        )
+    else:
+        raise CannotTell(NO_KEY)
     pairs = np.unique(np.column_stack([whose, place])[whose >= 0], axis=0)
     count = np.unique(pairs[:, 0], return_counts=True)[1]
     place, count = pairs[np.repeat(count > 1, count), 1], count[count > 1]
@@ -138,13 +155,13 @@ def _in_several_classes(evidence: Evidence, stable: Sequence[str]) -> int:
     return int(few.sum())
 
 
-def _sure_classes(evidence: Evidence, names: Sequence[str]) -> BoolArray:
+def _sure_classes(policy: ReleasePolicy, classes: EquivalenceClasses, names: Sequence[str]) -> BoolArray:
     """Tell of which of the candidate's classes (c,) more than `p_max` have one value of an attribute."""
-    p_max, classes = evidence.policy.gates.worlds.p_max, evidence.counted
+    p_max = policy.gates.worlds.p_max
     found = np.zeros(classes.n_classes, dtype=bool)
     if p_max is not None:
         for name in names:
-            width = evidence.policy.roles.sensitive[name].width
+            width = policy.roles.sensitive[name].width
             most = most_of_classes(classes.counts[name], classes.sensitive_values[name], width)
             found |= most > (p_max + ROUNDING) * classes.size
     return found
@@ -240,7 +257,8 @@ def _judged(
         failing = pinned | over
         few = f"{few}, {int(over.sum())} with a value likelier than p_max = {p_max:g}"
     stable, may_change = followed_attributes(evidence.policy)
-    sure = int(evidence.classes.size[_sure_classes(evidence, may_change)].sum())
+    likely_classes = _sure_classes(evidence.policy, evidence.classes, may_change)
+    sure = int(evidence.classes.size[likely_classes].sum())
     if sure:
         few = f"{few}, {sure} by what may change, in their class"
     detail = (
