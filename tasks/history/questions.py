@@ -149,8 +149,10 @@ def _of_column(name: str, found: Spells | None) -> Question | None:
 def _of_coarser(releases: Sequence[Rows], name: str, *, kept: bool) -> Question | None:
     """Ask about a category by what several of its names have in common, if that joins more releases."""
     fine = spells_of(releases, name, precise=kept)
+    if fine is None or len(fine.inside) == sum(name in each.texts for each in releases):
+        return None
     coarse = spells_of(releases, name, precise=kept, coarser=True)
-    if fine is None or coarse is None or len(coarse.inside) <= len(fine.inside):
+    if coarse is None or len(coarse.inside) <= len(fine.inside):
         return None
     return _of_column(name, coarse) if kept else _of_category(name, coarse)
 
