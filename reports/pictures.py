@@ -141,7 +141,7 @@ def _narrowed(i: int, attribute: str, curves: Sequence[Document]) -> Picture:
     if rows:
         rows[0] = {**rows[0], "limit": curves[0]["least"]}
     columns = (
-        ("basis", "who"), ("values", "possible values remaining"), ("people", "people"), ("share", "share"),
+        ("basis", "basis"), ("values", "possible values remaining"), ("people", "people"), ("share", "share"),
     )  # fmt: skip
     bases = tuple(dict.fromkeys(row["basis"] for row in rows))
     title = f"How far people's {attribute} can be narrowed"

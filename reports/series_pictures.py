@@ -152,7 +152,7 @@ def _headroom(i: int, attribute: str, releases: Sequence[AssessedRelease]) -> Pi
     columns = (
         ("release", "release"), ("above", "possible values above l"), ("people", "people"),
         ("share", "share"),
-        ("basis", "as seen by"),
+        ("basis", "basis"),
     )  # fmt: skip
     title = f"Headroom: how far people's {attribute} is from l"
     return Picture(f"headroom-{i}", title, words, charts.headroom(), rows, columns)
@@ -186,7 +186,7 @@ def _group(order: int) -> str:
 def _headroom_words(label: str, curve: Document, above: Mapping[int, int]) -> str:
     total, at, under = sum(above.values()), above.get(0, 0), above.get(-1, 0)
     basis = BASIS.get(str(curve["basis"]), str(curve["basis"]))
-    who = f"Seen by {basis}, after {label}"
+    who = f"{basis[0].upper()}{basis[1:]}, after {label}:"
     left = f"l = {curve['least']} values left"
     words = f"{who} all of {total:,} people have more than {left}."
     if at:

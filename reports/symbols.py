@@ -7,8 +7,8 @@ MOODS = {"good": "✓", "bad": "✗", "open": "…"}
 RELATIONS = {"<=": "at most", ">=": "at least", ">": "over"}
 # On what the number of values that are left is based, the strongest attacker first.
 BASIS = {
-    "worlds": "who solves for all classes of all releases at once",
-    "people": "who knows everybody's class in every release",
-    "cells": "who holds every release, by the cells",
-    "alone": "who holds the release alone",
+    "worlds": "from all classes of all releases, solved at once",
+    "people": "from everybody's class in every release",
+    "cells": "from all releases, by their cells",
+    "alone": "from this release alone",
 }

@@ -90,9 +90,7 @@ def test_headroom_by_worlds_goes_before_all_others_and_says_what_it_counts() -> 
     assert {row["above"]: row["people"] for row in made.rows if row["release"] == "2025-r1"} == {
         "fewer than l": 0, "0": 30, "1": 0, "3 or more": 70,
     }  # fmt: skip
-    assert made.words.startswith(
-        "Seen by who solves for all classes of all releases at once, after 2025-r1 30 of 100"
-    )
+    assert made.words.startswith("From all classes of all releases, solved at once, after 2025-r1: 30 of 100")
     assert made.words.endswith(
         "The counts are of values that certificates, such as exchanges, show to be possible."
     )
