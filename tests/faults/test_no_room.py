@@ -111,7 +111,7 @@ def told_of_its_rights(desk: Desk, site: Site | None, folder: str) -> None:
     assert code == 1, said
     told = [line for line in said.splitlines() if not line.startswith("releasegate: notices wait")]
     assert len(told) == 2, said
-    assert "rights" in told[1], said
+    assert "permissions" in told[1], said
     assert len(said.splitlines()) - len(told) <= 1, said
     assert desk.store.releases() == []
     assert publishes(desk, site)
@@ -146,7 +146,7 @@ def test_a_store_that_can_only_be_read_is_read_and_a_run_is_refused(desk: Desk) 
             path.chmod(rights[path])
     assert [done.returncode for done in read] == [0, 0], [done.stderr for done in read]
     assert code == 1
-    assert "rights" in said.splitlines()[1], said
+    assert "permissions" in said.splitlines()[1], said
     assert {path: path.read_bytes() for path in before} == before
     assert publishes(desk, None)
 

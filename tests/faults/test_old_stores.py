@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from pathlib import Path
 
@@ -81,6 +82,9 @@ def test_an_old_store_that_cannot_be_written_verifies_as_it_is(
     assert schema_of(old) == schema
 
 
+ALTERED = r"that does not belong to the store|was altered"
+
+
 @pytest.mark.enemy("store writer", "changes history")
 @pytest.mark.parametrize(
     "sql",
@@ -91,9 +95,9 @@ def test_an_old_store_whose_definitions_were_altered_is_not_migrated(old: Path, 
     with duckdb.connect(str(old / DATABASE)) as con:
         con.execute(sql)
     schema = schema_of(old)
-    with pytest.raises(VerificationFailed, match=r"that does not belong to the store|was altered"):
+    with pytest.raises(VerificationFailed, match=ALTERED):
         ReleaseStore.open(old).events()
-    assert any("store was" in one.what for one in verify(ReleaseStore(old, "")))
+    assert any(re.search(ALTERED, one.what) for one in verify(ReleaseStore(old, "")))
     assert schema_of(old) == schema
 
 
