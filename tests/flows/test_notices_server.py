@@ -181,7 +181,7 @@ def test_doctor_knows_deployments_pools_and_workers_of_this_server(
         },
     )
     found = {check.name: check.found for check in server()}
-    assert found["deployments"] == "1 are there, 1 with an active schedule"
+    assert found["deployments"] == "1 found, 1 with an active schedule"
     assert found["work pool"] == "release-pool exists, of type process"
     assert found["workers"] == "none of release-pool answers"
     assert found["late runs"] == "none"
