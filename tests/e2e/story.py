@@ -228,7 +228,7 @@ class Story:
         if not lacking():
             (drawn,) = self.artifacts(f"risk-utility-{SERIES}", first)
             with browser(site.address, site.environment["PREFECT_API_AUTH_STRING"], site.folder) as page:
-                self.facts.verdict_page = page.artifact_text(self.facts.verdict[0]["id"], "## Next steps")
+                self.facts.verdict_page = page.artifact_text(self.facts.verdict[0]["id"], "Next steps")
                 self.facts.picture_size = page.artifact_picture(drawn["id"])
         self.facts.task_runs = site.ask("/task_runs/filter", {})
         for _, run in self.facts.missed:
