@@ -27,14 +27,14 @@ class Entry:
 COMMANDS = {
     "run": Entry("release", RELEASES, "Release one period's table, if every gate passes."),
     "rejudge": Entry(
-        "release", RELEASES, ("Assess a stale or expired candidate again, against the current history.")
+        "release", RELEASES, "Assess a stale or expired candidate again, against the current history."
     ),
     "approve": Entry("decisions", DECISIONS, "Approve a candidate that awaits approval."),
     "reject": Entry("decisions", DECISIONS, "Reject a candidate that awaits approval."),
     "override": Entry("decisions", DECISIONS, "Override the gates and publish; needs two administrators."),
     "withdraw": Entry("decisions", DECISIONS, "Withdraw a release from the public folder."),
     "sign": Entry(
-        "decisions", DECISIONS, ("Sign a decision on your own machine, to submit where the store is.")
+        "decisions", DECISIONS, "Sign a decision on your own machine, to submit where the store is."
     ),
     "history": Entry("history", HISTORY, "List releases and unpublished candidates."),
     "show": Entry("history", HISTORY, "Show a release or candidate and the results of its gates."),

@@ -121,7 +121,7 @@ def write(pictures: Sequence[Picture], asked: PictureOptions, out: Path, root: P
         there = out / name
         if os.path.lexists(there) and not (there.is_file() and there.read_bytes() == data):
             raise UsageError(
-                ("exists already and is a different picture"),
+                "exists already and is a different picture",
                 where=str(there),
                 hint="Give another folder with --out.",
             )

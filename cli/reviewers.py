@@ -176,7 +176,7 @@ def _write(path: Path, text: str, mode: int) -> None:
         path.chmod(mode)
     except OSError as error:
         raise UsageError(
-            (f"cannot be written ({type(error).__name__})"),
+            f"cannot be written ({type(error).__name__})",
             where=str(path),
             hint="Fix the permissions of the folder.",
         ) from None

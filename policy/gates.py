@@ -29,11 +29,11 @@ class PersonGates(Section):
 
 
 class Worlds(Section):
-    """How often the solver may be asked what is possible before a release is held back as undecided, of
-    how many people who are in several releases attackers must allow that a stable value changed, and how
-    likely one value may be by worlds that are sampled in so many sweeps. Where nobody is followed nothing of
-    it can be told, and a release beside earlier ones is held back unless the policy accepts that. Kept
-    columns may link the rows of releases, which is asked about unless the policy accepts it.
+    """How many calls of the solver are allowed before a release is undecided; for what share of the people
+    in several releases attackers must allow that a stable value changed; and how likely one value may be, by
+    worlds that are sampled in so many sweeps. If nobody is followed, what all releases together leave
+    possible is unknown: a release beside earlier ones is blocked, or assessed by itself if the policy accepts
+    that. Kept columns may link the rows of releases, which is examined unless the policy accepts it.
     """
 
     calls: Annotated[int, Field(ge=0, le=1_000_000)] = 2_000

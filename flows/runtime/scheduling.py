@@ -55,7 +55,7 @@ def await_input(
     first = this.wait_until is None
     if first and store.input_given_up(series, period):
         raise late_error(
-            expected, found, ("An earlier run stopped waiting; run the period again when it has arrived.")
+            expected, found, "An earlier run stopped waiting; run the period again when it has arrived."
         )
     wait = expected.wait
     deadline = scheduled + timedelta(hours=wait.hours) if first else _moment(str(this.wait_until))
@@ -80,7 +80,7 @@ def _moment(text: str) -> datetime:
     except ValueError:
         pass
     raise UsageError(
-        "is no time", where="wait_until", hint=("Leave it out: a waiting run sets it for the next one.")
+        "is no time", where="wait_until", hint="Leave it out: a waiting run sets it for the next one."
     )
 
 

@@ -189,7 +189,7 @@ def _refusal(con: Connection, record: CandidateRecord, decision: Decision) -> Re
     where, act = record.candidate_id, Act(decision.decision)
     if not may(act, record.state):
         only = (
-            "only a candidate that gates held back can be overridden"
+            "only a blocked candidate can be overridden"
             if act is Act.OVERRIDE
             else "only a candidate that awaits approval can be approved"
         )

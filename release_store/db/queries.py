@@ -78,7 +78,7 @@ def candidate(con: Connection, candidate_id: str) -> CandidateRecord:
     found = con.execute(f"{_CANDIDATE} WHERE candidate_id = ?", [candidate_id]).fetchone()
     if found is None:
         raise UsageError(
-            (f"there is no candidate {candidate_id!r}"), hint="Run `releasegate history` to list them."
+            f"there is no candidate {candidate_id!r}", hint="Run `releasegate history` to list them."
         )
     return _candidate(found)
 
@@ -320,7 +320,7 @@ def release(con: Connection, release_id: str) -> Release:
     found = con.execute(f"{_RELEASE} WHERE release_id = ?", [release_id]).fetchone()
     if found is None:
         raise UsageError(
-            f"there is no release {release_id!r}", hint=("Run `releasegate history` to list them.")
+            f"there is no release {release_id!r}", hint="Run `releasegate history` to list them."
         )
     return _releases(con, [found])[0]
 

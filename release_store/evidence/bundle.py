@@ -77,7 +77,7 @@ def write_evidence(store: ReleaseStore, release_id: str, out: Path) -> Path:
         )
     if out.is_symlink() or (out.exists() and not (out.is_file() and zipfile.is_zipfile(out))):
         raise UsageError(
-            ("exists already and is not an evidence bundle"),
+            "exists already and is not an evidence bundle",
             where=str(out),
             hint="Choose another file with --out.",
         )

@@ -148,7 +148,7 @@ def _check_files(bundle: Bundle) -> Iterator[Finding]:
         if not same(started["payload"][name], published["payload"][name]):
             yield Finding(
                 f"event {published['number']}",
-                (f"its {name} differs from that at the start of the publication"),
+                f"its {name} differs from that at the start of the publication",
             )
 
 

@@ -67,7 +67,7 @@ def _refused(error: Answered) -> Check:
         "server",
         Condition.WRONG,
         f"it {error.message}",
-        ("Check that PREFECT_API_URL is its address, ending in /api."),
+        "Check that PREFECT_API_URL is its address, ending in /api.",
     )
 
 

@@ -124,7 +124,7 @@ def _notices(store: ReleaseStore | None) -> list[Check]:
     if left:
         told = ", ".join(f"{number} by {name}" for name, number in left.items())
         return [
-            Check("notices", Condition.WRONG, f"due: {told}", ("Run `releasegate notify` to deliver them."))
+            Check("notices", Condition.WRONG, f"due: {told}", "Run `releasegate notify` to deliver them.")
         ]
     found = f"go by {', '.join(channels())}; none is due" if channels() else "no channel is set"
     return [Check("notices", Condition.FINE, found)]

@@ -170,7 +170,7 @@ def _whole_numbers(text: str) -> tuple[int, ...]:
     names = listed("--k", text)
     if not all(name.isascii() and name.isdigit() and int(name) >= 2 for name in names):
         raise UsageError(
-            ("is not a list of whole numbers of at least 2"), where="--k", hint="Write it like 5,8,16."
+            "is not a list of whole numbers of at least 2", where="--k", hint="Write it like 5,8,16."
         )
     listed("--k", ",".join(str(int(name)) for name in names))
     return tuple(int(name) for name in names)

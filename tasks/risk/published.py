@@ -37,7 +37,7 @@ def read_classes(file: Path, policy: ReleasePolicy) -> EquivalenceClasses:
     except duckdb.Error as error:
         # DuckDB's own text may quote what it read, so only its kind is told.
         raise VerificationFailed(
-            (f"cannot be read as Parquet ({type(error).__name__})"),
+            f"cannot be read as Parquet ({type(error).__name__})",
             where=str(file),
             hint="Run the period again.",
         ) from None
@@ -127,7 +127,7 @@ def _read_rows(
         ]
         if columns != expected:
             raise VerificationFailed(
-                ("its columns are not the published columns of the policy"),
+                "its columns are not the published columns of the policy",
                 where=str(file),
                 hint="Run the period again.",
             )

@@ -55,7 +55,7 @@ def feasible(table: SourceTable, policy: ReleasePolicy) -> list[ExpectationResul
         if not said and len(counts) and entropy(counts) < privacy.h_min - 1e-12:
             said = f"'{name}' has an entropy of {float(entropy(counts)):.3f}, under privacy.h_min"
         found.append(
-            _result(name, rows, said, ("No class can satisfy it: correct the input, or change privacy."))
+            _result(name, rows, said, "No class can satisfy it: correct the input, or change privacy.")
         )
     return found
 

@@ -137,7 +137,7 @@ def test_only_what_passed_is_called_protected() -> None:
     ]
     found = protected(gates, POLICY)
     assert found == [
-        ("Somebody who knows a person's quasi-identifiers finds at least 8 rows that could be theirs.")
+        "Somebody who knows a person's quasi-identifiers finds at least 8 rows that could be theirs."
     ]
     against = not_protected([*gates, _history()], POLICY)
     assert against[0].startswith("umr does not pass (fail)")
@@ -299,7 +299,7 @@ def test_every_gate_can_say_every_value(name: str, value: float) -> None:
             "inversion",
             -0.004,
             "<=",
-            ("Knowledge of the method and the policy reveals no more exact quasi-identifiers than guessing."),
+            "Knowledge of the method and the policy reveals no more exact quasi-identifiers than guessing.",
         ),
     ],
 )

@@ -219,7 +219,7 @@ def test_flipped_bits_are_judged_as_by_the_script(
     opened: webdriver.Chrome, bundle: Path, tmp_path: Path
 ) -> None:
     told = [one["verified"] for one in agree(opened, flipped_bits(bundle.read_bytes(), range(40)), tmp_path)]
-    assert sum(told) < 36  # most bits count: a checksum finds those that say nothing
+    assert 4 < sum(told) < 36
 
 
 def test_random_edits_are_judged_as_by_the_script(

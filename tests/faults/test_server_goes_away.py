@@ -52,7 +52,7 @@ def test_the_release_is_made_without_it(desk: Desk, own_site: Site, stage: str) 
     code, out, err = ended(child)
     assert code == 0, err
     assert json.loads(out)["release"] == "clinic-2026Q1-r1"
-    assert "he connection to Prefect's server was lost" in err
+    assert "The connection to Prefect's server was lost" in err
     assert "Traceback" not in err
     assert [one.release_id for one in desk.store.releases()] == ["clinic-2026Q1-r1"]
     assert verify(desk.store) == []
@@ -67,7 +67,7 @@ def test_the_temporary_server_of_a_command_too(desk: Desk, tmp_path: Path) -> No
     code, out, err = ended(child)
     assert code == 0, err
     assert json.loads(out)["release"] == "clinic-2026Q1-r1"
-    assert "he connection to Prefect's server was lost" in err
+    assert "The connection to Prefect's server was lost" in err
     assert verify(desk.store) == []
 
 

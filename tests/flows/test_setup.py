@@ -143,7 +143,7 @@ def test_a_server_on_which_all_is_well(api: tuple[Api, Listener]) -> None:
         (
             {"automations": []},
             "crashed runs",
-            ("no automation marks crashed runs, so one would block its deployment for ever"),
+            "no automation marks crashed runs, so one would block its deployment for ever",
         ),
         (
             {"automations": [{"name": "other", "enabled": True, "trigger": {}, "actions": [{"type": "x"}]}]},
@@ -297,7 +297,7 @@ def test_what_was_installed_tells_the_same_where_the_project_s_file_is_not_there
         (
             "2.1.0",
             "sqlalchemy[asyncio]>=2.0,<2.1",
-            ("Prefect then silently never creates the runs of a schedule"),
+            "Prefect then silently never creates the runs of a schedule",
         ),
         ("1.0", "numpy>=2.4,<2.5", "numpy 1.0 is installed, but numpy<2.5,>=2.4 is needed"),
     ],

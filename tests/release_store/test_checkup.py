@@ -298,7 +298,7 @@ def test_folders_on_two_file_systems_are_told(store: ReleaseStore) -> None:
         only(
             store,
             "file system",
-            ("candidates, releases lie on 2 file systems; a file cannot be renamed from one to another"),
+            "candidates, releases lie on 2 file systems; a file cannot be renamed from one to another",
         )
 
 

@@ -400,7 +400,7 @@ def test_a_checkpoint_in_place_of_another_is_found_though_both_are_signed(
         (
             "newest-checkpoint.json",
             {"store_id": "x"},
-            ("belongs to a different store than the release's checkpoint"),
+            "belongs to a different store than the release's checkpoint",
         ),
         ("newest-checkpoint.json", {"root": None}, "has no Merkle root, so it proves nothing"),
         ("checkpoint.json", {"head": "00" * 32}, "does not continue the log of the release's checkpoint"),

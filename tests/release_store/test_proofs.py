@@ -464,7 +464,7 @@ def test_who_may_override_and_what(store: ReleaseStore) -> None:
     with pytest.raises(UsageError, match="is blocked, and only a candidate that awaits approval"):
         agreed(store, word(record, "eve"), 1)
     waiting = awaiting(store, period="2025")
-    with pytest.raises(UsageError, match="only a candidate that gates held back can be overridden"):
+    with pytest.raises(UsageError, match="only a blocked candidate can be overridden"):
         overridden(store, waiting, "eve")
     for verdict in (Verdict.ERROR, Verdict.NOT_RUN):
         broken = blocked(store, K_FAILS, replace(K_FAILS, gate="e", verdict=verdict), period=f"x-{verdict}")
@@ -577,7 +577,7 @@ def test_verify_finds_the_maker_under_another_name(
         (
             "decision.approve",
             lambda p: p.update(decision="reject"),
-            ("names a different action than its event"),
+            "names a different action than its event",
         ),
         (
             "decision.approve",

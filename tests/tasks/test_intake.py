@@ -295,7 +295,7 @@ BAD_FILES: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     "identifier missing": (
         HEADER.replace(",name", "") + ROW.replace(",Ann", ""),
         {},
-        ("the column 'name' of the policy's roles is missing\n  Correct the name in roles, or the input."),
+        "the column 'name' of the policy's roles is missing\n  Correct the name in roles, or the input.",
     ),
     "short row": (
         HEADER + ROW + f"p2,{CANARY}\n" + ROW + "p3\n",

@@ -149,7 +149,7 @@ def test_a_search_without_calls_is_undecided_and_says_what_to_raise(tmp_path: Pa
     ("change", "verdict", "words"),
     [
         ("no key", Verdict.NOT_RUN, "the key of people is missing, under which their values are sealed"),
-        ("no values", Verdict.NOT_RUN, "is from before releasegate kept any"),
+        ("no values", Verdict.NOT_RUN, "are not stored, because an older version made it"),
         ("other key", Verdict.UNKNOWN, "the values of its people cannot be decrypted with this key"),
         ("no people", Verdict.UNKNOWN, "cannot follow people into r0"),
         ("other values", Verdict.UNKNOWN, "the values of its people do not match its classes"),

@@ -39,8 +39,8 @@ NOT_FOLLOWED = (
 )
 UNFOLLOWED = "people are not followed, which the policy accepts: no other release is considered"
 NO_VALUES = (
-    "the values of its people are not stored, as it is from before releasegate kept any: name it in "
-    "`gates.person.without`, and it is left out of this gate"
+    "the values of its people are not stored, because an older version made it: list it in "
+    "`gates.person.without` to leave it out of this gate"
 )
 NO_KEPT = (
     "the kept columns of its people are not stored, because an older version made it: list it in "
@@ -149,8 +149,8 @@ def _in_several_classes(evidence: Evidence, classes: EquivalenceClasses, stable:
             if not len(some):
                 continue
             begin = int(end[some[0]] - count[some[0]])
-            own = present[place[begin : end[some[-1]]]]
-            left = np.logical_and.reduceat(own, end[some] - count[some] - begin, axis=0)
+            of_rows = present[place[begin : end[some[-1]]]]
+            left = np.logical_and.reduceat(of_rows, end[some] - count[some] - begin, axis=0)
             few[some] |= values_of_classes(left, texts, policy.roles.sensitive[name].width) < policy.privacy.l
     return int(few.sum())
 
