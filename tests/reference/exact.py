@@ -38,13 +38,13 @@ from tests.reference.published_series import (
 )
 
 
-def judged(releases: Sequence[Published], l_least: int, seconds: float) -> Verdict:
+def judged(releases: Sequence[Published], l_least: int, seconds: float, jobs: int = 1) -> Verdict:
     """Say who is pinned by all of these releases together."""
     history = history_of(releases)
     states = (
         _values_left(history, releases, l_least, seconds)
         if history.world is None
-        else values_left(history, l_least, seconds, releases[-1].width, releases[-1].n_kept)
+        else values_left(history, l_least, seconds, releases[-1].width, releases[-1].n_kept, jobs)
     )
     counted = {
         state: sum(history.size[place] for place, each in states.items() if each == state)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
+from multiprocessing import get_context
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -27,27 +29,52 @@ def values_left(
     seconds: float,
     width: Callable[[int], float] = lambda _: 0.0,
     n_kept: int = 0,
+    jobs: int = 1,
 ) -> dict[int, str]:
     """Return of which cohorts, by place, some attribute is `pinned` to under l values, or is `undecided`.
 
     `width` says of an attribute, by its place, how far apart numbers are that count as one; the last
-    `n_kept` values of a row are not asked about.
+    `n_kept` values of a row are not asked about. `jobs` processes share the cohorts.
     """
     if history.world is None:
         raise ValueError("no world fits")
     seen = [set(counted) for counted in history.world]
     attributes = range(len(next(iter(seen[0]))) - n_kept) if seen else range(0)
     _everybody(history, history.world, seen, attributes, l_least, seconds, width)
-    found: dict[int, str] = {}
-    for place in range(len(history.cohorts)):
-        states = [
-            _state(history, history.world, seen, place, attribute, l_least, seconds, width(attribute))
-            for attribute in attributes
-        ]
-        worst = next((state for state in ("pinned", "undecided") if state in states), None)
-        if worst:
-            found[place] = worst
-    return found
+    state = partial(_worst, history, seen, [(a, width(a)) for a in attributes], l_least, seconds)
+    places = range(len(history.cohorts))
+    if jobs == 1:
+        states = list(map(state, places))
+    else:
+        _shared.append(state)  # a forked process has it without a copy
+        try:
+            with get_context("fork").Pool(jobs) as pool:
+                states = pool.map(_of_shared, places, chunksize=max(1, len(places) // (50 * jobs)))
+        finally:
+            _shared.clear()
+    return {place: worst for place, worst in enumerate(states) if worst}
+
+
+_shared: list[Callable[[int], str | None]] = []
+
+
+def _of_shared(place: int) -> str | None:
+    return _shared[0](place)
+
+
+def _worst(
+    history: History,
+    seen: list[set[Rows]],
+    attributes: Sequence[tuple[int, float]],
+    l_least: int,
+    seconds: float,
+    place: int,
+) -> str | None:
+    states = [
+        _state(history, history.world or [], seen, place, attribute, l_least, seconds, width)
+        for attribute, width in attributes
+    ]
+    return next((state for state in ("pinned", "undecided") if state in states), None)
 
 
 def _everybody(

@@ -1,6 +1,6 @@
 """The exact attacker of the registers of `benchmarks/registers.py`.
 
-    python -m tests.reference.registers [--people N] [--periods N] [--only WORD] [--seconds 10]
+    python -m tests.reference.registers [--people N] [--periods N] [--only WORD] [--seconds 10] [--jobs 1]
 
 makes each sticky series, judged by no gate, and says after its last release of how many people all
 releases together leave a value for certain: by the solver near each person (`near_worlds`), from what was
@@ -13,7 +13,6 @@ import argparse
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from time import process_time
 
 from benchmarks.registers import (
     KEY,
@@ -25,6 +24,7 @@ from benchmarks.registers import (
     named,
     periods_of,
 )
+from tests.kinds import cpu_seconds
 from tests.reference.exact import judged
 from tests.reference.published_series import Published, Verdict, published
 
@@ -38,6 +38,7 @@ def attacked(
     *,
     history: str = "sticky",
     seconds: float = 10.0,
+    jobs: int = 1,
 ) -> Verdict:
     """Release one register and return of whom the attacker is certain after the last release."""
     tables, policy = POPULATIONS[population]
@@ -50,7 +51,7 @@ def attacked(
             published(series.file(period), period, series.policy, known, KEY)
             for period, known in zip(periods, series.people, strict=True)
         ]
-        return judged(releases, series.policy.privacy.l, seconds)
+        return judged(releases, series.policy.privacy.l, seconds, jobs)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -60,12 +61,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--periods", type=int, default=PERIODS)
     parser.add_argument("--only", default="", help="registers and methods whose names hold this word")
     parser.add_argument("--seconds", type=float, default=10.0, help="of the solver, for one question")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that share the people")
     args = parser.parse_args(arguments)
     for each in every_register():
         if args.only in named(*each):
-            begun = process_time()
-            found = attacked(*each, args.people, args.periods, seconds=args.seconds)
-            print(f"{named(*each)}: {found} ({process_time() - begun:.0f} CPU s)", flush=True)
+            begun = cpu_seconds()
+            found = attacked(*each, args.people, args.periods, seconds=args.seconds, jobs=args.jobs)
+            print(f"{named(*each)}: {found} ({cpu_seconds() - begun:.0f} CPU s)", flush=True)
 
 
 if __name__ == "__main__":
