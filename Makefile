@@ -6,9 +6,9 @@ PYTEST := $(BIN)/python -m pytest
 PARALLEL := -n auto --maxprocesses 4 --dist loadfile
 # The longest files are divided: whoever is done takes tests from the other.
 DIVIDED := -n auto --maxprocesses 4 --dist worksteal
-FAST := not (flow or prefect or fault or browser or e2e or nightly) or smoke
+FAST := not (integration or prefect or faults or browser or e2e or nightly) or smoke
 
-.PHONY: demo test coverage test-flow test-prefect test-fault test-browser test-e2e test-nightly test-all lint lock clean
+.PHONY: demo test coverage test-integration test-prefect test-faults test-browser test-e2e test-nightly test-all lint lock clean
 
 demo: .venv/installed
 	$(BIN)/python -m examples.register.demo demo
@@ -20,21 +20,21 @@ test: .venv/installed
 # Which lines no test comes to, but those of a browser and of the night.
 coverage: .venv/installed
 	$(PYTEST) -m "$(FAST)" $(PARALLEL) --cov --cov-report=
-	$(PYTEST) -m flow $(PARALLEL) --cov --cov-append --cov-report=
+	$(PYTEST) -m integration $(PARALLEL) --cov --cov-append --cov-report=
 	$(PYTEST) -m "prefect and not smoke" --cov --cov-append --cov-report=
-	$(PYTEST) -m fault $(PARALLEL) --cov --cov-append --cov-report=term
+	$(PYTEST) -m faults $(PARALLEL) --cov --cov-append --cov-report=term
 
 # Whole flows in process, without a server.
-test-flow: .venv/installed
-	$(PYTEST) -m flow $(PARALLEL)
+test-integration: .venv/installed
+	$(PYTEST) -m integration $(PARALLEL)
 
 # What only Prefect's server shows, and commands in processes of their own.
 test-prefect: .venv/installed
 	$(PYTEST) -m "prefect and not smoke"
 
 # Kills, full disks, altered stores and two processes at once: one fixed case of each kind.
-test-fault: .venv/installed
-	$(PYTEST) -m fault $(PARALLEL)
+test-faults: .venv/installed
+	$(PYTEST) -m faults $(PARALLEL)
 
 # Pages in a real browser; skipped where there is none, and with RELEASEGATE_E2E_BROWSER=required they fail there.
 test-browser: .venv/installed
@@ -49,10 +49,10 @@ test-e2e: .venv/installed
 
 # Each test is told as it ends. Faults in loops, 500 examples a property, benchmarks, papers, real tables, every command of the docs.
 test-nightly: .venv/installed
-	RELEASEGATE_EXAMPLES=nightly RELEASEGATE_E2E_BROWSER=required $(PYTEST) -v -m "nightly or (hypothesis and not (prefect or fault or browser or e2e))" \
+	RELEASEGATE_EXAMPLES=nightly RELEASEGATE_E2E_BROWSER=required $(PYTEST) -v -m "nightly or (hypothesis and not (prefect or faults or browser or e2e))" \
 		$(DIVIDED)
 
-test-all: test test-flow test-prefect test-fault test-browser test-e2e
+test-all: test test-integration test-prefect test-faults test-browser test-e2e
 
 lint: .venv/installed
 	$(BIN)/ruff check .

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks import report
-from tests.desk.chromium import Chromium, opened
+from tests.support.pages.chromium import Chromium, opened
 
 LOADED = "return performance.getEntriesByType('navigation')[0].loadEventEnd / 1000"
 # A page draws what comes into view: its first picture is brought there, and has a time when it is drawn.

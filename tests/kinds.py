@@ -1,7 +1,8 @@
 """The kinds of tests and their rules: which a test is of, and how long one of the fast kind may take.
 
-A test without a mark is fast: at most 2 CPU seconds for its body. `make test` fails one that takes over three
-times that, since other processes may share its core and cache, and more on a processor that is slower now.
+The folder of a test says of which kind it is, unless a mark names another. Those of `unit` and `spec` are
+fast: at most 2 CPU seconds for its body. `make test` fails one that takes over three times that, since other
+processes may share its core and cache, and more on a processor that is slower now.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-KINDS = ("flow", "prefect", "fault", "browser", "e2e", "nightly")
+KINDS = ("integration", "prefect", "faults", "browser", "e2e", "nightly")  # folders too
 ENEMIES = (
     "policy author",
     "data supplier",
@@ -85,9 +86,16 @@ class Rules:
     def __init__(self, limit: float | None, slowness: Callable[[], float] = slowness) -> None:
         self.limit, self.slowness = limit, slowness
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Refuse a test of two kinds, and an enemy or a gain that docs/security.md has no place for."""
+        """Mark each test with its folder's kind, unless it has one.
+
+        Refuse a test of two kinds, and an enemy or a gain that docs/security.md has no place for.
+        """
         for item in items:
+            folder = item.path.parent.name
+            if folder in KINDS and not kinds_of(item):
+                item.add_marker(folder)
             if len(found := kinds_of(item)) > 1:
                 raise pytest.UsageError(f"{item.nodeid} is of {len(found)} kinds: {', '.join(found)}")
             for mark in item.iter_markers("enemy"):

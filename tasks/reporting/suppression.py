@@ -15,8 +15,8 @@ this is kept in each of them.
 Not covered: whoever sets one class beside a told count may find how many of that class a bin holds, as where
 all free records of a bin must come from it. Up to which bin a choice goes depends on the counts: whoever
 tries all tables under this rule may learn from it. In none of the random small tables of
-`tests/tasks/test_certain.py` do they find a count under k, even where counts are told as they are. And who
-knows all quasi-identifiers of all people knows these counts before they are told.
+`tests/unit/tasks/test_certain.py` do they find a count under k, even where counts are told as they are.
+And who knows all quasi-identifiers of all people knows these counts before they are told.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support import expected_conditions
 from selenium.webdriver.support.wait import WebDriverWait
 
-from tests.timeouts import HANG_TIMEOUT
+from tests.support.timeouts import HANG_TIMEOUT
 
 CHROMIUM, DRIVER = "chromium", "chromedriver"
 WIDTH, HEIGHT = 1200, 1180

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from PIL import Image
 
-from tests.docs import docs_pages
 from tests.e2e.browser import Browser, browser
 from tests.e2e.site import Site
 from tests.e2e.story import APPROVERS, SERIES, Story
+from tests.spec import docs_pages
 
 FOLDER = docs_pages.ROOT / "docs" / "images"
 SETTLED = 10  # seconds until a page moves no more

@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 
 from release_store.store import ReleaseStore
-from tests.prefect_site import ROOT, PrefectSite
-from tests.timeouts import HANG_TIMEOUT
+from tests.support.prefect_site import ROOT, PrefectSite
+from tests.support.timeouts import HANG_TIMEOUT
 
 PACKAGES = (
     "examples",

@@ -21,9 +21,9 @@ import yaml
 from examples.register.generate import generate, write
 from policy.period import period_at
 from release_store.records import CandidateRecord, CandidateState
-from tests.docs import docs_pages
 from tests.e2e.browser import browser, lacking
 from tests.e2e.site import Site
+from tests.spec import docs_pages
 
 Document = dict[str, Any]
 

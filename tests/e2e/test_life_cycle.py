@@ -32,9 +32,8 @@ from tests.e2e.story import (
     Facts,
     Story,
 )
-from tests.flows import canary_search
+from tests.support import canary_search
 
-pytestmark = pytest.mark.e2e
 BROWSER_VARIABLE = "RELEASEGATE_E2E_BROWSER"
 
 

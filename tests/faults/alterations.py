@@ -41,8 +41,8 @@ from release_store.publishing.withdrawal import withdrawal_event
 from release_store.records import AuditEvent, ReleaseState
 from release_store.store import ReleaseStore
 from release_store.verification.verify import verify
-from tests.at_work import decide, withdraw, write_people
 from tests.faults.small_work import assessed, people_in, published
+from tests.support.at_work import decide, withdraw, write_people
 
 # The tables and columns that `docs/store.md` says verify covers, by the columns that it leaves out.
 LEFT_OUT = {"policy": {"first_seen"}, "store_info": {"name"}, "validation": {"at_utc"}}

@@ -11,7 +11,7 @@ import pytest
 from release_store.audit import keys
 from release_store.store import ReleaseStore
 from tests.faults.site import Site
-from tests.flows.front_desk import Desk
+from tests.support.front_desk import Desk
 
 
 @contextmanager

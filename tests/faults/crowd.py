@@ -17,7 +17,7 @@ from policy.errors import ReleaseGateError
 from release_store.db import connection
 from release_store.store import ReleaseStore
 from tests.faults.small_work import assessed, published
-from tests.timeouts import HANG_TIMEOUT
+from tests.support.timeouts import HANG_TIMEOUT
 
 SERIES = ("east", "north", "south", "west")
 PERIODS = tuple(f"{2010 + n}" for n in range(10))

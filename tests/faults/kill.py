@@ -43,8 +43,8 @@ from release_store.publishing.recovery import leftovers
 from release_store.records import CandidateState, Release, ReleaseState
 from release_store.store import ReleaseStore
 from release_store.verification.verify import verify
-from tests.at_work import decide, withdraw, write_people
 from tests.faults.small_work import assessed, published
+from tests.support.at_work import decide, withdraw, write_people
 
 APPROVED, WAITING, PUBLISHED = "clinic-2025-c1", "ward-2025-c1", "clinic-2024-r1"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from cli.__main__ import main
-from tests.plain_prefect import plain_prefect
+from tests.support.plain_prefect import plain_prefect
 
 if __name__ == "__main__":
     with plain_prefect():

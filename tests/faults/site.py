@@ -9,8 +9,8 @@ from pathlib import Path
 
 import yaml
 
-from tests.prefect_site import ROOT, PrefectSite
-from tests.timeouts import HANG_TIMEOUT
+from tests.support.prefect_site import ROOT, PrefectSite
+from tests.support.timeouts import HANG_TIMEOUT
 
 PREFECT = [sys.executable, "-m", "prefect"]
 

@@ -27,7 +27,6 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Kept]:
     return folder, alterations.make_template(folder)
 
 
-@pytest.mark.fault
 def test_an_alteration_of_every_kind_is_found(template: tuple[Path, Kept]) -> None:
     folder, kept = template
     made = list(alterations.alter(len(WAYS), 1, folder, kept))
@@ -43,7 +42,6 @@ def test_a_thousand_alterations_are_found(tmp_path: Path) -> None:
     assert len({one.what for one in made}) > 500
 
 
-@pytest.mark.fault
 def test_every_column_of_every_table_can_be_altered(template: tuple[Path, Kept]) -> None:
     """Random cells seldom come to a column of few rows: each is looked at here, with several values."""
     with connect(template[0] / "template/store") as con:
@@ -62,7 +60,6 @@ def test_every_column_of_every_table_can_be_altered(template: tuple[Path, Kept])
             assert others - {repr(found[0])}, (table, column, kind)
 
 
-@pytest.mark.fault
 @pytest.mark.parametrize("seed", range(3))
 def test_a_byte_of_the_sealed_values_is_found(copy: Path, seed: int) -> None:
     with alterations.unguarded(copy) as con:
@@ -85,14 +82,12 @@ def kept(template: tuple[Path, Kept]) -> Kept:
     return template[1]
 
 
-@pytest.mark.fault
 def test_what_was_kept_agrees_with_a_store_that_nobody_touched(copy: Path, kept: Kept) -> None:
     store = ReleaseStore.open(copy)
     assert verify(store, checkpoint=kept.checkpoint, public_key=str(kept.public_key)) == []
     assert verify(store, checkpoint=kept.checkpoint) == []
 
 
-@pytest.mark.fault
 def test_a_history_signed_anew_is_found_by_what_was_kept_alone(
     copy: Path, kept: Kept, tmp_path: Path
 ) -> None:
@@ -114,7 +109,6 @@ def test_a_history_signed_anew_is_found_by_what_was_kept_alone(
     assert any("in the log is not the signed one" in finding.what for finding in both)
 
 
-@pytest.mark.fault
 def test_a_log_cut_behind_every_checkpoint_that_is_left_is_found_by_the_one_kept(
     copy: Path, kept: Kept
 ) -> None:
@@ -127,7 +121,6 @@ def test_a_log_cut_behind_every_checkpoint_that_is_left_is_found_by_the_one_kept
     assert f"has 3 events, but a signed checkpoint counts {size}" in found
 
 
-@pytest.mark.fault
 def test_a_kept_checkpoint_that_was_edited_or_is_of_another_store_is_found(
     copy: Path, kept: Kept, tmp_path: Path
 ) -> None:
@@ -142,7 +135,6 @@ def test_a_kept_checkpoint_that_was_edited_or_is_of_another_store_is_found(
     assert "belongs to a different store" in verify(other, checkpoint=kept.checkpoint)[0].what
 
 
-@pytest.mark.fault
 @pytest.mark.parametrize("content", [None, b"", b"{"])
 def test_a_kept_file_that_cannot_be_read_is_a_users_error(
     copy: Path, tmp_path: Path, content: bytes | None
@@ -157,7 +149,6 @@ def test_a_kept_file_that_cannot_be_read_is_a_users_error(
         verify(store, public_key=str(path))
 
 
-@pytest.mark.fault
 def test_the_command_takes_what_was_kept(
     copy: Path, kept: Kept, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -172,7 +163,6 @@ def test_the_command_takes_what_was_kept(
     assert main(["--store", str(copy), "verify", "--public-key", str(tmp_path / "none")]) == 2
 
 
-@pytest.mark.fault
 def test_a_result_that_is_missing_is_found_by_what_was_to_be_asked(copy: Path) -> None:
     with alterations.unguarded(copy) as con:
         con.execute("DELETE FROM gate_result WHERE candidate_id = 'clinic-2025-c2' AND gate = 'suppression'")

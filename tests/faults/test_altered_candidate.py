@@ -14,8 +14,8 @@ from release_store.publishing.public_files import candidate_folder
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
 from release_store.verification.verify import verify
-from tests.at_work import key_file, write_people
 from tests.faults.small_work import MAKER, assessed
+from tests.support.at_work import key_file, write_people
 
 Capture = pytest.CaptureFixture[str]
 NAME = "clinic-2024-c1"
@@ -50,7 +50,7 @@ def complaint(capsys: Capture) -> list[str]:
 @pytest.mark.parametrize(
     ("file", "damage"),
     [
-        pytest.param(*one, marks=pytest.mark.fault if one in ONE_CASE else pytest.mark.nightly)
+        pytest.param(*one, marks=pytest.mark.faults if one in ONE_CASE else pytest.mark.nightly)
         for one in product(FILES, DAMAGE)
     ],
 )
@@ -76,7 +76,6 @@ def test_no_word_is_taken_on_files_that_changed(
     assert verify(store) == []
 
 
-@pytest.mark.fault
 def test_an_approved_candidate_whose_files_changed_is_refused_and_can_be_rejected(
     store: ReleaseStore, capsys: Capture
 ) -> None:
@@ -95,7 +94,6 @@ def test_an_approved_candidate_whose_files_changed_is_refused_and_can_be_rejecte
     assert assessed(store, "clinic", "2024").candidate_id == "clinic-2024-c2"
 
 
-@pytest.mark.fault
 @pytest.mark.parametrize("approvers", [0, 1])
 def test_a_candidate_whose_policy_cannot_be_read_is_not_approved_and_can_be_rejected(
     store: ReleaseStore, capsys: Capture, monkeypatch: pytest.MonkeyPatch, approvers: int

@@ -17,7 +17,7 @@ from release_store.records import CandidateState
 from release_store.store import ReleaseStore
 from release_store.verification.verify import verify
 from tests.faults.crowd import attempts
-from tests.timeouts import HANG_TIMEOUT
+from tests.support.timeouts import HANG_TIMEOUT
 
 ROOT = Path(__file__).parents[2]
 
@@ -49,7 +49,7 @@ def crowd(store: ReleaseStore, processes: int, periods: int) -> list[dict[str, s
 @pytest.mark.parametrize(
     ("processes", "periods"),
     [
-        pytest.param(2, 1, marks=pytest.mark.fault, id="8 attempts of 2 processes"),
+        pytest.param(2, 1, marks=pytest.mark.faults, id="8 attempts of 2 processes"),
         pytest.param(8, 10, marks=pytest.mark.nightly, id="80 attempts of 8 processes"),
     ],
 )

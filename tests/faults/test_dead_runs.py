@@ -57,7 +57,7 @@ def run_at(store: ReleaseStore, point: str) -> Iterator[subprocess.Popen[str]]:
 
 def points(*one_case: str) -> list[object]:
     """All points of a run: those that are the one case of their kind, and the others."""
-    kinds = {point: pytest.mark.fault if point in one_case else pytest.mark.nightly for point in POINTS}
+    kinds = {point: pytest.mark.faults if point in one_case else pytest.mark.nightly for point in POINTS}
     return [pytest.param(point, marks=kind) for point, kind in kinds.items()]
 
 
@@ -84,7 +84,6 @@ def test_a_run_killed_before_publication_is_ended(store: ReleaseStore, point: st
     assert verify(store) == []
 
 
-@pytest.mark.fault
 def test_the_people_of_a_candidate_that_died_are_forgotten(store: ReleaseStore) -> None:
     with run_at(store, "staged"):
         assert store.people_in_common(CANDIDATE) is not None
@@ -114,7 +113,6 @@ def test_a_living_run_is_left_alone_and_not_waited_for(
     assert recover(store) == LEFT[point]
 
 
-@pytest.mark.fault
 def test_a_run_of_another_series_does_not_keep_recovery_from_a_dead_one(store: ReleaseStore) -> None:
     with run_at(store, "staged"):
         pass
@@ -122,7 +120,6 @@ def test_a_run_of_another_series_does_not_keep_recovery_from_a_dead_one(store: R
         assert recover(store) == LEFT["staged"]
 
 
-@pytest.mark.fault
 def test_a_folder_that_no_candidate_was_given_is_nobodys_to_remove(store: ReleaseStore) -> None:
     (store.root / "candidates/notes").mkdir()
     (store.root / "candidates/clinic-2025-c9").symlink_to(store.root)

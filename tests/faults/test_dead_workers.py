@@ -9,7 +9,7 @@ import pytest
 
 from release_store.verification.verify import verify
 from tests.faults.site import Site
-from tests.flows.front_desk import Desk
+from tests.support.front_desk import Desk
 
 
 def deployed(site: Site, desk: Desk, name: str) -> str:
@@ -28,7 +28,6 @@ def aged(path: Path) -> Path:
     return path
 
 
-@pytest.mark.fault
 def test_a_run_killed_with_its_worker_is_shown_as_crashed_and_makes_room(site: Site, desk: Desk) -> None:
     deployment = deployed(site, desk, "crash")
     site.prefect("automation", "create", "--from-file", "examples/crashed-runs.yaml")

@@ -13,9 +13,9 @@ from release_store.audit import keys
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
 from release_store.verification.verify import verify
-from tests.at_work import agreed, decide, key_of, member, write_people
 from tests.faults.small_work import assessed
-from tests.release_store.hand_made import awaiting, word
+from tests.support.at_work import agreed, decide, key_of, member, write_people
+from tests.support.store.hand_made import awaiting, word
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from release_store.publishing.public_files import release_folder
 from release_store.publishing.recovery import REASON
 from release_store.store import ReleaseStore
 from tests.faults import kill
-from tests.timeouts import LONG_TIMEOUT
+from tests.support.timeouts import LONG_TIMEOUT
 
 ROOT = Path(__file__).parents[2]
 
@@ -51,7 +51,6 @@ def killed(*words: str) -> list[str]:
     return lines
 
 
-@pytest.mark.fault
 def test_each_kind_of_work_killed_at_a_step_is_settled_and_can_be_completed() -> None:
     assert killed("--steps") == [f"   1 {name}, killed, {said}" for name, said in SETTLED.items()]
 
@@ -62,7 +61,6 @@ def test_work_killed_at_random_moments_is_settled_and_can_be_completed() -> None
     assert sum("killed" in line for line in lines) >= len(kill.ACTIONS)
 
 
-@pytest.mark.fault
 def test_a_half_release_would_be_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RELEASEGATE_SIGNING_KEY", str(tmp_path / "signing.key"))
     kill.make(tmp_path)

@@ -14,8 +14,8 @@ from release_store.records import CandidateState
 from release_store.verification.checkup import Condition, checkup
 from release_store.verification.verify import verify
 from tests.faults.site import ROOT, Site
-from tests.flows.front_desk import Desk
-from tests.plain_prefect import plain_prefect
+from tests.support.front_desk import Desk
+from tests.support.plain_prefect import plain_prefect
 
 STAGES = {
     "reading": ("intake", "validation", "preprocessing"),
@@ -74,7 +74,6 @@ def only_one_is_published(desk: Desk) -> bool:
     return released == ["clinic-2026Q1-r1"] and states.count(CandidateState.PUBLISHED) == 1
 
 
-@pytest.mark.fault
 def test_what_a_run_leaves_at_the_gate_is_settled_and_the_next_one_publishes(
     desk: Desk, tmp_path: Path
 ) -> None:

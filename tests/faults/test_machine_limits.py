@@ -13,9 +13,9 @@ from flows.runtime import machine_limits
 from release_store.db.connection import DATABASE
 from release_store.verification.verify import verify
 from tests.faults.site import ROOT
-from tests.flows import front_desk
-from tests.flows.front_desk import Desk
-from tests.timeouts import HANG_TIMEOUT, LONG_TIMEOUT
+from tests.support import front_desk
+from tests.support.front_desk import Desk
+from tests.support.timeouts import HANG_TIMEOUT, LONG_TIMEOUT
 
 OPERATOR, STOPS = "operator", "stops the work"
 
@@ -36,7 +36,6 @@ def run_under(
     )
 
 
-@pytest.mark.fault
 @pytest.mark.enemy(OPERATOR, STOPS)
 @pytest.mark.parametrize(
     ("kind", "limit", "said"),
@@ -59,7 +58,6 @@ def test_a_command_without_room_says_so_and_touches_nothing(
     assert (desk.root / DATABASE).read_bytes() == before
 
 
-@pytest.mark.fault
 def test_a_soft_limit_of_open_files_is_raised(desk: Desk) -> None:
     code = "import flows, resource; print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

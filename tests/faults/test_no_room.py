@@ -15,9 +15,9 @@ from cli.__main__ import main
 from release_store.db.connection import DATABASE
 from release_store.verification.verify import verify
 from tests.faults.site import ROOT, Site
-from tests.flows.front_desk import Desk
-from tests.plain_prefect import plain_prefect
-from tests.timeouts import HANG_TIMEOUT
+from tests.support.front_desk import Desk
+from tests.support.plain_prefect import plain_prefect
+from tests.support.timeouts import HANG_TIMEOUT
 
 # Root may write anywhere, unless it lays that right down.
 WITHOUT_RIGHTS = ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override"]
@@ -117,18 +117,15 @@ def told_of_its_rights(desk: Desk, site: Site | None, folder: str) -> None:
     assert publishes(desk, site)
 
 
-@pytest.mark.fault
 def test_a_disk_without_room_for_a_file_is_told_and_nothing_is_half_done(desk: Desk) -> None:
     assert refused_for_room(desk, None, 0.1)
 
 
-@pytest.mark.fault
 @needs_setpriv
 def test_releases_that_cannot_be_written_are_told(desk: Desk) -> None:
     told_of_its_rights(desk, None, "releases")
 
 
-@pytest.mark.fault
 @pytest.mark.enemy("operator", "stops the work")
 @needs_setpriv
 def test_a_store_that_can_only_be_read_is_read_and_a_run_is_refused(desk: Desk) -> None:

@@ -18,11 +18,9 @@ from release_store.db.connection import DATABASE, migrations
 from release_store.records import CandidateState, ReleaseState
 from release_store.store import ReleaseStore
 from release_store.verification.verify import verify
-from tests.at_work import decide, write_people
 from tests.faults.small_work import assessed, people_in
 from tests.fixtures.make_store import BLOCKED, HERE, TEST_KEY, WAITING, make, pack, unpack
-
-pytestmark = pytest.mark.fault
+from tests.support.at_work import decide, write_people
 
 STORES = sorted(HERE.glob("store_schema_*.zip"))
 

@@ -13,8 +13,8 @@ import pytest
 
 from release_store.verification.verify import verify
 from tests.faults.site import ROOT, Site
-from tests.flows.front_desk import Desk
-from tests.timeouts import HANG_TIMEOUT
+from tests.support.front_desk import Desk
+from tests.support.timeouts import HANG_TIMEOUT
 
 
 def started(desk: Desk, environment: dict[str, str], stage: str) -> subprocess.Popen[str]:
@@ -58,7 +58,6 @@ def test_the_release_is_made_without_it(desk: Desk, own_site: Site, stage: str) 
     assert verify(desk.store) == []
 
 
-@pytest.mark.fault
 def test_the_temporary_server_of_a_command_too(desk: Desk, tmp_path: Path) -> None:
     child = started(desk, Site(tmp_path / "site").serverless, "validation")
     stopped(child)
@@ -71,7 +70,6 @@ def test_the_temporary_server_of_a_command_too(desk: Desk, tmp_path: Path) -> No
     assert verify(desk.store) == []
 
 
-@pytest.mark.fault
 def test_a_server_that_never_answers_is_told_in_a_line(desk: Desk, tmp_path: Path) -> None:
     nobody = Site(tmp_path / "site")  # nothing was started at its address
     code, out, err = ended(started(desk, nobody.environment, "no stage is begun"))

@@ -1,0 +1,68 @@
+"""A policy of all privacy models, and a sensitive number with decimals, up to its release's report."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from policy.privacy_models import Models
+from release_store.db.changes import gate_document
+from release_store.verification.verify import verify
+from reports.gate_wording import asks
+from reports.protection import protected
+from tests.support.front_desk import N_ROWS, POLICY, Desk
+from tests.support.pages.lived import read
+
+MODELS = {
+    "distinct_l": {"min": 2},
+    "entropy_l": {"min": 1.05},
+    "recursive_cl": {"c": 90, "l": 2},
+    "t_closeness": {"max": 0.95},
+    "alpha_k": {"alpha": 0.9, "k": 4, "values": {"disease": ["flu"]}},
+    "km": {"k": 3, "m": 2},
+    "lkc": {"l": 2, "k": 3, "c": 0.95},
+}
+LOOSE = {"max": 1}
+ATTACKS = {"err": LOOSE, "umr": LOOSE, "forced": LOOSE, "sadr": LOOSE, "pr_dr": LOOSE, "inversion": LOOSE}
+ROLES = {
+    **POLICY["roles"],
+    "sensitive": {
+        **POLICY["roles"]["sensitive"],
+        "dose": {"type": "numeric", "stability": "transient"},
+    },
+}
+
+
+def test_every_model_and_a_number_with_decimals_come_to_a_release_and_its_report(desk: Desk) -> None:
+    assert MODELS.keys() == Models.model_fields.keys()
+    policy = desk.policy(
+        roles=ROLES,
+        privacy={"k": 5, "e": 1},
+        gates={**ATTACKS, "ncp": LOOSE, "models": MODELS},
+        linkage={"seeds": 1, "ext_frac": [0.1]},
+    )
+    dose = np.random.default_rng(5).uniform(0.1, 2.0, N_ROWS).round(2) * 0.997
+    assert desk.run(policy, desk.table(dose=dose)) == 0
+    (release,) = desk.store.releases()
+    gates = [gate_document(one) for one in desk.store.gates(release.candidate_id)]
+    assert {one["gate"] for one in gates} >= {"k", "e", "ncp", *MODELS, *ATTACKS}
+    broken = {one["gate"] for one in gates if one["value"] is not None and one["value"] % 1}
+    assert broken >= {"e", "entropy_l", "t_closeness", "lkc"}  # what is not whole takes another way to words
+    page = read(desk.root / "releases/clinic" / release.release_id / "report.html").text()
+    for gate in gates:
+        assert asks(gate["gate"])
+        assert asks(gate["gate"]) in page
+    told = protected(gates, desk.store.policy(desk.store.candidate(release.candidate_id).policy_digest))
+    assert [line for line in told if line not in page] == []
+    for beginning in (
+        "Every class has at least ",
+        "The sensitive values of every class are as mixed as ",
+        "No class has one sensitive value that outweighs ",
+        "In every class, the mix of sensitive values is within",
+        "No class has a larger share of a sensitive value that the policy lists than ",
+        " rows that match.",
+        " sure of a sensitive value of the people drawn.",
+    ):
+        assert beginning in page
+    assert verify(desk.store) == []
+    assert desk.say("report", "--out", desk.folder / "site") == 0
+    assert read(desk.folder / f"site/series/clinic/{release.release_id}.html").text().count("t_closeness")

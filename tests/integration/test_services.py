@@ -1,0 +1,56 @@
+"""A release made from Python: the service alone, in a process that knows nothing of Prefect."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.front_desk import Desk
+from tests.support.timeouts import HANG_TIMEOUT
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = """
+import json, sys
+from pathlib import Path
+from services.release import release
+from services.reproduction import reproduce
+from services.runtime import Runtime
+from release_store.store import ReleaseStore
+
+stages = []
+policy, store, table = map(Path, sys.argv[1:])
+made = release(
+    policy, store=store, period="2026Q1", input_path=table,
+    runtime=Runtime(lambda share, words: stages.append(words.partition(":")[0])),
+)
+again = release(policy, store=store, period="2026Q1", input_path=table)
+same = reproduce(ReleaseStore.open(store), made.release_id, table).same
+print(json.dumps([
+    made.state, made.release_id, again.message, same, "prefect" in sys.modules,
+    list(dict.fromkeys(stages)),
+]))
+"""
+
+
+def test_a_release_is_made_and_reproduced_without_prefect(desk: Desk) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, desk.policy(), desk.root, desk.table()],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], "HOME": str(desk.folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=HANG_TIMEOUT,
+    )
+    assert done.returncode == 0, done.stderr
+    state, release_id, again, same, imported, stages = json.loads(done.stdout)
+    assert (state, release_id, same) == ("published", "clinic-2026Q1-r1", True)
+    assert again == "clinic-2026Q1-r1 is published already; nothing was done"
+    assert not imported
+    assert stages == [
+        "intake", "validation", "preprocessing", "representation", "partitioning", "aggregation", "repair",
+        "recoding", "staging", "figures", "risk gate", "report", "publication",
+    ]  # fmt: skip

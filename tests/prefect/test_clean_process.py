@@ -1,0 +1,92 @@
+"""The command line in a process of its own, whose environment knows nothing of Prefect."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.front_desk import Desk
+from tests.support.timeouts import HANG_TIMEOUT
+
+ROOT = Path(__file__).resolve().parents[2]
+SETTINGS = """
+import flows.runtime.local_run, json, sys
+assert "prefect" not in sys.modules, "help and readers would wait for Prefect"
+from flows.runtime.prefect_runtime import watched_by
+from prefect.settings.context import get_current_settings
+found = get_current_settings()
+print(json.dumps([
+    found.results.persist_by_default, found.tasks.default_persist_result, found.tasks.disable_caching,
+    found.tasks.default_no_cache, found.logging.level, found.server.ephemeral.startup_timeout_seconds,
+]))
+"""
+
+
+def process(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    """Run Python with nothing in its environment but a path and homes in `folder`."""
+    homes = {"HOME": str(folder / "home"), "PREFECT_HOME": str(folder / "prefect")}
+    return subprocess.run(
+        [sys.executable, *map(str, words)],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], **homes},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=HANG_TIMEOUT,
+    )
+
+
+@pytest.mark.parametrize(
+    "first", ["flows.runtime.local_run", "flows.release", "flows.runtime.prefect_runtime", "cli.__main__"]
+)
+def test_prefect_has_our_settings_whichever_module_is_first(tmp_path: Path, first: str) -> None:
+    script = (
+        SETTINGS
+        if first == "flows.runtime.local_run"
+        else f"import {first}\n{SETTINGS.replace('assert', '#')}"
+    )
+    done = process(tmp_path, "-c", script)
+    assert done.stderr == ""
+    assert json.loads(done.stdout) == [False, False, True, True, "CRITICAL", 600]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "stages", "finding"),
+    [
+        (
+            ["register.yaml", "--input", "bad.csv"],
+            3,
+            ["  starting Prefect ...", "  intake ..."],
+            "none of its 2 columns is in the roles of the policy",
+        ),
+        (["wrong.yaml", "--input", "bad.csv"], 2, [], "wrong.yaml: "),
+        (
+            ["register.yaml", "--input", "bad.csv", "--revise", "a slip"],
+            2,
+            ["  starting Prefect ..."],
+            "clinic 2026Q1: a revision has a name",
+        ),
+    ],
+    ids=["a refused input", "a policy error", "a revision without a name"],
+)
+def test_an_error_is_told_in_two_lines_after_the_stages(
+    desk: Desk, words: list[str], code: int, stages: list[str], finding: str
+) -> None:
+    desk.policy("register.yaml")
+    desk.policy("wrong.yaml", privacy={"k": "many", "e": 2})
+    (desk.folder / "bad.csv").write_text("a,b\n1,2\n")
+    placed = [desk.folder / word if word.endswith((".yaml", ".csv")) else word for word in words]
+    done = process(desk.folder, "-m", "cli", "--store", desk.root, "run", *placed, "--period", "2026Q1")
+    assert done.returncode == code
+    assert done.stdout == ""
+    told = done.stderr.splitlines()
+    assert told[: len(stages)] == stages
+    first, *rest = told[len(stages) :]
+    assert first.startswith("releasegate: ")
+    assert finding in first
+    assert len(rest) <= 1

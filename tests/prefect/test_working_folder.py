@@ -1,0 +1,157 @@
+"""A folder that a command starts in configures no library and runs nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from flows.runtime import watcher, working_folder
+from flows.runtime.watcher import watch_temporary_server  # the real one, which tests without Prefect replace
+from services.evaluation import evaluate
+from tests.support.timeouts import HANG_TIMEOUT
+
+ROOT = Path(__file__).resolve().parents[2]
+OWNER = "owner of the folder"
+SHOWN = """
+import flows, json, resource
+from prefect.settings import get_current_settings
+found = get_current_settings()
+import great_expectations
+print(json.dumps({
+    "url": found.api.url,
+    "persist": found.results.persist_by_default,
+    "logging": str(found.logging.config_path),
+    "profiles": str(found.profiles_path),
+    "analytics": found.server.analytics_enabled,
+    "core": resource.getrlimit(resource.RLIMIT_CORE),
+}))
+"""
+MODULES = ("prefect", "click", "uvicorn", "yaml", "json", "torch", "great_expectations", "sitecustomize")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a file of each kind that a dependency would read, or run."""
+    planted = tmp_path / "planted"
+    planted.mkdir()
+    (tmp_path / "home").mkdir()
+    mark = f"open({str(tmp_path / 'ran')!r}, 'w')"
+    url, profiles = "http://127.0.0.1:9/api", planted / "profiles.toml"
+    settings = {
+        "prefect.toml": f'profiles_path = "{profiles}"\n[results]\npersist_by_default = true\n'
+        f'[logging]\nconfig_path = "{planted / "logging.yml"}"\n[api]\nurl = "{url}"\n',
+        "pyproject.toml": f'[tool.prefect]\nprofiles_path = "{profiles}"\n'
+        f'[tool.prefect.api]\nurl = "{url}"\n',
+        ".env": f"PREFECT_API_URL={url}\nPREFECT_PROFILES_PATH={profiles}\n"
+        "PREFECT_RESULTS_PERSIST_BY_DEFAULT=1\n",
+        "profiles.toml": f'active = "mine"\n[profiles.mine]\nPREFECT_API_URL = "{url}"\n',
+        "logging.yml": "version: 1\n",
+        "great_expectations.yml": "config_version: 4\nanalytics_enabled: true\n",
+        **{f"{name}.py": mark + "\n" for name in MODULES},
+    }
+    for name, text in settings.items():
+        (planted / name).write_text(text)
+    (planted / "gx").mkdir()
+    (planted / "gx" / "great_expectations.yml").write_text("config_version: 4\n")
+    return planted
+
+
+def child(folder: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in the folder as the console script does: the folder is no place of modules."""
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder.parent / "home"),
+        "PYTHONPATH": str(ROOT),
+        **more,
+    }
+    return subprocess.run(
+        [sys.executable, "-P", *words],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=HANG_TIMEOUT,
+    )
+
+
+@pytest.mark.enemy(OWNER, "runs code")
+@pytest.mark.enemy("policy author", "runs code")
+def test_no_file_of_the_folder_is_read_as_a_setting(folder: Path, tmp_path: Path) -> None:
+    done = child(folder, "-c", SHOWN)
+    assert done.stderr == ""
+    found = json.loads(done.stdout)
+    assert found.pop("logging").startswith(str(tmp_path / "home"))
+    assert found.pop("profiles").startswith(str(tmp_path / "home"))
+    assert found == {
+        "url": None,
+        "persist": False,
+        "analytics": False,
+        "core": [0, 0],
+    }
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.enemy(OWNER, "runs code")
+def test_these_files_would_be_read_without_us(folder: Path) -> None:
+    bare = SHOWN.replace("import flows, json, resource", "import json, resource")
+    found = json.loads(child(folder, "-c", bare).stdout)
+    assert found["url"] == "http://127.0.0.1:9/api"
+
+
+@pytest.mark.enemy("other account", "reads a file")
+@pytest.mark.enemy(OWNER, "runs code")
+def test_the_temporary_server_has_a_password_and_no_secret(folder: Path, tmp_path: Path) -> None:
+    script = """
+import flows, json, pathlib, urllib.error, urllib.request
+from flows.runtime.temporary_server import agree_on_password
+agree_on_password()
+from prefect.server.api.server import SubprocessASGIServer
+with SubprocessASGIServer() as server:
+    number = server.server_process.pid
+    process = pathlib.Path("/proc") / str(number)
+    told = (process / "environ").read_bytes().decode()
+    try:
+        asked = urllib.request.Request(server.api_url + "/flows/count", method="POST", data=b"{}")
+        urllib.request.urlopen(asked)
+        refused = 200
+    except urllib.error.HTTPError as error:
+        refused = error.code
+    from prefect.client.orchestration import get_client
+    with get_client(sync_client=True) as client:
+        known = client.read_flows()
+    print(json.dumps(["secret7731" in told, str((process / "cwd").readlink()), refused, known]))
+"""
+    done = child(folder, "-c", script, RELEASEGATE_TOKEN="secret7731")  # noqa: S106
+    told, place, refused, known = json.loads(done.stdout.splitlines()[-1])
+    assert (told, refused, known) == (False, 401, [])
+    assert not Path(place).is_relative_to(tmp_path)
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.enemy("other account", "reads a file")
+def test_processes_of_our_own_have_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The watcher of the temporary server, and the workers of an evaluation."""
+    monkeypatch.setenv("RELEASEGATE_TOKEN", "secret7731")
+    monkeypatch.setenv(watcher.MARK, "")
+    monkeypatch.setattr(watcher, "_watchers", [])
+    monkeypatch.setattr(watcher.atexit, "register", lambda *_: None)
+    watch_temporary_server()
+    (process,) = watcher._watchers
+    environment = (Path("/proc") / str(process.pid) / "environ").read_bytes()
+    watcher._let_go(process)
+    assert b"secret7731" not in environment
+    with evaluate._one_thread():
+        assert "RELEASEGATE_TOKEN" not in os.environ
+    assert os.environ["RELEASEGATE_TOKEN"] == "secret7731"  # noqa: S105
+
+
+def test_nothing_relative_is_a_place_of_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", ["__editable__.x.finder.__path_hook__", "/usr/lib/x", "packages"])
+    working_folder._leave_out_of_path()
+    assert sys.path == ["/usr/lib/x"]

@@ -1,0 +1,57 @@
+"""`releasegate withdraw`: what it says, as text and as JSON, and what stands afterwards."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from release_store.records import ReleaseState
+from release_store.verification.verify import verify
+from tests.faults.small_work import assessed, published
+from tests.support.front_desk import Desk
+
+Capture = pytest.CaptureFixture[str]
+RELEASE = "clinic-2024-r1"
+WHY = ("--by", "eve", "--reason", "a wrong column")
+
+
+@pytest.fixture
+def public(fresh_store: Path, tmp_path: Path) -> Desk:
+    """A store with one release."""
+    shutil.copytree(fresh_store, tmp_path / "folder")
+    made = Desk(tmp_path / "folder")
+    published(made.store, assessed(made.store, "clinic", "2024").candidate_id)
+    return made
+
+
+def test_it_names_the_tombstone_and_where_the_files_are_kept(public: Desk, capsys: Capture) -> None:
+    assert public.say("withdraw", RELEASE, *WHY) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    tombstone = Path(first.removeprefix(f"{RELEASE} is withdrawn; ").removesuffix(" stands in its place"))
+    kept = Path(second.removeprefix("its files are kept in "))
+    assert json.loads(tombstone.read_text())["reason"] == "a wrong column"
+    assert (kept / "data.csv").is_file()
+    assert public.store.release(RELEASE).state is ReleaseState.WITHDRAWN
+    assert verify(public.store) == []
+
+
+def test_programs_get_the_same_as_json(public: Desk, capsys: Capture) -> None:
+    assert public.say("withdraw", RELEASE, *WHY, "--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["release"], said["state"]) == (RELEASE, "withdrawn")
+    assert Path(said["tombstone"]).is_file()
+    assert (Path(said["folder"]) / "data.parquet").is_file()
+
+
+def test_what_is_withdrawn_is_not_withdrawn_again(public: Desk, capsys: Capture) -> None:
+    assert public.say("withdraw", RELEASE, *WHY) == 0
+    logged = public.store.n_events()
+    capsys.readouterr()
+    assert public.say("withdraw", RELEASE, *WHY) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith(f"releasegate: {RELEASE}")
+    assert public.store.n_events() >= logged

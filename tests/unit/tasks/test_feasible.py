@@ -1,0 +1,118 @@
+"""A table that cannot hold the model, and a hierarchy that lacks its values, are told before any work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from policy.errors import PolicyError, ValidationFailed
+from policy.load import parse_policy, policy_document
+from policy.model import Privacy
+from tasks.partitioning.constraints import constraints_of
+from tasks.validation.check import raise_if_failed
+from tasks.validation.feasible import feasible
+from tasks.validation.hierarchies import lacking
+from tests.support.small import MIXED, TWO_SENSITIVE, mixed_rows, prepared, privacies, small_policy, source_of
+
+
+def told(rows: list[Any], sensitive: dict[str, Any] | None = None, **privacy: Any) -> list[str]:
+    policy = small_policy(sensitive=sensitive, privacy=privacy)
+    return [result.detail for result in feasible(source_of(policy, rows), policy) if not result.passed]
+
+
+ROWS = [(1, "a", "flu"), (2, "a", "flu"), (3, "b", "flu"), (4, "b", "hiv")]
+
+
+@pytest.mark.parametrize(
+    ("privacy", "words"),
+    [
+        ({"k": 5}, ["the table of 4 rows has fewer than privacy.k (5)"]),
+        ({"e": 3}, ["'illness' has 2 distinct values, fewer than privacy.e (3)"]),
+        ({"p_max": 0.7}, ["the most frequent value of 'illness' is 75.0% of the rows, over privacy.p_max"]),
+        ({"p_max": 0.75}, []),
+        ({"h_min": 0.6}, ["'illness' has an entropy of 0.562, under privacy.h_min"]),
+        ({"k": 4, "e": 2}, []),
+    ],
+)
+def test_what_the_whole_table_lacks_is_named(privacy: dict[str, Any], words: list[str]) -> None:
+    assert told(ROWS, **privacy) == words
+
+
+def test_a_number_must_range_over_e_and_missing_values_are_one_of_their_own() -> None:
+    wage = {"wage": {"stability": "stable", "type": "numeric"}}
+    rows = [(1, "a", 3.0), (2, "a", 10.0), (3, "b", None)]
+    assert told(rows, wage, e=7) == []
+    assert told(rows, wage, e=8) == ["'wage' ranges over less than privacy.e (8)"]
+    assert told([(1, "a", None), (2, "b", None)], wage, e=1) == ["'wage' ranges over less than privacy.e (1)"]
+    assert told([(1, "a", "flu"), (2, "a", None)], e=2) == []
+
+
+@given(mixed_rows(1, 12), privacies())
+def test_what_is_told_is_whether_all_records_together_hold_the_model(
+    rows: list[Any], privacy: Privacy
+) -> None:
+    policy = small_policy(MIXED, TWO_SENSITIVE, privacy=privacy.model_dump())
+    table = prepared(policy, rows)
+    holds = constraints_of(table, policy.privacy).group_holds(np.arange(len(rows)))
+    assert all(result.passed for result in feasible(source_of(policy, rows), policy)) is holds
+
+
+def with_cities(tmp_path: Path) -> Any:
+    (tmp_path / "cities.csv").write_text("Leeds;North\nYork;North\nBath;South\n")
+    text = (
+        "series: small\nroles:\n  quasi_identifiers:\n    age: {type: integer, bounds: [0, 99]}\n"
+        "    city: {type: categorical, hierarchy: cities.csv}\n"
+        "  sensitive: {illness: {stability: stable}}\nprivacy: {k: 2, e: 1, p_max: 1}\n"
+    )
+    return parse_policy(text, tmp_path / "policy.yaml")
+
+
+def test_a_value_that_the_hierarchy_lacks_is_named_with_its_file_if_k_rows_have_it(tmp_path: Path) -> None:
+    policy = with_cities(tmp_path)
+    rows = [(1, "Leeds", "a"), (2, "Leads", "b"), (3, "Leads", "a"), (4, "Hull", "b"), (5, None, "b")]
+    assert lacking(source_of(policy, rows), policy) == "the hierarchy cities.csv lacks 'Leads' and 1 more"
+    assert lacking(source_of(policy, rows[3:]), policy) == (
+        "the hierarchy cities.csv lacks values with under 2 rows each"
+    )
+    assert lacking(source_of(policy, rows[:1]), policy) == ""
+    assert "cities.csv" not in str(policy_document(policy))
+
+
+@pytest.mark.enemy("policy author", "learns a value")
+def test_no_value_that_a_query_made_is_named(tmp_path: Path) -> None:
+    policy = with_cities(tmp_path)
+    query = policy.source.model_copy(
+        update={"path": None, "query": "SELECT list(name) OVER () AS city FROM input"}
+    )
+    policy = policy.model_copy(update={"source": query})
+    rows = [(1, "Ann", "a"), (2, "Ann", "b"), (3, "Ann", "a")]
+    assert lacking(source_of(policy, rows), policy) == (
+        "the hierarchy cities.csv lacks 1 values of the query"
+    )
+
+
+def test_it_stands_in_the_one_line_that_is_told(tmp_path: Path) -> None:
+    policy = with_cities(tmp_path)
+    source = source_of(policy, [(1, "Leads", "a"), (2, "Leads", "b")])
+    results = [r for r in feasible(source, small_policy(privacy={"k": 3})) if not r.passed]
+    with pytest.raises(ValidationFailed) as caught:
+        raise_if_failed(results, "t.csv", lacking(source, policy))
+    assert str(caught.value).splitlines() == [
+        "t.csv: the table of 2 rows has fewer than privacy.k (3) (the hierarchy cities.csv lacks 'Leads')",
+        "  Give more rows, or lower privacy.k.",
+    ]
+
+
+def test_the_label_of_missing_values_is_no_node_of_a_hierarchy(tmp_path: Path) -> None:
+    (tmp_path / "cities.csv").write_text("Leeds;unknown\nYork;unknown\nBath;South\n")
+    text = (
+        "series: small\nsource: {missing_label: unknown}\nroles:\n  quasi_identifiers:\n"
+        "    city: {type: categorical, hierarchy: cities.csv}\n"
+        "  sensitive: {illness: {stability: stable}}\n"
+    )
+    with pytest.raises(PolicyError, match=r"source.missing_label 'unknown' is a node of .*city.hierarchy"):
+        parse_policy(text, tmp_path / "policy.yaml")
