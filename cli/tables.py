@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from cli.console import console, gate_result, gate_table, plain_table, titled
-from release_store.approval.approvals import why
 from release_store.records import Verdict
 from release_store.store import ReleaseStore
+from release_store.summary import Summary, over_max_group_size
 from reports.documents import Document, history_document
 from reports.people import people_line
 from reports.text import escaped, minute, sanitize_text
-from services.outcome import Outcome, over_max_group_size
+from services.outcome import Outcome
 
 MOST_ROWS = 200  # that rich lays out
 
@@ -33,11 +31,11 @@ def show_outcome(outcome: Outcome, store: Path) -> None:
         )
     if outcome.over_max_group_size:
         out.print(_oversize(outcome.over_max_group_size))
-    if outcome.repaired:
+    if outcome.repair:
         out.print(
-            f"repair: {outcome.repaired['failing_groups']} groups would have failed against earlier "
+            f"repair: {outcome.repair.failing_groups} groups would have failed against earlier "
             "releases; "
-            f"{outcome.repaired['merged']} merged, {outcome.repaired['suppressed_records']} records left out"
+            f"{outcome.repair.merged} merged, {outcome.repair.suppressed_records} records left out"
         )
     if outcome.report:
         out.print(f"report: {sanitize_text(outcome.report)}", markup=False, soft_wrap=True)
@@ -124,14 +122,14 @@ def show_record(document: Document) -> None:
     if document["override"]:
         held_back = ", ".join(g["gate"] for g in document["gates"] if g["verdict"] != Verdict.PASS)
         out.print(f"[bold]PUBLISHED BY OVERRIDE[/] of these gates: {held_back}", soft_wrap=True)
-    summary = document["summary"]
+    summary = Summary(document["summary"])
     facts = {
         "series": document["series"],
         "period": document["period"],
         "made by": f"{document['made_by']} at {document['made_at']}",
         **_came_of(summary),
-        "method": f"{summary.get('method')} {summary.get('parameters') or ''}".strip(),
-        "rows": f"{summary.get('n_published')} of {summary.get('n_source')}",
+        "method": f"{summary.method} {summary.parameters or ''}".strip(),
+        "rows": f"{summary.n_published} of {summary.n_source}",
         "digest": document["candidate_digest"],
         "policy": document["policy_digest"],
         "input": document["input_digest"],
@@ -143,7 +141,7 @@ def show_record(document: Document) -> None:
         out.print(f"{name:>8}  {sanitize_text(text)}", markup=False, soft_wrap=True)
     if document["people"]:
         out.print(f"{'people':>8}  {people_line(document['people'])}", markup=False, soft_wrap=True)
-    oversize = over_max_group_size(summary.get("notes", {}))
+    oversize = over_max_group_size(summary.notes)
     if oversize:
         out.print(_oversize(oversize))
     for decision in document["decisions"]:
@@ -163,11 +161,11 @@ def show_record(document: Document) -> None:
             )
 
 
-def _came_of(summary: Mapping[str, Any]) -> dict[str, str]:
+def _came_of(summary: Summary) -> dict[str, str]:
     """Return what a candidate was judged again for, what it revises, and why it needs more people, if so."""
-    again, revision = summary.get("judged_again"), summary.get("revision")
+    again, revision, required = summary.reassessment, summary.revision, summary.required_approvals
     return {
-        **({"again": f"assessed again by {again['by']}, of {again['of']}"} if again else {}),
-        **({"revises": f"{revision['of']}: {revision['reason']}"} if revision else {}),
-        **({"approval": because} if (because := why(summary)) else {}),
+        **({"again": f"assessed again by {again.by}, of {again.of}"} if again else {}),
+        **({"revises": f"{revision.of}: {revision.reason}"} if revision else {}),
+        **({"approval": required.why} if required and required.why else {}),
     }

@@ -189,8 +189,8 @@ class StoreReader:
         Raises VerificationFailed where candidates name each other in a circle: the history was altered.
         """
         seen = {record.candidate_id}
-        while "judged_again" in record.summary:
-            record = self.candidate(str(record.summary["judged_again"]["of"]))
+        while again := record.summary.reassessment:
+            record = self.candidate(again.of)
             if record.candidate_id in seen:
                 raise VerificationFailed(
                     "is its own predecessor",

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from release_store.summary import Summary
+
 
 class Verdict(StrEnum):
     """What a gate says. Only `PASS` of every demanded gate opens the way to publication."""
@@ -101,14 +103,6 @@ class EquivalenceClasses:
 
 
 @dataclass(frozen=True)
-class Revision:
-    """Why a period that has a release gets another, and which release it replaces."""
-
-    of: str
-    reason: str
-
-
-@dataclass(frozen=True)
 class PersonHashes:
     """The keyed hashes of the people in one candidate, sorted, and the key's fingerprint.
 
@@ -147,13 +141,7 @@ class CandidateRecord:
     candidate_digest: str
     history_head: str
     expires_at: datetime | None
-    summary: dict[str, Any]
-
-    @property
-    def revision(self) -> Revision | None:
-        """What it replaces and why, or None where it is the first of its period."""
-        said = self.summary.get("revision")
-        return Revision(str(said["of"]), str(said["reason"])) if said else None
+    summary: Summary
 
 
 @dataclass(frozen=True)
@@ -203,7 +191,7 @@ class Release:
     state: ReleaseState
     published_at: datetime
     files: dict[str, str]  # file name to SHA-256
-    summary: dict[str, Any]
+    summary: Summary
     overridden: bool = False  # published though gates held it back, on the word of administrators
 
 

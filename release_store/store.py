@@ -192,8 +192,8 @@ class ReleaseStore(StoreReader):
         """
         staff = load_staff(self.root)
         with transaction(self.root) as con:
-            again = record.summary.get("judged_again")
-            maker = maker_of(con, str(again["of"])) if again else marks_of(staff, record.made_by)
+            again = record.summary.reassessment
+            maker = maker_of(con, again.of) if again else marks_of(staff, record.made_by)
             return changes.add_candidate(
                 con,
                 record,

@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from release_store.summary import Summary
 from reports.documents import Document
 from tasks.methods.registry import methods, parameters_of
 from tasks.risk.gate import GATES
@@ -38,12 +39,13 @@ def side_of(record: Document, policy: Mapping[str, Any], sizes: Mapping[str, Any
     `record` is what `record_document` returns; `sizes` are the number of its classes, the least, the middle
     and the greatest of their sizes, and empty where they are not known.
     """
+    summary = Summary(record["summary"])
     return {
         "facts": {name: record[name] for name in FACTS},
         "policy": fields_of(policy),
-        "method": method_of(record["summary"]),
+        "method": method_of(summary),
         "gates": _gates(record),
-        "classes": {**sizes, **_records(record["summary"])},
+        "classes": {**sizes, "records published": summary.n_published, "records left out": summary.left_out},
         "utility": _utility(record),
     }
 
@@ -75,16 +77,15 @@ def fields_of(policy: Mapping[str, Any]) -> Document:
     return dict(_leaves({**policy, "roles": roles}, ""))
 
 
-def method_of(summary: Mapping[str, Any]) -> Document:
+def method_of(summary: Summary) -> Document:
     """Return the method, its seed and every parameter; one that was left out as it is by default now."""
-    parameters = summary.get("parameters") or {}
-    model = _parameters(str(summary.get("method")))
+    parameters = summary.parameters
+    model = _parameters(str(summary.method))
     if model is not None:
         # Those of an earlier program may not be today's: then the given ones are all that can be told.
         with suppress(ValidationError):
             parameters = model.model_validate(parameters).model_dump(mode="json")
-    history = summary.get("history") or ("repair" if summary.get("history_aware") else "blind")
-    named = {"method": summary.get("method"), "history": history, "seed": summary.get("seed")}
+    named = {"method": summary.method, "history": summary.history, "seed": summary.seed}
     return {**named, **parameters}
 
 
@@ -131,9 +132,3 @@ def _utility(record: Document) -> Document:
     """Return what the gates on the analysts' losses measured."""
     values = {gate["gate"]: gate["value"] for gate in record["gates"]}
     return {name: values[name] for name in ("ncp", "suppression") if name in values}
-
-
-def _records(summary: Mapping[str, Any]) -> Document:
-    published, source = summary.get("n_published"), summary.get("n_source")
-    left_out = None if published is None or source is None else source - published
-    return {"records published": published, "records left out": left_out}

@@ -109,7 +109,7 @@ def candidate_facts(store: ReleaseStore, candidate_id: str) -> dict[str, Any]:
         "policy_digest": record.policy_digest,
         "input_digest": record.input_digest,
         "history_head": record.history_head,
-        "summary": record.summary,
+        "summary": record.summary.document,
         "gates": [gate_document(result) for result in store.gates(candidate_id)],
         "decisions": [decision_document(one) for one in store.decisions(candidate_id)],
         "software": software_versions(),

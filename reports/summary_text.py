@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from policy.rounding import limit_share, limit_text, measured_share, measured_text
-from release_store.approval.approvals import why
 from release_store.permission import Act
 from release_store.records import CandidateState, ReleaseState, Verdict
+from release_store.summary import RequiredApprovals, Summary
 from reports.compared import BY_CELLS, BY_PERSON
 from reports.gate_wording import asks
 from reports.pages import number
@@ -53,7 +53,8 @@ def verdict(facts: Document, release: str | None, state: str) -> tuple[str, str,
     if state in _ENDED:
         word, mood = _ENDED[CandidateState(state)]
         return f"{word}; it passed every gate", mood, [*reasons, *words]
-    because = why(facts["summary"]) if state == CandidateState.AWAITING_APPROVAL else ""
+    required = _required(facts) if state == CandidateState.AWAITING_APPROVAL else None
+    because = required.why if required else ""
     reasons += [f"More approvals are needed: {because}."] if because else []
     reasons += _waiting(facts) if state == CandidateState.AWAITING_APPROVAL else []
     return _passing(facts, state), "good" if state == CandidateState.APPROVED else "open", [*reasons, *words]
@@ -62,11 +63,16 @@ def verdict(facts: Document, release: str | None, state: str) -> tuple[str, str,
 def _waiting(facts: Document) -> list[str]:
     """Return how many people agreed to what waits for them, and until when they can."""
     given = sum(one["decision"] == Act.APPROVE for one in facts["decisions"])
-    needed = (facts["summary"].get("approval") or {}).get("needed")  # an earlier releasegate did not keep it
+    required = _required(facts)
+    needed = required.needed if required else 0  # an earlier releasegate did not keep it
     of = f" of {needed}" if needed else ""
     said = f"{given}{of} {'approval' if (needed or given) == 1 else 'approvals'} given"
     expires = facts.get("expires_at")
     return [f"{said}; it expires at {str(expires)[:16].replace('T', ' ')} UTC." if expires else f"{said}."]
+
+
+def _required(facts: Document) -> RequiredApprovals | None:
+    return Summary(facts["summary"]).required_approvals
 
 
 def _gone(state: str) -> tuple[str, str] | None:
@@ -75,7 +81,8 @@ def _gone(state: str) -> tuple[str, str] | None:
 
 def _passing(facts: Document, state: str) -> str:
     if state == CandidateState.AWAITING_APPROVAL:
-        needed = (facts["summary"].get("approval") or {}).get("needed")
+        required = _required(facts)
+        needed = required.needed if required else 0
         people = "people" if not needed else "one person" if needed == 1 else f"{needed} people"
         return f"Passes every gate and awaits approval by {people}"
     return f"Passes every gate; {state.replace('_', ' ') or 'judged'}"
@@ -149,34 +156,27 @@ def cost(facts: Document, are: str) -> list[str]:
     return lines
 
 
-def _history_of(summary: Document) -> str:
-    """Return what the history did to the classes; older summaries say only whether it was looked at."""
-    kept = summary.get("history")
-    return str(kept) if kept else "repair" if summary.get("history_aware") else "blind"
-
-
 def making_of(facts: Document) -> list[tuple[str, str]]:
     """Return by whom, when, how and of what it was made."""
-    summary = facts["summary"]
-    parameters = sorted((summary.get("parameters") or {}).items())
-    aware = "blind to" if _history_of(summary) == "blind" else "aware of"
+    summary = Summary(facts["summary"])
+    parameters = sorted(summary.parameters.items())
+    aware = "blind to" if summary.history == "blind" else "aware of"
     found = [
         ("series", str(facts["series"])),
         ("period", str(facts["period"])),
         ("candidate", str(facts["candidate_id"])),
         ("made", f"by {facts['made_by']} at {str(facts['made_at'])[:16].replace('T', ' ')} UTC"),
-        ("method", f"{summary.get('method')}, {aware} the history"),
+        ("method", f"{summary.method}, {aware} the history"),
         ("parameters", ", ".join(f"{name} = {value}" for name, value in parameters) or "all by default"),
-        ("seed", str(summary.get("seed"))),
+        ("seed", str(summary.seed)),
     ]
-    revision, again = summary.get("revision"), summary.get("judged_again")
-    repair = (summary.get("notes") or {}).get("repair") or {}
-    found += [("revises", f"{revision['of']}: {revision['reason']}")] if revision else []
-    found += [("judged again", f"by {again['by']}, of {again['of']}")] if again else []
-    if repair.get("failing_groups"):
+    revision, again, repair = summary.revision, summary.reassessment, summary.repair
+    found += [("revises", f"{revision.of}: {revision.reason}")] if revision else []
+    found += [("judged again", f"by {again.by}, of {again.of}")] if again else []
+    if repair and repair.failing_groups:
         said = (
-            f"{repair['failing_groups']} groups would have failed against earlier releases; "
-            f"{repair['merged']} were merged, {repair['suppressed_records']} records left out"
+            f"{repair.failing_groups} groups would have failed against earlier releases; "
+            f"{repair.merged} were merged, {repair.suppressed_records} records left out"
         )
         found.append(("repair", said))
     return found

@@ -12,9 +12,10 @@ from policy.model import ReleasePolicy
 from release_store.canonical import utc_now
 from release_store.person_key import person_key
 from release_store.publishing.public_files import candidate_folder, copy_candidate
-from release_store.records import CandidateRecord, CandidateState, PersonHashes, Revision
+from release_store.records import CandidateRecord, CandidateState, PersonHashes
 from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
+from release_store.summary import Revision, Summary
 from services.pipeline import MadeRows
 from tasks.staging.people import class_numbers, people_of, row_people, with_values
 from tasks.staging.stage import stage
@@ -53,16 +54,18 @@ def stage_candidate(
         candidate_digest=candidate.digest,
         history_head=head,
         expires_at=now + timedelta(days=policy.approval.expires_days),
-        summary={
-            "method": policy.method.name,
-            "parameters": policy.method.parameters,
-            "history": policy.method.history,
-            "seed": policy.seed,
-            "n_source": candidate.n_source,
-            "n_published": candidate.n_published,
-            "notes": made.notes,
-            **({"revision": asdict(revision)} if revision else {}),
-        },
+        summary=Summary(
+            {
+                "method": policy.method.name,
+                "parameters": policy.method.parameters,
+                "history": policy.method.history,
+                "seed": policy.seed,
+                "n_source": candidate.n_source,
+                "n_published": candidate.n_published,
+                "notes": made.notes,
+                **({"revision": asdict(revision)} if revision else {}),
+            }
+        ),
     )
     store.add_candidate(
         record,
@@ -116,7 +119,7 @@ def restage_candidate(
         made_at=now,
         history_head=head,
         expires_at=now + timedelta(days=policy.approval.expires_days),
-        summary={**record.summary, "judged_again": {"of": record.candidate_id, "by": actor}},
+        summary=record.summary.reassessed(record.candidate_id, actor),
     )
     store.add_candidate(
         again,
@@ -133,6 +136,6 @@ def restage_candidate(
         folder,
         files,
         record.candidate_digest,
-        int(record.summary["n_source"]),
-        int(record.summary["n_published"]),
+        record.summary.n_source or 0,
+        record.summary.n_published or 0,
     )

@@ -10,14 +10,14 @@ from typing import Any, TypeVar
 
 from policy.errors import ReleaseGateError
 from policy.model import ReleasePolicy
-from release_store.approval.approvals import why
 from release_store.commitment import commitment_to, draw_key
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
+from release_store.summary import over_max_group_size, repair_of
 from reports.releasing import report_path, write_candidate_report
 from services.assessment import Assessment, assess_candidate
 from services.observability.observation import Observation
-from services.outcome import Outcome, over_max_group_size
+from services.outcome import Outcome
 from services.publication import publish_candidate
 from services.runtime import Runtime, Stage
 from services.trust import trusted_in
@@ -115,7 +115,8 @@ class CandidateRun:
             message = f"{name} is blocked: {summary_line(found.report.results)}"
             outcome = replace(outcome, state="blocked", message=message)
         elif record.state is CandidateState.AWAITING_APPROVAL:
-            because = why(record.summary)
+            required = record.summary.required_approvals
+            because = required.why if required else ""
             needed = f"{store.approvers_needed(name)} approval(s)"
             message = f"{name} waits for {needed}{f': {because}' if because else ''}"
             outcome = replace(outcome, state="awaiting_approval", message=message)
@@ -173,7 +174,7 @@ class CandidateRun:
             n_classes=found.classes.n_classes,
             ncp=measured.get("ncp"),
             gates=found.report.results,
-            repaired=notes.get("repair", {}),
+            repair=repair_of(notes),
             over_max_group_size=over_max_group_size(notes),
             report=report_path(self.store, candidate.series, candidate.candidate_id),
         )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from release_store.records import GateResult
+from release_store.summary import Repair
 from reports.documents import Document, gate_document
 from services.stages import StageFigures
 
@@ -28,7 +27,7 @@ class Outcome:
     stages: tuple[StageFigures, ...] = ()
     message: str = ""
     report: str = ""  # the path of the page that shows it all, empty where there is none
-    repaired: dict[str, int] = field(default_factory=dict)
+    repair: Repair | None = None
     over_max_group_size: int = 0
 
     @property
@@ -51,15 +50,9 @@ def outcome_document(outcome: Outcome) -> Document:
         "published_rows": outcome.n_published,
         "classes": outcome.n_classes,
         "ncp": outcome.ncp,
-        "repaired": outcome.repaired,
+        "repaired": outcome.repair.document() if outcome.repair else {},
         "over_max_group_size": outcome.over_max_group_size,
         "seconds": {name: round(value, 3) for name, value in outcome.seconds.items()},
         "stages": [figures.document() for figures in outcome.stages],
         "gates": [gate_document(result) for result in outcome.gates],
     }
-
-
-def over_max_group_size(notes: Mapping[str, Any]) -> int:
-    """Return how many groups stayed over the largest size, after repair where there was one."""
-    repaired = notes.get("repair", {})
-    return int(repaired.get("over_max_group_size", notes.get("groups_over_max_group_size", 0)))

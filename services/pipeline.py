@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from policy.model import ReleasePolicy
 from release_store.records import PersonHashes
@@ -16,7 +16,7 @@ from tasks.composition import History, groups_of, leaves_of, repaired
 from tasks.methods.base import PLACES, BoundMethod
 from tasks.preprocessing.prepare import prepare as prepare_table
 from tasks.repair.followers import followers_of
-from tasks.types import Partition, PreparedTable, Progress, Recoded, Representation, SourceTable
+from tasks.types import Notes, Partition, PreparedTable, Progress, Recoded, Representation, SourceTable
 
 R = TypeVar("R")
 
@@ -69,10 +69,11 @@ class MadeRows:
         return self.prepared.table
 
     @property
-    def notes(self) -> dict[str, Any]:
+    def notes(self) -> Notes:
         """What the stages tell of themselves, as JSON values."""
         parts = dict(zip(PLACES, self.prepared.method.parts, strict=True))
-        return {"parts": parts, **self.groups.notes, **self.rows.notes}
+        repair = {"repair": self.groups.repair.document()} if self.groups.repair else {}
+        return {"parts": parts, **self.groups.notes, **repair, **self.rows.notes}
 
 
 def prepare(source: SourceTable, policy: ReleasePolicy, method: BoundMethod, stages: Stages) -> Prepared:

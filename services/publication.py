@@ -54,8 +54,8 @@ def outcome_of(
         state=state,
         candidate_id=record.candidate_id,
         release_id=release_id,
-        n_source=int(record.summary.get("n_source", 0)),
-        n_published=int(record.summary.get("n_published", 0)),
+        n_source=record.summary.n_source or 0,
+        n_published=record.summary.n_published or 0,
         message=message,
         report=report_path(store, record.series, record.candidate_id, release_id),
     )

@@ -78,7 +78,7 @@ def check_may_be_judged_again(store: ReleaseStore, record: CandidateRecord) -> N
             hint=f"Decide on that one; if it is rejected, assess {name} again.",
         )
     last = store.last_release_of(record.series, record.period)
-    revised = record.revision.of if record.revision else None
+    revised = record.summary.revision.of if record.summary.revision else None
     if last is not None and last.release_id != revised:
         raise UsageError(
             f"{last.release_id} has been published for its period since",
@@ -111,7 +111,7 @@ def _run_stages(run: CandidateRun, record: CandidateRecord, input_path: Path | N
         candidate = run.stage(
             RESTAGING, lambda _: restage_candidate(record, source, policy, store, run.actor)
         )
-        return run.assess_and_publish(table, candidate, record.summary["notes"], control, lambda: shown)
+        return run.assess_and_publish(table, candidate, record.summary.notes, control, lambda: shown)
 
 
 def _check_digest(store: ReleaseStore, origin: str, digest: str, record: CandidateRecord) -> None:

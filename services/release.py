@@ -24,8 +24,9 @@ from release_store.names import check_period
 from release_store.permission import Act, Person, check_permission
 from release_store.person_key import person_key
 from release_store.publishing.publication import recover
-from release_store.records import Release, Revision
+from release_store.records import Release
 from release_store.store import ReleaseStore
+from release_store.summary import Revision
 from services.actor import runner
 from services.awaited_input import ExpectedInput
 from services.candidate import stage_candidate

@@ -124,7 +124,7 @@ def _publication(
         kept_folder(store.root, release),
         release.files,
         policy,
-        release.summary.get("n_source"),
+        release.summary.n_source,
         unreadable,
         classes,
         store.people(release.candidate_id),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from policy.errors import UsageError
 from release_store.permission import Act, Person, check_permission, check_typed
-from release_store.records import Release, ReleaseState, Revision
+from release_store.records import Release, ReleaseState
 from release_store.states import may
 from release_store.store import ReleaseStore
+from release_store.summary import Revision
 
 
 def resolve_revision(

@@ -83,7 +83,7 @@ def _sizes(result: Any) -> dict[str, int]:
             written = sum(path.stat().st_size for path in staged if path.is_file())
             found = {"rows": result.n_published, "bytes": written}
         case Release():
-            found = {"rows": int(result.summary.get("n_published", 0))}
+            found = {"rows": result.summary.n_published or 0}
         case object(classes=EquivalenceClasses() as classes):  # an assessment
             found = {"rows": int(classes.size.sum()), "classes": classes.n_classes}
     return found

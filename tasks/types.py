@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from release_store.summary import Repair
 
 if TYPE_CHECKING:
     import pandas as pd  # at run time it is slow to import, and nothing here needs it
@@ -16,6 +18,10 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
+
+Note: TypeAlias = "int | float | str | Sequence[Note] | Mapping[str, Note] | None"
+Notes = Mapping[str, Note]
+"""What a part tells of its work, by names that depend on it: counts and sizes, never a value of the data."""
 
 Progress = Callable[[float, str], None]
 """Told the share done (0 to 1) and a few words, from any stage that takes more than a few seconds."""
@@ -96,7 +102,7 @@ class Representation:
 
     latent: FloatArray
     blocks: IntArray | None = None
-    notes: dict[str, Any] = field(default_factory=dict)
+    notes: Notes = field(default_factory=dict)
 
     def take(self, rows: IntArray) -> Representation:
         """Return the records at `rows`, in their order."""
@@ -109,12 +115,14 @@ class Representation:
 class Partition:
     """One label a record, and how it came about. Label -1 marks a suppressed record.
 
-    `seats` (n, 2), where people are followed: the signature and position of each record, or -1.
+    `seats` (n, 2), where people are followed: the signature and position of each record, or -1. `repair`
+    counts what was changed because of earlier releases, None where nobody looked.
     """
 
     labels: IntArray
-    notes: dict[str, Any] = field(default_factory=dict)
+    notes: Notes = field(default_factory=dict)
     seats: IntArray | None = None
+    repair: Repair | None = None
 
     @property
     def n_groups(self) -> int:
@@ -131,7 +139,7 @@ class Recoded:
 
     records: IntArray
     frame: pd.DataFrame
-    notes: dict[str, Any] = field(default_factory=dict)
+    notes: Notes = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

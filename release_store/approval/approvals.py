@@ -15,9 +15,8 @@ from policy.load import policy_from_document
 from policy.loosening import RULES, loosened
 from policy.model import ReleasePolicy
 from release_store.canonical import digest_of
+from release_store.summary import RequiredApprovals, Summary
 
-FIELD = "approval"  # of a candidate's summary
-_MOST_TOLD = 6
 _UNREADABLE = "the two policies cannot be compared"
 
 
@@ -30,7 +29,7 @@ class Before:
     needed: int
 
 
-def approval_of(policy: Mapping[str, Any], before: Before | None, at_least: int) -> dict[str, Any]:
+def approval_of(policy: Mapping[str, Any], before: Before | None, at_least: int) -> RequiredApprovals:
     """Return how many people must agree to a candidate by its policy's document, and why.
 
     `before` is the series' last release, whatever its state, and None for a first one; `at_least` what the
@@ -39,13 +38,13 @@ def approval_of(policy: Mapping[str, Any], before: Before | None, at_least: int)
     looser = [] if before is None else looser_than(before.policy, policy)
     by_policy = approvers_of(policy)
     least = max(before.needed, 1) if before is not None and looser else 0
-    return {
-        "needed": max(by_policy, at_least, least),
-        "at_least": at_least,
-        "compared_with": None if before is None else before.release_id,
-        "looser": looser,
-        "rules": RULES,
-    }
+    return RequiredApprovals(
+        needed=max(by_policy, at_least, least),
+        at_least=at_least,
+        compared_with=None if before is None else before.release_id,
+        looser=tuple(looser),
+        rules=RULES,
+    )
 
 
 def looser_than(earlier: Mapping[str, Any] | None, now: Mapping[str, Any]) -> list[str]:
@@ -75,22 +74,10 @@ def approvers_of(policy: Mapping[str, Any]) -> int:
     return int(approval.get("approvers", 0))
 
 
-def needed_by(policy: Mapping[str, Any], summary: Mapping[str, Any]) -> int:
+def needed_by(policy: Mapping[str, Any], summary: Summary) -> int:
     """Return how many people must agree to a candidate: what is kept of it, and never less than its policy's.
 
     A candidate of an earlier releasegate has its policy's number alone.
     """
-    kept = summary.get(FIELD) or {}
-    return max(approvers_of(policy), int(kept.get("needed", 0)))
-
-
-def why(summary: Mapping[str, Any]) -> str:
-    """Return in one line why a candidate needs more people than its policy says, or nothing."""
-    kept = summary.get(FIELD) or {}
-    looser, needed = kept.get("looser") or [], kept.get("needed", 0)
-    asks = f"needs {needed} approver{'' if needed == 1 else 's'}"
-    if looser:
-        more = len(looser) - _MOST_TOLD
-        told = ", ".join(map(str, looser[:_MOST_TOLD])) + (f" and {more} more" if more > 0 else "")
-        return f"looser than {kept.get('compared_with')}: {told}; {asks}"
-    return f"people.yaml asks for {kept['at_least']} at least; {asks}" if kept.get("at_least") else ""
+    required = summary.required_approvals
+    return max(approvers_of(policy), required.needed if required else 0)

@@ -9,11 +9,11 @@ from typing import Any
 
 import duckdb
 
-from release_store.approval.approvals import FIELD
 from release_store.audit.checkpoints import due_name
 from release_store.audit.log import GENESIS, Finding, canonical_payload, flat_shape, hash_of_texts, read_rows
 from release_store.protocol.clock import IN_ORDER, out_of_order, wrong_correction
 from release_store.protocol.names import CORRECTED
+from release_store.summary import APPROVAL
 
 _DECISION = ("decision", "by", "reason", "at", "candidate_digest", "policy_digest", "history_head")
 _DECIDED = ("decision.approve", "decision.reject", "decision.override")
@@ -184,7 +184,11 @@ def _note(log: ReplayedLog, row: tuple[Any, ...], payload: dict[str, Any]) -> No
         name, people = str(payload["candidate"]), len(log.people) - 1 if log.people else None
         known = log.candidates.setdefault(name, LoggedCandidate(actor, text, number, people))
         known.state = payload["state"]
-        if log.counted_since is None and isinstance(said := payload.get("summary"), dict) and FIELD in said:
+        if (
+            log.counted_since is None
+            and isinstance(said := payload.get("summary"), dict)
+            and APPROVAL in said
+        ):
             log.counted_since = number
         if action == "candidate.assessed":
             known.assessed = text

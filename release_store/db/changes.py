@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 
 from policy.errors import ReleaseGateError, StoreError
-from release_store.approval.approvals import FIELD, Before, approval_of, needed_by
+from release_store.approval.approvals import Before, approval_of, needed_by
 from release_store.audit import log as audit
 from release_store.canonical import canonical_json, digest_of, iso, plain, tree_digest, utc_now
 from release_store.db import queries
@@ -131,7 +131,7 @@ def add_candidate(
     """
     _check_candidate(con, record, policy, files)
     approval = approval_of(policy, _before(con, record.series), at_least)
-    record = replace(record, summary={**record.summary, FIELD: approval})
+    record = replace(record, summary=record.summary.with_approvals(approval))
     if not _exists(con, "policy", record.policy_digest):
         con.execute(
             "INSERT INTO policy VALUES (?, ?, ?)",
@@ -153,7 +153,7 @@ def add_candidate(
             record.candidate_digest,
             record.history_head,
             iso(record.expires_at) if record.expires_at else None,
-            canonical_json(record.summary).decode(),
+            canonical_json(record.summary.document).decode(),
         ],
     )
     con.executemany(
@@ -172,7 +172,7 @@ def add_candidate(
         "input_digest": record.input_digest,
         "history_head": record.history_head,
         "files": dict(files),
-        "summary": record.summary,
+        "summary": dict(record.summary.document),
     }
     if people is not None:
         write_people(con, record.candidate_id, people)

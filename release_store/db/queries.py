@@ -26,6 +26,7 @@ from release_store.records import (
     Validation,
     Verdict,
 )
+from release_store.summary import Summary
 
 SALT = "salt"  # beside what was found of an input
 Connection = duckdb.DuckDBPyConnection
@@ -397,7 +398,7 @@ def _release(row: tuple[Any, ...], files: dict[str, str]) -> Release:
         ReleaseState(state),
         _moment(published_at),
         files,
-        _json(summary),
+        Summary(_json(summary)),
         bool(overridden),
     )
 
@@ -417,7 +418,7 @@ def _candidate(row: tuple[Any, ...]) -> CandidateRecord:
         candidate_digest=candidate_digest,
         history_head=head,
         expires_at=_moment(expires_at) if expires_at is not None else None,
-        summary=_json(summary),
+        summary=Summary(_json(summary)),
     )
 
 

@@ -118,7 +118,7 @@ def _of_people(people: Statement | None) -> dict[str, Any]:
 def _check_revision(con: Connection, record: CandidateRecord) -> None:
     """A period that has a release gets another only from a candidate that names it, and says why."""
     last = queries.last_release_of(con, record.series, record.period)
-    revised = record.revision.of if record.revision else None
+    revised = record.summary.revision.of if record.summary.revision else None
     if (last.release_id if last else None) != revised:
         raise StoreError(
             f"revises {revised or 'nothing'}, and the last release of {record.period} is "
@@ -198,7 +198,7 @@ def finish_publication(con: Connection, started: Started) -> Release:
             record.candidate_id,
             ReleaseState.PUBLISHED.value,
             published_at,
-            canonical_json(record.summary).decode(),
+            canonical_json(record.summary.document).decode(),
         ],
     )
     con.executemany(
@@ -238,7 +238,7 @@ def _supersede(con: Connection, before: Release, record: CandidateRecord, starte
         record.made_by,
         "release.superseded",
         before.release_id,
-        record.revision.reason if record.revision else "",
+        record.summary.revision.reason if record.summary.revision else "",
         {
             "release": before.release_id,
             "release_state": ReleaseState.SUPERSEDED.value,

@@ -194,8 +194,8 @@ def _events_about(
 def _candidates(con: duckdb.DuckDBPyConnection, record: CandidateRecord) -> list[str]:
     """Return a candidate and those whose files it has, which were judged before it."""
     found = [record.candidate_id]
-    while (before := record.summary.get("judged_again")) and before["of"] not in found:
-        record = queries.candidate(con, str(before["of"]))
+    while (before := record.summary.reassessment) and before.of not in found:
+        record = queries.candidate(con, before.of)
         found.append(record.candidate_id)
     return found
 

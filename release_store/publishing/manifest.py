@@ -58,7 +58,7 @@ def manifest_facts(
         "policy_digest": record.policy_digest,
         "input_digest": record.input_digest,
         "history_head": record.history_head,
-        "summary": record.summary,
+        "summary": record.summary.document,
         "gates": [gate_document(result) for result in queries.gates(con, record.candidate_id)],
         "decisions": [decision_document(one) for one in queries.decisions(con, record.candidate_id)],
         "software": software_versions(),

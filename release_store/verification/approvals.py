@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from policy.loosening import RULES
-from release_store.approval.approvals import FIELD, Before, approval_of, needed_by, read
+from release_store.approval.approvals import Before, approval_of, approvers_of, needed_by, read
 from release_store.approval.reviewers import AT_LEAST
 from release_store.audit.log import Finding
 from release_store.records import CandidateRecord
-from release_store.verification.view import View, guarded, same
+from release_store.summary import RequiredApprovals
+from release_store.verification.view import View, guarded
 
-_COUNTED = ("needed", "at_least", "compared_with")
-_Pair = tuple[
-    str, str, int, int
-]  # digests of the policy before and of its own, needed before, asked by people
+# Digests of the policy before and of its own, how many were needed before, and how many the store asks.
+_Pair = tuple[str, str, int, int]
 
 
 def check_approvals(view: View, records: Mapping[str, CandidateRecord]) -> list[Finding]:
@@ -26,7 +26,7 @@ def check_approvals(view: View, records: Mapping[str, CandidateRecord]) -> list[
     store asked then. Those that other rules of what is looser found are held to the least alone.
     """
     published = _published(view, records)
-    found: dict[_Pair, dict[str, Any] | None] = {}
+    found: dict[_Pair, RequiredApprovals | None] = {}
     findings: list[Finding] = []
     for name, record in records.items():
         if name in view.log.candidates:
@@ -49,11 +49,11 @@ def _approval(
     view: View,
     records: Mapping[str, CandidateRecord],
     published: Mapping[str, list[tuple[int, str, str]]],
-    found: dict[_Pair, dict[str, Any] | None],
+    found: dict[_Pair, RequiredApprovals | None],
     record: CandidateRecord,
 ) -> list[Finding]:
     name, logged = record.candidate_id, view.log.candidates[record.candidate_id]
-    kept = record.summary.get(FIELD)
+    kept = record.summary.required_approvals
     if kept is None:
         since = view.log.counted_since
         late = since is not None and logged.number > since
@@ -68,10 +68,11 @@ def _approval(
     if pair not in found:
         found[pair] = _again(view, pair, policy)
     again = found[pair]
-    if again is None or kept["rules"] != RULES:  # by a version that reads policies in another way
-        again = {**kept, "at_least": at_least, "needed": max(kept["needed"], at_least, needed_by(policy, {}))}
-    again = {**again, "compared_with": earlier[place - 1][1] if place else None}
-    if all(same(kept[field], again[field]) for field in _COUNTED):
+    if again is None or kept.rules != RULES:  # by a version that reads policies in another way
+        needed = max(kept.needed, at_least, approvers_of(policy))
+        again = replace(kept, at_least=at_least, needed=needed)
+    compared_with = earlier[place - 1][1] if place else None
+    if (kept.needed, kept.at_least, kept.compared_with) == (again.needed, again.at_least, compared_with):
         return []
     return [Finding(name, "the required number of approvals differs from the log")]
 
@@ -81,7 +82,7 @@ def _needed(view: View, record: CandidateRecord | None) -> int:
     return 0 if record is None else needed_by(view.policy(record.policy_digest), record.summary)
 
 
-def _again(view: View, pair: _Pair, policy: Mapping[str, Any]) -> dict[str, Any] | None:
+def _again(view: View, pair: _Pair, policy: Mapping[str, Any]) -> RequiredApprovals | None:
     """Find anew how many must agree; None where it rests on a policy that is not understood any more."""
     before_digest, digest, needed, at_least = pair
     if not before_digest:

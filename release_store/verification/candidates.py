@@ -55,7 +55,7 @@ def _candidate(view: View, batch: Batch, record: CandidateRecord) -> list[Findin
         ("input_digest", record.input_digest),
         ("history_head", record.history_head),
         ("files", batch.files.get(name, {})),
-        ("summary", plain(record.summary)),
+        ("summary", plain(record.summary.document)),
         ("series", record.series),
         ("period", record.period),
         ("made_at", iso(record.made_at)),

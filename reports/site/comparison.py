@@ -57,7 +57,7 @@ def side(whole: StoreSnapshot, record: CandidateRecord, release: Release | None)
         "input_digest": record.input_digest,
         "candidate_digest": record.candidate_digest,
         "history_head": record.history_head,
-        "summary": record.summary,
+        "summary": record.summary.document,
         "gates": whole.gate_documents.get(record.candidate_id, ()),
     }
     return side_of(facts, {}, _sizes(whole, record, release))

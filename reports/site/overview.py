@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from release_store.approval.approvals import needed_by, why
+from release_store.approval.approvals import needed_by
 from release_store.canonical import iso
 from release_store.permission import Act
 from release_store.records import CandidateRecord, CandidateState, Release, ReleaseState, Verdict
@@ -130,7 +130,8 @@ def _waiting(whole: StoreSnapshot, places: Places, record: CandidateRecord) -> L
     given = words.count(Act.APPROVE.value)
     try:
         needed = max(needed_by(whole.policies.get(record.policy_digest, {}), record.summary), 1)
-        because = why(record.summary)
+        required = record.summary.required_approvals
+        because = required.why if required else ""
     except (TypeError, ValueError, KeyError, AttributeError):  # a policy or a summary may be any JSON
         return _named(places, record, "awaits approval; its policy does not say how many")
     if record.state is not CandidateState.AWAITING_APPROVAL:

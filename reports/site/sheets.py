@@ -174,7 +174,7 @@ class Reader:
             "policy_digest": record.policy_digest,
             "input_digest": record.input_digest,
             "history_head": record.history_head,
-            "summary": record.summary,
+            "summary": record.summary.document,
             "gates": gates,
             "decisions": [decision_document(one) for one in self.whole.decisions.get(name, ())],
             "software": self._software(release) if release else {},

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from release_store.records import GateResult, Validation, Verdict
+from release_store.summary import Summary
 from reports.pages import number
 from reports.site.places import Places
 from tasks.risk.gate import in_short
@@ -185,16 +187,14 @@ def _unmet(validation: Validation) -> str:
 
 
 def _made(payload: Mapping[str, Any]) -> str:
-    summary = payload.get("summary")
-    if not isinstance(summary, Mapping):
-        return ""
-    published, source = summary.get("n_published"), summary.get("n_source")
-    told = [str(summary["method"])] if summary.get("method") else []
-    if isinstance(published, int) and isinstance(source, int):
-        told.append(f"{number(published)} of {number(source)} rows")
-    again, revision = summary.get("judged_again"), summary.get("revision")
-    told += [f"assessed again, from {again['of']}"] if isinstance(again, Mapping) and "of" in again else []
-    told += [f"revises {revision['of']}"] if isinstance(revision, Mapping) and "of" in revision else []
+    document = payload.get("summary")
+    summary = Summary(document if isinstance(document, Mapping) else {})
+    told = [summary.method] if summary.method else []
+    if summary.n_published is not None and summary.n_source is not None:
+        told.append(f"{number(summary.n_published)} of {number(summary.n_source)} rows")
+    with suppress(KeyError, TypeError):  # an altered log may say anything
+        told += [f"assessed again, from {again.of}"] if (again := summary.reassessment) else []
+        told += [f"revises {revision.of}"] if (revision := summary.revision) else []
     return ", ".join(told)
 
 

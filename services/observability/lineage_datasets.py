@@ -20,7 +20,7 @@ def candidate_dataset(store: ReleaseStore, candidate_id: str) -> Dataset:
     """Return a candidate: the series' candidates, in this version."""
     record = store.candidate(candidate_id)
     version = f"{candidate_id}:{record.candidate_digest}"
-    rows = record.summary.get("n_published")
+    rows = record.summary.n_published
     return Dataset(f"{record.series}/candidates", version, rows=rows, n_files=len(store.files(candidate_id)))
 
 
@@ -29,7 +29,7 @@ def release_dataset(store: ReleaseStore, release_id: str) -> Dataset:
     release = store.release(release_id)
     record = store.candidate(release.candidate_id)
     version = f"{release_id}:{record.candidate_digest}"
-    rows = record.summary.get("n_published")
+    rows = record.summary.n_published
     return Dataset(f"{release.series}/releases", version, rows=rows, n_files=len(release.files))
 
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from policy.errors import ReleaseGateError
-from release_store.approval.approvals import needed_by, why
+from release_store.approval.approvals import needed_by
 from release_store.approval.decisions import BEFORE_CORRECTION
 from release_store.approval.reviewers import AT_LEAST
 from release_store.protocol.names import CORRECTED
 from release_store.publishing.public_files import candidate_folder, kept_folder
 from release_store.records import AuditEvent, CandidateRecord, GateResult, Release, Verdict
 from release_store.store import ReleaseStore
+from release_store.summary import Summary
 from reports.text import minute, sanitize_text
 
 PREFIX = "releasegate."
@@ -69,10 +70,10 @@ class _Subject:
     @property
     def rows(self) -> str:
         """How many rows of how many are or would be public, as words."""
-        summary = self.record.summary if self.record else {}
-        if "n_published" not in summary:
+        summary = self.record.summary if self.record else Summary()
+        if summary.n_published is None:
             return ""
-        return f"{int(summary['n_published']):,} of {int(summary.get('n_source', 0)):,} rows"
+        return f"{summary.n_published:,} of {summary.n_source or 0:,} rows"
 
 
 def _awaiting(of: _Subject) -> str:
@@ -80,7 +81,8 @@ def _awaiting(of: _Subject) -> str:
     end = f" until {minute(until.isoformat())} UTC" if until else ""
     people = f"{of.approvers} approval{'s' if of.approvers != 1 else ''}" if of.approvers else "approval"
     rows = f", {of.rows} would be published" if of.rows else ""
-    because = why(of.record.summary) if of.record else ""
+    required = of.record.summary.required_approvals if of.record else None
+    because = required.why if required else ""
     told = f" It is {because}." if because.startswith("looser") else ""
     return f"{of.name} awaits {people}{end}: every gate passes{rows}.{told}"
 
@@ -186,7 +188,7 @@ def notice_of(store: ReleaseStore, event: AuditEvent) -> Notice:
     facts: dict[str, Any] = {"by": sanitize_text(event.actor)}
     if of.record is not None:
         summary = of.record.summary
-        facts |= {"rows": summary.get("n_source"), "published_rows": summary.get("n_published")}
+        facts |= {"rows": summary.n_source, "published_rows": summary.n_published}
         facts |= {"gates": len(of.gates), "failing": failing, "approvers": of.approvers}
     if event.action == _REVIEWED:
         facts["not_passed"] = _not_passed(event)

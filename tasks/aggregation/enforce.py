@@ -7,12 +7,10 @@ at each merge. A round merges every group that still fails.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tasks.partitioning.constraints import Constraints
-from tasks.types import BoolArray, FloatArray, IntArray
+from tasks.types import BoolArray, FloatArray, IntArray, Note
 
 NEIGHBOURS = 64
 MOST_NEIGHBOURS = 4096
@@ -21,7 +19,7 @@ CHUNK_GROUPS = 10_000
 
 def enforced(
     points: FloatArray, labels: IntArray, constraints: Constraints, max_group_size: int
-) -> tuple[IntArray, dict[str, Any]]:
+) -> tuple[IntArray, dict[str, Note]]:
     """Return labels (n,) of groups that satisfy `constraints`, and notes of what was merged.
 
     A group of `points` (n, d) that breaks the model is merged with one of the 4,096 groups of nearest
@@ -51,7 +49,7 @@ def enforced(
     return merged, _notes(len(names), groups.size[left], len(failing), max_group_size)
 
 
-def _notes(n_before: int, sizes: IntArray, n_failing: int, max_group_size: int) -> dict[str, Any]:
+def _notes(n_before: int, sizes: IntArray, n_failing: int, max_group_size: int) -> dict[str, Note]:
     return {
         "merged_for_the_model": n_before - len(sizes),
         "groups_that_break_the_model": n_failing,

@@ -12,7 +12,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from tasks.history.transient import Transient
 from tasks.history.vacancies import Tuples
 from tasks.history.variety import Records, merge_groups, swap_people
 from tasks.history.worlds import distinct_values, short_of
-from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable, Progress
+from tasks.types import BoolArray, FloatArray, IntArray, Notes, PreparedTable, Progress
 
 ROUNDS = 12
 FEW = 0.02  # of the records; a revision with more who are left out, or join, has its classes cut anew
@@ -62,7 +61,7 @@ class Sticky:
 
     labels: IntArray
     seats: IntArray
-    notes: dict[str, Any]
+    notes: Notes
 
 
 def sticky(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from tasks.partitioning.constraints import Constraints
 from tasks.partitioning.mondrian import SplitRule, partition
-from tasks.types import FloatArray, IntArray, Progress, no_progress
+from tasks.types import FloatArray, IntArray, Note, Progress, no_progress
 
 
 def blocks(
@@ -19,7 +19,7 @@ def blocks(
     block_size: int = 4_000,
     score: Literal["span", "widest"] = "span",
     progress: Progress = no_progress,
-) -> tuple[IntArray, dict[str, Any]]:
+) -> tuple[IntArray, dict[str, Note]]:
     """Return one block a record, (n,), for `points` (n, r), and notes that name what was done.
 
     Up to `whole_up_to` records are one block. More are the leaves of a Mondrian (LeFevre et al., 2006) of

@@ -6,7 +6,7 @@ Majeed, Lee and Hwang (2025), sections 4.4 to 4.6, doi:10.3390/app152111849.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from tasks.recoding.base import as_published, rows_of, set_texts
 from tasks.recoding.generalize import count_cells
 from tasks.recoding.hierarchy import covers_of
 from tasks.recoding.numbers import imputed, within_bounds
-from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable, Recoded, Representation
+from tasks.types import BoolArray, FloatArray, IntArray, Note, PreparedTable, Recoded, Representation
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def adaptive(
         noised = within_bounds(_noised(values, cluster, epsilon, qi, draw, rule.noise_on), qi)
         cells[name] = as_published(noised, policy, name)
     spent = float(epsilon.max()) if n_clusters else 0.0
-    notes: dict[str, Any] = {
+    notes: dict[str, Note] = {
         "diverse_clusters": int(diverse.sum()),
         "clusters_kept": int((kept.all(axis=1) & diverse).sum()),
         "hierarchy_lookups": lookups,

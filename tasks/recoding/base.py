@@ -9,7 +9,7 @@ import numpy as np
 
 from policy.model import ReleasePolicy
 from tasks.recoding.cells import WHOLE, write_set
-from tasks.types import FloatArray, IntArray, PreparedTable, Recoded
+from tasks.types import FloatArray, IntArray, Notes, PreparedTable, Recoded
 
 
 def rows_of(
@@ -19,7 +19,7 @@ def rows_of(
     cells: Mapping[str, np.ndarray],
     *,
     sensitive: Mapping[str, IntArray] | None = None,
-    notes: Mapping[str, Any] | None = None,
+    notes: Notes | None = None,
 ) -> Recoded:
     """Return the published rows of `records` (m,), sorted by all their cells: the order says nothing.
 

@@ -6,7 +6,7 @@ Miche et al. (2016), section 4, doi:10.1007/978-3-319-45507-5_13.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from tasks.recoding.base import as_published, rows_of, set_texts
 from tasks.recoding.crowd import Bound, Column, Move, Stir, pushed_back, stirred
 from tasks.recoding.levels import category_levels
 from tasks.recoding.numbers import imputed, within_bounds
-from tasks.types import BoolArray, IntArray, PreparedTable, Recoded, Representation
+from tasks.types import BoolArray, IntArray, Note, PreparedTable, Recoded, Representation
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def quantized(
         chosen = stirred(Column(moved, levels), group, rule.stir, draw, bound=rule.bound)
         single = set_texts(domain, np.eye(len(domain), dtype=bool), np.zeros(len(domain), dtype=bool))
         cells[name] = single[moved[chosen].astype(np.int64)]
-    notes: dict[str, Any] = {
+    notes: dict[str, Note] = {
         "outliers": int((core < 0).sum()),
         "moved_values": n_moved,
         "imputed_numbers": n_imputed,

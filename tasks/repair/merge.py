@@ -8,12 +8,13 @@ which it passes, first among those with which it stays within the largest group 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
+from release_store.summary import Repair
 from tasks.geometry.space import Boxes, points_of, space_of
 from tasks.history.intersection import compared_attributes, history_of
 from tasks.history.persons import follow
@@ -89,20 +90,18 @@ def repair(
     if worlds is not None:
         more, left_out = _pinned_by_all(partition.labels, groups, beside, look, worlds, progress)
         merged, suppressed = merged + more, suppressed + left_out
-    notes = {
-        **partition.notes,
-        "repair": {
-            "failing_groups": len(failing),
-            "merged": merged,
-            "suppressed_groups": len(suppressed),
-            "suppressed_records": int(classes.size[np.isin(groups.parent, suppressed)].sum()),
-            "over_max_group_size": int((groups.size[groups.alive] > max_group_size).sum()),
-        },
-    }
+    counts = Repair(
+        failing_groups=len(failing),
+        merged=merged,
+        suppressed_groups=len(suppressed),
+        suppressed_records=int(classes.size[np.isin(groups.parent, suppressed)].sum()),
+        over_max_group_size=int((groups.size[groups.alive] > max_group_size).sum()),
+    )
     number = np.full(len(groups.alive), -1, dtype=np.int64)
     number[groups.alive] = np.arange(groups.alive.sum())
     now = _labels(partition.labels, groups)
-    return Partition(np.where(now >= 0, number[np.maximum(now, 0)], -1), notes, partition.seats)
+    merged_labels = np.where(now >= 0, number[np.maximum(now, 0)], -1)
+    return replace(partition, labels=merged_labels, repair=counts)
 
 
 @dataclass(frozen=True)

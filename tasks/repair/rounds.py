@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
+from release_store.summary import Repair
 from tasks.types import IntArray, Partition
 
 ROUNDS = 12  # in which records are left out
-SUMMED = ("merged", "suppressed_groups", "suppressed_records")
 
 
 def in_rounds(
@@ -22,12 +21,13 @@ def in_rounds(
 ) -> Partition:
     """Return the groups as `merge` leaves them, without the records that any of `left_out` names.
 
-    `enforce` merges groups that break the model without those records. The notes sum up all rounds.
+    `enforce` merges groups that break the model without those records. The counts sum up all rounds.
     """
     made = merge(groups)
-    if "repair" not in made.notes:
+    total = made.repair
+    if total is None or not left_out:
         return made
-    total: dict[str, Any] = dict(made.notes["repair"]) | {"left_out_records": 0}
+    n_out = 0
     for _ in range(ROUNDS):
         out = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *(f(made.labels) for f in left_out)]))
         if not len(out):
@@ -35,8 +35,17 @@ def in_rounds(
         labels = made.labels.copy()
         labels[out] = -1
         made = merge(replace(made, labels=enforce(labels)))
-        again = made.notes["repair"]
-        total |= {name: total[name] + again[name] for name in SUMMED}
-        total["over_max_group_size"] = again["over_max_group_size"]
-        total["left_out_records"] += len(out)
-    return replace(made, notes={**made.notes, "repair": total} if left_out else made.notes)
+        total = _sum(total, made.repair) if made.repair else total
+        n_out += len(out)
+    return replace(made, repair=replace(total, left_out_records=n_out))
+
+
+def _sum(earlier: Repair, last: Repair) -> Repair:
+    """Return what two rounds did together; how many groups are too large is told by the last."""
+    return replace(
+        last,
+        failing_groups=earlier.failing_groups,
+        merged=earlier.merged + last.merged,
+        suppressed_groups=earlier.suppressed_groups + last.suppressed_groups,
+        suppressed_records=earlier.suppressed_records + last.suppressed_records,
+    )

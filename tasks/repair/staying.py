@@ -43,4 +43,5 @@ def staying(
     if (found.labels < 0).all():
         nobody = {"not_possible": "nobody could be hidden"}
         return replace(partition, notes={**partition.notes, "sticky": nobody})
-    return Partition(found.labels, {**partition.notes, "sticky": found.notes}, found.seats)
+    notes = {**partition.notes, "sticky": found.notes}
+    return replace(partition, labels=found.labels, notes=notes, seats=found.seats)

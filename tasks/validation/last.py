@@ -17,4 +17,4 @@ def last_release(store: ReleaseStore, series: str) -> LastRelease | None:
         name: dict(zip(classes.sensitive_values[name], (int(n) for n in counts.sum(axis=0)), strict=True))
         for name, counts in classes.counts.items()
     }
-    return LastRelease(int(newest.summary["n_source"]), sensitive)
+    return LastRelease(newest.summary.n_source or 0, sensitive)

@@ -81,7 +81,7 @@ def judged_again(store: ReleaseStore) -> str:
     first = awaiting(store, approvers=2)
     agreed(store, word(first, "bob"), 2)
     publish_one(store, approved(store, period="2023"))  # and the first is stale
-    summary = {**first.summary, "judged_again": {"of": first.candidate_id, "by": "eve"}}
+    summary = first.summary.reassessed(first.candidate_id, "eve").document
     again = awaiting(store, approvers=2, summary=summary)
     for name in ("bob", "cyd"):
         agreed(store, word(again, name), 2)

@@ -23,6 +23,7 @@ from release_store.records import (
     Verdict,
 )
 from release_store.store import ReleaseStore
+from release_store.summary import Summary
 from reports.releasing import report_of
 from tasks.risk.published import read_classes
 from tasks.staging.stage import stage
@@ -133,7 +134,7 @@ def staged(
         candidate_digest=made.digest,
         history_head=store.history_head(series),
         expires_at=None,
-        summary={"method": "mondrian", "n_source": 7, "n_published": 7, **revision},
+        summary=Summary({"method": "mondrian", "n_source": 7, "n_published": 7, **revision}),
     )
     store.add_candidate(
         record, policy=policy_document(policy), n_rows=7, n_columns=3, files=made.files, people=people

@@ -132,8 +132,9 @@ def test_a_policy_looser_than_an_old_releases_takes_as_many_as_that_one(old: Pat
     with pytest.raises(StoreError, match="approval by people is required"):
         assessed(store, "clinic", "2027")
     (record,) = (one for one in store.candidates("clinic") if one.period == "2027")
-    assert record.summary["approval"]["needed"] == 1
-    assert record.summary["approval"]["compared_with"] == "clinic-2025-r1"
+    required = record.summary.required_approvals
+    assert required is not None
+    assert (required.needed, required.compared_with) == (1, "clinic-2025-r1")
     assert verify(store) == []
 
 

@@ -53,7 +53,7 @@ def test_people_are_followed_from_the_first_release_with_a_key_on(
     capsys.readouterr()
     assert desk.say("show", "clinic-2026Q3-r1", "--json") == 0
     found = json.loads(capsys.readouterr().out)["people"]
-    left_out = [N_ROWS - one.summary["n_published"] for one in desk.store.releases("clinic")]
+    left_out = [N_ROWS - one.summary.document["n_published"] for one in desk.store.releases("clinic")]
     assert left_out == [0, 0, 0]
     assert found == {
         "key": fingerprint_of(KEY, "person"),

@@ -11,6 +11,7 @@ import pytest
 
 from release_store.approval import decisions
 from release_store.records import CandidateState, Verdict
+from release_store.summary import Reassessment
 from tests.support.at_work import withdraw
 from tests.support.front_desk import Desk, people
 from tests.support.plain_prefect import plain_prefect
@@ -67,7 +68,7 @@ def test_the_same_files_are_judged_beside_the_history_of_now_and_decided_on_anew
     assert second.candidate_digest == first.candidate_digest
     assert stale.store.files(C2) == stale.store.files(C1)
     assert second.history_head == stale.store.history_head("clinic") != first.history_head
-    assert second.summary["judged_again"] == {"of": C1, "by": "cyd"}
+    assert second.summary.reassessment == Reassessment(C1, "cyd")
     (pairwise,) = [gate for gate in stale.store.gates(C2) if gate.gate == "pairwise"]
     assert "1 earlier releases" in pairwise.detail
     assert stale.say("show", C2) == 0

@@ -59,7 +59,7 @@ def test_a_later_release_comes_out_beside_the_history_of_then(
         table = published.table(f"{period}.csv", seed=seed)
         assert published.run(policy, table, period) == 0
     first, second = (f"{series}-{period}-r1" for period in ("2026Q1", "2026Q2"))
-    notes = published.store.release(second).summary["notes"]
+    notes = published.store.release(second).summary.notes
     assert notes["repair"]["failing_groups"] if history == "repair" else notes["sticky"]["stay"]
     withdraw(published.store, first, by="eve", reason="a leak")
     capsys.readouterr()

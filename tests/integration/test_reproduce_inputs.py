@@ -41,9 +41,7 @@ def test_candidates_that_name_each_other_end_in_a_finding(
 ) -> None:
     one = tabbed.store.candidate("clinic-2026Q1-c1")
     circle = {
-        name: replace(
-            one, candidate_id=name, summary={**one.summary, "judged_again": {"of": of, "by": "eve"}}
-        )
+        name: replace(one, candidate_id=name, summary=one.summary.reassessed(of, "eve"))
         for name, of in (("c1", "c2"), ("c2", "c3"), ("c3", "c2"), ("self", "self"))
     }
     monkeypatch.setattr(ReleaseStore, "candidate", lambda _store, name: circle[name])

@@ -8,6 +8,7 @@ import pytest
 
 from policy.errors import UsageError
 from release_store.records import ReleaseState
+from release_store.summary import Revision
 from services.revision import resolve_revision
 from tests.support.at_work import withdraw
 from tests.support.front_desk import Desk
@@ -29,7 +30,7 @@ def test_a_revision_supersedes_by_name_and_reason(published: Desk, capsys: Captu
     assert json.loads(capsys.readouterr().out)["release"] == "clinic-2026Q1-r2"
     first, second = published.store.releases()
     assert (first.state, second.state) == (ReleaseState.SUPERSEDED, ReleaseState.PUBLISHED)
-    assert second.summary["revision"] == {"of": "clinic-2026Q1-r1", "reason": WHY}
+    assert second.summary.revision == Revision("clinic-2026Q1-r1", WHY)
     manifest = json.loads((published.root / "releases/clinic/clinic-2026Q1-r2/manifest.json").read_text())
     assert manifest["summary"]["revision"]["reason"] == WHY
     assert published.say("show", "clinic-2026Q1-r1") == 0

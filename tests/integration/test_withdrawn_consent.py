@@ -46,7 +46,7 @@ def test_the_repair_hides_who_left_among_others_and_comes_out_again(published: D
     code, series = revised(published, "repair")
     assert code == 0, capsys.readouterr()
     (second,) = [one for one in published.store.releases() if one.release_id == f"{series}-2026Q1-r2"]
-    assert second.summary["notes"]["repair"]["left_out_records"] >= 1
+    assert second.summary.notes["repair"]["left_out_records"] >= 1
     first = next(one for one in published.store.releases() if one.series == series)
     candidates = published.root / "candidates"
     gone = diseases(candidates / first.candidate_id) - diseases(candidates / second.candidate_id)

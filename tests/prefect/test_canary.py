@@ -301,7 +301,7 @@ def test_identifiers_keys_dropped_columns_and_refused_values_are_nowhere(places:
 def test_people_are_kept_as_keyed_hashes_of_what_was_searched_for(aftermath: Path) -> None:
     found = ReleaseStore.open(aftermath / "store").people_in_common("clinic-2026Q1-c1")
     assert found is not None
-    assert found.n == ReleaseStore.open(aftermath / "store").releases()[0].summary["n_published"]
+    assert found.n == ReleaseStore.open(aftermath / "store").releases()[0].summary.n_published
 
 
 def test_published_cells_are_in_the_published_files_their_classes_and_figures_alone(

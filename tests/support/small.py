@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from policy.load import parse_policy
 from policy.model import Privacy, ReleasePolicy
 from release_store.records import EquivalenceClasses
+from release_store.summary import Repair
 from tasks.composition import groups_of as made_groups
 from tasks.composition import leaves_of
 from tasks.methods.registry import bound_method
@@ -62,6 +63,12 @@ def policy_text(
 
 def policy_of(text: str) -> ReleasePolicy:
     return parse_policy(text, Path("policy.yaml"))
+
+
+def counts_of(groups: Partition) -> Repair:
+    """Return what the repair of groups counted."""
+    assert groups.repair is not None
+    return groups.repair
 
 
 def small_policy(*args: Any, **kwargs: Any) -> ReleasePolicy:

@@ -24,6 +24,7 @@ from release_store.records import (
     Verdict,
 )
 from release_store.store import ReleaseStore
+from release_store.summary import Summary
 
 K_PASSES = GateResult("k", Verdict.PASS, 3.0, 2.0, ">=", "prosecutor", 0.01)
 K_FAILS = GateResult("k", Verdict.FAIL, 1.0, 2.0, ">=", "prosecutor", 0.01)
@@ -77,8 +78,8 @@ def stage(
         "candidate_digest": tree_digest(files),
         "history_head": store.history_head(series),
         "expires_at": None,
-        "summary": {"n_published": 7, **revision},
         **changed,
+        "summary": Summary(changed.get("summary", {"n_published": 7, **revision})),
     }
     record = CandidateRecord(**fields)
     return store.add_candidate(record, policy=policy, n_rows=7, n_columns=3, files=files, people=people)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import yaml
 
 from policy.errors import StoreError, UsageError
 from policy.load import parse_policy, policy_document
-from release_store.approval.approvals import FIELD, Before, approval_of, needed_by, why
+from policy.loosening import RULES
+from release_store.approval.approvals import Before, approval_of, needed_by
 from release_store.approval.reviewers import load_staff, people_path
 from release_store.audit import keys
 from release_store.canonical import digest_of, sha256_hex, tree_digest, utc_now
@@ -20,12 +22,14 @@ from release_store.evidence.examine import examine
 from release_store.publishing.public_files import candidate_folder
 from release_store.records import CandidateRecord, CandidateState
 from release_store.store import ReleaseStore
+from release_store.summary import RequiredApprovals, Summary
 from release_store.verification.verify import verify
 from tests.faults.small_work import PASSES
 from tests.support.at_work import agreed, decide, withdraw, write_people
 from tests.support.store.hand_made import publish_one, word
 
 STRICT = {"k": 5}
+NOBODY = {"needed": 0, "at_least": 0, "compared_with": None, "looser": [], "rules": RULES}
 
 
 def document(approvers: int = 0, privacy: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
@@ -66,9 +70,16 @@ def staged(
         tree_digest(files),
         store.history_head("clinic"),
         None,
-        summary,
+        Summary(summary),
     )
     return store.add_candidate(record, policy=policy, n_rows=7, n_columns=3, files=files)
+
+
+def required(record: CandidateRecord) -> RequiredApprovals:
+    """Return how many people must agree to a candidate of this version."""
+    found = record.summary.required_approvals
+    assert found is not None
+    return found
 
 
 def judged(store: ReleaseStore, record: CandidateRecord, to: CandidateState) -> CandidateRecord:
@@ -97,8 +108,8 @@ def series(one_release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_who_makes_a_policy_looser_does_not_publish_alone(series: ReleaseStore) -> None:
     record = staged(series, document(privacy={"k": 2}))
-    assert record.summary[FIELD]["needed"] == series.approvers_needed(record.candidate_id) == 1
-    assert why(record.summary) == "looser than clinic-2025-r1: k 2 instead of 5; needs 1 approver"
+    assert required(record).needed == series.approvers_needed(record.candidate_id) == 1
+    assert required(record).why == "looser than clinic-2025-r1: k 2 instead of 5; needs 1 approver"
     with pytest.raises(StoreError, match="approval by people is required"):
         judged(series, record, CandidateState.APPROVED)
     waiting = judged(series, record, CandidateState.AWAITING_APPROVAL)
@@ -110,9 +121,9 @@ def test_who_makes_a_policy_looser_does_not_publish_alone(series: ReleaseStore) 
     bundle = write_evidence(series, release.release_id, series.root.parent / "bundle.zip")
     assert examine(bundle).findings == []
     (event,) = (one for one in series.events_about(waiting.candidate_id) if one.action == "candidate.staged")
-    assert event.payload["summary"][FIELD] == record.summary[FIELD]
+    assert event.payload["summary"]["approval"] == required(record).document()
     again = staged(series, document(privacy={"k": 2}), "2027")
-    assert again.summary[FIELD]["needed"] == 0  # what was agreed to is what the next one is compared with
+    assert required(again).needed == 0  # what was agreed to is what the next one is compared with
 
 
 def test_fewer_approvers_are_agreed_to_by_as_many_as_before(series: ReleaseStore) -> None:
@@ -122,7 +133,7 @@ def test_fewer_approvers_are_agreed_to_by_as_many_as_before(series: ReleaseStore
     publish_one(series, two.candidate_id)
     record = staged(series, document(approvers=0), "2027")
     told = "looser than clinic-2026-r1: approvers 0 instead of 2; needs 2 approvers"
-    assert (record.summary[FIELD]["needed"], why(record.summary)) == (2, told)
+    assert (required(record).needed, required(record).why) == (2, told)
     waiting = judged(series, record, CandidateState.AWAITING_APPROVAL)
     assert agreed(series, word(waiting), 0) is CandidateState.AWAITING_APPROVAL
     assert agreed(series, word(waiting, by="cleo"), 0) is CandidateState.APPROVED
@@ -131,13 +142,13 @@ def test_fewer_approvers_are_agreed_to_by_as_many_as_before(series: ReleaseStore
 
 def test_a_release_in_any_state_is_what_is_compared_with(series: ReleaseStore) -> None:
     withdraw(series, "clinic-2025-r1", by="bob", reason="wrong")
-    assert staged(series, document(privacy={"k": 2})).summary[FIELD]["compared_with"] == "clinic-2025-r1"
+    assert required(staged(series, document(privacy={"k": 2}))).compared_with == "clinic-2025-r1"
 
 
 def test_the_number_is_the_stores_and_not_the_callers(series: ReleaseStore) -> None:
     said = {"needed": 0, "at_least": 0, "compared_with": None, "looser": [], "rules": 1}
     record = staged(series, document(privacy={"k": 2}), approval=said)
-    assert record.summary[FIELD]["needed"] == 1
+    assert required(record).needed == 1
 
 
 @pytest.mark.parametrize(
@@ -156,8 +167,8 @@ def test_what_cannot_be_compared_counts_as_looser(
     earlier: dict[str, Any] | None, now: dict[str, Any], needed: int
 ) -> None:
     found = approval_of(now, Before("clinic-2025-r1", earlier, 0), 0)
-    assert found["needed"] == needed
-    assert len(why({FIELD: found}).splitlines()) <= 1
+    assert found.needed == needed
+    assert len(found.why.splitlines()) <= 1
 
 
 def test_a_long_list_is_told_in_one_line() -> None:
@@ -167,14 +178,24 @@ def test_a_long_list_is_told_in_one_line() -> None:
     )
     before["approval"]["expires_days"] = 1.0
     found = approval_of(document(privacy=privacy), Before("clinic-2025-r1", before, 0), 0)
-    assert len(found["looser"]) == 7
-    assert why({FIELD: found}).endswith("and 1 more; needs 1 approver")
+    assert len(found.looser) == 7
+    assert found.why.endswith("and 1 more; needs 1 approver")
 
 
 def test_a_candidate_of_an_earlier_version_has_its_policys_number() -> None:
-    assert needed_by(document(approvers=2), {}) == 2
-    assert needed_by(document(approvers=2), {FIELD: {"needed": 0}}) == 2
-    assert why({}) == ""
+    assert needed_by(document(approvers=2), Summary()) == 2
+    fewer = RequiredApprovals(0, 0, None, (), RULES)
+    assert needed_by(document(approvers=2), Summary().with_approvals(fewer)) == 2
+    assert fewer.why == ""
+
+
+@pytest.mark.parametrize(
+    "told",
+    [3, [], {"needed": 0}, {**NOBODY, "needed": "2"}, {**NOBODY, "needed": True}, {**NOBODY, "rules": None}],
+)
+def test_how_many_must_agree_is_never_guessed(told: Any) -> None:
+    with pytest.raises((KeyError, TypeError, ValueError)):
+        needed_by(document(), Summary({"approval": told}))
 
 
 # The store's own least -----------------------------------------------------------------------------------
@@ -190,12 +211,12 @@ def ask_for(root: Path, number: object) -> Path:
 def test_no_candidate_of_a_store_needs_fewer_than_its_people_ask(store: ReleaseStore) -> None:
     ask_for(store.root, 2)
     record = staged(store, document())
-    assert (record.summary[FIELD]["needed"], record.summary[FIELD]["at_least"]) == (2, 2)
-    assert why(record.summary) == "people.yaml asks for 2 at least; needs 2 approvers"
+    assert (required(record).needed, required(record).at_least) == (2, 2)
+    assert required(record).why == "people.yaml requires at least 2 approvals; needs 2 approvers"
     changed, made = store.events()[-2:]
     assert (changed.action, changed.payload["approvers_at_least"]) == ("people.changed", 2)
     assert made.action == "candidate.staged"
-    assert staged(store, document(approvers=3)).summary[FIELD]["needed"] == 3
+    assert required(staged(store, document(approvers=3))).needed == 3
     waiting = judged(store, record, CandidateState.AWAITING_APPROVAL)
     assert agreed(store, word(waiting), 0) is CandidateState.AWAITING_APPROVAL
     assert agreed(store, word(waiting, by="cleo"), 0) is CandidateState.APPROVED
@@ -215,9 +236,9 @@ def test_without_the_file_the_log_remembers_what_it_asked_for(store: ReleaseStor
     ask_for(store.root, 1)
     staged(store, document())
     people_path(store.root).unlink()
-    assert staged(store, document()).summary[FIELD]["needed"] == 1
+    assert required(staged(store, document())).needed == 1
     write_people(store.root)  # asks for nobody, and the log is told
-    assert staged(store, document()).summary[FIELD]["needed"] == 0
+    assert required(staged(store, document())).needed == 0
     assert [one.action for one in store.events()].count("people.changed") == 2
     assert verify(store) == []
 
@@ -236,8 +257,8 @@ def test_it_is_a_whole_number(store: ReleaseStore, number: object) -> None:
 def kept_as(series: ReleaseStore, monkeypatch: pytest.MonkeyPatch, **said: Any) -> list[str]:
     """Stage a looser candidate by a store that writes another number, and return what verify finds of it."""
 
-    def other(*args: Any) -> dict[str, Any]:
-        return {**approval_of(*args), **said}
+    def other(*args: Any) -> RequiredApprovals:
+        return replace(approval_of(*args), **said)
 
     monkeypatch.setattr("release_store.db.changes.approval_of", other)
     record = staged(series, document(privacy={"k": 2}))

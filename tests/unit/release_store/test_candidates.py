@@ -40,7 +40,7 @@ def test_a_name_that_is_no_folder_name_is_refused(store: ReleaseStore, name: str
 def test_a_candidate_is_kept_as_it_was_given(store: ReleaseStore) -> None:
     record = stage(store, expires_at=datetime(2030, 1, 1, tzinfo=UTC), approvers=2)
     assert store.candidate(record.candidate_id) == record
-    assert record.summary["approval"]["needed"] == 2
+    assert record.summary.document["approval"]["needed"] == 2
     assert store.candidates("clinic") == store.candidates() == [record]
     assert store.candidates("other") == []
     assert store.policy(record.policy_digest) == {"series": "clinic", "approval": {"approvers": 2}}

@@ -205,7 +205,7 @@ def test_evidence_of_files_that_were_judged_again_has_what_came_before(
     first = awaiting(store, approvers=2)
     agreed(store, word(first, "bob"), 2)
     publish_one(store, approved(store, period="2023"))  # and the first is stale
-    summary = {**first.summary, "judged_again": {"of": first.candidate_id, "by": "eve"}}
+    summary = first.summary.reassessed(first.candidate_id, "eve").document
     again = awaiting(store, approvers=2, summary=summary)
     for name in ("bob", "cyd"):
         agreed(store, word(again, name), 2)

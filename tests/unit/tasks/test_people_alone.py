@@ -15,7 +15,7 @@ from release_store.records import Verdict
 from tasks.repair.followers import followers_of
 from tasks.repair.merge import repair
 from tasks.types import Partition
-from tests.support.small import prepared, small_policy, source_of
+from tests.support.small import counts_of, prepared, small_policy, source_of
 
 
 def policy_with(**person: object) -> ReleasePolicy:
@@ -97,7 +97,7 @@ def test_the_repair_compares_as_the_gates_do(tmp_path: Path) -> None:
             max_group_size=9,
             followers=followers,
         )
-        failing[name] = found.notes["repair"]["failing_groups"]
+        failing[name] = counts_of(found).failing_groups
     assert failing == {"always": 1, "alone": 0}
 
 

@@ -27,7 +27,7 @@ from tasks.risk.evidence import Evidence
 from tasks.risk.gate import GATES, assess, gates_to_ask
 from tasks.staging.people import class_numbers, people_of, with_values
 from tasks.types import Partition
-from tests.support.small import Published, anonymized, prepared, published, small_policy, source_of
+from tests.support.small import Published, anonymized, counts_of, prepared, published, small_policy, source_of
 
 KEY = b"k" * 32
 AGE = {"age": {"type": "integer", "bounds": [0, 100]}}
@@ -417,7 +417,7 @@ def test_a_row_that_is_left_out_hides_nobody_from_the_repair(tmp_path: Path) -> 
     found = repaired(rows, [0, 0, 0, 0, -1, 1, 1], first)
     made = Told(tmp_path / "mended", rows, found.labels.tolist(), POLICY)
     assert made.asked("person_difference", first).value == 0
-    assert found.notes["repair"]["merged"] == 1
+    assert counts_of(found).merged == 1
 
 
 def test_groups_with_equal_cells_are_one_class_to_the_repair(tmp_path: Path) -> None:
@@ -548,6 +548,6 @@ def test_a_repair_that_knows_people_mends_what_cells_do_not_show(tmp_path: Path)
     followers = followers_of(source_of(POLICY, second.rows), POLICY, KEY, [first.people])
     by_person = repair(table, groups, POLICY, earlier, max_group_size=6, followers=followers)
     assert by_person.n_groups == 1
-    assert by_person.notes["repair"]["merged"] == 1
+    assert counts_of(by_person).merged == 1
     mended = Told(tmp_path / "mended", second.rows, by_person.labels.tolist(), POLICY)
     assert mended.asked("person", first).verdict is Verdict.PASS

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from policy.model import ReleasePolicy
 from release_store.records import Verdict
+from release_store.summary import Repair
 from tasks.methods.registry import bound_method
 from tasks.partitioning.constraints import constraints_of
 from tasks.recoding.generalize import generalized
@@ -26,6 +27,7 @@ from tests.support.small import (
     TWO_SENSITIVE,
     Published,
     anonymized,
+    counts_of,
     judge,
     mixed_rows,
     policy_of,
@@ -63,7 +65,7 @@ def test_a_release_like_the_last_one_stays_as_it_is() -> None:
     groups = labels(0, 0, 1, 1, 2, 2)
     found = repaired(EARLIER, groups, EARLIER, groups)
     assert found.labels.tolist() == groups.labels.tolist()
-    assert found.notes["repair"]["failing_groups"] == 0
+    assert counts_of(found).failing_groups == 0
 
 
 def test_what_no_merge_helps_is_suppressed_and_counted() -> None:
@@ -72,13 +74,9 @@ def test_what_no_merge_helps_is_suppressed_and_counted() -> None:
     rows = [(10, "flu"), (11, "cold"), (20, "hiv"), (21, "cold"), (30, "flu"), (31, "hiv")]
     found = repaired(rows, labels(0, 0, 1, 1, 2, 2), EARLIER, labels(0, 0, 1, 1, 2, 2))
     assert found.labels.tolist() == [-1, -1, -1, -1, 0, 0]
-    assert found.notes["repair"] == {
-        "failing_groups": 2,
-        "merged": 0,
-        "suppressed_groups": 2,
-        "suppressed_records": 4,
-        "over_max_group_size": 0,
-    }
+    assert found.repair == Repair(
+        failing_groups=2, merged=0, suppressed_groups=2, suppressed_records=4, over_max_group_size=0
+    )
 
 
 def test_a_merge_that_helps_is_made() -> None:
@@ -89,8 +87,8 @@ def test_a_merge_that_helps_is_made() -> None:
     assert found.labels[0] == found.labels[1] == found.labels[2] == found.labels[3] >= 0
     assert found.labels[4] == found.labels[5] >= 0
     assert found.labels[4] != found.labels[0]
-    assert found.notes["repair"]["merged"] == 1
-    assert found.notes["repair"]["suppressed_records"] == 0
+    assert counts_of(found).merged == 1
+    assert counts_of(found).suppressed_records == 0
 
 
 def test_a_merge_within_the_largest_size_comes_first_and_a_larger_one_before_suppression() -> None:
@@ -98,7 +96,7 @@ def test_a_merge_within_the_largest_size_comes_first_and_a_larger_one_before_sup
     before = [(10, "flu"), (13, "hiv")]
     found = repaired(rows, labels(0, 0, 1, 1), before, labels(0, 0), largest=3)
     assert found.labels.tolist() == [0, 0, 0, 0]
-    assert found.notes["repair"]["over_max_group_size"] == 1
+    assert counts_of(found).over_max_group_size == 1
 
 
 def test_transient_attributes_that_are_ignored_need_no_repair() -> None:
@@ -200,7 +198,7 @@ def test_a_newcomer_is_hidden_among_others() -> None:
     table = prepared(policy, [*before, (10, "hiv"), (31, "flu")])
     found = repair(table, Partition(np.append(labels, [0, 1])), policy, earlier, max_group_size=9)
     assert found.labels.tolist() == [0, 0, 0, 0, 1, 1, 0, 0]
-    assert found.notes["repair"]["merged"] == 1
+    assert counts_of(found).merged == 1
     overlapping = small_policy({"age": {"type": "integer", "bounds": [0, 100]}})
     blind = repair(table, Partition(np.append(labels, [0, 1])), overlapping, earlier, max_group_size=9)
     assert blind.labels.tolist() == [0, 0, 1, 1, 2, 2, 0, 1]
@@ -211,9 +209,9 @@ def assert_sound(groups: Partition, found: Partition, made: Published) -> None:
     for label in np.unique(groups.labels):
         assert len(set(found.labels[groups.labels == label].tolist())) == 1
     suppressed = int((found.labels < 0).sum())
-    notes = found.notes.get("repair", {"suppressed_records": 0, "merged": 0, "suppressed_groups": 0})
-    assert notes["suppressed_records"] == suppressed
-    assert groups.n_groups - found.n_groups == notes["merged"] + notes["suppressed_groups"]
+    counts = found.repair or Repair(0, 0, 0, 0, 0)
+    assert counts.suppressed_records == suppressed
+    assert groups.n_groups - found.n_groups == counts.merged + counts.suppressed_groups
     assert made.candidate.n_published == len(found.labels) - suppressed
     limits = constraints_of(made.table, made.policy.privacy)
 
@@ -272,7 +270,7 @@ def test_an_earlier_attribute_that_is_no_longer_published_fits_everybody() -> No
     found = repair(table, labels(0, 0, 0), POLICY, [("r1", before)], max_group_size=6)
     # Each pair shares two values, and all earlier classes together allow all three.
     assert found.labels.tolist() == [0, 0, 0]
-    assert found.notes["repair"]["failing_groups"] == 0
+    assert counts_of(found).failing_groups == 0
 
 
 def test_a_merge_within_the_largest_size_is_preferred_to_a_cheaper_one() -> None:

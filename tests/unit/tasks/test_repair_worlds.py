@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from test_persons import AGE, ILLNESS
 
+from release_store.summary import Repair
 from tasks.history.attribute import Attribute
 from tasks.history.cohorts import ABSENT
 from tasks.history.search import Limits
@@ -14,10 +15,10 @@ from tasks.history.sticky import Past
 from tasks.history.worlds import possible_values
 from tasks.recoding.generalize import generalized
 from tasks.repair.merge import repair
-from tasks.repair.rounds import SUMMED, in_rounds
+from tasks.repair.rounds import in_rounds
 from tasks.repair.worlds import Worlds
 from tasks.types import IntArray, Partition
-from tests.support.small import prepared, small_policy
+from tests.support.small import counts_of, prepared, small_policy
 
 POLICY = small_policy(AGE, ILLNESS, roles={"key": "person"})
 # The five people of docs/gates.md: persons 0 and 4 have c, the others a, and one world fits three releases.
@@ -126,11 +127,11 @@ def test_the_rounds_end_and_say_how_many_were_left_out(drawn: tuple[IntArray, In
 
     def merge(groups: Partition) -> Partition:
         worlds.failing(groups.labels)
-        return Partition(groups.labels, {"repair": dict.fromkeys((*SUMMED, "over_max_group_size"), 0)})
+        return Partition(groups.labels, repair=Repair(0, 0, 0, 0, 0))
 
     made = in_rounds(Partition(labels), merge, lambda labels: labels, [worlds.left_out])
     out = np.flatnonzero(made.labels < 0)
-    assert made.notes["repair"]["left_out_records"] == len(out)
+    assert counts_of(made).left_out_records == len(out)
     assert worlds.n_short == n_short(past, made.labels)
     assert (made.labels == np.where(made.labels < 0, -1, labels)).all()
 
