@@ -22,7 +22,7 @@ from release_store.records import CandidateRecord, CandidateState, Release, Verd
 from release_store.verification.view import Batch, View, batches, guarded, same
 
 _PUBLISHED_LATER = ("number", "published_at")  # not in the events of the first stores
-_IN_MANIFEST = ("release_id", "series", "period", "number", "candidate_id", "summary")
+_IN_MANIFEST = ("release_id", "series", "period", "number", "candidate_id")
 
 
 def check_releases(view: View, releases: list[Release]) -> list[Finding]:
@@ -83,12 +83,11 @@ def _manifest(view: View, release: Release) -> list[Finding]:
         found: Any = json.loads(read_bytes(kept_folder(view.root, release) / MANIFEST))
     except (OSError, ValueError, RecursionError):
         return []  # found already: it is missing, or not the file that was published
-    told = [] if bool(found.get("override")) is release.overridden else ["override"]
-    return [Finding(name, f"its {field_name} differs from its manifest") for field_name in told] + [
-        Finding(name, f"its {field_name} differs from its manifest")
-        for field_name in _IN_MANIFEST
-        if not same(found.get(field_name), plain(getattr(release, field_name)))
-    ]
+    kept = {field: getattr(release, field) for field in _IN_MANIFEST} | {"summary": release.summary.document}
+    wrong = [field for field, value in kept.items() if not same(found.get(field), plain(value))]
+    if bool(found.get("override")) is not release.overridden:
+        wrong.insert(0, "override")
+    return [Finding(name, f"its {field} differs from its manifest") for field in wrong]
 
 
 def _mark(view: View, batch: Batch, release: Release) -> list[Finding]:
