@@ -88,7 +88,7 @@ class RequiredApprovals:
 class Summary:
     """How a candidate was made. What its JSON does not tell is None or empty.
 
-    A property raises KeyError, TypeError or ValueError where the JSON has another form than ours.
+    A property raises KeyError or TypeError where the JSON has another form than ours.
     """
 
     document: Mapping[str, Any] = field(default_factory=dict)
@@ -177,11 +177,13 @@ class Summary:
 
     def _text(self, name: str) -> str | None:
         value = self.document.get(name)
-        return value if isinstance(value, str) and value else None
+        if value is not None and not isinstance(value, str):
+            raise TypeError(f"{name} is not a text")
+        return value or None
 
     def _count(self, name: str) -> int | None:
         value = self.document.get(name)
-        return value if isinstance(value, int) and not isinstance(value, bool) else None
+        return None if value is None else _whole(value)
 
     def _object(self, name: str) -> Mapping[str, Any]:
         value = self.document.get(name)
@@ -192,7 +194,7 @@ class Summary:
 
 def _whole(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise ValueError("a count of approvals is not a whole number")
+        raise TypeError("a count is not a whole number")
     return value
 
 

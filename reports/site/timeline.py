@@ -189,10 +189,11 @@ def _unmet(validation: Validation) -> str:
 def _made(payload: Mapping[str, Any]) -> str:
     document = payload.get("summary")
     summary = Summary(document if isinstance(document, Mapping) else {})
-    told = [summary.method] if summary.method else []
-    if summary.n_published is not None and summary.n_source is not None:
-        told.append(f"{number(summary.n_published)} of {number(summary.n_source)} rows")
+    told: list[str] = []
     with suppress(KeyError, TypeError):  # an altered log may say anything
+        told += [summary.method] if summary.method else []
+        if summary.n_published is not None and summary.n_source is not None:
+            told.append(f"{number(summary.n_published)} of {number(summary.n_source)} rows")
         told += [f"assessed again, from {again.of}"] if (again := summary.reassessment) else []
         told += [f"revises {revision.of}"] if (revision := summary.revision) else []
     return ", ".join(told)

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from policy.loosening import RULES
+from release_store.summary import RequiredApprovals
 from reports.compared import n_earlier
 from reports.gate_wording import GATES as WORDS
 from reports.pictures import pictures_of, used
@@ -15,6 +17,7 @@ from tasks.risk.gate import GATES
 from tests.support.pages.sheets import facts, gate, kept
 
 POLICY = kept().policy
+TWO = RequiredApprovals(2, 0, "clinic-2025-r1", (), RULES).document()
 
 
 def test_every_gate_has_words_and_no_other() -> None:
@@ -163,7 +166,7 @@ def test_what_waits_says_how_many_agreed_and_until_when() -> None:
     said = facts(
         gate("k"), decisions=[{"decision": "approve", "by": "Ada", "at": "2026-01-02", "reason": "seen"}]
     )
-    said["summary"] = {**said["summary"], "approval": {"needed": 2}}
+    said["summary"] = {**said["summary"], "approval": TWO}
     said["expires_at"] = "2026-02-03T04:05:06+00:00"
     assert (
         "1 of 2 approvals given; it expires at 2026-02-03 04:05 UTC."
@@ -248,7 +251,7 @@ def test_what_is_kept_or_may_change_is_named() -> None:
 )
 def test_the_verdict(gates: list[dict], release: str | None, state: str, word: str, mood: str) -> None:
     said = facts(*gates)
-    said["summary"] = {**said["summary"], "approval": {"needed": 2}}
+    said["summary"] = {**said["summary"], "approval": TWO}
     found = verdict(said, release, state)
     assert found[0].startswith(word.replace("two", "2 people"))
     assert found[1] == mood
@@ -256,13 +259,13 @@ def test_the_verdict(gates: list[dict], release: str | None, state: str, word: s
 
 def test_that_more_people_must_agree_is_said_while_that_can_change_anything() -> None:
     said = facts(gate("k"))
-    said["summary"] = {**said["summary"], "approval": {"needed": 2, "why": ["the policy needs 2 approvers"]}}
+    said["summary"] = {**said["summary"], "approval": {**TWO, "looser": ["k 2 instead of 5"]}}
     told = {
         state: " ".join(verdict(said, None, state)[2]) for state in ("awaiting_approval", "rejected", "stale")
     }
-    assert {state for state, words in told.items() if "More approvals are needed" in words} <= {
+    assert [state for state, words in told.items() if "More approvals are needed" in words] == [
         "awaiting_approval"
-    }
+    ]
 
 
 @pytest.mark.parametrize("value", [0.1234, 3.0, 12.5, 0.0, 17_574.0])
