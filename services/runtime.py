@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
+from policy.errors import ReleaseGateError, StoreError, TransientFailure
 from release_store.canonical import utc_now
 from release_store.records import GateResult
 from release_store.store import ReleaseStore
@@ -18,12 +20,15 @@ from tasks.types import Progress, no_progress
 
 R = TypeVar("R")
 
+RETRY_SECONDS = 2.0  # between two tries of a stage
+
 
 @dataclass(frozen=True)
 class Stage:
-    """One step of a run: its name, what it does, and how Prefect treats it.
+    """One step of a run: its name and what it does.
 
-    `retries` are for what passes by itself; `long` stages show in Prefect how far they are.
+    `retries` is how often it is tried again after what passes by itself; `long` stages show in Prefect how
+    far they are.
     """
 
     name: str
@@ -44,6 +49,11 @@ class RunIdentity:
     id: str
     name: str
     page: str = ""
+
+
+def may_pass(error: BaseException) -> bool:
+    """Tell what the system or another process refused from a bad table, a failed gate or our own fault."""
+    return isinstance(error, TransientFailure | StoreError)
 
 
 class Runtime:
@@ -68,7 +78,15 @@ class Runtime:
     def stage(self, stage: Stage, work: Callable[[Progress], R]) -> R:
         """Carry out one stage, which is given its progress; foreign errors are replaced."""
         self.progress(0.0, stage.name)
-        return sanitize_errors(work, f"the stage '{stage.title}'")(self.progress_of(stage))
+        attempt = sanitize_errors(work, f"the stage '{stage.title}'")
+        for _ in range(stage.retries):
+            try:
+                return attempt(self.progress_of(stage))
+            except ReleaseGateError as error:
+                if not may_pass(error):
+                    raise
+            time.sleep(RETRY_SECONDS)
+        return attempt(self.progress_of(stage))
 
     def progress_of(self, stage: Stage) -> Progress:
         """Return the progress of a stage, which tells its name too."""

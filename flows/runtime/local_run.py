@@ -1,7 +1,8 @@
-"""Run the release flow in this process, and bring its outcome home."""
+"""Run a release in this process: as a flow where a Prefect server is named, else without Prefect."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,10 +19,14 @@ from release_store.permission import Act
 from release_store.store import ReleaseStore
 from services.actor import authenticated_as, runner
 from services.awaited_input import ExpectedInput, wait_here
+from services.observability.notice_channels import API_VARIABLE
 from services.observability.notices import notify_on_exit
 from services.outcome import Outcome
+from services.rejudge import rejudge as service_rejudge
 from services.release import period_of
+from services.release import release as service_release
 from services.runtime import Runtime
+from services.sanitized import sanitize_errors
 from services.trust import trusted_in
 from tasks.methods.registry import bound_method
 from tasks.types import Progress, no_progress
@@ -39,12 +44,12 @@ def run_release(
     wait: bool = False,
     progress: Progress = no_progress,
 ) -> Outcome:
-    """Run the flow and return its outcome; raise the error that ended it.
+    """Release a period and return its outcome; raise the error that ended it.
 
     `credential` proves that `actor` is who runs it, where the store knows its people; no flow is told it.
     With `wait`, an input that is late is first waited for here, as long as the policy says.
     """
-    # What is wrong with the policy or the store is told at once, before Prefect starts.
+    # What is wrong with the policy or the store is told at once, before Prefect is imported.
     trusted = trusted_in(store)
     loaded = load_policy(policy, trusted)
     bound_method(loaded, str(policy))
@@ -59,7 +64,18 @@ def run_release(
         ):  # told before the wait, not after
             period = _waited_for(loaded, opened, policy, period, input_path, actor, revise, trusted)
 
-    def begin() -> Any:
+    def here() -> Outcome:
+        return service_release(
+            policy,
+            store=store,
+            period=period,
+            input_path=input_path,
+            actor=actor,
+            revise=revise,
+            runtime=Runtime(progress),
+        )
+
+    def as_flow() -> Any:
         from flows.release import release
 
         return release(
@@ -73,7 +89,9 @@ def run_release(
         )
 
     with authenticated_as(opened, act, actor, credential):
-        return _outcome_of(begin, progress)
+        if not server_is_named():
+            return sanitize_errors(here, "the run")()
+        return _outcome_of(as_flow, progress)
 
 
 def _waited_for(
@@ -109,11 +127,16 @@ def run_rejudge(
     credential: Credential | None = None,
     progress: Progress = no_progress,
 ) -> Outcome:
-    """Run the flow that judges a candidate again, as `run_release` does the other."""
+    """Assess a candidate again, as `run_release` releases a period."""
     opened = ReleaseStore.open(store)
     opened.candidate(candidate)
 
-    def begin() -> Any:
+    def here() -> Outcome:
+        return service_rejudge(
+            candidate, store=store, input_path=input_path, actor=actor, runtime=Runtime(progress)
+        )
+
+    def as_flow() -> Any:
         from flows.rejudge import rejudge
 
         return rejudge(
@@ -125,20 +148,31 @@ def run_rejudge(
         )
 
     with authenticated_as(opened, Act.REJUDGE, actor, credential):
-        return _outcome_of(begin, progress)
+        if not server_is_named():
+            return sanitize_errors(here, "the run")()
+        return _outcome_of(as_flow, progress)
+
+
+def server_is_named() -> bool:
+    """Tell whether the environment or a profile of Prefect names a server.
+
+    Prefect is imported only to read a profile.
+    """
+    if os.environ.get(API_VARIABLE):
+        return True
+    home = os.environ.get("PREFECT_HOME") or Path.home() / ".prefect"
+    profiles = Path(os.environ.get("PREFECT_PROFILES_PATH") or Path(home) / "profiles.toml")
+    if "prefect.settings" not in sys.modules and not profiles.is_file():
+        return False
+    from prefect.settings import PREFECT_API_URL
+
+    return bool(PREFECT_API_URL.value())
 
 
 def _outcome_of(begin: Callable[[], Any], progress: Progress) -> Outcome:
     progress(0.0, "starting Prefect")
-    from prefect.settings import PREFECT_API_URL
-
     from flows.runtime.prefect_runtime import watched_by
-    from flows.runtime.temporary_server import agree_on_password
-    from flows.runtime.watcher import watch_temporary_server
 
-    if not PREFECT_API_URL.value():
-        watch_temporary_server()
-        agree_on_password()
     with watched_by(progress):
         result = _result_of(begin)
     if isinstance(result, Outcome):

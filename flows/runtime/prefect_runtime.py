@@ -14,7 +14,6 @@ from prefect.cache_policies import NO_CACHE
 from flows.runtime.artifacts import artifact_key, try_publish_artifact
 from flows.runtime.scheduling import LookParameters, await_input
 from flows.runtime.verdict_artifacts import show_verdict
-from policy.errors import StoreError, TransientFailure
 from policy.rounding import bound_text, measured_text
 from release_store.canonical import utc_now
 from release_store.records import GateResult
@@ -22,14 +21,13 @@ from release_store.store import ReleaseStore
 from services.awaited_input import ExpectedInput
 from services.observability.notice_channels import prefect_api
 from services.outcome import Outcome
-from services.runtime import RunIdentity, Runtime, Stage
+from services.runtime import RETRY_SECONDS, RunIdentity, Runtime, Stage, may_pass
 from services.sanitized import sanitize_errors
 from services.stages import StageFigures, artifact_row
 from tasks.types import Progress
 
 R = TypeVar("R")
 
-RETRY_SECONDS = 2
 _watchers: list[Progress] = []  # no flow can be given a function, so this process's command sets it here
 
 
@@ -138,8 +136,7 @@ def tell_watchers(share: float, words: str) -> None:
 
 
 def _may_pass(_task: Any, _run: Any, state: Any) -> bool:
-    """Retry what the system or another process refused; never a bad table, a failed gate or our own fault."""
-    return isinstance(state.result(raise_on_failure=False), TransientFailure | StoreError)
+    return may_pass(state.result(raise_on_failure=False))
 
 
 @contextmanager

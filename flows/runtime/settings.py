@@ -13,12 +13,13 @@ from flows.runtime import machine_limits, working_folder
 from services.doctor.required_settings import REQUIRED
 
 SITE_VARIABLE = "RELEASEGATE_SITE_URL"
+# A flow that is called where no server is named would start one, with all of the environment and no password.
+_OWN_SERVER = "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE"
 _SAME = {"false": ("false", "0", "off", "no", "f", "n"), "true": ("true", "1", "on", "yes", "t", "y")}
 _SAME["1"] = _SAME["true"]
 DEFAULTS = {
     # Errors come home as one or two lines; Prefect would log each of them with a traceback.
     "PREFECT_LOGGING_LEVEL": "CRITICAL",
-    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "600",
     "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
     "PREFECT_CLI_PROMPT": "false",
 }
@@ -36,6 +37,7 @@ def apply() -> None:
         name for name, value in REQUIRED.items() if os.environ.get(name, value).lower() not in _SAME[value]
     ]
     os.environ.update(REQUIRED)
+    os.environ[_OWN_SERVER] = "false"
     for name, value in DEFAULTS.items():
         os.environ.setdefault(name, value)
 

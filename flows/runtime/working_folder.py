@@ -104,9 +104,6 @@ def _blind_prefect() -> None:
     os.environ.setdefault("PREFECT_PROFILES_PATH", str(Path(home) / "profiles.toml"))
     DotEnvSettingsSource._read_env_files = _nothing  # type: ignore  # Prefect's own is derived from it
     sources.TomlConfigSettingsSourceBase._read_files = _nothing  # type: ignore
-    import flows.runtime.temporary_server
-
-    flows.runtime.temporary_server.guard()
 
 
 def _nothing(*_: Any) -> dict[str, Any]:

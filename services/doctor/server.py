@@ -30,7 +30,7 @@ def server() -> list[Check]:
     """Return what is wrong with the server, its pool, workers and deployments, or that nothing is."""
     url = os.environ.get("PREFECT_API_URL", "").rstrip("/")
     if not url:
-        found = "PREFECT_API_URL is not set: each command starts a temporary server"
+        found = "PREFECT_API_URL is not set: `run` and `rejudge` work without Prefect"
         return [Check("server", Condition.FINE, found)]
     check_address(url)
     try:

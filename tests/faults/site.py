@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import yaml
 
-from tests.support.prefect_site import ROOT, PrefectSite
+from tests.support.prefect_site import PREFECT, ROOT, PrefectSite
 from tests.support.timeouts import HANG_TIMEOUT
-
-PREFECT = [sys.executable, "-m", "prefect"]
 
 
 class Site(PrefectSite):
@@ -33,7 +30,7 @@ class Site(PrefectSite):
 
     @property
     def serverless(self) -> dict[str, str]:
-        """The environment of a command that begins a temporary server of its own."""
+        """The environment of a command that no server is named for."""
         return {name: value for name, value in self.environment.items() if name != "PREFECT_API_URL"}
 
     def start_server(self) -> None:

@@ -58,18 +58,6 @@ def test_the_release_is_made_without_it(desk: Desk, own_site: Site, stage: str) 
     assert verify(desk.store) == []
 
 
-def test_the_temporary_server_of_a_command_too(desk: Desk, tmp_path: Path) -> None:
-    child = started(desk, Site(tmp_path / "site").serverless, "validation")
-    stopped(child)
-    (server,) = servers_of(child.pid)
-    os.kill(server, signal.SIGKILL)
-    code, out, err = ended(child)
-    assert code == 0, err
-    assert json.loads(out)["release"] == "clinic-2026Q1-r1"
-    assert "The connection to Prefect's server was lost" in err
-    assert verify(desk.store) == []
-
-
 def test_a_server_that_never_answers_is_told_in_a_line(desk: Desk, tmp_path: Path) -> None:
     nobody = Site(tmp_path / "site")  # nothing was started at its address
     code, out, err = ended(started(desk, nobody.environment, "no stage is begun"))
@@ -79,12 +67,3 @@ def test_a_server_that_never_answers_is_told_in_a_line(desk: Desk, tmp_path: Pat
         "  Run it again: the next run, or `releasegate doctor`, completes what it left in the store.",
     ]
     assert desk.store.candidates() == []
-
-
-def servers_of(process: int) -> list[int]:
-    """Return the children of a process that are web servers."""
-    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
-    found = [int(one) for one in children]
-    for thread in Path(f"/proc/{process}/task").iterdir():
-        found += [int(one) for one in (thread / "children").read_text().split()]
-    return sorted({one for one in found if b"uvicorn" in Path(f"/proc/{one}/cmdline").read_bytes()})

@@ -32,6 +32,7 @@ from release_store.person_key import PERSON_KEY_VARIABLE
 from release_store.store import ReleaseStore
 from tests.support import canary_search
 from tests.support.front_desk import POLICY, people
+from tests.support.prefect_site import PREFECT, PrefectSite
 from tests.support.timeouts import LONG_TIMEOUT
 
 Places = dict[str, set[str]]
@@ -259,6 +260,12 @@ def aftermath(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
         "PREFECT_LOGGING_LEVEL": "DEBUG",
         "PREFECT_SERVER_LOGGING_LEVEL": "DEBUG",
     }
+    server = PrefectSite(folder, environment)
+    environment["PREFECT_API_URL"] = f"{server.address}/api"
+    server.begin(
+        "server", [*PREFECT, "server", "start", "--host", "127.0.0.1", "--port", server.port], folder
+    )
+    server.until("the server's start", server.healthy)
     with (folder / "out.txt").open("wb") as out, (folder / "err.txt").open("wb") as err:
         process = subprocess.Popen(
             [sys.executable, "driver.py"],
@@ -271,8 +278,9 @@ def aftermath(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
         try:
             assert process.wait(LONG_TIMEOUT) == killed
         finally:
-            with contextlib.suppress(ProcessLookupError):  # the server of Prefect outlives a crash
+            with contextlib.suppress(ProcessLookupError):  # what it began outlives a crash
                 os.killpg(process.pid, signal.SIGKILL)
+            server.close()
     assert json.loads((folder / "exits.json").read_text()) == [code for *_, code in told]
     return folder
 

@@ -1,4 +1,4 @@
-"""Three commands release one period at once, each with a server of its own: one candidate comes of it."""
+"""Three commands release one period at once, without a server: one candidate comes of it."""
 
 from __future__ import annotations
 

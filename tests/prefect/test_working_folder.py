@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.runtime import watcher, working_folder
-from flows.runtime.watcher import watch_temporary_server  # the real one, which tests without Prefect replace
+from flows.runtime import working_folder
 from services.evaluation import evaluate
 from tests.support.timeouts import HANG_TIMEOUT
 
@@ -105,50 +104,21 @@ def test_these_files_would_be_read_without_us(folder: Path) -> None:
 
 
 @pytest.mark.enemy("other account", "reads a file")
-@pytest.mark.enemy(OWNER, "runs code")
-def test_the_temporary_server_has_a_password_and_no_secret(folder: Path, tmp_path: Path) -> None:
-    script = """
-import flows, json, pathlib, urllib.error, urllib.request
-from flows.runtime.temporary_server import agree_on_password
-agree_on_password()
-from prefect.server.api.server import SubprocessASGIServer
-with SubprocessASGIServer() as server:
-    number = server.server_process.pid
-    process = pathlib.Path("/proc") / str(number)
-    told = (process / "environ").read_bytes().decode()
-    try:
-        asked = urllib.request.Request(server.api_url + "/flows/count", method="POST", data=b"{}")
-        urllib.request.urlopen(asked)
-        refused = 200
-    except urllib.error.HTTPError as error:
-        refused = error.code
-    from prefect.client.orchestration import get_client
-    with get_client(sync_client=True) as client:
-        known = client.read_flows()
-    print(json.dumps(["secret7731" in told, str((process / "cwd").readlink()), refused, known]))
-"""
-    done = child(folder, "-c", script, RELEASEGATE_TOKEN="secret7731")  # noqa: S106
-    told, place, refused, known = json.loads(done.stdout.splitlines()[-1])
-    assert (told, refused, known) == (False, 401, [])
-    assert not Path(place).is_relative_to(tmp_path)
-    assert not (tmp_path / "ran").exists()
-
-
-@pytest.mark.enemy("other account", "reads a file")
 def test_processes_of_our_own_have_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The watcher of the temporary server, and the workers of an evaluation."""
+    """The workers of an evaluation."""
     monkeypatch.setenv("RELEASEGATE_TOKEN", "secret7731")
-    monkeypatch.setenv(watcher.MARK, "")
-    monkeypatch.setattr(watcher, "_watchers", [])
-    monkeypatch.setattr(watcher.atexit, "register", lambda *_: None)
-    watch_temporary_server()
-    (process,) = watcher._watchers
-    environment = (Path("/proc") / str(process.pid) / "environ").read_bytes()
-    watcher._let_go(process)
-    assert b"secret7731" not in environment
     with evaluate._one_thread():
         assert "RELEASEGATE_TOKEN" not in os.environ
     assert os.environ["RELEASEGATE_TOKEN"] == "secret7731"  # noqa: S105
+
+
+@pytest.mark.enemy("other account", "reads a file")
+def test_a_flow_starts_no_server_of_its_own(folder: Path) -> None:
+    """Prefect's temporary server would listen without a password, and have all of the environment."""
+    script = "import flows\nfrom flows.release import release\nrelease('policy.yaml')"
+    done = child(folder, "-c", script)
+    assert done.returncode == 1
+    assert "No Prefect API URL provided" in done.stderr
 
 
 def test_nothing_relative_is_a_place_of_modules(monkeypatch: pytest.MonkeyPatch) -> None:

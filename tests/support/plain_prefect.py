@@ -54,7 +54,5 @@ def plain_prefect() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Flow, "__call__", call_flow)
         patch.setattr(Task, "__call__", call_task)
-        patch.setattr("flows.runtime.watcher.watch_temporary_server", lambda: None)
-        # It stays in the environment, where the server of other tests would ask for it.
-        patch.setattr("flows.runtime.temporary_server.agree_on_password", lambda: None)
+        patch.setattr("services.runtime.RETRY_SECONDS", 0)
         yield

@@ -54,10 +54,8 @@ def ended(result: Any) -> Callable[[], Any]:
 
 
 @pytest.fixture(autouse=True)
-def no_prefect(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the server alone that a command would start."""
-    monkeypatch.setattr("flows.runtime.watcher.watch_temporary_server", lambda: None)
-    monkeypatch.setattr("flows.runtime.temporary_server.agree_on_password", lambda: None)
+def no_earlier_run() -> None:
+    """Know nothing of earlier runs."""
     forget()
 
 

@@ -378,7 +378,7 @@ def test_the_command_tells_store_and_set_up_and_ends_with_six_where_one_is_wrong
     assert desk.say("doctor") == 0
     shown = capsys.readouterr().out
     assert "  fine  database: " in shown
-    assert "  fine  server: PREFECT_API_URL is not set: each command starts" in shown
+    assert "  fine  server: PREFECT_API_URL is not set: `run` and `rejudge` work" in shown
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
     assert desk.say("doctor", "--json") == 6
     checks = json.loads(capsys.readouterr().out)["checks"]
