@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cli.console import console, gate_result, gate_table, plain_table, titled
+from policy.text import number_of
 from release_store.approval.approvals import why
 from release_store.records import Verdict
 from release_store.store import ReleaseStore
@@ -28,16 +29,17 @@ def show_outcome(outcome: Outcome, store: Path) -> None:
     if outcome.gates and outcome.ncp is not None:
         left_out = outcome.n_source - outcome.n_published
         out.print(
-            f"{outcome.n_published} rows in {outcome.n_classes} classes, {left_out} left out, "
-            f"NCP {outcome.ncp:.3f}, {sum(outcome.seconds.values()):.1f} s"
+            f"{number_of(outcome.n_published, 'row')} in {number_of(outcome.n_classes, 'class', 'classes')}, "
+            f"{number_of(left_out, 'record')} left out, NCP {outcome.ncp:.3f}, "
+            f"{sum(outcome.seconds.values()):.1f} s"
         )
     if outcome.over_max_group_size:
         out.print(_oversize(outcome.over_max_group_size))
     if outcome.repaired:
         out.print(
-            f"repair: {outcome.repaired['failing_groups']} groups would have failed against earlier "
-            "releases; "
-            f"{outcome.repaired['merged']} merged, {outcome.repaired['suppressed_records']} records left out"
+            f"repair: {number_of(outcome.repaired['failing_groups'], 'group')} would have failed against "
+            f"earlier releases; {outcome.repaired['merged']:,} merged, "
+            f"{number_of(outcome.repaired['suppressed_records'], 'record')} left out"
         )
     if outcome.report:
         out.print(f"report: {sanitize_text(outcome.report)}", markup=False, soft_wrap=True)
@@ -54,7 +56,7 @@ def show_outcome(outcome: Outcome, store: Path) -> None:
 
 def _oversize(n_groups: int) -> str:
     why = "no split keeps the privacy model, or passes against earlier releases"
-    return f"{n_groups} oversized groups could not be split safely (max_group_size): {why}"
+    return f"{number_of(n_groups, 'oversized group')} could not be split safely (max_group_size): {why}"
 
 
 def show_history(store: ReleaseStore, series: str | None) -> None:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from policy.errors import ReleaseGateError
 from policy.model import ReleasePolicy
+from policy.text import number_of
 from release_store.approval.approvals import why
 from release_store.commitment import commitment_to, draw_key
 from release_store.records import CandidateState
@@ -116,8 +117,8 @@ class CandidateRun:
             outcome = replace(outcome, state="blocked", message=message)
         elif record.state is CandidateState.AWAITING_APPROVAL:
             because = why(record.summary)
-            needed = f"{store.approvers_needed(name)} approval(s)"
-            message = f"{name} waits for {needed}{f': {because}' if because else ''}"
+            needed = number_of(store.approvers_needed(name), "approval")
+            message = f"{name} awaits {needed}{f': {because}' if because else ''}"
             outcome = replace(outcome, state="awaiting_approval", message=message)
         else:
             return self.publish(outcome, found)
@@ -125,7 +126,7 @@ class CandidateRun:
         return outcome
 
     def write_report(self, candidate_id: str) -> None:
-        """Write the page of a candidate that was judged."""
+        """Write the page of a candidate that was assessed."""
         self.stage(REPORT, lambda _: write_candidate_report(self.store, candidate_id))
 
     def publish(self, outcome: Outcome, assessed: Assessment | None = None) -> Outcome:

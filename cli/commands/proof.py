@@ -10,6 +10,7 @@ import typer
 from cli.options import Json, Release, store_of
 from cli.output import finding_rows, write_json
 from policy.errors import UsageError, VerificationFailed
+from policy.text import number_of
 from release_store.canonical import file_digest
 from release_store.evidence.bundle import write_evidence
 from release_store.evidence.examine import NOT_WHAT_IT_WAS, examine, tell
@@ -70,8 +71,10 @@ def verify(
         if not findings:
             for note in remarks:
                 print(sanitize_text(f"note: {note.where}: {note.what}"))
-            n_releases = len(store.releases())
-            print(f"{n_releases} releases and {store.n_events()} events: OK, no tampering found")
+            checked = (
+                f"{number_of(len(store.releases()), 'release')} and {number_of(store.n_events(), 'event')}"
+            )
+            print(f"{checked}: OK, no tampering found")
     return VerificationFailed.exit_code if findings else 0
 
 

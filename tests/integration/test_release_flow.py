@@ -331,7 +331,7 @@ def test_a_run_without_the_name_of_who_makes_it_is_refused_before_its_work(
 ) -> None:
     assert desk.run(desk.policy(), desk.table(), by=" ") == 2
     told = capsys.readouterr().err
-    assert "releasegate: --by: a candidate has a name\n  Say who makes it.\n" in told
+    assert "releasegate: --by: the candidate has no name\n  Say who makes it.\n" in told
     assert "intake" not in told
     assert not list((desk.root / "candidates").iterdir())
 
