@@ -166,10 +166,10 @@ def show_record(document: Document) -> None:
 
 
 def _came_of(summary: Mapping[str, Any]) -> dict[str, str]:
-    """Return what a candidate was judged again for, what it revises, and why it needs more people, if so."""
+    """Return who had a candidate assessed again, what it revises, and why it needs more people, if so."""
     again, revision = summary.get("judged_again"), summary.get("revision")
     return {
-        **({"again": f"assessed again by {again['by']}, of {again['of']}"} if again else {}),
+        **({"assessed": f"again by {again['by']}, from {again['of']}"} if again else {}),
         **({"revises": f"{revision['of']}: {revision['reason']}"} if revision else {}),
         **({"approval": because} if (because := why(summary)) else {}),
     }

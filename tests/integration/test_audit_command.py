@@ -115,7 +115,7 @@ def test_with_its_input_a_release_gets_the_verdicts_of_its_publication(series: D
         assert [{**gate, "seconds": 0} for gate in one["gates"]] == recorded
         assert one["had_source"]
     compared = [g for g in found["releases"][3]["gates"] if g["gate"] == "whole_history"]
-    assert "over 3 earlier releases" in compared[0]["detail"]
+    assert "from 3 earlier releases (" in compared[0]["detail"]
 
 
 def test_what_the_flow_published_gets_the_flows_verdicts(

@@ -153,7 +153,7 @@ def test_the_same_period_again_changes_nothing(published: Desk, capsys: Capture)
 def test_the_next_period_is_compared_with_the_one_before(published: Desk, capsys: Capture) -> None:
     assert published.run(published.policy(), published.table(seed=2), "2026Q2", "ann", "--json") == 0
     pairwise = next(gate for gate in document(capsys)["gates"] if gate["gate"] == "pairwise")
-    assert "over 1 earlier releases" in pairwise["detail"]
+    assert "from 1 earlier release (" in pairwise["detail"]
     assert [release.number for release in published.store.releases("clinic")] == [1, 2]
     assert published.say("verify") == 0
 

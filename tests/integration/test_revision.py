@@ -50,7 +50,7 @@ def test_a_revision_that_waits_for_people_is_made_once_and_supersedes_when_they_
         "clinic-2026Q1-c2"
     ]
     (pairwise,) = [one for one in published.store.gates("clinic-2026Q1-c2") if one.gate == "pairwise"]
-    assert "1 earlier releases" in pairwise.detail  # the one that it is to replace
+    assert "from 1 earlier release (" in pairwise.detail  # the one that it is to replace
     assert published.say("approve", "clinic-2026Q1-c2", "--by", "bob", "--reason", "looked at it") == 0
     first, second = published.store.releases()
     assert (first.state, second.state) == (ReleaseState.SUPERSEDED, ReleaseState.PUBLISHED)

@@ -175,13 +175,14 @@ def _witness(attack: Attack, about: str, figure: Figure) -> dict[str, Any]:
 
 def _interval(evidence: Evidence) -> str:
     n = evidence.policy.linkage.seeds
-    return f"± is 95% by Student's t over {n} draws" if n > 1 else "one draw, no interval"
+    return f"± is a 95% interval (Student's t) over {n} draws" if n > 1 else "one draw, no interval"
 
 
 def _group(evidence: Evidence) -> str:
     group = evidence.control_group
-    of = "made up of the people drawn" if group is None else f"of {len(group)} people outside"
+    of = "of people made up from those drawn" if group is None else f"of {len(group):,} people outside"
     over = f"{evidence.policy.linkage.seeds} draws" + ("" if group is None else " and the people outside")
     return (
-        f"± is 95% over {over}, its upper end is held to the limit; right less right of a control group {of}"
+        f"difference in accuracy from a control group {of}; ± is a 95% interval over {over}, and its upper "
+        "end is compared with the limit"
     )

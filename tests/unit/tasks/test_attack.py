@@ -218,7 +218,8 @@ def test_the_upper_end_of_the_excess_is_held_to_the_limit(tmp_path: Path) -> Non
     assert 0.09 < half < 0.11
     assert f"all: illness 0.0000 ± {half:.4f} (0.6000 - 0.6000)" in result.detail
     assert (
-        "± is 95% over 10 draws and the people outside, its upper end is held to the limit" in result.detail
+        "± is a 95% interval over 10 draws and the people outside, and its upper end is compared with the "
+        "limit" in result.detail
     )
     assert excess_of(tmp_path / "under", outside, 0.11).verdict is Verdict.PASS
     # Ten times as many who say the same are surer.
