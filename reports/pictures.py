@@ -160,10 +160,10 @@ def _left(left: int, people: int, total: int, basis: str) -> dict[str, Any]:
 def _narrowed_to(basis: str, curve: Document) -> str:
     fewest = min(left for left, n in curve["counts"] if n)
     under = sum(n for left, n in curve["counts"] if left < curve["least"])
-    values = "1 value" if fewest == 1 else f"{fewest} values"
+    values = number_of(fewest, "value")
     words = f"{basis[0].upper()}{basis[1:]}: everybody keeps at least {values}"
-    people = "person" if under == 1 else "people"
-    return f"{words}, and fewer than {curve['least']} for {under:,} {people}." if under else f"{words}."
+    people = number_of(under, "person", "people")
+    return f"{words}, and fewer than {curve['least']} for {people}." if under else f"{words}."
 
 
 def _class_sizes(figures: Document) -> list[Picture]:

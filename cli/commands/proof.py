@@ -28,7 +28,7 @@ def evidence(
     context: typer.Context,
     release: Release,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Default: RELEASE.evidence.zip, here.")
+        Path | None, typer.Option(metavar="FILE", help="Output file (default: ./RELEASE.evidence.zip).")
     ] = None,
     json: Json = False,
 ) -> int:
@@ -46,14 +46,15 @@ def evidence(
 def verify(
     context: typer.Context,
     bundle: Annotated[
-        Path | None, typer.Argument(metavar="BUNDLE", help="Check this evidence instead.")
+        Path | None, typer.Argument(metavar="BUNDLE", help="Check this evidence bundle instead of the store.")
     ] = None,
     public_key: Annotated[
-        str | None, typer.Option(metavar="FILE|HEX", help="The key to trust, kept elsewhere.")
+        str | None,
+        typer.Option(metavar="FILE|HEX", help="The public key that you trust, from your own copy."),
     ] = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="One kept elsewhere, that the log must go on from."),
+        typer.Option(metavar="FILE", help="A checkpoint you saved earlier; the log must extend it."),
     ] = None,
     json: Json = False,
 ) -> int:

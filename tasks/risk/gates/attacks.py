@@ -9,6 +9,7 @@ from math import isnan
 from typing import Any
 
 from policy.gates import AttackLimit
+from policy.text import number_of
 from release_store.records import GateResult, Verdict
 from tasks.risk.attacks.attack import Attack, Figure
 from tasks.risk.attacks.attackers import (
@@ -82,7 +83,8 @@ def _enough_outsiders(evidence: Evidence) -> None:
     group = evidence.control
     if group is not None and group.n_records < FEWEST_OUTSIDERS:
         raise CannotTell(
-            f"the file of linkage.control has {group.n_records} rows; it needs at least {FEWEST_OUTSIDERS}"
+            f"the file of linkage.control has {number_of(group.n_records, 'row')}; "
+            f"it needs at least {FEWEST_OUTSIDERS}"
         )
 
 
