@@ -103,7 +103,7 @@ def test_methods_are_laid_side_by_side(prefect_server: None, desk: Desk) -> None
     }
     out = desk.folder / "figures"
     state = evaluate_methods(policy=str(desk.policy()), out=str(out), **asked, return_state=True)
-    assert state.message == f"2 runs, 0 of them failed; figures in {out}/"
+    assert state.message == f"2 runs, 0 failed; figures in {out}/"
     assert (out / "results.csv").is_file()
     rows = json.loads(artifact("evaluation"))
     assert [(row["method"], row["failed"]) for row in rows] == [("mondrian", "0"), ("mdav", "0")]
