@@ -52,7 +52,7 @@ def show_review(document: Document) -> None:
         out.print(f"{number_of(n_releases, 'release')}: every gate that could run {passes}")
     if not_run:
         gates = number_of(not_run, "gate was", "gates were")
-        out.print(f"{gates} not run because the input is missing; pass it with --input PERIOD=FILE")
+        out.print(f"{gates} not run because the input is missing; pass --input PERIOD=FILE")
     if not document["logged"]:
         out.print("not logged: the store is read-only")
 

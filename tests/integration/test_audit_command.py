@@ -166,7 +166,7 @@ def test_a_person_reads_what_would_not_pass(
     assert sum(line.startswith("k     ✗ fail") for line in lines) == 4
     assert lines[-2:] == [
         "4 of 4 releases would not pass now",
-        "28 gates were not run because the input is missing; pass it with --input PERIOD=FILE",
+        "28 gates were not run because the input is missing; pass --input PERIOD=FILE",
     ]
     assert err.split() == [f for name in (FIRST, REVISED, SECOND, THIRD) for f in (name, "...")]
 

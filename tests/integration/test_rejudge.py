@@ -71,7 +71,7 @@ def test_the_same_files_are_judged_beside_the_history_of_now_and_decided_on_anew
     (pairwise,) = [gate for gate in stale.store.gates(C2) if gate.gate == "pairwise"]
     assert "from 1 earlier release (" in pairwise.detail
     assert stale.say("show", C2) == 0
-    assert f"   again  assessed again by cyd, of {C1}\n" in capsys.readouterr().out
+    assert f"assessed  again by cyd, from {C1}\n" in capsys.readouterr().out
     (before,) = [gate for gate in stale.store.gates(C1) if gate.gate == "pairwise"]
     assert "nothing to compare with" in before.detail
     assert stale.store.decisions(C2) == []

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from policy.text import number_of
 from release_store.records import GateResult, Verdict
 from tasks.risk.attacks.attack import attack
 from tasks.risk.attacks.attackers import ALL, HALF, HALF_AND_SENSITIVE, OUTSIDE, SENSITIVE
@@ -243,7 +244,7 @@ def test_a_control_group_of_few_people_says_nothing(gate: str, tmp_path: Path) -
         folder = tmp_path / str(number)
         result = asked(gate, made(folder, *ONE_CLASS, control=outside, gates=gates, linkage=TEN_TIMES))
         assert result.verdict is verdict
-        told = f"the file of linkage.control has {number} rows; it needs at least 30"
+        told = f"the file of linkage.control has {number_of(number, 'row')}; it needs at least 30"
         assert (result.detail == told) is (number < 30)
 
 
