@@ -34,7 +34,7 @@ COMMANDS = {
     "override": Entry("decisions", DECISIONS, "Override the gates and publish; needs two administrators."),
     "withdraw": Entry("decisions", DECISIONS, "Withdraw a release from the public folder."),
     "sign": Entry(
-        "decisions", DECISIONS, "Sign a decision on your own machine, to submit where the store is."
+        "decisions", DECISIONS, "Sign a decision offline, to submit on the machine with the store."
     ),
     "history": Entry("history", HISTORY, "List releases and unpublished candidates."),
     "show": Entry("history", HISTORY, "Show a release or candidate and the results of its gates."),
@@ -96,8 +96,10 @@ app = typer.Typer(
 
 
 @app.callback(
+    help="Publish a table about people each period, but only if it is safe together with everything "
+    "published before.",
     epilog="Exit codes: 0 success, 1 unexpected error, 2 usage or policy error, 3 input refused, "
-    "4 blocked by a gate, 5 awaiting approval, 6 verification failed."
+    "4 blocked by a gate, 5 awaiting approval, 6 verification failed.",
 )
 def releasegate(
     context: typer.Context,
@@ -112,5 +114,5 @@ def releasegate(
         ),
     ] = Path("store"),
 ) -> None:
-    """Publish a table about people every period, if it is safe beside all that is public."""
+    """Take the folder of the store, which stands before the command."""
     context.obj = store

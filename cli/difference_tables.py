@@ -10,6 +10,7 @@ from rich.table import Table
 
 from cli.console import console, verdict_mark
 from policy.rounding import bound_text, measured_text
+from policy.text import number_of
 from release_store.records import Verdict
 from reports.documents import Document
 from reports.text import escaped, minute
@@ -33,13 +34,14 @@ def show_difference(document: Document) -> None:
     _section(table, "gates", document["gates"], _gate, absent="[dim]not run[/]")
     _section(table, "classes", document["classes"], _plain)
     equal = document["equal_classes"]
-    table.add_row("", "equal in cells", *["[dim]not known[/]" if equal is None else str(equal)] * 2)
+    table.add_row("", "identical classes", *["[dim]not known[/]" if equal is None else str(equal)] * 2)
     _section(table, "utility", document["utility"], _plain)
     out = console()
     out.print(table)
     sections = ("facts", "policy", "method", "gates", "classes", "utility")
     n_different = sum(not row["same"] for name in sections for row in document[name])
-    out.print(f"{n_different} rows differ, marked ≠" if n_different else "nothing differs")
+    differ = number_of(n_different, "row differs", "rows differ")
+    out.print(f"{differ}, marked ≠" if n_different else "nothing differs")
 
 
 def _section(

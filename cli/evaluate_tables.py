@@ -8,6 +8,7 @@ from pathlib import Path
 from rich.table import Table
 
 from cli.console import console
+from policy.text import number_of
 from reports.documents import Document
 from reports.text import escaped
 from tasks.utility.front import front
@@ -52,7 +53,9 @@ def show_evaluation(document: Document, files: Sequence[Path]) -> None:
             name = f"{run['method']} k={run['k']} seed={run['seed']}"
             out.print(f"[red]✗[/] {escaped(name)}: {escaped(run['finding'])}")
     if files:
-        out.print(f"wrote {len(files)} files to {escaped(str(files[0].parent))}/", soft_wrap=True)
+        out.print(
+            f"wrote {number_of(len(files), 'file')} to {escaped(str(files[0].parent))}/", soft_wrap=True
+        )
 
 
 def _on_the_front(summary: Sequence[Document], risk: str) -> set[int]:

@@ -35,9 +35,7 @@ Input = Annotated[
     Path | None,
     typer.Option("--input", metavar="FILE", help="Input table (default: the source in the policy)."),
 ]
-OldInput = Annotated[
-    Path | None, typer.Option("--input", metavar="FILE", help="The input table that it was made from.")
-]
+OldInput = Annotated[Path | None, typer.Option("--input", metavar="FILE", help="The original input table.")]
 
 
 def store_of(context: typer.Context) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.table import Table
 
 from cli.console import console, gate_result, gate_table, verdict_mark
+from policy.text import number_of
 from release_store.records import GateResult, Verdict
 from reports.documents import Document
 from reports.text import escaped, override_line
@@ -43,14 +44,15 @@ def show_review(document: Document) -> None:
     n_releases, not_run = len(document["releases"]), document["not_run"]
     n_failing = sum(not release["passes"] for release in document["releases"])
     if n_failing:
-        out.print(f"{n_failing} of {n_releases} releases would not pass now")
+        out.print(f"{n_failing:,} of {number_of(n_releases, 'release')} would not pass now")
     else:
         passes = "passes now"
         if any(release["overridden"] for release in document["releases"]):
             passes = "passes now or was overridden"
-        out.print(f"{n_releases} releases: every gate that could run {passes}")
+        out.print(f"{number_of(n_releases, 'release')}: every gate that could run {passes}")
     if not_run:
-        out.print(f"{not_run} gates were not run: they need the source (--input PERIOD=FILE gives it again)")
+        gates = number_of(not_run, "gate was", "gates were")
+        out.print(f"{gates} not run because the input is missing; pass --input PERIOD=FILE")
     if not document["logged"]:
         out.print("not logged: the store is read-only")
 

@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from cli.console import console, titled
 from policy.errors import UsageError
+from policy.text import number_of
 from release_store.approval.credentials import make_private_key, make_token
 from release_store.approval.reviewers import (
     AT_LEAST,
@@ -69,7 +70,7 @@ def show_people(document: Mapping[str, Any]) -> None:
     ]
     console().print(titled("People", ("name", "roles", "key", "token", "account"), rows))
     if document[AT_LEAST]:
-        console().print(f"every candidate needs {document[AT_LEAST]} approvals at least")
+        console().print(f"every candidate needs at least {number_of(document[AT_LEAST], 'approval')}")
 
 
 def add_person(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cli.console import console, gate_result, gate_table, plain_table, titled
+from policy.text import number_of
 from release_store.records import Verdict
 from release_store.store import ReleaseStore
 from release_store.summary import Summary, over_max_group_size
@@ -26,16 +27,17 @@ def show_outcome(outcome: Outcome, store: Path) -> None:
     if outcome.gates and outcome.ncp is not None:
         left_out = outcome.n_source - outcome.n_published
         out.print(
-            f"{outcome.n_published} rows in {outcome.n_classes} classes, {left_out} left out, "
-            f"NCP {outcome.ncp:.3f}, {sum(outcome.seconds.values()):.1f} s"
+            f"{number_of(outcome.n_published, 'row')} in {number_of(outcome.n_classes, 'class', 'classes')}, "
+            f"{number_of(left_out, 'record')} left out, NCP {outcome.ncp:.3f}, "
+            f"{sum(outcome.seconds.values()):.1f} s"
         )
     if outcome.over_max_group_size:
         out.print(_oversize(outcome.over_max_group_size))
     if outcome.repair:
         out.print(
-            f"repair: {outcome.repair.failing_groups} groups would have failed against earlier "
-            "releases; "
-            f"{outcome.repair.merged} merged, {outcome.repair.suppressed_records} records left out"
+            f"repair: {number_of(outcome.repair.failing_groups, 'group')} would have failed against "
+            f"earlier releases; {outcome.repair.merged:,} merged, "
+            f"{number_of(outcome.repair.suppressed_records, 'record')} left out"
         )
     if outcome.report:
         out.print(f"report: {sanitize_text(outcome.report)}", markup=False, soft_wrap=True)
@@ -52,7 +54,7 @@ def show_outcome(outcome: Outcome, store: Path) -> None:
 
 def _oversize(n_groups: int) -> str:
     why = "no split keeps the privacy model, or passes against earlier releases"
-    return f"{n_groups} oversized groups could not be split safely (max_group_size): {why}"
+    return f"{number_of(n_groups, 'oversized group')} could not be split safely (max_group_size): {why}"
 
 
 def show_history(store: ReleaseStore, series: str | None) -> None:
@@ -162,10 +164,10 @@ def show_record(document: Document) -> None:
 
 
 def _came_of(summary: Summary) -> dict[str, str]:
-    """Return what a candidate was judged again for, what it revises, and why it needs more people, if so."""
+    """Return who had a candidate assessed again, what it revises, and why it needs more people, if so."""
     again, revision, required = summary.reassessment, summary.revision, summary.required_approvals
     return {
-        **({"again": f"assessed again by {again.by}, of {again.of}"} if again else {}),
+        **({"assessed": f"again by {again.by}, from {again.of}"} if again else {}),
         **({"revises": f"{revision.of}: {revision.reason}"} if revision else {}),
         **({"approval": required.why} if required and required.why else {}),
     }

@@ -13,6 +13,7 @@ from expectations.numbers import as_numbers
 from expectations.quiet import quiet
 from policy.errors import PolicyError
 from policy.model import ReleasePolicy
+from policy.text import number_of
 
 # A share such as 1 - 0.58 is not exact in binary: a count that meets it exactly must pass.
 ROUNDING = 1e-9
@@ -102,7 +103,10 @@ def _of_table(policy: ReleasePolicy, last: LastRelease | None) -> Iterator[Expec
             gxe.ExpectTableRowCountToBeBetween,
             None,
             {"min_value": least, "max_value": most_rows},
-            f"drifts too far from the last release's {last.n_rows} rows: {least} to {most_rows} are allowed",
+            (
+                f"drifts too far from the last release's {number_of(last.n_rows, 'row')}: "
+                f"{least:,} to {most_rows:,} are allowed"
+            ),
             "Check that the input covers the whole period, or change expectations.rows.drift.",
         )
 

@@ -31,11 +31,11 @@ REVIEW = Stage("audit", "verify the store, and review its published releases")
     retries=0,
 )
 def audit_review(store: str = "store", series: str | None = None) -> Any:
-    """Verify the store, and judge each release by the policy that it was made by; a page and a table tell it.
+    """Verify the store, and assess each release by its own policy; a page and a table show what was found.
 
     Args:
         store: folder of the release store.
-        series: the one series to judge; left out, all that have a release.
+        series: only this series; if empty, all series with a release.
     """
     return sanitize_errors(_audit_review, "the audit review")(store, series)
 

@@ -42,11 +42,11 @@ def decide_release(
 
     Args:
         candidate: the candidate, such as clinic-2026Q1-c1.
-        candidate_digest: its digest, as releasegate show tells it; if it is another now, nothing is decided.
+        candidate_digest: digest shown by `releasegate show`; if it has changed, the decision is refused.
         decision: what is decided. An override needs two admins and is permanently recorded.
         by: who decides, as in people.yaml.
         reason: why; kept in the audit log.
-        signature: the line that releasegate sign printed. Never a token: what stands here is kept.
+        signature: the line that `releasegate sign` printed. Do not paste a token: Prefect stores this field.
         store: folder of the release store.
     """
     return sanitize_errors(_decide_release, "the decision")(

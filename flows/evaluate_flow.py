@@ -11,6 +11,7 @@ from prefect.states import Completed
 
 from flows.decision import Text
 from flows.runtime.prefect_runtime import PrefectRuntime
+from policy.text import number_of
 from reports.documents import Document
 from services.evaluation.evaluate import evaluate, raise_if_none_succeeded
 from services.evaluation.files import check_folder, document_of, write
@@ -44,13 +45,13 @@ def evaluate_methods(
     Args:
         policy: path of the policy file.
         methods: the methods by name, with a comma between them, such as mondrian,ae-lrhma.
-        out: the folder that is made for the figures; it must not be there, or be empty.
-        k: the least class sizes, such as 5,8,16; left out, the policy's k.
-        seeds: runs of each, from the policy's seed on.
-        measures: of utility, by name; left out, all that take no seconds.
-        input_path: the table, where it is not the policy's own source.
-        period: the table's period; left out, it follows from the policy and the date.
-        jobs: worker processes; left out, one a core.
+        out: the folder for the figures; it must not exist, or be empty.
+        k: minimum class sizes, such as 5,8,16; if empty, the policy's k.
+        seeds: number of seeds per method, starting at the policy's seed.
+        measures: utility measures, by name; if empty, the fast ones.
+        input_path: the input table; if empty, the source in the policy.
+        period: the table's period; if empty, it follows from the policy and the date.
+        jobs: worker processes; if empty, one per core.
         store: folder of the release store, whose owner may trust further folders and packages.
     """
     return sanitize_errors(_evaluate_methods, "the evaluation")(
@@ -117,4 +118,5 @@ def _evaluate_methods(
         EVALUATION, lambda tell: _evaluate(Path(out), Path(policy_path), asked, tell)
     )
     n_failed = sum(one["failed"] for one in document["summary"])
-    return Completed(message=f"{len(document['runs'])} runs, {n_failed} of them failed; figures in {out}/")
+    runs = number_of(len(document["runs"]), "run")
+    return Completed(message=f"{runs}, {n_failed} failed; figures in {out}/")

@@ -25,13 +25,13 @@ from services.sanitized import sanitize_errors
 def rejudge(
     candidate: str, input_path: str | None = None, store: str = "store", actor: str | None = None
 ) -> State[Outcome]:
-    """Judge the files of `candidate` again, as a new candidate; people decide anew.
+    """Assess the files of `candidate` again, as a new candidate; people decide anew.
 
     Args:
         candidate: a candidate that became stale or expired.
-        input_path: the table that it was made of, where the policy names no query.
+        input_path: the original input table, if the policy names no query.
         store: folder of the release store.
-        actor: who asks for it; left out, the system's account. The maker stays who made the files.
+        actor: who asks for it; if empty, the OS account of the worker. The maker stays who made the files.
     """
 
     def carry_out() -> State[Outcome]:

@@ -55,15 +55,15 @@ def release(
 
     Args:
         policy: path of the policy file.
-        period: the period, such as 2026Q1; left out, it follows from the policy and the scheduled time.
-        input_path: the table, where it is not the policy's own source.
+        period: the period, such as 2026Q1; if empty, it follows from the policy and the scheduled time.
+        input_path: the input table; if empty, the source in the policy.
         store: folder of the release store.
-        actor: who is named as the one who made the candidate; left out, the system's account. Where the
-            store knows its people, a name is of use only where `releasegate run` had it proven.
-        revise: why a period that has a release gets another; left out, such a period is left alone.
-        wait_until: until when a late input is waited for; to be left out: a run that waits hands it on.
-        look: how many looks for a late input there were, with this one; handed on likewise.
-        seen: the size and time of what the look before found; handed on likewise.
+        actor: who makes the candidate; if empty, the OS account of the worker. If the store lists its people,
+            a name counts only if `releasegate run` proved it.
+        revise: why the period's existing release is replaced; if empty, such a period is left alone.
+        wait_until: internal: deadline for a late input; leave empty.
+        look: internal: attempt number; leave as it is.
+        seen: internal: size and time of the input at the last attempt; leave empty.
     """
 
     def carry_out() -> State[Outcome]:

@@ -31,7 +31,8 @@ def withdraw_release(release: Text, by: Name, reason: Reason, signature: Text, s
         release: the release, such as clinic-2026Q1-r1.
         by: who withdraws it, as in people.yaml.
         reason: why; kept in the audit log, and public.
-        signature: the line that releasegate sign withdraw printed. Never a token: what stands here is kept.
+        signature: the line that `releasegate sign withdraw` printed. Do not paste a token: Prefect stores
+            this field.
         store: folder of the release store.
     """
     return sanitize_errors(_withdraw_release, "the withdrawal")(release, by, reason, signature, store)

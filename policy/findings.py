@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from policy import model, roles
 from policy.errors import PolicyError, did_you_mean
 from policy.section import Section
+from policy.text import number_of
 
 QI_TYPES = "'numeric', 'integer' or 'categorical'"
 LONGEST_VALUE = 100
@@ -55,7 +56,7 @@ def policy_error(error: ValidationError, path: Path) -> PolicyError:
         finding = _finding(first)
         hint = _HINTS.get(first["type"], "See docs/policy.md for what is allowed.")
     n_more = len(details) - 1
-    more = f" (and {n_more} more finding{'s' if n_more > 1 else ''})" if n_more else ""
+    more = f" (and {number_of(n_more, 'more finding')})" if n_more else ""
     return PolicyError(finding + more, where=f"{path}: {field}" if field else str(path), hint=hint)
 
 

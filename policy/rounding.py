@@ -9,6 +9,7 @@ from math import isfinite
 _NOISE = 12  # significant digits beyond which a computed number is not told from a round one
 _DIGITS = 4
 _AT_MOST = ("<=", "<")
+RELATIONS = {"<=": "at most", ">=": "at least", "<": "under", ">": "over"}
 
 
 @lru_cache(maxsize=65_536)  # a site has many, and most are there again and again
@@ -31,8 +32,8 @@ def limit_text(threshold: float | None) -> str:
 
 
 def bound_text(relation: str, threshold: float | None) -> str:
-    """Return what a measured value must be: "<= 0.6". Empty for None."""
-    return "" if threshold is None else f"{relation} {limit_text(threshold)}"
+    """Return what a measured value must be: "at most 0.6". Empty for None."""
+    return "" if threshold is None else f"{RELATIONS.get(relation, relation)} {limit_text(threshold)}"
 
 
 def limit_share(threshold: float | None) -> str:

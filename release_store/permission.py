@@ -74,15 +74,15 @@ BY_A_SERVICE = frozenset({Act.PREPARE, Act.REJUDGE})
 LONGEST_REASON, LONGEST_NAME = 2_000, 200  # letters
 
 _CALLED: dict[Act, tuple[str, str]] = {  # what the act is called, and how its missing name is mended
-    Act.PREPARE: ("a candidate", "Say who makes it."),
-    Act.APPROVE: ("a decision", "Say who decides."),
-    Act.REJECT: ("a decision", "Say who decides."),
-    Act.PUBLISH: ("a publication", "Say who publishes it."),
-    Act.REJUDGE: ("a second judgement", "Say who asks for it."),
-    Act.REVISE: ("a revision", "Say who revises it."),
-    Act.WITHDRAW: ("a withdrawal", "Say who withdraws it."),
-    Act.OVERRIDE: ("an override", "Say who overrides the gates."),
-    Act.CLOCK: ("a correction of the clock", "Say who corrects it."),
+    Act.PREPARE: ("the candidate", "Say who makes it."),
+    Act.APPROVE: ("the decision", "Say who decides."),
+    Act.REJECT: ("the decision", "Say who decides."),
+    Act.PUBLISH: ("the publication", "Say who publishes it."),
+    Act.REJUDGE: ("the second assessment", "Say who asks for it."),
+    Act.REVISE: ("the revision", "Say who revises it."),
+    Act.WITHDRAW: ("the withdrawal", "Say who withdraws it."),
+    Act.OVERRIDE: ("the override", "Say who overrides the gates."),
+    Act.CLOCK: ("the correction of the clock", "Say who corrects it."),
 }
 
 
@@ -156,9 +156,9 @@ def refusal(act: Act, person: Person, where: str) -> UsageError | None:
         case None:
             return None
         case Rule.NAME:
-            return UsageError(f"{called} has a name", where=where, hint=who)
+            return UsageError(f"{called} has no name", where=where, hint=who)
         case Rule.REASON:
-            return UsageError(f"{called} has a reason", where=where, hint="Say why.")
+            return UsageError(f"{called} has no reason", where=where, hint="Say why.")
         case Rule.NOT_THE_MAKER:
             finding = f"{person.by} made it, and cannot decide on it"
         case Rule.FIRST_WORD:

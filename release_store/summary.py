@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from policy.text import number_of
+
 APPROVAL = "approval"  # the name of the required approvals in the JSON
 _MOST_NAMED = 6
 
@@ -63,15 +65,14 @@ class RequiredApprovals:
     @property
     def why(self) -> str:
         """In one line why more people must agree than the policy says, or nothing."""
-        asks = f"needs {self.needed} approver{'' if self.needed == 1 else 's'}"
+        asks = f"needs {number_of(self.needed, 'approver')}"
         if self.looser:
             more = len(self.looser) - _MOST_NAMED
             named = ", ".join(self.looser[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
             return f"looser than {self.compared_with}: {named}; {asks}"
         if not self.at_least:
             return ""
-        approvals = f"{self.at_least} approval{'' if self.at_least == 1 else 's'}"
-        return f"people.yaml requires at least {approvals}; {asks}"
+        return f"people.yaml requires at least {number_of(self.at_least, 'approval')}; {asks}"
 
     def document(self) -> dict[str, Any]:
         """Return it as plain JSON."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from policy.rounding import measured_share, measured_text
+from policy.rounding import bound_text, limit_text, measured_share, measured_text
+from policy.text import number_of
 
 # What a gate asks, and what it measured means for the people in the table, "" where it says nothing of them.
 # `who` is the gate's own attacker; `earlier` and `attributes` are what was compared, as its witness has it.
@@ -70,10 +73,10 @@ GATES: dict[str, tuple[str, str]] = {
     ),
     "umr": (
         "For how many people can an attacker identify the class?",
-        "An attacker who {who} is certain of the class, but not the row, of {value:share} of them.",
+        "An attacker who {who} can identify the class (not the row) of {value:share} of them.",
     ),
     "forced": (
-        "For how many people can an attacker who assigns everybody to classes at once identify the class?",
+        "How many people's classes can an attacker identify by assigning everyone jointly?",
         "An attacker who {who} is certain of the class, or of a value, of at most {value:share} of them.",
     ),
     "membership": (
@@ -112,38 +115,38 @@ GATES: dict[str, tuple[str, str]] = {
     ),
     "whole_history": (
         "Do all releases together leave somebody too few sensitive values?",
-        "Combined with {earlier}, it leaves nobody fewer than {l} values of {attributes}, class by class.",
+        "Combined with {earlier}, it leaves everyone at least {l} values of {attributes}, class by class.",
     ),
     "difference": (
         "Does the difference of nested classes of two releases leave too few sensitive values?",
-        (
-            "The differences of its classes and nested ones of {earlier} have at least {l} values of "
-            "{attributes}."
-        ),
+        "Subtracting nested classes of {earlier} always leaves at least {l} values of {attributes}.",
     ),
     "size": (
         "Does the difference of nested classes of two releases single out a few people?",
-        "No difference of its classes and nested ones of {earlier} singles out fewer than {k} people.",
+        "Subtracting nested classes of {earlier} never isolates fewer than {k} people.",
     ),
     "person": (
         "Do the classes that a person was in leave them too few sensitive values?",
-        "The classes that people were in, in {earlier}, leave nobody fewer than {l} values of {attributes}.",
+        (
+            "Combining each person's class with their classes in {earlier} leaves everyone at least {l} "
+            "possible values of {attributes}."
+        ),
     ),
     "person_difference": (
         "Can comparing overlapping classes expose someone's value?",
-        "The differences of overlapping classes leave nobody fewer than {l} values of {attributes}.",
+        "Subtracting overlapping classes leaves everyone at least {l} values of {attributes}.",
     ),
     "worlds": (
-        "Solving all releases at once, does anybody keep too few possible values?",
+        "Can an attacker who solves all releases jointly narrow somebody to too few possible values?",
         (
-            "An attacker who solves for all {people} people of {earlier} and this release finds at least {l} "
-            "values each."
+            "An attacker who solves {earlier} and this release jointly still finds at least {l} possible "
+            "values for each of {people}."
         ),
     ),
     "totals": (
         "Does the difference of two releases' totals reveal the values of the few who left or joined?",
         (
-            "Its totals differ from those of {earlier} by no small group with fewer than {l} values of "
+            "Comparing totals with {earlier} does not isolate a small group with fewer than {l} values of "
             "{attributes}."
         ),
     ),
@@ -174,6 +177,45 @@ class Value:
         return told(self.value, self.relation)
 
 
+# Of gates whose value counts what is wrong: what that does.
+_WRONG = {
+    "pairwise": ("class leaves somebody", "classes leave somebody", "too few sensitive values"),
+    "whole_history": ("class leaves somebody", "classes leave somebody", "too few sensitive values"),
+    "difference": ("class differs", "classes differ", "from a nested class by too few sensitive values"),
+    "size": ("class differs", "classes differ", "from a nested class by too few people"),
+    "person": ("class narrows somebody", "classes narrow somebody", "to too few sensitive values"),
+    "person_difference": ("class exposes", "classes expose", "a value beside overlapping classes"),
+    "worlds": ("person keeps", "people keep", "too few possible values"),
+}
+_OUTCOMES = {"pass": "passed", "fail": "failed", "unknown": "is unknown", "error": "had an error"}
+
+
 def asks(gate: str) -> str:
     """Return what a gate asks; of one that is not known here, nothing."""
     return GATES.get(gate, ("", ""))[0]
+
+
+def outcome(verdict: str) -> str:
+    """Return what became of a gate, as the rest of a sentence that begins with its name."""
+    return _OUTCOMES.get(str(verdict), "was not run")
+
+
+def why_not_passed(gate: Mapping[str, Any]) -> str:
+    """Return a sentence about a gate that did not pass: what became of it, and what it measured."""
+    name, value, threshold = gate["gate"], gate["value"], gate["threshold"]
+    said = f"{name} {outcome(gate['verdict'])}"
+    if value is None or threshold is None or (name in _WRONG and value <= threshold):
+        return f"{said}."
+    if name in _WRONG:
+        one, several, what = _WRONG[name]
+        return f"{said}: {number_of(int(value), one, several)} {what} (allowed: {limit_text(threshold)})."
+    relation = gate["relation"]
+    found = measured_text(value, relation, threshold)
+    return f"{said}: measured {found}, must be {bound_text(relation, threshold)}."
+
+
+def attacker_text(attacker: str) -> str:
+    """Return whom a gate is about, as its result names them."""
+    if attacker.startswith("nobody: "):
+        return f"none ({attacker.removeprefix('nobody: ')})"
+    return attacker if attacker.startswith("anyone ") else f"someone who {attacker}"

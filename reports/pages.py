@@ -13,6 +13,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from policy.text import number_of
 from reports.picture import Picture
 from reports.symbols import MOODS, VERDICTS
 from reports.text import minute, sanitize_text
@@ -53,6 +54,7 @@ def environment() -> Environment:
         "plain": sanitize_text,
         "minute": minute,
         "number": number,
+        "number_of": number_of,
         "share": share,
         "data": embedded,
         "table_rows": table_rows,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from policy.rounding import bound_text, measured_text
+from policy.text import number_of
 from reports import charts
 from reports.picture import Picture
 from reports.protection import WORLDS
@@ -102,12 +103,12 @@ def _worlds(gates: Sequence[Document]) -> list[Picture]:
     ]
     pinned, undecided = (int(known.get(name) or 0) for name in ("pinned", "undecided"))
     n_releases = int(known.get("releases") or 0)
-    who = "nobody is" if not pinned else "1 person is" if pinned == 1 else f"{pinned:,} people are"
-    more = f", and for {undecided:,} more the search ended undecided" if undecided else ""
+    people, in_all = number_of(total, "person", "people"), number_of(n_releases, "release")
+    more = f" The search ended undecided for {undecided:,} more." if undecided else ""
     words = (
-        f"Of {total:,} people in {n_releases} releases {who} left with fewer than l values by somebody who "
-        f"solves for all classes at once{more}. Values are counted as far as they were found; the search "
-        "ends where the gate is satisfied."
+        f"An attacker who solves all classes jointly narrows {f'{pinned:,}' if pinned else 'nobody'} of "
+        f"{people} in {in_all} to fewer than l values.{more} Counts of values are lower bounds: the search "
+        "stops once the gate is satisfied."
     )
     columns = (
         ("basis", "reasoning"), ("values", "values left"), ("people", "people"), ("share", "share"),
@@ -159,10 +160,10 @@ def _left(left: int, people: int, total: int, basis: str) -> dict[str, Any]:
 def _narrowed_to(basis: str, curve: Document) -> str:
     fewest = min(left for left, n in curve["counts"] if n)
     under = sum(n for left, n in curve["counts"] if left < curve["least"])
-    values = "1 value" if fewest == 1 else f"{fewest} values"
+    values = number_of(fewest, "value")
     words = f"{basis[0].upper()}{basis[1:]}: everybody keeps at least {values}"
-    people = "person" if under == 1 else "people"
-    return f"{words}, and fewer than {curve['least']} for {under:,} {people}." if under else f"{words}."
+    people = number_of(under, "person", "people")
+    return f"{words}, and fewer than {curve['least']} for {people}." if under else f"{words}."
 
 
 def _class_sizes(figures: Document) -> list[Picture]:
@@ -177,8 +178,9 @@ def _class_sizes(figures: Document) -> list[Picture]:
         }
         for one in found["sizes"]
     ]
+    least = f"{found['least']:,} to " if found["least"] != found["greatest"] else ""
     words = (
-        f"{found['n']:,} classes of {found['least']} to {found['greatest']:,} records, "
+        f"{number_of(found['n'], 'class', 'classes')} of {least}{number_of(found['greatest'], 'record')}, "
         f"median {found['median']:g}."
     )
     columns = (("label", "records in the class"), ("classes", "classes"), ("records", "records in them"))
@@ -210,7 +212,8 @@ def _distribution(i: int, attribute: Document) -> Picture:
         words = "Published as it is."
         columns: tuple[tuple[str, str], ...] = (("label", "value"), ("after", "published"))
     else:
-        words = f"Original counts hidden for {hidden:,} people." if hidden else "Original counts shown."
+        people = number_of(hidden, "person", "people")
+        words = f"Original counts hidden for {people}." if hidden else "Original counts shown."
         columns = (("label", "value"), ("before", "source"), ("after", "published, as counted"))
     told = any(row["before"] is not None for row in rows)
     spec = charts.with_bars(charts.distribution(told), len(rows), 20)
@@ -220,29 +223,33 @@ def _distribution(i: int, attribute: Document) -> Picture:
 def _latent(found: Document | None) -> list[Picture]:
     if not found:
         return []
+    many = found.get("after_of") == "hexagons"
     columns = (("x", "first dimension"), ("y", "second dimension"), ("records", "records"))
     told = (
         (
             "latent-before",
             "Before: where the records lie",
             "before",
-            "Each circle is a place with so many records",
+            ("record is", "records are"),
+            "Each circle is a place",
         ),
         (
             "latent-after",
             "After: the centres of the classes",
             "after",
-            "Each circle is a class of so many records",
+            ("class is", "classes are"),
+            "Each circle is a place with centres" if many else "Each circle is the centre of a class",
         ),
     )
     return [
         Picture(
             name,
             title,
-            f"{words}; {found.get(f'{part}_not_told', 0):,} are not shown.",
+            f"{words}. Its area shows the number of records; "
+            f"{number_of(found.get(f'{part}_not_told', 0), *hidden)} not shown.",
             charts.latent(),
             [{"x": x, "y": y, "records": n} for x, y, n in found[part]],
             columns,
         )
-        for name, title, part, words in told
+        for name, title, part, hidden, words in told
     ]

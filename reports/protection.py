@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from policy.rounding import measured_share
+from policy.text import number_of
 from release_store.records import Verdict
 from reports.compared import BY_CELLS, BY_PERSON, beside, n_earlier, not_compared
-from reports.gate_wording import GATES, NO_MORE, Value, asks
+from reports.gate_wording import GATES, NO_MORE, Value, asks, outcome
 
 Document = Mapping[str, Any]
 WORLDS = "worlds"
@@ -46,7 +47,8 @@ def measured(gate: Document, policy: Document) -> str:
         n = int(solved["releases"]) - 1
         one = "the earlier release" if n == 1 else f"the {n} earlier releases"
         stable = " and ".join(_stable(policy))
-        words |= {"earlier": one, "people": f"{solved['people']:,}", "attributes": stable}
+        people = number_of(solved["people"], "person", "people")
+        words |= {"earlier": one, "people": people, "attributes": stable}
     return sentence.format(**words)
 
 
@@ -85,7 +87,7 @@ def _tells_nothing(gate: Document) -> bool:
 def not_protected(gates: Sequence[Document], policy: Document, figures: Document | None = None) -> list[str]:
     """Return against what nothing here protects: what failed first, then what no gate can see."""
     lines = [
-        f"{gate['gate']} does not pass ({str(gate['verdict']).replace('_', ' ')}): {asks(gate['gate'])}"
+        f"The gate {gate['gate']} {outcome(gate['verdict'])}. It asks: {asks(gate['gate'])}"
         for gate in gates
         if gate["verdict"] != Verdict.PASS
     ]
@@ -140,9 +142,9 @@ def _of_placing(found: Document | None) -> list[str]:
     ]
     what = f"the class of {measured_share(found['classes'], '<=')} of people"
     line = (
-        "Somebody who knows the quasi-identifiers of everybody in the release, and places all of them at "
-        f"once, knows {what}{''.join(certain) or ', and the value of nobody'}. At least "
-        f"{found['effective_k']} rows can be a person's, {found['rows']:g} on average."
+        "An attacker who knows everyone's quasi-identifiers and assigns all people to classes jointly can "
+        f"identify {what}{''.join(certain) or ', but the value of nobody'}. Each person is still hidden "
+        f"among at least {number_of(found['effective_k'], 'row')} ({found['rows']:g} on average)."
     )
     return [line]
 
@@ -153,7 +155,7 @@ def _of_sure(gates: Sequence[Document]) -> list[str]:
         sure = (gate.get("witness") or {}).get("sure") if gate["gate"] == WORLDS else None
         if sure and sure["people"]:
             share, limit = measured_share(sure["share"], "<="), measured_share(sure["limit"], ">=")
-            who = f"{sure['people']:,} people ({share})"
+            who = f"{number_of(sure['people'], 'person', 'people')} ({share})"
             return [
                 f"Likely guesses: somebody with all releases can be over {limit} sure of a value of {who}."
             ]

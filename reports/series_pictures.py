@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from policy.rounding import limit_share, limit_text, measured_share, measured_text
+from policy.rounding import RELATIONS, limit_share, limit_text, measured_share, measured_text
+from policy.text import number_of
 from reports import charts
 from reports.pages import share
 from reports.picture import Picture
-from reports.symbols import BASIS, RELATIONS
+from reports.symbols import BASIS
 
 Document = Mapping[str, Any]
 
@@ -109,7 +110,7 @@ def _trend(gate: str, releases: Sequence[AssessedRelease]) -> Picture | None:
         between = f"Always {low}" if low == high else f"Between {low} and {high}"
         words += f" {between} over {len(told):,} releases."
     if len(told) < len(rows):
-        words += f" It was not measured in {len(rows) - len(told):,}."
+        words += f" {number_of(len(rows) - len(told), 'release was', 'releases were')} not measured."
     columns = (("release", "release"), ("value", "measured"), ("limit", "limit"))
     limited = any(row["limit"] is not None for row in rows)
     return Picture(f"trend-{gate}", title, words, charts.trend(is_share, limited), rows, columns)
@@ -148,7 +149,8 @@ def _headroom(i: int, attribute: str, releases: Sequence[AssessedRelease]) -> Pi
     label, curve, above = counted[-1]
     words = _headroom_words(label, curve, above)
     if len(counted) < len(releases):
-        words += f" {len(releases) - len(counted):,} releases have no stored figures."
+        missing = number_of(len(releases) - len(counted), "release has", "releases have")
+        words += f" {missing} no stored figures."
     columns = (
         ("release", "release"), ("above", "possible values above l"), ("people", "people"),
         ("share", "share"),
@@ -186,21 +188,20 @@ def _group(order: int) -> str:
 def _headroom_words(label: str, curve: Document, above: Mapping[int, int]) -> str:
     total, at, under = sum(above.values()), above.get(0, 0), above.get(-1, 0)
     basis = BASIS.get(str(curve["basis"]), str(curve["basis"]))
-    who = f"{basis[0].upper()}{basis[1:]}, after {label}:"
-    left = f"l = {curve['least']} values left"
-    words = f"{who} all of {total:,} people have more than {left}."
+    left, people = f"l = {curve['least']} values left", number_of(total, "person", "people")
+    said = f"all of {people} have more than {left}"
     if at:
-        words = (
-            f"{who} {at:,} of {total:,} people ({share(at / total)}) have exactly {left}: no next "
-            "release may "
-            "narrow them further."
+        have = "has" if at == 1 else "have"
+        said = (
+            f"{at:,} of {people} ({share(at / total)}) {have} exactly {left} and must not be narrowed further"
         )
     elif under:
-        words = f"{who} nobody of {total:,} has exactly {left}."
+        said = f"nobody of {people} has exactly {left}"
+    words = f"After {label}, {said} (counted {basis})."
     if under:
-        words += f" {under:,} have fewer."
+        words += f" {number_of(under, 'person has', 'people have')} fewer."
     if curve["basis"] == "worlds":
-        words += " The counts are of values that certificates, such as exchanges, show to be possible."
+        words += " Counts include only values proven possible, so they are lower bounds."
     return words
 
 
@@ -229,7 +230,8 @@ def risk_utility(releases: Sequence[AssessedRelease]) -> list[Picture]:
         f"{risk.upper()} {measured_share(last.value(risk), '<=')}."
     )
     if len(points) < len(releases):
-        words += f" Of {len(releases) - len(points):,} one of them was not measured."
+        missing = number_of(len(releases) - len(points), "release is", "releases are")
+        words += f" {missing} left out: risk or NCP was not measured."
     columns = (("name", "name"), ("kind", "what it is"), ("cost", "NCP"), ("risk", risk.upper()))
     title = "Risk against utility"
     return [Picture("risk-utility", title, words, charts.risk_utility(TRENDS[risk][0]), rows, columns)]

@@ -11,7 +11,7 @@ from typing import Any
 
 import duckdb
 
-from policy.rounding import measured_text
+from policy.rounding import bound_text, measured_text
 from release_store.approval.decisions import decision_document
 from release_store.canonical import iso
 from release_store.db.changes import gate_document
@@ -21,16 +21,16 @@ from release_store.records import CandidateState, ReleaseState, Verdict
 from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
 from reports.compared import n_earlier
-from reports.gate_wording import asks
+from reports.gate_wording import asks, attacker_text
 from reports.pictures import Pictures, pictures_of, used
 from reports.protection import not_protected, protected, rows_counted
-from reports.summary_text import bound, cost, digests, making_of, risk, tiles, verdict
+from reports.summary_text import cost, digests, making_of, risk, tiles, verdict
 from tasks import duck
 
 Document = Mapping[str, Any]
 N_ROWS = 10
 _DATA = "data.parquet"
-_ALTERED = "They are not shown: the staged files are missing, or differ from the assessed ones."
+_ALTERED = "Rows are not shown because the staged files are missing, or differ from the assessed ones."
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,8 @@ def sheet_of(
             "over": gate["verdict"] == Verdict.FAIL,
             "asks": asks(gate["gate"]),
             "measured": measured_text(gate["value"], gate["relation"], gate["threshold"]) or "-",
-            "bound": bound(gate),
+            "bound": bound_text(gate["relation"], gate["threshold"]),
+            "about": attacker_text(gate["attacker"]) if gate["attacker"] else "",
         }
         for gate in facts["gates"]
     )

@@ -5,24 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from policy.rounding import limit_share, limit_text, measured_share, measured_text
+from policy.rounding import limit_share, measured_share
+from policy.text import number_of
 from release_store.permission import Act
 from release_store.records import CandidateState, ReleaseState, Verdict
 from release_store.summary import RequiredApprovals, Summary
-from reports.compared import BY_CELLS, BY_PERSON
-from reports.gate_wording import asks
+from reports.gate_wording import why_not_passed
 from reports.pages import number
 from reports.protection import measured
-from reports.symbols import RELATIONS
 
 Document = Mapping[str, Any]
-_COUNTED = {**dict.fromkeys((*BY_CELLS, *BY_PERSON), " classes fail"), "worlds": " people fail"}
 _GONE = {
     ReleaseState.WITHDRAWN: ("Withdrawn", "bad"),
     ReleaseState.SUPERSEDED: ("Superseded by a later release", "open"),
 }
 _ENDED = {
-    CandidateState.REJECTED: ("Rejected by people", "bad"),
+    CandidateState.REJECTED: ("Rejected", "bad"),
     CandidateState.EXPIRED: ("Expired before approval", "open"),
     CandidateState.STALE: ("Stale: another release appeared after its gates ran", "open"),
     CandidateState.FAILED: ("Failed", "bad"),
@@ -37,7 +35,7 @@ def verdict(facts: Document, release: str | None, state: str) -> tuple[str, str,
     gates = facts["gates"]
     failing = [gate for gate in gates if gate["verdict"] != Verdict.PASS]
     passed = f"{len(gates) - len(failing)} of {len(gates)} gates pass."
-    reasons = [passed, *map(_reason, failing)]
+    reasons = [passed, *map(why_not_passed, failing)]
     words = [f"{one['decision']} by {one['by']}: {one['reason']}" for one in facts["decisions"]]
     if release and failing:
         word, _ = _gone(state) or ("Published", "")
@@ -46,7 +44,7 @@ def verdict(facts: Document, release: str | None, state: str) -> tuple[str, str,
         word, mood = _gone(state) or ("Published", "good")
         return word, mood, [*reasons, *words]
     if not gates:
-        return "Was not judged", "bad", [f"It is {state or 'staged'}: no gate was run.", *words]
+        return "Not assessed", "bad", [f"It is {state or 'staged'}: no gate was run.", *words]
     if failing:
         names = ", ".join(gate["gate"] for gate in failing)
         return f"Blocked by {names}", "bad", [*reasons, *words]
@@ -85,24 +83,7 @@ def _passing(facts: Document, state: str) -> str:
         needed = required.needed if required else 0
         people = "people" if not needed else "one person" if needed == 1 else f"{needed} people"
         return f"Passes every gate and awaits approval by {people}"
-    return f"Passes every gate; {state.replace('_', ' ') or 'judged'}"
-
-
-def _reason(gate: Document) -> str:
-    found = ""
-    if gate["value"] is not None and gate["threshold"] is not None:
-        text = measured_text(gate["value"], gate["relation"], gate["threshold"])
-        counted = _COUNTED.get(gate["gate"])
-        found = f" {text}{counted}" if counted else f" Measured {text}"
-        found += f"; the limit is {limit_text(gate['threshold']) if counted else bound(gate)}."
-    return f"{gate['gate']} {str(gate['verdict']).replace('_', ' ')}: {asks(gate['gate'])}{found}"
-
-
-def bound(gate: Document) -> str:
-    """Return the limit of a gate's value."""
-    if gate["threshold"] is None:
-        return ""
-    return f"{RELATIONS.get(gate['relation'], gate['relation'])} {limit_text(gate['threshold'])}"
+    return f"Passes every gate; {state.replace('_', ' ') or 'assessed'}"
 
 
 def tiles(facts: Document, figures: Document | None, n_earlier: int | None) -> list[tuple[str, str]]:
@@ -128,11 +109,10 @@ def risk(facts: Document, policy: Document, figures: Document | None, n_earlier:
             most = "" if gate["threshold"] is None else f" The limit is {limit_share(gate['threshold'])}."
             lines.append(measured(gate, policy) + most)
     if n_earlier:
-        releases = "release" if n_earlier == 1 else "releases"
         lines.append(
-            f"Compared with {n_earlier} earlier {releases}: the curves show how many possible "
-            "sensitive values "
-            "people keep, by this release alone and by all together. They count people and show nobody."
+            f"Compared with {number_of(n_earlier, 'earlier release')}. The curves show for how many people "
+            "how many sensitive values remain possible, from this release alone and from all releases "
+            "together. They show counts only."
         )
     elif n_earlier == 0:
         lines.append("There is no earlier release to compare with.")
@@ -144,9 +124,11 @@ def risk(facts: Document, policy: Document, figures: Document | None, n_earlier:
 
 
 def cost(facts: Document, are: str) -> list[str]:
-    """Return what analysts lose of a table that `are` (is, was, would be) public."""
+    """Return what analysts lose of a table whose records `are` (are, were, would be) published."""
     published, left_out = _rows(facts)
-    lines = [f"{number(published)} records {are} public, {number(left_out)} left out."]
+    omitted = "none" if left_out == 0 else number(left_out)
+    records = "record" if published == 1 else "records"
+    lines = [f"{number(published)} {records} {are} published and {omitted} omitted."]
     ncp = next((gate for gate in facts["gates"] if gate["gate"] == "ncp"), None)
     if ncp is not None and ncp["value"] is not None:
         lines.append(
@@ -172,11 +154,11 @@ def making_of(facts: Document) -> list[tuple[str, str]]:
     ]
     revision, again, repair = summary.revision, summary.reassessment, summary.repair
     found += [("revises", f"{revision.of}: {revision.reason}")] if revision else []
-    found += [("judged again", f"by {again.by}, of {again.of}")] if again else []
+    found += [("assessed again", f"by {again.by}, from {again.of}")] if again else []
     if repair and repair.failing_groups:
         said = (
-            f"{repair.failing_groups} groups would have failed against earlier releases; "
-            f"{repair.merged} were merged, {repair.suppressed_records} records left out"
+            f"{number_of(repair.failing_groups, 'group')} would have failed against earlier releases; "
+            f"{repair.merged:,} merged, {number_of(repair.suppressed_records, 'record')} left out"
         )
         found.append(("repair", said))
     return found

@@ -1,10 +1,9 @@
-"""The signs and words that stand for verdicts, moods, limits and attackers on every page and picture."""
+"""The signs and words that stand for verdicts, moods and attackers on every page and picture."""
 
 from __future__ import annotations
 
 VERDICTS = {"pass": "✓", "fail": "✗", "unknown": "?", "error": "!", "not_run": "-"}
 MOODS = {"good": "✓", "bad": "✗", "open": "…"}
-RELATIONS = {"<=": "at most", ">=": "at least", ">": "over"}
 # On what the number of values that are left is based, the strongest attacker first.
 BASIS = {
     "worlds": "from all classes of all releases, solved at once",

@@ -8,8 +8,9 @@ from typing import Any
 from release_store.records import CandidateRecord, CandidateState, Release, ReleaseState
 
 WAITS = (CandidateState.AWAITING_APPROVAL, CandidateState.APPROVED, CandidateState.PUBLISHING)
-_NOT_PUBLIC = "They are not shown, nor any attribute's values: it was never published and awaits no approval."
-_WITHDRAWN = "They are not shown, nor any attribute's values: the release was withdrawn."
+_HIDDEN = "Rows and attribute values are not shown because"
+_NOT_PUBLIC = f"{_HIDDEN} this candidate was never published and is not awaiting approval."
+_WITHDRAWN = f"{_HIDDEN} the release was withdrawn."
 
 
 def withheld(record: CandidateRecord, release: Release | None) -> str:

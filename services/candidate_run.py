@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from policy.errors import ReleaseGateError
 from policy.model import ReleasePolicy
+from policy.text import number_of
 from release_store.commitment import commitment_to, draw_key
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
@@ -117,8 +118,8 @@ class CandidateRun:
         elif record.state is CandidateState.AWAITING_APPROVAL:
             required = record.summary.required_approvals
             because = required.why if required else ""
-            needed = f"{store.approvers_needed(name)} approval(s)"
-            message = f"{name} waits for {needed}{f': {because}' if because else ''}"
+            needed = number_of(store.approvers_needed(name), "approval")
+            message = f"{name} awaits {needed}{f': {because}' if because else ''}"
             outcome = replace(outcome, state="awaiting_approval", message=message)
         else:
             return self.publish(outcome, found)
@@ -126,7 +127,7 @@ class CandidateRun:
         return outcome
 
     def write_report(self, candidate_id: str) -> None:
-        """Write the page of a candidate that was judged."""
+        """Write the page of a candidate that was assessed."""
         self.stage(REPORT, lambda _: write_candidate_report(self.store, candidate_id))
 
     def publish(self, outcome: Outcome, assessed: Assessment | None = None) -> Outcome:

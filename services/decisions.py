@@ -5,6 +5,7 @@ from __future__ import annotations
 from policy.errors import ReleaseGateError, VerificationFailed
 from policy.load import policy_from_document
 from policy.model import ReleasePolicy
+from policy.text import number_of
 from release_store.approval.authentication import as_signed
 from release_store.approval.credentials import Credential
 from release_store.canonical import utc_now
@@ -102,9 +103,10 @@ def _decide(
     given = sum(1 for one in store.decisions(candidate_id) if one.decision == decision)
     wanted = OVERRIDES_NEEDED if decision == Act.OVERRIDE else needed
     still = " (not all by people who could give them today)" if given >= wanted else ""
+    approvals = number_of(needed, "approval")
     told = {
         CandidateState.REJECTED: f"{candidate_id} is rejected",
-        CandidateState.AWAITING_APPROVAL: f"{candidate_id} has {given} of {needed} approvals{still}",
+        CandidateState.AWAITING_APPROVAL: f"{candidate_id} has {given} of {approvals}{still}",
         CandidateState.BLOCKED: f"{candidate_id} has {given} of {OVERRIDES_NEEDED} overrides{still}",
     }
     return Outcome(record.series, record.period, str(state), candidate_id, message=told[state])

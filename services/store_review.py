@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from policy.errors import ReleaseGateError
+from policy.text import number_of
 from release_store.audit.log import Finding
 from release_store.protocol.overrides import mark_of
 from release_store.records import Verdict
@@ -74,20 +75,20 @@ def review_store(store: ReleaseStore, *, by: str, series: str | None = None) -> 
 
 def summary_line(found: StoreReview) -> str:
     """Return the review in one line."""
-    let_out = f"; {len(found.overrides)} of them published by override" if found.overrides else ""
+    let_out = number_of(len(found.overrides), "release") + " published by override" if found.overrides else ""
     if found.ok:
         passes = "passes now or was overridden" if any(found.again.values()) else "passes now"
         return (
-            f"{found.n_releases} releases and {found.n_events} events: OK, no tampering found, "
-            f"and every gate that could run {passes}{let_out}"
+            f"{number_of(found.n_releases, 'release')} and {number_of(found.n_events, 'event')}: OK, "
+            f"no tampering found, and every gate that could run {passes}{f'; {let_out}' if let_out else ''}"
         )
     parts = (
-        ("findings of verify", len(found.findings)),
-        ("series that could not be reviewed", len(found.refused)),
-        ("releases that would not pass now", len(found.not_passed)),
+        (len(found.findings), "problem found by `verify`", "problems found by `verify`"),
+        (len(found.refused), "series that could not be reviewed", "series that could not be reviewed"),
+        (len(found.not_passed), "release that would not pass now", "releases that would not pass now"),
     )
-    told = ", ".join(f"{number} {what}" for what, number in parts if number)
-    return f"{told}; {len(found.overrides)} releases published by override" if found.overrides else told
+    told = ", ".join(number_of(n, one, several) for n, one, several in parts if n)
+    return f"{told}; {let_out}" if let_out else told
 
 
 def review_markdown(found: StoreReview) -> str:

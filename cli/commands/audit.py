@@ -29,18 +29,18 @@ def audit(
     series: Annotated[str, typer.Argument(metavar="SERIES")],
     policy: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Judge all by this policy (default: each by its own)."),
+        typer.Option(metavar="FILE", help="Assess all by this policy (default: each by its own)."),
     ] = None,
     inputs: Annotated[
         list[str] | None,
         typer.Option(
             "--input",
             metavar="PERIOD=FILE",
-            help="The very input of a period's release, for the gates that need it; may be given again.",
+            help="The original input of that period's release, for gates that need it; may be given again.",
         ),
     ] = None,
     by: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Who audits (default: the system's user).")
+        str | None, typer.Option(metavar="NAME", help="Who audits (default: your OS account).")
     ] = None,
     json: Json = False,
 ) -> int:

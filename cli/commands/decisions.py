@@ -38,7 +38,7 @@ By = Annotated[str, typer.Option(metavar="NAME", help="Who decides.")]
 
 
 class Signable(StrEnum):
-    """What can be signed where the store is not at hand."""
+    """What can be signed when the store is not available."""
 
     APPROVE = "approve"
     REJECT = "reject"
@@ -159,12 +159,12 @@ def sign(
         typer.Option(
             "--from",
             metavar="FILE",
-            help="What `show ID --json` wrote, where the store is not at hand.",
+            help="What `show ID --json` wrote, when the store is not available.",
         ),
     ] = None,
     json: Json = False,
 ) -> int:
-    """Sign a decision on your own machine, to submit where the store is."""
+    """Sign a decision offline, to submit on the machine with the store."""
     credential = credential_of(key)
     if not isinstance(credential, PrivateKey):
         raise UsageError("nothing to sign with", hint="Give --key FILE, or name it in RELEASEGATE_KEY.")

@@ -38,17 +38,19 @@ def evaluate(
     methods: Annotated[str, typer.Option(metavar="A,B,...", help="The methods, by name.")],
     k: Annotated[
         str | None,
-        typer.Option("--k", metavar="5,8,...", help="The least class sizes (default: the policy's k)."),
+        typer.Option("--k", metavar="5,8,...", help="Minimum class sizes (default: the policy's k)."),
     ] = None,
     seeds: Annotated[
         int,
         typer.Option(
-            metavar="N", help="Runs of each, from the policy's seed on (default: 5).", show_default=False
+            metavar="N",
+            help="Number of seeds per method, starting at the policy's seed (default: 5).",
+            show_default=False,
         ),
     ] = 5,
     measures: Annotated[
         str | None,
-        typer.Option(metavar="A,B,...", help="Of utility (default: all that take no seconds)."),
+        typer.Option(metavar="A,B,...", help="Utility measures (default: the fast ones)."),
     ] = None,
     input_path: Input = None,
     period: Period = None,

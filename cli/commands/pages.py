@@ -12,6 +12,7 @@ from cli.output import write_json
 from cli.picture_files import picture_options, pictures_for, select_pictures, write
 from cli.report import write_report, write_site
 from policy.errors import VerificationFailed
+from policy.text import number_of
 from release_store.store import ReleaseStore
 from reports.text import sanitize_text
 
@@ -25,9 +26,7 @@ def report(
         str | None,
         typer.Argument(metavar="ID", help="A release or candidate: write its report alone, as one file."),
     ] = None,
-    series: Annotated[
-        str | None, typer.Option(metavar="SERIES", help="The pages of this series alone.")
-    ] = None,
+    series: Annotated[str | None, typer.Option(metavar="SERIES", help="Only this series.")] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -46,7 +45,8 @@ def report(
         done = f"wrote {document['path']}"
     else:
         document = write_site(store, out, series=series, evidence=evidence)
-        done = f"wrote {document['pages']} pages to {document['path']}/ in {document['seconds']:.1f} s"
+        pages = number_of(document["pages"], "page")
+        done = f"wrote {pages} to {document['path']}/ in {document['seconds']:.1f} s"
     findings = document["findings"]
     if json:
         write_json(document)
@@ -73,12 +73,14 @@ def pictures(
             help="These pictures, by name or by group, such as values (default: all).",
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Default: ID.pictures, here.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Output folder (default: ./ID.pictures).")
+    ] = None,
     scale: Annotated[
         float,
         typer.Option(metavar="N", help="A PNG is 640 times N pixels wide (default: 2).", show_default=False),
     ] = 2.0,
-    no_titles: Annotated[bool, typer.Option("--no-titles", help="Leave the titles to captions.")] = False,
+    no_titles: Annotated[bool, typer.Option("--no-titles", help="Omit titles.")] = False,
     json: Json = False,
 ) -> int:
     """Export the figures of a report as files."""

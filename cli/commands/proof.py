@@ -10,6 +10,7 @@ import typer
 from cli.options import Json, Release, store_of
 from cli.output import finding_rows, write_json
 from policy.errors import UsageError, VerificationFailed
+from policy.text import number_of
 from release_store.canonical import file_digest
 from release_store.evidence.bundle import write_evidence
 from release_store.evidence.examine import NOT_WHAT_IT_WAS, examine, tell
@@ -27,7 +28,7 @@ def evidence(
     context: typer.Context,
     release: Release,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Default: RELEASE.evidence.zip, here.")
+        Path | None, typer.Option(metavar="FILE", help="Output file (default: ./RELEASE.evidence.zip).")
     ] = None,
     json: Json = False,
 ) -> int:
@@ -45,14 +46,15 @@ def evidence(
 def verify(
     context: typer.Context,
     bundle: Annotated[
-        Path | None, typer.Argument(metavar="BUNDLE", help="Check this evidence instead.")
+        Path | None, typer.Argument(metavar="BUNDLE", help="Check this evidence bundle instead of the store.")
     ] = None,
     public_key: Annotated[
-        str | None, typer.Option(metavar="FILE|HEX", help="The key to trust, kept elsewhere.")
+        str | None,
+        typer.Option(metavar="FILE|HEX", help="The public key that you trust, from your own copy."),
     ] = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="One kept elsewhere, that the log must go on from."),
+        typer.Option(metavar="FILE", help="A checkpoint you saved earlier; the log must extend it."),
     ] = None,
     json: Json = False,
 ) -> int:
@@ -70,8 +72,10 @@ def verify(
         if not findings:
             for note in remarks:
                 print(sanitize_text(f"note: {note.where}: {note.what}"))
-            n_releases = len(store.releases())
-            print(f"{n_releases} releases and {store.n_events()} events: OK, no tampering found")
+            checked = (
+                f"{number_of(len(store.releases()), 'release')} and {number_of(store.n_events(), 'event')}"
+            )
+            print(f"{checked}: OK, no tampering found")
     return VerificationFailed.exit_code if findings else 0
 
 

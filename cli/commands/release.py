@@ -26,7 +26,7 @@ def run(
     input_path: Input = None,
     by: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Who makes the candidate (default: the system's account)."),
+        typer.Option(metavar="NAME", help="Who makes the candidate (default: your OS account)."),
     ] = None,
     key: Key = None,
     token_file: TokenFile = None,
@@ -34,7 +34,7 @@ def run(
         str | None,
         typer.Option(
             metavar="REASON",
-            help="Release a period again that has a release; why, kept in the audit log, and public.",
+            help="Replace the period's existing release; REASON is logged and published.",
         ),
     ] = None,
     wait: Annotated[
@@ -66,7 +66,7 @@ def rejudge(
     candidate: Candidate,
     input_path: OldInput = None,
     by: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Who asks for it (default: the system's account).")
+        str | None, typer.Option(metavar="NAME", help="Who asks for it (default: your OS account).")
     ] = None,
     key: Key = None,
     token_file: TokenFile = None,

@@ -66,8 +66,9 @@ def init(context: typer.Context) -> int:
     root = store_of(context)
     _check_nothing_was_put(root)
     store = ReleaseStore.create(root)
-    print(f"made the store {store.root}/ and its signing key {key_path(store.root)}")
-    print(f"and the key of people {person_key_path(store.root)}")
+    print(f"created the store {store.root}/")
+    print(f"created its signing key {key_path(store.root)}")
+    print(f"created the key of people, which hashes who they are: {person_key_path(store.root)}")
     print("keep copies of the keys where nobody who can write to the store can read them")
     return 0
 
@@ -174,17 +175,17 @@ def add(
         typer.Option(metavar="ROLE", help="operator, approver, auditor or admin; may be given again."),
     ],
     public_key: Annotated[
-        str | None, typer.Option(metavar="HEX|FILE", help="Of the person's own Ed25519 key.")
+        str | None, typer.Option(metavar="HEX|FILE", help="The person's Ed25519 public key.")
     ] = None,
     make_key: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Make a private key for the person there.")
+        Path | None, typer.Option(metavar="FILE", help="Write a new private key for the person to FILE.")
     ] = None,
     make_token: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Make a token for the person there.")
+        Path | None, typer.Option(metavar="FILE", help="Write a new token for the person to FILE.")
     ] = None,
     account: Annotated[
         str | None,
-        typer.Option(metavar="LOGIN", help="The system's login whose runs are the person's."),
+        typer.Option(metavar="LOGIN", help="OS account whose runs are attributed to this person."),
     ] = None,
     json: Json = False,
 ) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 
 from policy.errors import Blocked, ReleaseGateError, StoreError, UsageError, VerificationFailed
+from policy.text import number_of
 from release_store.approval.authentication import (
     Unproven,
     identified,
@@ -284,7 +285,7 @@ def _too_few(
     if given >= needed:
         return None
     return UsageError(
-        f"{given} of {needed} approvals are by people who could give them today",
+        f"{given} of {number_of(needed, 'approval is', 'approvals are')} by people who could give them today",
         where=where,
         hint="Reject it, and run the period again: the new candidate waits for their approval.",
     )
@@ -303,7 +304,7 @@ def _accept(
     given = in_force(staff, earlier) + 1
     if given < needed:
         return CandidateState.AWAITING_APPROVAL
-    reason = f"{given} of {needed} approvals"
+    reason = f"{given} of {number_of(needed, 'approval')}"
     set_state(con, record.candidate_id, CandidateState.APPROVED, actor=decision.by, reason=reason)
     return CandidateState.APPROVED
 

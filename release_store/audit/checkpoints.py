@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from policy.errors import ReleaseGateError, StoreError, UsageError, VerificationFailed
 from policy.plain_file import not_read, read_bytes
+from policy.text import number_of
 from release_store.audit import keys, merkle
 from release_store.audit import log as audit
 from release_store.canonical import iso, pretty_json, utc_now
@@ -90,7 +91,9 @@ def sign(con: Connection, key: Ed25519PrivateKey, of: Sequence[str]) -> list[Che
     store_id = queries.store_info(con, "store_id")
     if size != tree.size:
         raise VerificationFailed(
-            f"the log has {tree.size} events, and the last is number {size}", where=store_id, hint=_HINT
+            f"the log has {number_of(tree.size, 'event')}, and the last is number {size}",
+            where=store_id,
+            hint=_HINT,
         )
     root, at = tree.root(size).hex(), iso(utc_now())
     return [
@@ -230,7 +233,8 @@ def check_goes_on(con: Connection, newest: Checkpoint | None, *, by_root: bool) 
         holds = tree.size >= size and tree.root(size).hex() == newest["root"]
     if not holds:
         raise VerificationFailed(
-            f"the log does not continue the newest checkpoint, which signs its first {size} events",
+            "the log does not continue the newest checkpoint, which signs its first "
+            f"{number_of(size, 'event')}",
             where=newest["store_id"],
             hint=_HINT,
         )

@@ -229,7 +229,8 @@ def _check_decisions(bundle: Bundle) -> Iterator[Finding]:
     needed = max(whole_number(approval.get("approvers", 0)), whole_number(kept.get("needed", 0)))
     approvals = sum(one["action"] == "decision.approve" for one in decisions)
     if approvals < needed and not bundle.overridden():
-        yield Finding("decisions", f"{approvals} people approved it, and {needed} are required")
+        required = "required approval" if needed == 1 else "required approvals"
+        yield Finding("decisions", f"the release has {approvals} of {needed} {required}")
     if any(one_person(one, other) for one, other in itertools.combinations(decisions, 2)):
         yield Finding("decisions", "one person decided twice")
     staged = bundle.event("candidate.staged", bundle.candidate)

@@ -91,9 +91,8 @@ def _describe(bundle: Bundle, report: Report) -> None:
         gates = ", ".join(sorted(bundle.manifest["override"]["gates"]))
         report.notes.append(f"{' and '.join(names)} published {release} by override of the gates: {gates}")
     report.summary = (
-        f"{release}: {len(bundle.files)} files and {len(bundle.events)} of {newest} events in the log "
-        "verified; "
-        "no tampering found"
+        f"{release}: {len(bundle.files)} {'file' if len(bundle.files) == 1 else 'files'} and "
+        f"{len(bundle.events)} of {newest} events in the log verified; no tampering found"
     )
     report.notes.append(
         "a bundle cannot show what was left out of it: see the publisher's catalog for the state of the "

@@ -11,6 +11,7 @@ import duckdb
 
 from policy.errors import ReleaseGateError, UsageError
 from policy.plain_file import not_read, read_bytes
+from policy.text import number_of
 from release_store.audit import keys
 from release_store.audit.checkpoints import always_kept, kept_file, read_kept
 from release_store.audit.log import Finding
@@ -80,7 +81,7 @@ def _one_was_kept(root: Path) -> bool:
 
 
 def _cut(view: View, size: int) -> Finding:
-    return Finding("log", f"has {view.log.size} events, but a signed checkpoint counts {size}")
+    return Finding("log", f"has {number_of(view.log.size, 'event')}, but a signed checkpoint counts {size}")
 
 
 def _checkpoint(view: View, path: Path) -> tuple[int, list[str], dict[str, Any]]:
@@ -137,5 +138,5 @@ def _statement(view: View, found: Any, trusted: str | None) -> tuple[int, list[s
     if not 0 < size <= view.log.size or view.log.hashes[size - 1] != found["head"]:
         return size, [f"event {size} in the log is not the signed one"]
     if "root" in found and found["root"] != view.tree.root(size).hex():
-        return size, [f"the Merkle root of the first {size} events is not the signed one"]
+        return size, [f"the Merkle root of the first {number_of(size, 'event')} is not the signed one"]
     return size, []

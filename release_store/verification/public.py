@@ -69,7 +69,7 @@ def _of_series(view: View, path: Path, known: set[str], gone: set[str], checkpoi
     if not _is_folder(path):
         return _STRANGE
     if name in view.log.started:
-        return "was left by an interrupted publication; `recover` completes it"
+        return "was left by an interrupted publication; the next run or `releasegate doctor` completes it"
     return "is a release folder without a release in the store"
 
 

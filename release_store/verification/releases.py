@@ -8,6 +8,7 @@ from typing import Any
 import duckdb
 
 from policy.plain_file import read_bytes
+from policy.text import number_of
 from release_store.approval.approvals import needed_by
 from release_store.approval.decisions import is_overridden
 from release_store.audit.log import Finding
@@ -167,6 +168,6 @@ def _admission(view: View, batch: Batch, release: Release, record: CandidateReco
     needed = 0 if overridden else needed_by(view.policy(record.policy_digest), record.summary)
     if "reject" in words or words.count("approve") < needed:
         findings.append(
-            Finding(name, f"{words.count('approve')} people approved it, and {needed} are required")
+            Finding(name, f"has {words.count('approve')} of {number_of(needed, 'required approval')}")
         )
     return findings

@@ -63,15 +63,15 @@ const releasegateDiff = (() => {
     const own = ++asked;
     const [a, b] = [field("a").value, field("b").value];
     delete field("rows").dataset.shown;
-    if (unknown.size) return tell([...unknown.values()].map((name) => `${shown(name)} is not among them.`).join(" "));
+    if (unknown.size) return tell([...unknown.values()].map((name) => `${shown(name)} is not in this site.`).join(" "));
     try {
       const found = rows(await side(a), await side(b));
       if (own !== asked) return;
       const n = Object.values(found).flat().filter((row) => !row.same).length;
-      tell(n ? `${n} rows differ, marked ≠` : "Nothing differs.", ...SECTIONS.flatMap((name) => table(name, found[name], a, b)));
+      tell(n ? `${n} row${n === 1 ? " differs" : "s differ"}, marked ≠` : "Nothing differs.", ...SECTIONS.flatMap((name) => table(name, found[name], a, b)));
       field("rows").dataset.shown = `${a} ${b}`;
     } catch (error) {
-      if (own === asked) tell(`It cannot be shown: ${error.message}`);
+      if (own === asked) tell(`The comparison cannot be shown: ${error.message}`);
     }
   }
 
@@ -95,7 +95,7 @@ const releasegateDiff = (() => {
       });
       show();
     } catch (error) {
-      if (own === asked) tell(`It cannot be shown: ${error.message}`);
+      if (own === asked) tell(`The comparison cannot be shown: ${error.message}`);
     }
   }
 

@@ -74,7 +74,7 @@
       done = true;
       await show();
     } catch (error) {
-      if (own === asked) tell(`It cannot be shown: ${error.message}`);
+      if (own === asked) tell(`The log cannot be shown: ${error.message}`);
     }
   }
 
@@ -114,7 +114,7 @@
       return line;
     }));
     const count = number(matches.length);
-    if (done) tell(matches.length === shape.events ? `All ${count} events.` : `${count} of ${number(shape.events)} events.`);
+    if (done) tell(matches.length === shape.events ? (matches.length === 1 ? "1 event." : `All ${count} events.`) : `${count} of ${number(shape.events)} events.`);
     turned();
     $("log").dataset.shown = String(own);
   }
@@ -134,7 +134,7 @@
 
   async function check() {
     const say = (text) => { $("checked").textContent = text; };
-    if (!globalThis.crypto?.subtle) return say("This browser computes no hashes on such a page.");
+    if (!globalThis.crypto?.subtle) return say("This browser cannot compute hashes here; open the page from a file or over HTTPS.");
     $("check").disabled = true;
     const wrong = [];
     let [last, head, n] = [0, "0".repeat(64), 0];
@@ -150,9 +150,9 @@
       }
       say(wrong.length || n !== shape.events
         ? `✗ The chain does not hold: event ${wrong.slice(0, 5).join(", ")}${wrong.length > 5 ? ` and ${wrong.length - 5} more` : ""}.`
-        : `✓ The chain holds: ${number(n)} hashes computed again, the last is ${head}. Only a checkpoint that you kept elsewhere shows that nobody cut the end off or wrote all of it anew.`);
+        : `✓ The chain holds: ${number(n)} hash${n === 1 ? "" : "es"} recomputed; the last is ${head}. To rule out truncation or a full rewrite, compare with a checkpoint you kept elsewhere.`);
     } catch (error) {
-      say(`It cannot be checked: ${error.message}`);
+      say(`The chain cannot be checked: ${error.message}`);
     }
     $("check").disabled = false;
   }

@@ -60,7 +60,7 @@
         row.hidden = !words.every((word) => text.includes(word));
         n += row.hidden ? 0 : 1;
       }
-      told.textContent = words.length ? `${n} of ${texts.size} rows` : `${texts.size} rows`;
+      told.textContent = words.length ? `${n} of ${texts.size} rows` : `${texts.size} row${texts.size === 1 ? "" : "s"}`;
     }
     field.addEventListener("input", search);
     // By then the browser has put back what stood in the field when somebody left the page.

@@ -563,7 +563,7 @@ function checkDecisions(bundle, say) {
   const [asked, more] = [[approval, "approvers"], [kept, "needed"]].map(([said, name]) => (said.has(name) ? whole(said.get(name)) : 0));
   const needed = Math.max(asked, more);
   const approvals = decisions.filter((one) => one.get("action") === "decision.approve").length;
-  if (approvals < needed && !bundle.overridden()) say("decisions", `${approvals} people approved it, and ${needed} are required`);
+  if (approvals < needed && !bundle.overridden()) say("decisions", `the release has ${approvals} of ${needed} required approval${needed === 1 ? "" : "s"}`);
   if (decisions.some((one, at) => decisions.slice(at + 1).some((other) => onePerson(one, other)))) say("decisions", "one person decided twice");
   const candidates = [bundle.candidate, ...bundle.judgedBefore()];
   for (const one of bundle.of(...DECIDED)) {
@@ -726,7 +726,7 @@ function describe(bundle, _, report) {
     const gates = [...object(item(get(bundle.manifest, "override"), "gates")).keys()].sort(byUnit);
     notes.push(`${people.join(" and ")} published ${release} by override of the gates: ${gates.join(", ")}`);
   }
-  report.summary = `${release}: ${bundle.files.size} files and ${bundle.events.length} of ${newest} events in the log verified; no tampering found`;
+  report.summary = `${release}: ${bundle.files.size} file${bundle.files.size === 1 ? "" : "s"} and ${bundle.events.length} of ${newest} events in the log verified; no tampering found`;
   notes.push("a bundle cannot show what was left out of it: see the publisher's catalog for the state of the release now");
 }
 

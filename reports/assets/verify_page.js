@@ -100,7 +100,7 @@ function wire(root) {
 
   page.key.addEventListener("input", () => {
     const idle = page.result.hidden && page.progress.hidden;
-    if (!idle) takeBack("The key was changed: what was found was of the one before. Press Verify.");
+    if (!idle) takeBack("The key changed, so the previous result no longer applies. Press Verify.");
   });
   page.file.addEventListener("change", () => take(page.file.files));
   for (const input of [page.key, page.checkpoint]) input.addEventListener("change", () => file && verify());

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
+from policy.text import number_of
 from release_store.audit.log import Finding
 from release_store.publishing.public_files import candidate_folder, differing_files
 from release_store.snapshot import StoreSnapshot
@@ -23,7 +24,7 @@ def of_series(findings: Sequence[Finding], series: str | None, places: Places) -
         return list(findings)
     own = [one for one in findings if _named(f"{one.where} {one.what}", places) <= {series}]
     n_others = len(findings) - len(own)
-    more = f"{n_others} more findings in other series: run `releasegate verify`"
+    more = f"{number_of(n_others, 'more problem')} in other series: run `releasegate verify`"
     return [*own, *([Finding("the store", more)] if n_others else [])]
 
 

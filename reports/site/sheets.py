@@ -36,9 +36,9 @@ from tasks.reporting.figures import FORMAT
 
 Document = Mapping[str, Any]
 _DATA = "data.parquet"
-_NO_FILE = f"They are not shown: there is no {_DATA} among its files."
-_ALTERED = "They are not shown: its files are missing, or differ from the assessed ones."
-_UNREADABLE = f"They are not shown: {_DATA} cannot be read."
+_NO_FILE = f"Rows are not shown because there is no {_DATA} among its files."
+_ALTERED = "Rows are not shown because its files are missing, or differ from the assessed ones."
+_UNREADABLE = f"Rows are not shown because {_DATA} cannot be read."
 _NO_FIGURES = "Its figures have a format that this version cannot draw."
 
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from policy.text import number_of
 from release_store.records import GateResult, Validation, Verdict
 from release_store.summary import Summary
 from reports.pages import number
@@ -204,5 +205,5 @@ def _reviewed(payload: Mapping[str, Any]) -> str:
     if not isinstance(releases, list):
         return ""
     failing = [str(one.get("release")) for one in releases if isinstance(one, dict) and one.get("not_passed")]
-    said = f"{len(releases)} releases reviewed"
+    said = f"{number_of(len(releases), 'release')} reviewed"
     return f"{said}; not passed by {', '.join(failing)}" if failing else f"{said}; all pass"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from policy.errors import ReleaseGateError
+from policy.text import number_of
 from release_store.approval.approvals import needed_by
 from release_store.approval.reviewers import load_staff, people_path
 from release_store.permission import Act
@@ -71,9 +72,11 @@ def _people(root: Path, store: ReleaseStore | None) -> list[Check]:
     approvers = [one for one in staff.members if one.may(Act.APPROVE)]
     asked = max(asked, staff.approvers_at_least)
     if len(approvers) < asked:
-        found = f"{asked} approvals are required, but {path.name} lists {len(approvers)} approvers"
+        required = number_of(asked, "approval is required", "approvals are required")
+        found = f"{required}, but {path.name} lists {number_of(len(approvers), 'approver')}"
         return [Check("people", Condition.WRONG, found, add)]
-    found = f"{path.name} lists {len(staff.members)} people, {len(approvers)} of them approvers"
+    people = number_of(len(staff.members), "person", "people")
+    found = f"{path.name} lists {people}, including {number_of(len(approvers), 'approver')}"
     return [Check("people", Condition.FINE, found)]
 
 

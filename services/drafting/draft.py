@@ -9,6 +9,7 @@ from pathlib import Path
 
 import yaml
 
+from policy.text import number_of
 from services.drafting.facts import ColumnFacts, TableFacts, table_facts
 from services.drafting.guesses import (
     CODE_WORDS,
@@ -79,7 +80,8 @@ def _series(table: Path) -> tuple[str, str]:
 def _head(table: Path, facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
     series, file = _series(table)
     keys = [guess.column for guess in guesses if guess.role == "key"]
-    yield f"# A policy drafted from a table of {facts.rows} rows and {len(facts.columns)} columns."
+    rows, columns = number_of(facts.rows, "row"), number_of(len(facts.columns), "column")
+    yield f"# A policy drafted from a table of {rows} and {columns}."
     yield "# Every line is a guess from names and counts: check and correct each before a release."
     yield "# Only somebody who knows the data and the people in them can decide the roles. Check with care"
     yield "# `sensitive` (is one missing?) and `quasi_identifiers` (what may a neighbour know?)."
@@ -181,14 +183,15 @@ def _quasi_identifier(facts: TableFacts, guess: Guess) -> Iterator[str]:
     else:
         yield f"      # {column.distinct} values, too many or too long to list: write a `hierarchy` for it."
     if column.missing_share > 0:
-        yield f"      # {column.rows - column.known} rows have no value."
+        yield f"      # {number_of(column.rows - column.known, 'row has', 'rows have')} no value."
 
 
 def _sensitive(guess: Guess) -> Iterator[str]:
     column = guess.column
     money = bool(words_of(column.name) & MONEY_WORDS)
     yield f"    {_scalar(column.name)}:"
-    yield f"      # {guess.why}; {column.distinct} distinct values, the most frequent in {column.most} rows"
+    distinct, most = number_of(column.distinct, "distinct value"), number_of(column.most, "row")
+    yield f"      # {guess.why}; {distinct}, the most frequent in {most}"
     if column.distinct > MANY_VALUES:
         yield "      # So many values can identify a person by themselves: group them by a `query` in source."
     yield f"      stability: {'transient' if money else 'stable'}"
@@ -224,7 +227,7 @@ def _number(value: float) -> str:
 
 def _expectations(facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
     yield "expectations:"
-    yield f"  # This table has {facts.rows} rows; fewer than half of them stop a run."
+    yield f"  # This table has {number_of(facts.rows, 'row')}; fewer than half of them stop a run."
     yield f"  rows: {{min: {max(1, facts.rows // 2)}}}"
     yield "  # Largest share of missing cells in a column."
     yield "  missing: 0.05"

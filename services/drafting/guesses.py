@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from policy.text import number_of
 from services.drafting.facts import ColumnFacts, TableFacts
 from tasks.intake.columns import display_column
 
@@ -152,7 +153,8 @@ def _by_name(column: ColumnFacts, key: ColumnFacts | None, sensitive: frozenset[
     words = words_of(column.name)
     guess: Guess | None = None
     if column is key and column.distinct < column.rows:
-        guess = Guess(column, "key", f"named like a key, {_values(column)} in {column.rows} rows")
+        rows = number_of(column.rows, "row")
+        guess = Guess(column, "key", f"named like a key, {_values(column)} in {rows}")
     elif column is key:
         guess = Guess(column, "key", "unique in every row, and named like a key")
     elif column.marks:
@@ -164,11 +166,11 @@ def _by_name(column: ColumnFacts, key: ColumnFacts | None, sensitive: frozenset[
     elif column.distinct < 2:
         guess = Guess(column, "dropped", f"{_values(column)}: it carries no information")
     elif words & PERSON_WORDS and column.distinct > MANY_VALUES:
-        guess = Guess(column, "identifier", f"named like a key, {_values(column)} in {column.known} rows")
+        guess = Guess(column, "identifier", f"named like a key, {_values(column)} {_known(column)}")
     elif _recognised(column, sensitive):
         guess = Guess(column, "sensitive", _says(words & sensitive))
     elif words & DEMOGRAPHIC_WORDS and not column.numeric and _nearly_unique(column):
-        guess = Guess(column, "identifier", f"nearly unique text: {_values(column)} in {column.known} rows")
+        guess = Guess(column, "identifier", f"nearly unique text: {_values(column)} {_known(column)}")
     elif words & DEMOGRAPHIC_WORDS:
         guess = Guess(column, "quasi-identifier", _says(words & DEMOGRAPHIC_WORDS))
     return guess
@@ -179,7 +181,11 @@ def _says(words: set[str]) -> str:
 
 
 def _values(column: ColumnFacts) -> str:
-    return f"{column.distinct} distinct value{'' if column.distinct == 1 else 's'}"
+    return number_of(column.distinct, "distinct value")
+
+
+def _known(column: ColumnFacts) -> str:
+    return f"in {number_of(column.known, 'row')}"
 
 
 def _by_counts(column: ColumnFacts, described: int, people: int) -> Guess:
@@ -190,9 +196,10 @@ def _by_counts(column: ColumnFacts, described: int, people: int) -> Guess:
     distinct = _values(column)
     kind = "numbers" if column.numeric else "text"
     if _is_a_number_of_somebody(column) if column.numeric else _nearly_unique(column):
-        return Guess(column, "identifier", f"nearly unique {kind}: {distinct} in {column.known} rows")
+        return Guess(column, "identifier", f"nearly unique {kind}: {distinct} {_known(column)}")
     if column.distinct > max(FEW_VALUES, people / 2) and not column.numeric:
-        return Guess(column, "identifier", f"nearly unique {kind}: {distinct} for {people} people")
+        all_people = number_of(people, "person", "people")
+        return Guess(column, "identifier", f"nearly unique {kind}: {distinct} for {all_people}")
     if column.distinct > FEW_VALUES:
         return Guess(column, "dropped", f"not recognised: {distinct}")
     if column.missing_share > 0.5:

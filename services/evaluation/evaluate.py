@@ -16,6 +16,7 @@ from policy.errors import InputError, ReleaseGateError, UsageError, did_you_mean
 from policy.load import load_policy
 from policy.model import Method, ReleasePolicy
 from policy.period import day_at, period_at, read_period
+from policy.text import number_of
 from services.environment import OWN_PREFIX
 from services.evaluation.run import Job, Run, begin, run
 from services.trust import trusted_in
@@ -109,7 +110,7 @@ def evaluate(
     )
     if max(sizes) > len(source.frame):
         raise InputError(
-            f"has {len(source.frame)} rows, fewer than k {max(sizes)}",
+            f"has {number_of(len(source.frame), 'row')}, fewer than k {max(sizes)}",
             where=source.origin,
             hint="Give a smaller --k.",
         )
@@ -243,5 +244,6 @@ def raise_if_none_succeeded(evaluation: Evaluation) -> None:
     """Raise ReleaseGateError where not a single run came to an end."""
     if all(each.finding for each in evaluation.runs):
         raise ReleaseGateError(
-            f"none of {len(evaluation.runs)} runs succeeded; the first: {evaluation.runs[0].finding}"
+            f"none of {number_of(len(evaluation.runs), 'run')} succeeded; "
+            f"the first: {evaluation.runs[0].finding}"
         )

@@ -12,6 +12,7 @@ from typing import Any
 
 import altair as alt
 
+from policy.text import number_of
 from reports.documents import Document
 from reports.export import FONT
 from reports.theme import PALETTES, vega_config
@@ -285,7 +286,8 @@ def _latent(run: Run, view: LatentView) -> Any:
         .mark_point(filled=True, opacity=0.55)
         .encode(x=x, y=y, color=colour, shape=shape, size=alt.Size("size:Q", scale=None))
     )
-    hidden = f"; {view.n_hidden_classes} under {run.k} are not shown" if view.n_hidden_classes else ""
+    classes = number_of(len(view.size), "class", "classes")
+    hidden = number_of(view.n_hidden_classes, "class", "classes") + f" under {run.k} not shown"
     panels = [
         _titled(_with_numbers(chart, view, x, y).properties(width=PANEL[0], height=PANEL[0]), *words)
         for chart, words in (
@@ -293,14 +295,14 @@ def _latent(run: Run, view: LatentView) -> Any:
                 before,
                 (
                     f"Before: records in hexagons, darker where more (up to {most:,})",
-                    f"{view.n_hidden:,} records in hexagons of under {run.k} are not shown",
+                    f"{number_of(view.n_hidden, 'record')} in hexagons of under {run.k} not shown",
                 ),
             ),
             (
                 after,
                 (
-                    f"After: centres of {len(view.size):,} classes, larger where of more records",
-                    f"up to {largest:,} records{hidden}",
+                    f"After: centres of {classes}, larger where of more records",
+                    f"up to {number_of(largest, 'record')}{f'; {hidden}' if view.n_hidden_classes else ''}",
                 ),
             ),
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from policy.errors import ReleaseGateError
+from policy.text import number_of
 from release_store.approval.approvals import needed_by
 from release_store.approval.decisions import BEFORE_CORRECTION
 from release_store.approval.reviewers import AT_LEAST
@@ -79,7 +80,7 @@ class _Subject:
 def _awaiting(of: _Subject) -> str:
     until = of.record.expires_at if of.record else None
     end = f" until {minute(until.isoformat())} UTC" if until else ""
-    people = f"{of.approvers} approval{'s' if of.approvers != 1 else ''}" if of.approvers else "approval"
+    people = number_of(of.approvers, "approval") if of.approvers else "approval"
     rows = f", {of.rows} would be published" if of.rows else ""
     required = of.record.summary.required_approvals if of.record else None
     because = required.why if required else ""
@@ -135,8 +136,9 @@ def _gates_failed(of: _Subject) -> str:
 
 def _people_changed(of: _Subject) -> str:
     told = [f"{', '.join(names)} {how}" for how, names in of.changes.items() if names]
-    least = f"now {of.event.payload.get(AT_LEAST, 0)} approvals at least are required for a candidate"
-    return f"The people who work with the store changed: {'; '.join(told) or least}."
+    least = number_of(int(of.event.payload.get(AT_LEAST, 0)), "approval")
+    every = f"every candidate now needs at least {least}"
+    return f"The people who work with the store changed: {'; '.join(told) or every}."
 
 
 def _corrected(of: _Subject) -> str:

@@ -19,6 +19,7 @@ from typing import Any
 
 from policy.errors import ReleaseGateError, StoreError
 from policy.plain_file import not_read, read_bytes
+from policy.text import number_of
 from release_store.canonical import indented_json, iso, sha256_hex, utc_now
 from release_store.publishing.public_files import replace_file
 from release_store.store import ReleaseStore
@@ -135,7 +136,7 @@ def due(store: ReleaseStore) -> dict[str, int]:
 
 
 def verify_failed(store: ReleaseStore, n_findings: int) -> Sent:
-    """Tell at once that the store is not what it was; nothing of it is looked up or written for that.
+    """Tell at once how many problems a review found; nothing of the store is looked up or written for that.
 
     A series that could not be reviewed is a finding, too.
     """
@@ -145,7 +146,8 @@ def verify_failed(store: ReleaseStore, n_findings: int) -> Sent:
         id=sha256_hex(f"{store.store_id} {moment}".encode()),
         number=0,
         at=moment,
-        text=f"The store was altered: {n_findings} findings. Run `releasegate verify`.",
+        text=f"The audit review found {number_of(n_findings, 'problem')}. "
+        "Run `releasegate verify` and `releasegate audit SERIES` for details.",
         facts={"findings": n_findings},
         links={"folder": str(store.root.resolve())},
     )

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from policy.text import number_of
 from tasks.history.attribute import Attribute
 from tasks.history.cohorts import ABSENT
 from tasks.history.placing import Cut, placed
@@ -227,7 +228,7 @@ def _hide(
             classes[there], past.value[there], past.attributes, enough, LIMITS, _seats(past, seat)[there]
         )
         n_short = int(short.sum())
-        progress(1.0, f"{n_short} people are not hidden among others")
+        progress(1.0, f"{number_of(n_short, 'person is', 'people are')} not hidden among others")
         if not n_short or n_short == before:
             return labels, n_short
         before = n_short

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from policy.errors import InputError, did_you_mean
 from policy.model import ReleasePolicy
+from policy.text import number_of
 
 LONGEST_NAME = 60
 
@@ -26,7 +27,7 @@ def check_columns(names: Sequence[str], policy: ReleasePolicy, where: str) -> No
     near = {role.casefold() for role in roles}
     if not any(name.strip().casefold() in near for name in names):
         raise InputError(
-            f"none of its {len(names)} columns is in the roles of the policy",
+            f"none of its {number_of(len(names), 'column')} is in the roles of the policy",
             where=where,
             hint="Line 1 must have the names of the columns; source.delimiter sets the delimiter.",
         )

@@ -12,6 +12,7 @@ import duckdb
 
 from policy.errors import InputError
 from policy.model import ReleasePolicy
+from policy.text import number_of
 from policy.trusted import Trusted
 from tasks.intake import frame
 from tasks.intake.columns import check_columns, check_distinct, display_column
@@ -232,7 +233,8 @@ def _check_count(table: SealedFile, text: _Text | None, n_rows: int) -> None:
     blank_too = n_rows == told and len(text.header) == 1
     if n_rows != told - text.count.blank and not blank_too:
         raise InputError(
-            f"has {told - text.count.blank} rows by its line ends, but {n_rows} were read",
+            f"has {number_of(told - text.count.blank, 'row')} by its line ends, but "
+            f"{number_of(n_rows, 'was', 'were')} read",
             where=table.shown,
             hint="Check its quotes and line ends.",
         )
@@ -298,7 +300,7 @@ def _rejected(connection: duckdb.DuckDBPyConnection, table: SealedFile, policy: 
     line = line_at(table, policy.source.encoding, byte - 1)
     counts = re.fullmatch(r"Expected Number of Columns: (\d+) Found: (\d+)", message)
     if counts:
-        finding = f"line {line} has {counts[2]} cells where line 1 has {counts[1]}"
+        finding = f"line {line} has {number_of(int(counts[2]), 'cell')} where line 1 has {counts[1]}"
     elif kind == "UNQUOTED VALUE":
         finding = f"line {line} has a quote that opens or closes in the wrong place"
     else:

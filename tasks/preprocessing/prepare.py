@@ -14,6 +14,7 @@ import pandas as pd
 
 from policy.errors import InputError
 from policy.model import ReleasePolicy
+from policy.text import number_of
 from tasks.types import FloatArray, IntArray, PreparedTable, SourceTable
 
 
@@ -71,7 +72,7 @@ def _person(frame: pd.DataFrame, policy: ReleasePolicy) -> IntArray | None:
     codes, _ = pd.factorize(frame[policy.roles.key])
     if nobody := int((codes < 0).sum()):
         raise InputError(
-            f"{nobody} rows have no key, by which people are counted",
+            f"{number_of(nobody, 'row has', 'rows have')} no key, by which people are counted",
             where=f"column '{policy.roles.key}'",
             hint="Give every row the key of its person, or leave such rows out.",
         )

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from policy.model import ReleasePolicy
+from policy.text import number_of
 from release_store.records import EquivalenceClasses
 from release_store.summary import Repair
 from tasks.geometry.space import Boxes, points_of, space_of
@@ -257,7 +258,8 @@ def _pinned_by_all(
     for _ in range(WORLD_ROUNDS):
         now = _labels(labels, groups)
         failing = worlds.failing(now)
-        progress(1.0, f"{worlds.n_short} people are pinned by all releases together, or undecided")
+        short = number_of(worlds.n_short, "person is", "people are")
+        progress(1.0, f"{short} pinned by all releases together, or undecided")
         if not len(failing):
             break
         by_size = failing[np.argsort(groups.size[failing], kind="stable")]

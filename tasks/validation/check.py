@@ -10,6 +10,7 @@ from expectations.quiet import quiet
 from expectations.suite import LastRelease, build_suite
 from policy.errors import ValidationFailed
 from policy.model import ReleasePolicy
+from policy.text import number_of
 from tasks.types import SourceTable
 
 COUNTS_ONLY = {"result_format": "BASIC", "partial_unexpected_count": 0}
@@ -113,14 +114,14 @@ def _told(result: Any, rows: int) -> ExpectationResult:
     """Keep of the library's result what holds no value: success, and the count of unexpected rows."""
     config = result.expectation_config
     name, column = config.type, config.meta["column"]
-    subject = f"the table of {rows} rows" if column is None else f"the column '{column}'"
+    subject = f"the table of {number_of(rows, 'row')}" if column is None else f"the column '{column}'"
     if _was_broken(result.exception_info):
         detail = f"{subject} could not be evaluated ({name})"
         return ExpectationResult(name, column, False, None, rows, detail, config.meta["mend"])
     count = result.result.get("unexpected_count")
     if result.success:
         return ExpectationResult(name, column, True, count, rows, "")
-    said = subject if count is None else f"{count} of {rows} rows in '{column}'"
+    said = subject if count is None else f"{count} of {number_of(rows, 'row')} in '{column}'"
     return ExpectationResult(
         name, column, False, count, rows, f"{said} {config.meta['what']}", config.meta["mend"]
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from policy.model import ReleasePolicy
+from policy.text import number_of
 from tasks.partitioning.constraints import entropy
 from tasks.types import IntArray, SourceTable
 from tasks.validation.check import ExpectationResult
@@ -48,7 +49,8 @@ def feasible(table: SourceTable, policy: ReleasePolicy) -> list[ExpectationResul
                     f"'{name}' ranges over less than privacy.spread ({privacy.spread:g}) of its largest value"
                 )
         elif len(counts) < privacy.e:
-            said = f"'{name}' has {len(counts)} distinct values, fewer than privacy.e ({privacy.e:g})"
+            distinct = number_of(len(counts), "distinct value")
+            said = f"'{name}' has {distinct}, fewer than privacy.e ({privacy.e:g})"
         if not said and len(counts) and counts.max() > privacy.p_max * people + 1e-9:
             share = counts.max() / people
             said = f"the most frequent value of '{name}' is {share:.1%} of the {counted}, over privacy.p_max"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from policy.model import ReleasePolicy
+from policy.text import number_of
 from tasks.types import SourceTable
 
 
@@ -22,7 +23,7 @@ def lacking(table: SourceTable, policy: ReleasePolicy) -> str:
             continue
         where = f"the hierarchy {qi.hierarchy.origin or f'of {name!r}'}"
         if policy.source.query is not None:
-            told.append(f"{where} lacks {len(outside)} values of the query")
+            told.append(f"{where} lacks {number_of(len(outside), 'value')} of the query")
             continue
         frequent = [repr(str(value)) for value in outside.index[outside >= policy.privacy.k]]
         named = ", ".join(sorted(frequent)[:3]) or f"values with under {policy.privacy.k} rows each"

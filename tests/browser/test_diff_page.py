@@ -39,7 +39,7 @@ def test_a_candidate_that_was_published_is_known_by_its_release(chromium: Chromi
 @pytest.mark.parametrize("name", ["clinic-1999-r1", "__proto__", "odd"])
 def test_what_is_not_there_is_compared_with_nothing(chromium: Chromium, site: Path, name: str) -> None:
     a, b, told, shown = _asked(chromium, site, f"a=clinic-2021-r1&b={name}")
-    assert (a, b, told, shown) == ("clinic-2021-r1", "", f"{name} is not among them.", "")
+    assert (a, b, told, shown) == ("clinic-2021-r1", "", f"{name} is not in this site.", "")
     assert chromium.run("return document.getElementById('rows').childElementCount") == 0
     Select(chromium.driver.find_element(By.ID, "b")).select_by_visible_text("clinic-2022-r1")
     chromium.until("the pair", lambda: chromium.run(_SEEN)[3] == "clinic-2021-r1 clinic-2022-r1")
@@ -48,7 +48,7 @@ def test_what_is_not_there_is_compared_with_nothing(chromium: Chromium, site: Pa
 
 def test_both_that_are_not_there_are_named(chromium: Chromium, site: Path) -> None:
     assert _asked(chromium, site, "a=one&b=%E2%80%AEtwo") == [
-        "", "", "one is not among them. \\u202etwo is not among them.", "",
+        "", "", "one is not in this site. \\u202etwo is not in this site.", "",
     ]  # fmt: skip
 
 

@@ -72,7 +72,7 @@ def test_another_key_takes_the_verdict_back(opened: webdriver.Chrome, bundle: Pa
     element(opened, "key").send_keys(Keys.BACKSPACE)
     assert not element(opened, "result").is_displayed()
     assert element(opened, "status").text == (
-        "The key was changed: what was found was of the one before. Press Verify."
+        "The key changed, so the previous result no longer applies. Press Verify."
     )
     opened.find_element(By.CSS_SELECTOR, "#verify button").click()
     assert result(opened).startswith("Not verified\n")

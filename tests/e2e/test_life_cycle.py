@@ -162,7 +162,7 @@ def test_a_run_that_waited_for_another_is_for_the_period_of_its_schedule(facts: 
 
 def test_methods_are_laid_side_by_side_from_a_form(facts: Facts, site: Site) -> None:
     run = facts.runs["evaluated"]
-    assert run["state"]["message"] == f"{len(METHODS)} runs, 0 of them failed; figures in {FIGURES}/"
+    assert run["state"]["message"] == f"{len(METHODS)} runs, 0 failed; figures in {FIGURES}/"
     (table,) = (one for one in facts.artifacts if one["key"] == "evaluation")
     assert sorted(row["method"] for row in json.loads(table["data"])) == sorted(METHODS)
     assert list((site.project / FIGURES).glob("*.csv"))

@@ -29,7 +29,7 @@ def left_approved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ReleaseSto
 
 @pytest.mark.parametrize(
     ("by", "reason", "finding"),
-    [(" ", "why not", "a publication has a name"), ("bob", "", "a publication has a reason")],
+    [(" ", "why not", "the publication has no name"), ("bob", "", "the publication has no reason")],
 )
 def test_it_needs_a_name_and_a_reason(
     left_approved: ReleaseStore, capsys: pytest.CaptureFixture[str], by: str, reason: str, finding: str

@@ -115,7 +115,7 @@ def test_with_its_input_a_release_gets_the_verdicts_of_its_publication(series: D
         assert [{**gate, "seconds": 0} for gate in one["gates"]] == recorded
         assert one["had_source"]
     compared = [g for g in found["releases"][3]["gates"] if g["gate"] == "whole_history"]
-    assert "over 3 earlier releases" in compared[0]["detail"]
+    assert "from 3 earlier releases (" in compared[0]["detail"]
 
 
 def test_what_the_flow_published_gets_the_flows_verdicts(
@@ -166,7 +166,7 @@ def test_a_person_reads_what_would_not_pass(
     assert sum(line.startswith("k     ✗ fail") for line in lines) == 4
     assert lines[-2:] == [
         "4 of 4 releases would not pass now",
-        "28 gates were not run: they need the source (--input PERIOD=FILE gives it again)",
+        "28 gates were not run because the input is missing; pass --input PERIOD=FILE",
     ]
     assert err.split() == [f for name in (FIRST, REVISED, SECOND, THIRD) for f in (name, "...")]
 

@@ -49,7 +49,7 @@ def test_a_candidate_that_waits_publishes_nothing_and_tells_the_next_step(
 ) -> None:
     assert desk.run(desk.policy(approval={"approvers": 1}), desk.table()) == 5
     shown = capsys.readouterr().out
-    assert f"{CANDIDATE} waits for 1 approval(s)" in shown
+    assert f"{CANDIDATE} awaits 1 approval" in shown
     assert f"next: releasegate approve {CANDIDATE} --by NAME --reason TEXT" in shown
     assert state(desk) is CandidateState.AWAITING_APPROVAL
     assert list((desk.root / "releases").iterdir()) == []
@@ -91,9 +91,9 @@ def test_a_rejected_candidate_stays_rejected(waiting: Desk, capsys: Capture) -> 
 @pytest.mark.parametrize(
     ("by", "reason", "finding"),
     [
-        ("bob", "  ", "a decision has a reason"),
-        ("bob", "", "a decision has a reason"),
-        ("", "ok", "a decision has a name"),
+        ("bob", "  ", "the decision has no reason"),
+        ("bob", "", "the decision has no reason"),
+        ("", "ok", "the decision has no name"),
     ],
 )
 def test_a_decision_has_a_name_and_a_reason(

@@ -213,7 +213,7 @@ def test_the_table_tells_each_method_and_k(one_process: Written, capsys: pytest.
     assert "*" in lines[1]  # the least NCP
     assert lines[3].split()[2] == "-"
     assert lines[-2] == "✗ mondrian k=4 seed=42: broke"
-    assert lines[-1].startswith("wrote 1 files to ")
+    assert lines[-1].startswith("wrote 1 file to ")
 
 
 @pytest.mark.parametrize(

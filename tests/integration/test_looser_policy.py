@@ -23,7 +23,7 @@ WHY = (
 def test_one_operator_cannot_loosen_and_publish(published: Desk, capsys: Capture) -> None:
     table = published.table(seed=2)
     assert published.run(published.policy(**LOOSE), table, "2026Q2") == 5
-    assert f"{C2} waits for 1 approval(s): {WHY}" in capsys.readouterr().out
+    assert f"{C2} awaits 1 approval: {WHY}" in capsys.readouterr().out
     assert not (published.root / "releases" / "clinic" / "clinic-2026Q2-r1").exists()
     assert published.say("show", C2) == 0
     assert f"approval  {WHY}" in capsys.readouterr().out
@@ -50,7 +50,7 @@ def test_a_run_that_prefect_starts_is_held_to_the_same(published: Desk) -> None:
         input_path=str(published.folder / "people.csv"),
         store=str(published.root),
     )
-    assert outcome.message == f"{C2} waits for 1 approval(s): {WHY}"
+    assert outcome.message == f"{C2} awaits 1 approval: {WHY}"
     assert published.store.candidate(C2).state is CandidateState.AWAITING_APPROVAL
     events = {one.action: one for one in published.store.events()}  # the last of each
     staged, waits = events["candidate.staged"], events["candidate.awaiting_approval"]

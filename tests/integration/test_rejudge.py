@@ -70,9 +70,9 @@ def test_the_same_files_are_judged_beside_the_history_of_now_and_decided_on_anew
     assert second.history_head == stale.store.history_head("clinic") != first.history_head
     assert second.summary.reassessment == Reassessment(C1, "cyd")
     (pairwise,) = [gate for gate in stale.store.gates(C2) if gate.gate == "pairwise"]
-    assert "1 earlier releases" in pairwise.detail
+    assert "from 1 earlier release (" in pairwise.detail
     assert stale.say("show", C2) == 0
-    assert f"   again  assessed again by cyd, of {C1}\n" in capsys.readouterr().out
+    assert f"assessed  again by cyd, from {C1}\n" in capsys.readouterr().out
     (before,) = [gate for gate in stale.store.gates(C1) if gate.gate == "pairwise"]
     assert "nothing to compare with" in before.detail
     assert stale.store.decisions(C2) == []

@@ -51,7 +51,7 @@ def test_a_revision_that_waits_for_people_is_made_once_and_supersedes_when_they_
         "clinic-2026Q1-c2"
     ]
     (pairwise,) = [one for one in published.store.gates("clinic-2026Q1-c2") if one.gate == "pairwise"]
-    assert "1 earlier releases" in pairwise.detail  # the one that it is to replace
+    assert "from 1 earlier release (" in pairwise.detail  # the one that it is to replace
     assert published.say("approve", "clinic-2026Q1-c2", "--by", "bob", "--reason", "looked at it") == 0
     first, second = published.store.releases()
     assert (first.state, second.state) == (ReleaseState.SUPERSEDED, ReleaseState.PUBLISHED)
@@ -72,9 +72,9 @@ def test_a_revision_is_compared_with_what_it_replaces(published: Desk, capsys: C
 @pytest.mark.parametrize(
     ("period", "by", "reason", "finding"),
     [
-        ("2026Q1", "eve", " ", "a revision has a reason"),
-        ("2026Q1", None, WHY, "a revision has a name"),
-        ("2026Q1", " ", WHY, "a revision has a name"),
+        ("2026Q1", "eve", " ", "the revision has no reason"),
+        ("2026Q1", None, WHY, "the revision has no name"),
+        ("2026Q1", " ", WHY, "the revision has no name"),
         ("2026Q2", "eve", WHY, "the period has no release to revise"),
     ],
 )
@@ -88,7 +88,7 @@ def test_a_revision_without_name_reason_or_release_is_none(
 def test_the_system_user_does_not_revise(published: Desk, capsys: Capture) -> None:
     words = ("run", published.policy(), "--input", published.table(), "--period", "2026Q1")
     assert published.say(*words, "--revise", WHY) == 2
-    assert complaint(capsys) == "clinic 2026Q1: a revision has a name\n  Say who revises it.\n"
+    assert complaint(capsys) == "clinic 2026Q1: the revision has no name\n  Say who revises it.\n"
     assert len(published.store.candidates()) == 1
 
 

@@ -130,7 +130,7 @@ def test_two_quarters_of_a_survey_are_published_the_second_judged_against_the_fi
     ends = [released(tmp_path, str(policy), "--input", str(EPH), "--period", p) for p in ("2013Q1", "2013Q2")]
     first, second = (published_file(tmp_path, ended.outcome) for ended in ends)
     gates = {gate["gate"]: gate for gate in ends[1].outcome["gates"]}
-    assert "over 1 earlier releases" in gates["pairwise"]["detail"]
+    assert "from 1 earlier release (" in gates["pairwise"]["detail"]
     assert gates["pairwise"]["value"] == gates["whole_history"]["value"] == 0
     assert ends[1].outcome["repaired"]["failing_groups"] > 0
     found = judged(policy, EPH, second, "--period", "2013Q2", "--against", str(first))

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components, maximum_flow
 
+from policy.text import number_of
 from tasks.geometry.candidates import ClassMatches, find_containing
 from tasks.geometry.cells import Cells
 from tasks.geometry.space import distinct_rows
@@ -79,7 +80,8 @@ def possible_classes(
     component = _components(found(), seat, uses, n_classes)
     if component is None:
         n_outside = int((~cells.contain(own, numbers, codes)).sum())
-        raise NoAssignment(f"{n_outside} people are not in the cells of their class")
+        outside = number_of(n_outside, "person is", "people are")
+        raise NoAssignment(f"{outside} not in the cells of their class")
     size = np.bincount(own, minlength=n_classes)
     single = {name: _single_value(table) for name, table in counts.items()}
     fitting, classes, rows = (np.zeros(len(first), dtype=np.int64) for _ in range(3))
@@ -125,9 +127,8 @@ def an_assignment(numbers: FloatArray, codes: NDArray[np.int32], size: IntArray,
     graph = coo_array((room, (tail, head)), shape=(target + 1, target + 1)).tocsr()
     found = maximum_flow(graph, source, target)
     if found.flow_value < len(point) or len(point) != size.sum():
-        raise NoAssignment(
-            f"{len(point) - found.flow_value} people have no room in the classes that fit them"
-        )
+        left = number_of(len(point) - found.flow_value, "person has", "people have")
+        raise NoAssignment(f"{left} no room in the classes that fit them")
     flow = found.flow[1 : n_points + 1, n_points + 1 : target].tocoo()
     used = flow.data > 0
     order = np.argsort(flow.row[used], kind="stable")

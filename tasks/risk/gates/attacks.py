@@ -9,6 +9,7 @@ from math import isnan
 from typing import Any
 
 from policy.gates import AttackLimit
+from policy.text import number_of
 from release_store.records import GateResult, Verdict
 from tasks.risk.attacks.attack import Attack, Figure
 from tasks.risk.attacks.attackers import (
@@ -82,7 +83,8 @@ def _enough_outsiders(evidence: Evidence) -> None:
     group = evidence.control
     if group is not None and group.n_records < FEWEST_OUTSIDERS:
         raise CannotTell(
-            f"the file of linkage.control has {group.n_records} rows; it needs at least {FEWEST_OUTSIDERS}"
+            f"the file of linkage.control has {number_of(group.n_records, 'row')}; "
+            f"it needs at least {FEWEST_OUTSIDERS}"
         )
 
 
@@ -175,13 +177,14 @@ def _witness(attack: Attack, about: str, figure: Figure) -> dict[str, Any]:
 
 def _interval(evidence: Evidence) -> str:
     n = evidence.policy.linkage.seeds
-    return f"± is 95% by Student's t over {n} draws" if n > 1 else "one draw, no interval"
+    return f"± is a 95% interval (Student's t) over {n} draws" if n > 1 else "one draw, no interval"
 
 
 def _group(evidence: Evidence) -> str:
     group = evidence.control_group
-    of = "made up of the people drawn" if group is None else f"of {len(group)} people outside"
+    of = "of people made up from those drawn" if group is None else f"of {len(group):,} people outside"
     over = f"{evidence.policy.linkage.seeds} draws" + ("" if group is None else " and the people outside")
     return (
-        f"± is 95% over {over}, its upper end is held to the limit; right less right of a control group {of}"
+        f"difference in accuracy from a control group {of}; ± is a 95% interval over {over}, and its upper "
+        "end is compared with the limit"
     )

@@ -8,6 +8,7 @@ import numpy as np
 
 from policy.model import ReleasePolicy
 from policy.recoding import Form
+from policy.text import number_of
 from release_store.records import GateResult, Verdict
 from tasks.risk.attacks.forced import NoAssignment, Possible, an_assignment, possible_classes
 from tasks.risk.evidence import CannotTell, Evidence, NotAtHand
@@ -38,12 +39,13 @@ def forced_gate(evidence: Evidence) -> GateResult:
     share = max(by_class, *by_value.values())
     verdict = Verdict.PASS if share <= limit.max + 1e-12 else Verdict.FAIL
     detail = (
-        f"{by_class:.1%} of {n} people fit one class only, {(found.fitting == 1).mean():.1%} by their own "
-        f"cells alone; certain values: {', '.join(told)}; at least {found.rows.min()} rows can be a "
-        f"person's, {found.rows.mean():.1f} on average"
+        f"{by_class:.1%} of {number_of(n, 'person', 'people')} fit one class only, "
+        f"{(found.fitting == 1).mean():.1%} by their own cells alone; certain values: {', '.join(told)}; "
+        f"each person is hidden among at least {number_of(int(found.rows.min()), 'row')} "
+        f"({found.rows.mean():.1f} on average)"
     )
     if n < n_source:
-        detail += f"; records known to be left out: {n_source - n}"
+        detail += f"; records known to be left out: {n_source - n:,}"
     witness: dict[str, Any] = {
         "people": n,
         "possible_pairs": found.pairs,

@@ -9,6 +9,7 @@ import numpy as np
 
 from policy.model import ReleasePolicy
 from policy.recoding import Form
+from policy.text import number_of
 from release_store.records import GateResult, Verdict
 from tasks.history.differencing import difference, sizes
 from tasks.history.following import follows_people
@@ -20,6 +21,8 @@ READER = "has every earlier release of the series and knows all quasi-identifier
 COVERAGE = "coverage"
 NESTED = ("difference", "size")
 BY_PERSON = ("person", "person_difference")
+_COMBINED = ("combination of a person and a class", "combinations of a person and a class")
+_NESTED_PAIRS = ("nested pair of classes", "nested pairs of classes")
 
 
 def of_cumulative(policy: ReleasePolicy) -> bool:
@@ -35,7 +38,7 @@ def pairwise_gate(evidence: Evidence) -> GateResult:
     if evidence.people_alone:
         return _by_people("pairwise", evidence)
     found = pairwise(evidence.boxes, history, evidence.space, evidence.compared, evidence.policy.privacy.l)
-    return _result("pairwise", found, "pairs", "pairs of classes", evidence)
+    return _result("pairwise", found, "pairs", ("pair of classes", "pairs of classes"), evidence)
 
 
 def whole_history_gate(evidence: Evidence) -> GateResult:
@@ -45,7 +48,7 @@ def whole_history_gate(evidence: Evidence) -> GateResult:
     if evidence.people_alone:
         return _by_people("whole_history", evidence)
     people = {"people": evidence.source.n_records, "distinct_people": len(evidence.points)}
-    return _result("whole_history", evidence.together, "combinations", "people and classes", evidence, people)
+    return _result("whole_history", evidence.together, "combinations", _COMBINED, evidence, people)
 
 
 def difference_gate(evidence: Evidence) -> GateResult:
@@ -54,7 +57,7 @@ def difference_gate(evidence: Evidence) -> GateResult:
         return _first("difference", evidence)
     l_least = evidence.policy.privacy.l
     found = difference(*evidence.sides, evidence.space, evidence.compared, l_least)
-    return _result("difference", found, "pairs", "nested pairs of classes", evidence)
+    return _result("difference", found, "pairs", _NESTED_PAIRS, evidence)
 
 
 def size_gate(evidence: Evidence) -> GateResult:
@@ -62,7 +65,7 @@ def size_gate(evidence: Evidence) -> GateResult:
     if evidence.history is None:
         return _first("size", evidence)
     found = [sizes(*evidence.sides, evidence.policy.privacy.k)]
-    return _result("size", found, "pairs", "nested pairs of classes", evidence)
+    return _result("size", found, "pairs", _NESTED_PAIRS, evidence)
 
 
 def _first(gate: str, evidence: Evidence) -> GateResult:
@@ -92,7 +95,7 @@ def _result(
     gate: str,
     found: Sequence[Comparison],
     unit: str,
-    what: str,
+    what: tuple[str, str],
     evidence: Evidence,
     people: dict[str, int] | None = None,
 ) -> GateResult:
@@ -105,9 +108,9 @@ def _result(
     if gate in NESTED:
         blind |= {name: [*blind.get(name, []), why] for name, why in _contradictions(evidence).items()}
     detail = (
-        f"classes that fail; {compared} {what}"
-        + (f", {together} times several together," if together else "")
-        + f" over {len(evidence.selected_history.earlier)} earlier releases; {limit}"
+        f"failing classes; compared {number_of(compared, *what)}"
+        + (f" and {number_of(together, 'larger set')}" if together else "")
+        + f" from {number_of(len(evidence.selected_history.earlier), 'earlier release')} ({limit})"
         + _assumptions(gate, evidence)
         + _left_out(evidence)
     )
@@ -149,7 +152,7 @@ def _not_run(gate: str, evidence: Evidence) -> list[dict[str, str]]:
     found = []
     policy = evidence.policy
     for name, classes in evidence.selected_history.left_out:
-        counts = f"{classes.n_classes} classes, {int(classes.size.sum())} records"
+        counts = _counts(classes.n_classes, int(classes.size.sum()))
         found.append({"what": name, "why": f"of another period of an independent population: {counts}"})
     if gate != "size":
         for name in policy.roles.sensitive:
@@ -175,9 +178,13 @@ def _left_out(evidence: Evidence) -> str:
     n_classes = sum(classes.n_classes for _, classes in left_out)
     records = sum(int(classes.size.sum()) for _, classes in left_out)
     return (
-        f"; not compared, as the population is independent: {len(left_out)} releases of other periods "
-        f"({n_classes} classes, {records} records)"
+        "; not compared, as the population is independent: "
+        f"{number_of(len(left_out), 'release')} of other periods ({_counts(n_classes, records)})"
     )
+
+
+def _counts(n_classes: int, records: int) -> str:
+    return f"{number_of(n_classes, 'class', 'classes')}, {number_of(records, 'record')}"
 
 
 def _blind(found: Sequence[Comparison], evidence: Evidence) -> dict[str, list[str]]:
@@ -212,9 +219,11 @@ def _contradictions(evidence: Evidence) -> dict[str, str]:
     ):
         theirs = int(classes.size.sum())
         if own < theirs and most >= 0:
-            found[name] = f"the candidate has {own} records, fewer than its {theirs}: not cumulative"
+            counted = f"{number_of(own, 'record')}, fewer than its {theirs:,}"
+            found[name] = f"the candidate has {counted}: not cumulative"
         elif own > theirs and most < 0:
-            found[name] = f"of a later period, with {theirs} records, fewer than {own}: not cumulative"
+            counted = f"{number_of(theirs, 'record')}, fewer than {own:,}"
+            found[name] = f"of a later period, with {counted}: not cumulative"
     return found
 
 

@@ -33,7 +33,7 @@ def files_gate(evidence: Evidence) -> GateResult:
         ):
             wrong = [] if _same_rows(text, data, evidence.policy) else [name]
     verdict = Verdict.FAIL if wrong else Verdict.PASS
-    detail = "digests, and the same rows in every format"
+    detail = "altered files; checked the digests, and that every format has the same rows"
     witness = {"files": wrong} if wrong else {}
     return GateResult("files", verdict, float(len(wrong)), 0.0, "<=", NOBODY, 0.0, detail, witness)
 

@@ -53,7 +53,7 @@ def leak_gate(evidence: Evidence) -> GateResult:
         f"'{name}' holds {', '.join(SHOWN_AS[kind] for kind in kinds)}" for name, kinds in found.items()
     )
     verdict = Verdict.FAIL if found else Verdict.PASS
-    detail = f"published texts that identify somebody{f': {told}' if told else ''}"
+    detail = f"number of published texts that identify somebody{f': {told}' if told else ''}"
     return GateResult("leak", verdict, float(n_held), 0.0, "<=", READER, 0.0, detail, dict(found))
 
 
@@ -137,7 +137,7 @@ def unique_gate(evidence: Evidence) -> GateResult:
     over = {name: round(share, 4) for name, share in shares.items() if not share <= limit.max}
     named = ", ".join(f"'{name}'" for name in over)
     hint = f": {named}; round or group it, drop it, or name it in gates.unique.allow" if over else ""
-    detail = f"people with a unique value{hint}"
+    detail = f"share of people with a unique value{hint}"
     verdict = Verdict.FAIL if over else Verdict.PASS
     return GateResult("unique", verdict, worst, limit.max, "<=", READER, 0.0, detail, dict(over))
 

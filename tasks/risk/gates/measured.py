@@ -41,7 +41,7 @@ def _linkage(evidence: Evidence, gate: str, limit: Limit, measure: Callable[...,
         listed = ", ".join(f"{f:g}: {s.mean:.4f} ± {s.std:.4f}" for f, s in found.items())
         told.append(f"tables {external.kind} {listed}" + _right(external, gate))
     how = "" if contains_its_people(evidence.policy.method.recoding) else NEAREST
-    detail = how + "by share of people that the attacker holds: " + "; ".join(told)
+    detail = how + "by fraction of the population known to the attacker: " + "; ".join(told)
     return _limited(gate, worst, limit, ALL_KNOWN, detail)
 
 

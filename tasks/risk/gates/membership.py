@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from policy.text import number_of
 from release_store.records import GateResult, Verdict
 from tasks.risk.attacks.attackers import People
 from tasks.risk.attacks.forced import NoAssignment
@@ -41,7 +42,8 @@ def membership_gate(evidence: Evidence) -> GateResult:
     n_outside = len(found.outside) - len(here)
     verdict = Verdict.PASS if share <= limit.max + 1e-12 else Verdict.FAIL
     detail = (
-        f"{share:.1%} of {len(here)} people are certainly in the table, if {n_outside} others could be: "
+        f"{share:.1%} of {number_of(len(here), 'person', 'people')} are certainly in the table, if "
+        f"{number_of(n_outside, 'other')} could be: "
         f"{by_place:.1%} because the classes need them, {by_value:.1%} because only they have a value that "
         f"somebody in the class has; {int(found.outside.sum())} are certainly not in it"
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from policy.text import number_of
 from release_store.records import EquivalenceClasses, GateResult, PersonHashes, Verdict
 from tasks.geometry.bitsets import packed
 from tasks.geometry.space import Boxes, Space, boxes_of, space_of
@@ -101,14 +102,17 @@ class _People:
         alike = evidence.policy.population != "independent" and bool(joined)
         n_known, n = int(self.followed.anywhere.sum()), len(self.followed.anywhere)
         if alike and n_known < LEAST_FOLLOWED * n:
-            who = f"only {n_known} of {n} people are" if n_known else "nobody is"
+            who = f"only {n_known:,} of {n:,} people are" if n_known else "nobody is"
             said.append(
                 f"{who} in common with any earlier release: check that the key is the same. If it is, "
                 "list them in `gates.person.without`"
             )
         if evidence.policy.population == "cumulative":
             gone = self._gone()
-            said += [f"{n} people of {name} are missing: not cumulative" for name, n in gone.items()]
+            said += [
+                number_of(n, f"person of {name} is", f"people of {name} are") + " missing: not cumulative"
+                for name, n in gone.items()
+            ]
         return said + self._changed()
 
     def _open(self) -> dict[str, str]:
@@ -185,13 +189,13 @@ def _over_people(gate: str, evidence: Evidence, check: Callable[[_People], _Foun
     doubts = [*people.doubts(), *found.doubts]
     accepted = [name for name in people.not_joined if name in evidence.policy.gates.person.without]
     n_joined = len(evidence.earlier) - len(people.not_joined)
-    detail = (
-        f"classes that fail; {found.looked_at} over {n_joined} of {len(evidence.earlier)} earlier releases; "
-        f"l = {evidence.policy.privacy.l}"
-    )
+    releases = number_of(len(evidence.earlier), "earlier release")
+    if n_joined != len(evidence.earlier):
+        releases = f"{n_joined} of {releases}"
+    detail = f"failing classes; compared {found.looked_at} from {releases} (l = {evidence.policy.privacy.l})"
     unnamed = evidence.n_published - len(own.hashes)
     if unnamed:
-        detail += f"; {unnamed} rows have no or duplicate person keys"
+        detail += f"; {number_of(unnamed, 'row has', 'rows have')} no person key or a duplicate one"
     detail += "".join(f"; {doubt}" for doubt in doubts)
     if accepted:
         detail += f"; not compared by person, as the policy says: {', '.join(accepted)}"
@@ -256,7 +260,8 @@ def _narrowed(people: _People) -> _Found:
                 "failures": int(bad.sum()),
                 "candidate_class": int(number[bad][0]),
             }
-    return _Found(failing, witness, f"{len(rows)} of {len(people.own.hashes)} people", {})
+    looked_at = f"{len(rows):,} of {number_of(len(people.own.hashes), 'person', 'people')} with their classes"
+    return _Found(failing, witness, looked_at, {})
 
 
 def _undone(people: _People) -> _Found:
@@ -284,7 +289,10 @@ def _undone(people: _People) -> _Found:
                 "earlier_release": history.names[release],
                 "earlier_class": found.first[1] - int(np.searchsorted(history.release, release)),
             }
-    looked_at = f"{pairs} pairs of classes that share people, {together} sets of several,"
+    looked_at = (
+        number_of(pairs, "pair of classes that share people", "pairs of classes that share people")
+        + f" and {number_of(together, 'larger set')}"
+    )
     n_told = int(own.told.sum()), int(earlier.told.sum())
     coverage = {"pairs": pairs, "together": together, "known_classes": n_told[0], "known_earlier": n_told[1]}
     several = evidence.policy.rows == "several" and bool(people.followed.anywhere.any())

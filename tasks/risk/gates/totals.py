@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from policy.text import number_of
 from release_store.records import GateResult, Verdict
 from tasks.geometry.components import components
 from tasks.geometry.space import counts_of
@@ -56,8 +57,9 @@ def totals_gate(evidence: Evidence) -> GateResult:
         if found.failing.any() and attribute not in witness:
             witness[attribute] = _of_several(found, [name for name, _ in every])
     detail = (
-        f"differences of totals that expose who left or joined, against {len(chosen)} earlier releases "
-        f"whose people are not followed; l = {policy.privacy.l}, k = {policy.privacy.k}"
+        "differences of totals that expose who left or joined, against "
+        f"{number_of(len(chosen), 'earlier release')} whose people are not followed "
+        f"(l = {policy.privacy.l}, k = {policy.privacy.k})"
     )
     key = COVERAGE
     while key in witness:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from policy.model import ReleasePolicy
+from policy.text import number_of
 from release_store.records import EquivalenceClasses, GateResult, PersonHashes, Verdict
 from tasks.history.following import follows_people
 from tasks.history.persons import why_not_joined
@@ -103,9 +104,10 @@ def _of_classes(evidence: Evidence, why: str) -> GateResult:
         fewest = np.minimum(fewest, values_of_classes(counts, texts, policy.roles.sensitive[name].width))
     few, sure = fewest < least, _sure_classes(policy, classes, [*stable, *may_change])
     n, n_sure = (int(classes.size[each].sum()) for each in (few, sure))
-    who = "rows" if by_rows or policy.roles.key is None else "people"
+    who = ("row", "rows") if by_rows or policy.roles.key is None else ("person", "people")
     detail = (
-        f"{why}; of {int(classes.size.sum())} {who}, {n} with fewer than l = {least} values in their class"
+        f"{why}; of {number_of(int(classes.size.sum()), *who)}, "
+        f"{n} with fewer than l = {least} values in their class"
     )
     if policy.gates.worlds.p_max is not None:
         detail += f", {n_sure} with a value likelier than p_max = {policy.gates.worlds.p_max:g}"
@@ -178,7 +180,8 @@ def _of_numbers_alone(evidence: Evidence, numbers: Sequence[ChangedNumbers], n_r
         )
         return _result(Verdict.PASS, 0.0, without)
     pinned, undecided = (max(getattr(each, field) for each in numbers) for field in ("failing", "undecided"))
-    detail = f"of the people in {n_releases} releases, " + "; ".join(each.words for each in numbers)
+    releases = number_of(n_releases, "release")
+    detail = f"of the people in {releases}, " + "; ".join(each.words for each in numbers)
     verdict = Verdict.FAIL if pinned else Verdict.UNKNOWN if undecided else Verdict.PASS
     witness = {
         "people": numbers[0].people,
@@ -262,8 +265,8 @@ def _judged(
     if sure:
         few = f"{few}, {sure} by what may change, in their class"
     detail = (
-        f"of {n} people in {n_releases} releases, {few}; "
-        f"{n_undecided} undecided after {found.calls} calls of the solver"
+        f"of {number_of(n, 'person', 'people')} in {number_of(n_releases, 'release')}, {few}; "
+        f"{n_undecided} undecided after {number_of(found.calls, 'call')} of the solver"
     )
     if n_undecided and found.spent:
         detail += f" (`gates.worlds.calls` is {evidence.policy.gates.worlds.calls})"

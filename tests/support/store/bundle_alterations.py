@@ -204,7 +204,7 @@ ALTERATIONS: dict[str, tuple[Callable[[Members], object], str]] = {
                 next(one for one in d["events"] if one["event"]["action"] == "decision.approve")
             ),
         ),
-        "decisions: 1 people approved it, and 2 are required",
+        "decisions: the release has 1 of 2 required approvals",
     ),
     "the events taken away": (in_json("evidence.json", lambda d: d.update(events=[])), "holds no events"),
     "the events turned round": (
@@ -312,8 +312,8 @@ FORGERIES: dict[str, tuple[Edit, str]] = {
     "a gate that did not know": (lambda t: gate(t, "unknown"), "gates: k says unknown"),
     "no gate": (no_gates, "gates: no gate was run"),
     "a gate that was not asked": (policy(gates={"err": {"max": 0.1}}), "gates: the policy requires err"),
-    "too few people": (policy(approval={"approvers": 3}), "2 people approved it, and 3 are required"),
-    "fewer people than a looser policy takes": (needing(3), "2 people approved it, and 3 are required"),
+    "too few people": (policy(approval={"approvers": 3}), "the release has 2 of 3 required approvals"),
+    "fewer people than a looser policy takes": (needing(3), "the release has 2 of 3 required approvals"),
     "a number without sense": (needing("x"), "a number of events is not a whole number"),
     "a policy without sense": (
         policy(approval={"approvers": "x"}),

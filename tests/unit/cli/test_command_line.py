@@ -118,7 +118,7 @@ def test_a_release_and_its_candidate_are_shown(published: Desk, capsys: Capture,
 
 def test_a_store_that_nobody_touched_verifies(published: Desk, capsys: Capture) -> None:
     assert published.say("verify") == 0
-    assert re.fullmatch(r"1 releases and \d+ events: OK, no tampering found\n", capsys.readouterr().out)
+    assert re.fullmatch(r"1 release and \d+ events: OK, no tampering found\n", capsys.readouterr().out)
     assert published.say("verify", "--json") == 0
     assert _document(capsys) == {"ok": True, "findings": [], "notes": []}
 

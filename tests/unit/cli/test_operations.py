@@ -28,7 +28,7 @@ def test_a_store_that_is_what_it_was_is_told_in_one_line_and_a_table(published: 
     found = review_store(published.store, by="cyd")
     assert found.ok
     n_events = published.store.n_events()
-    assert summary_line(found).startswith(f"1 releases and {n_events} events: OK, no tampering")
+    assert summary_line(found).startswith(f"1 release and {n_events} events: OK, no tampering")
     (row,) = review_rows(found)
     assert (row["series"], row["release"], row["state"], row["not passed"]) == (
         "clinic",
@@ -52,7 +52,7 @@ def test_a_release_that_was_touched_is_damage_and_would_not_pass(published: Desk
     found = review_store(published.store, by="cyd")
     assert not found.ok
     assert found.findings
-    assert "findings of verify" in summary_line(found)
+    assert "found by `verify`" in summary_line(found)
     page = review_markdown(found)
     assert page.startswith("# Audit review: something is wrong\n")
     assert "## Damage" in page
@@ -84,7 +84,7 @@ def test_the_review_completes_or_fails_with_a_page_and_a_table(prefect_server: N
     damaged(published)
     wrong = audit_review(store=str(published.root), return_state=True)
     assert wrong.is_failed()
-    assert "findings of verify" in str(wrong.message)
+    assert "found by `verify`" in str(wrong.message)
     assert artifact("audit-review").startswith("# Audit review: something is wrong")
     assert "## Not reviewed" in artifact("audit-review")
     assert json.loads(artifact("audit-review-releases")) == []
@@ -103,7 +103,7 @@ def test_methods_are_laid_side_by_side(prefect_server: None, desk: Desk) -> None
     }
     out = desk.folder / "figures"
     state = evaluate_methods(policy=str(desk.policy()), out=str(out), **asked, return_state=True)
-    assert state.message == f"2 runs, 0 of them failed; figures in {out}/"
+    assert state.message == f"2 runs, 0 failed; figures in {out}/"
     assert (out / "results.csv").is_file()
     rows = json.loads(artifact("evaluation"))
     assert [(row["method"], row["failed"]) for row in rows] == [("mondrian", "0"), ("mdav", "0")]

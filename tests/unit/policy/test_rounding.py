@@ -36,7 +36,7 @@ def test_examples(value: float | None, relation: str, threshold: float | None, t
 def test_a_limit_is_told_as_it_is() -> None:
     assert [limit_text(one) for one in (0.12345678, 2.0, 12_345.0, None)] == ["0.12345678", "2", "12,345", ""]
     assert [limit_share(one) for one in (0.125, 1.0, None)] == ["12.5%", "100%", ""]
-    assert bound_text("<=", 0.6) == "<= 0.6"
+    assert bound_text("<=", 0.6) == "at most 0.6"
     assert not bound_text("<=", None)
 
 

@@ -237,7 +237,7 @@ def test_a_checkpoint_signed_by_another_key_is_found(history: ReleaseStore, tmp_
             "DELETE FROM proven_decision",
             "proven_decision",
             "clinic-2025-r1",
-            "0 people approved it, and 1 are",
+            "has 0 of 1 required approval",
         ),
         (
             "UPDATE proven_decision SET reason = 'x'",

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from policy.loosening import RULES
+from policy.rounding import bound_text
 from release_store.summary import RequiredApprovals
 from reports.compared import n_earlier
 from reports.gate_wording import GATES as WORDS
 from reports.pictures import pictures_of, used
 from reports.protection import measured, not_protected, protected
-from reports.summary_text import bound, verdict
+from reports.summary_text import verdict
 from tasks.risk.gate import GATES
 from tests.support.pages.sheets import facts, gate, kept
 
@@ -68,8 +69,8 @@ def test_a_comparison_protects_what_it_compared() -> None:
         assert protected([nothing], POLICY) == []
     assert protected([_history("person", releases=1, followed=9)], POLICY) == [
         (
-            "The classes that people were in, in the earlier release, leave nobody fewer than 2 values of "
-            "disease."
+            "Combining each person's class with their classes in the earlier release leaves everyone at "
+            "least 2 possible values of disease."
         )
     ]
 
@@ -98,13 +99,13 @@ def test_a_report_says_whom_somebody_knows_who_places_everybody_at_once() -> Non
 
     def told(found: dict[str, object] | None) -> list[str]:
         lines = not_protected([], POLICY, {"placing": found})
-        return [line for line in lines if "places all of them at once" in line]
+        return [line for line in lines if "assigns all people to classes jointly" in line]
 
     (line,) = told(placing)
-    assert "knows the class of 44.44% of people and the cost of 2%." in line
-    assert line.endswith("At least 4 rows can be a person's, 6.7 on average.")
+    assert "can identify the class of 44.44% of people and the cost of 2%." in line
+    assert line.endswith("Each person is still hidden among at least 4 rows (6.7 on average).")
     (line,) = told({**placing, "values": {"disease": 0.0}})
-    assert "44.44% of people, and the value of nobody." in line
+    assert "44.44% of people, but the value of nobody." in line
     assert told(None) == []
 
 
@@ -143,8 +144,8 @@ def test_only_what_passed_is_called_protected() -> None:
         "Somebody who knows a person's quasi-identifiers finds at least 8 rows that could be theirs."
     ]
     against = not_protected([*gates, _history()], POLICY)
-    assert against[0].startswith("umr does not pass (fail)")
-    assert against[1].startswith("sadr does not pass (unknown)")
+    assert against[0].startswith("The gate umr failed. It asks: ")
+    assert against[1].startswith("The gate sadr is unknown. It asks: ")
     assert any("not differential privacy" in line for line in against)
     assert any("Nothing was compared" in line for line in against)
     assert any("not followed" in line for line in not_protected([_history(releases=1)], POLICY))
@@ -201,8 +202,8 @@ def test_what_all_releases_together_leave_is_drawn_from_the_gate() -> None:
     known = {"pinned": 2, "undecided": 1, "by_worlds": {"1": 3, "2": 2, "more": 5}}
     told = gate | {"witness": witness | known}
     (picture,) = pictures_of([told], None).risk
-    assert "Of 10 people in 3 releases 2 people are left with fewer than l values" in picture.words
-    assert "and for 1 more the search ended undecided." in picture.words
+    assert "narrows 2 of 10 people in 3 releases to fewer than l values." in picture.words
+    assert "The search ended undecided for 1 more." in picture.words
     assert [(row["basis"], row["values"], row["people"]) for row in picture.rows] == [
         ("class by class", "1", 0),
         ("class by class", "2", 4),
@@ -238,10 +239,10 @@ def test_what_is_kept_or_may_change_is_named() -> None:
         ([gate("k")], None, "approved", "Passes every gate; approved", "good"),
         ([gate("k")], None, "stale", "Stale: another release appeared after its gates ran", "open"),
         ([gate("k")], None, "expired", "Expired before approval; it passed", "open"),
-        ([gate("k")], None, "rejected", "Rejected by people; it passed every gate", "bad"),
+        ([gate("k")], None, "rejected", "Rejected; it passed every gate", "bad"),
         ([gate("k"), gate("umr", "fail")], None, "blocked", "Blocked by umr", "bad"),
         ([gate("k", "not_run", None)], None, "blocked", "Blocked by k", "bad"),
-        ([], None, "failed", "Was not judged", "bad"),
+        ([], None, "failed", "Not assessed", "bad"),
         ([gate("k")], "r", "", "Published", "good"),
         ([gate("k")], "r", "withdrawn", "Withdrawn", "bad"),
         ([gate("k")], "r", "superseded", "Superseded", "open"),
@@ -319,17 +320,32 @@ def test_reasons_name_gate_value_limit_and_who_decided() -> None:
     )
     reasons = verdict(said, "r", "")[2]
     assert reasons[0] == "0 of 1 gates pass."
-    assert "Measured 0.75; the limit is at most 0.6." in reasons[1]
+    assert reasons[1] == "umr failed: measured 0.75, must be at most 0.6."
     assert reasons[2] == "override by Ada: law"
 
 
-@pytest.mark.parametrize(("name", "counted"), [("worlds", "667 people fail"), ("person", "667 classes fail")])
-def test_a_reason_says_what_was_counted(name: str, counted: str) -> None:
-    reasons = verdict(facts(gate(name, "fail", 667, threshold=0)), "r", "")[2]
-    assert f" {counted}; the limit is 0." in reasons[1]
+@pytest.mark.parametrize(
+    ("name", "verdict_", "value", "said"),
+    [
+        ("worlds", "fail", 667, "failed: 667 people keep too few possible values (allowed: 0)."),
+        ("worlds", "fail", 1, "failed: 1 person keeps too few possible values (allowed: 0)."),
+        (
+            "person",
+            "fail",
+            667,
+            "failed: 667 classes narrow somebody to too few sensitive values (allowed: 0).",
+        ),
+        ("person", "unknown", 0, "is unknown."),
+        ("leak", "error", None, "had an error."),
+        ("umr", "not_run", None, "was not run."),
+    ],
+)
+def test_a_reason_says_what_was_counted(name: str, verdict_: str, value: float | None, said: str) -> None:
+    reasons = verdict(facts(gate(name, verdict_, value, threshold=0)), "r", "")[2]
+    assert reasons[1] == f"{name} {said}"
 
 
 def test_a_limit_in_words() -> None:
-    assert bound(gate("k", threshold=8.0, relation=">=")) == "at least 8"
-    assert bound(gate("recursive_cl", threshold=0.5, relation=">")) == "over 0.5"
-    assert not bound(gate("k", threshold=None))
+    assert bound_text(">=", 8.0) == "at least 8"
+    assert bound_text(">", 0.5) == "over 0.5"
+    assert not bound_text(">=", None)

@@ -20,8 +20,14 @@ def report(folder: Path, *words: str) -> int:
         ("clinic-2021-r1", ["Release of clinic, 2021", "✓ Published"]),
         ("clinic-2021-c1", ["Release of clinic, 2021", "clinic-2021-r1"]),
         ("clinic-2023-r1", ["Superseded by a later release"]),
-        ("clinic-2022-r1", ["Withdrawn", "They are not shown", "the release was withdrawn."]),
-        ("clinic-2024-c1", ["Candidate of clinic, 2024", "Blocked by k", "They are not shown"]),
+        (
+            "clinic-2022-r1",
+            ["Withdrawn", "Rows and attribute values are not shown", "the release was withdrawn."],
+        ),
+        (
+            "clinic-2024-c1",
+            ["Candidate of clinic, 2024", "Blocked by k", "Rows and attribute values are not shown"],
+        ),
         ("clinic-2025-c1", ["Candidate of clinic, 2025", "awaits approval by one person"]),
     ],
 )

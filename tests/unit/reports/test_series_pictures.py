@@ -55,7 +55,7 @@ def test_a_trend_is_each_gate_that_measured_anything_with_the_limit_of_its_time(
 def test_a_release_that_did_not_measure_it_stays_in_its_place_and_is_told() -> None:
     (umr, *_) = trends([NO_FIGURES, FIRST])
     assert umr.rows[0] == {"place": 1, "release": "2023-r1", "value": None, "limit": 0.6}
-    assert umr.words == "50% in 2024-r1 (must be at most 60%). It was not measured in 1."
+    assert umr.words == "50% in 2024-r1 (must be at most 60%). 1 release was not measured."
 
 
 def test_a_trend_without_any_limit_draws_none() -> None:
@@ -81,7 +81,7 @@ def test_headroom_is_of_who_knows_most_and_counts_people_above_l() -> None:
     for release in ("2024-r1", "2025-r1"):
         assert sum(row["share"] for row in made.rows if row["release"] == release) == pytest.approx(1)
     assert "9 of 100 people (9%) have exactly l = 2 values left" in made.words
-    assert made.words.endswith(" 1 have fewer.")
+    assert made.words.endswith(" 1 person has fewer.")
 
 
 def test_headroom_by_worlds_goes_before_all_others_and_says_what_it_counts() -> None:
@@ -90,17 +90,16 @@ def test_headroom_by_worlds_goes_before_all_others_and_says_what_it_counts() -> 
     assert {row["above"]: row["people"] for row in made.rows if row["release"] == "2025-r1"} == {
         "fewer than l": 0, "0": 30, "1": 0, "3 or more": 70,
     }  # fmt: skip
-    assert made.words.startswith("From all classes of all releases, solved at once, after 2025-r1: 30 of 100")
-    assert made.words.endswith(
-        "The counts are of values that certificates, such as exchanges, show to be possible."
-    )
-    assert "certificates" not in headroom([FIRST, SECOND])[0].words
+    assert made.words.startswith("After 2025-r1, 30 of 100 people (30%) have exactly l = 2 values left")
+    assert "(counted from all classes of all releases, solved at once)" in made.words
+    assert made.words.endswith("Counts include only values proven possible, so they are lower bounds.")
+    assert "lower bounds" not in headroom([FIRST, SECOND])[0].words
 
 
 def test_headroom_says_where_there_is_room_and_of_whom_nothing_is_kept() -> None:
     (made,) = headroom([NO_FIGURES, FIRST])
     assert "all of 100 people have more than l = 2 values left" in made.words
-    assert made.words.endswith("1 releases have no stored figures.")
+    assert made.words.endswith("1 release has no stored figures.")
     assert headroom([NO_FIGURES]) == []
 
 
@@ -116,7 +115,7 @@ def test_risk_is_the_first_of_umr_err_and_sadr_that_was_measured() -> None:
         ("2025-r1", 0.2, 0.25),
     ]
     assert "(UMR)" in str(made.spec)
-    assert "Of 1 one of them was not measured." in made.words
+    assert "1 release is left out: risk or NCP was not measured." in made.words
     (by_sadr,) = risk_utility([AssessedRelease("a", [gate("sadr", 0.7, 0.8), gate("ncp", 0.1, 0.3)])])
     assert "(SADR)" in str(by_sadr.spec)
     assert risk_utility([AssessedRelease("a", [gate("umr", 0.7, 0.8)])]) == []

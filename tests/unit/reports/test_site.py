@@ -34,12 +34,12 @@ def site(lived_site: Path) -> Path:
 
 def test_the_overview_says_what_waits_first(site: Path) -> None:
     text = read(site / "index.html").text()
-    assert "1 waits for people clinic-2025-c1" in text
+    assert "1 candidate awaits approval clinic-2025-c1" in text
     assert text.index("clinic-2025-c1") < text.index("The series")
     for said in ("clinic-2023-r2", "other-2025-r1", "clinic-2022-r1", "clinic-2024-c1", "third/2026"):
         assert said in text
     assert "Verified when these pages were made" in text
-    assert "k fail (1, must be >= 2)" in text
+    assert "k fail (1, must be at least 2)" in text
 
 
 def test_the_overview_says_by_whom_and_why_a_release_was_withdrawn_and_every_input_that_was_refused(
@@ -106,7 +106,7 @@ def test_a_superseded_release_names_its_successor(site: Path) -> None:
 
 def test_a_blocked_candidate_shows_no_rows(site: Path) -> None:
     text = read(site / "series/clinic/clinic-2024-c1.html").text()
-    assert "it was never published and awaits no approval" in text
+    assert "was never published and is not awaiting approval" in text
     assert "Blocked by k" in text
 
 
@@ -232,7 +232,7 @@ def test_a_site_of_one_series_tells_nothing_of_others(copied: Path, tmp_path: Pa
     file = copied / "store" / "releases" / "other" / "other-2025-r1" / "data.csv"
     file.write_text("altered", encoding="utf-8")
     built = built_from(copied, tmp_path / "site", series="clinic")
-    more = "1 more findings in other series: run `releasegate verify`"
+    more = "1 more problem in other series: run `releasegate verify`"
     assert [one.what for one in built.findings] == [more]
     told = "".join(
         path.read_text(encoding="utf-8") for path in (tmp_path / "site").rglob("*") if path.is_file()
@@ -251,9 +251,9 @@ def test_what_was_altered_is_told_on_its_page_and_ends_with_6(
     assert main(words) == 6
     assert "clinic-2021-r1/data.csv: is missing or differs from the published file" in capsys.readouterr().out
     page = read(tmp_path / "out/series/clinic/clinic-2021-r1.html").text()
-    assert "✗ Its stored data were altered" in page
+    assert "✗ Verification found problems" in page
     assert "is missing or differs from the published file" in page
-    assert "✗ The store was altered" in read(tmp_path / "out/index.html").text()
+    assert "✗ Verification found problems" in read(tmp_path / "out/index.html").text()
 
 
 def test_the_command_says_what_it_wrote(

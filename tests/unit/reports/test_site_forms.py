@@ -68,7 +68,7 @@ def test_a_value_that_is_no_number_is_told_and_the_rest_is_shown(
     assert "The value of the gate k is" in page
     assert "The gates" in page  # the report is there
     series = read(tmp_path / "out/series/clinic/index.html").text()
-    assert "It was not measured in 1." in series
+    assert "1 release was not measured." in series
     sides = data(tmp_path / "out", "sides-clinic")["sides"]  # type: ignore[call-overload]
     assert set(sides) == {"clinic-2023-r1", "clinic-2024-r1", "clinic-2025-r1"}
 
@@ -188,6 +188,6 @@ def test_what_waits_and_is_not_what_was_judged_is_told_everywhere(
     assert "Verified when these pages were made" not in overview
     page = read(tmp_path / "out/series/clinic/clinic-2025-c1.html").text()
     assert "data.csv is missing, or differs from the assessed file" in page
-    assert "They are not shown" in page
+    assert "Rows are not shown because its files are missing" in page
     assert main([*words, "clinic-2025-c1", "--out", str(tmp_path / "one.html")]) == 6
     assert "data.csv is missing, or differs from the assessed file" in capsys.readouterr().out

@@ -78,7 +78,7 @@ def test_the_site_lays_out_no_evidence_of_what_was_withdrawn(lived: Path, tmp_pa
         text = next(tmp_path.rglob(f"{name}.html")).read_text(encoding="utf-8")
         assert CELL not in text
         assert f'"label":"{VALUE}"' not in text
-        assert "They are not shown" in text
+        assert "Rows and attribute values are not shown" in text
 
 
 def test_a_report_takes_the_place_of_a_report_only(

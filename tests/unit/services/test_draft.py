@@ -22,6 +22,7 @@ from policy.errors import InputError, PolicyError, UsageError
 from policy.load import parse_policy
 from policy.model import ReleasePolicy
 from policy.roles import CategoricalQuasiIdentifier, NumericQuasiIdentifier
+from policy.text import number_of
 from services.drafting.draft import UNDECIDED, draft
 from services.drafting.guesses import words_of
 from tasks.risk.attacks.personal_numbers import is_german_insured
@@ -389,7 +390,8 @@ def test_any_table_gives_a_policy_that_loads_or_says_what_to_decide(columns: dic
             assert any(not name.strip() or name.strip()[-1].isdigit() for name in columns), error  # noqa: PT017
             return
     n_rows = len(next(iter(columns.values())))
-    assert text.startswith(f"# A policy drafted from a table of {n_rows} rows and {len(columns)} columns.")
+    size = f"{number_of(n_rows, 'row')} and {number_of(len(columns), 'column')}"
+    assert text.startswith(f"# A policy drafted from a table of {size}.")
     if re.search(rf"^    {UNDECIDED}: ", text, re.MULTILINE):
         with pytest.raises(PolicyError, match=rf"\.{UNDECIDED}(.|\n)*{UNDECIDED}: name the"):
             parse_policy(text, path)

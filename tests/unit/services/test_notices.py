@@ -651,7 +651,10 @@ def test_that_verify_failed_is_told_at_once_and_without_the_log(desk: Desk, kept
     assert verify_failed(desk.store, 3).delivered == {"command": 1}
     (one,) = told(kept)
     assert one["notice"] == "releasegate.candidate.verify-failed"
-    assert one["text"] == "The store was altered: 3 findings. Run `releasegate verify`."
+    assert one["text"] == (
+        "The audit review found 3 problems. "
+        "Run `releasegate verify` and `releasegate audit SERIES` for details."
+    )
     assert desk.store.n_events() == n_events
 
 
@@ -706,7 +709,7 @@ def test_who_came_and_went_is_told_by_name_and_without_keys(desk: Desk, kept: Pa
     record_reviewers(desk.store)
     send_due(desk.store)
     last = next(one for one in told(kept)[::-1] if one["notice"] == "releasegate.people.changed")
-    assert last["text"].endswith("changed: now 1 approvals at least are required for a candidate.")
+    assert last["text"].endswith("changed: every candidate now needs at least 1 approval.")
 
 
 def test_a_corrected_clock_is_told(desk: Desk, kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -339,7 +339,7 @@ def test_people_are_asked_for_as_many_as_a_policy_asks_for(desk: Desk) -> None:
     }
     write_people(desk.root, member("ann", ["operator"]), member("bob", ["approver"]))
     found = wrong(setup._people(desk.root, desk.store))["people"]
-    assert found == "2 approvals are required, but people.yaml lists 1 approvers"
+    assert found == "2 approvals are required, but people.yaml lists 1 approver"
     file = write_people(desk.root, member("ann", ["approver"]), member("bob", ["approver", "admin"]))
     assert wrong(setup._people(desk.root, desk.store)) == {}
     file.write_text("approvers_at_least: 3\n" + file.read_text())

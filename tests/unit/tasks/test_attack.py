@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from policy.text import number_of
 from release_store.records import GateResult, Verdict
 from tasks.risk.attacks.attack import attack
 from tasks.risk.attacks.attackers import ALL, HALF, HALF_AND_SENSITIVE, OUTSIDE, SENSITIVE
@@ -218,7 +219,8 @@ def test_the_upper_end_of_the_excess_is_held_to_the_limit(tmp_path: Path) -> Non
     assert 0.09 < half < 0.11
     assert f"all: illness 0.0000 ± {half:.4f} (0.6000 - 0.6000)" in result.detail
     assert (
-        "± is 95% over 10 draws and the people outside, its upper end is held to the limit" in result.detail
+        "± is a 95% interval over 10 draws and the people outside, and its upper end is compared with the "
+        "limit" in result.detail
     )
     assert excess_of(tmp_path / "under", outside, 0.11).verdict is Verdict.PASS
     # Ten times as many who say the same are surer.
@@ -242,7 +244,7 @@ def test_a_control_group_of_few_people_says_nothing(gate: str, tmp_path: Path) -
         folder = tmp_path / str(number)
         result = asked(gate, made(folder, *ONE_CLASS, control=outside, gates=gates, linkage=TEN_TIMES))
         assert result.verdict is verdict
-        told = f"the file of linkage.control has {number} rows; it needs at least 30"
+        told = f"the file of linkage.control has {number_of(number, 'row')}; it needs at least 30"
         assert (result.detail == told) is (number < 30)
 
 

@@ -75,8 +75,8 @@ def test_a_revision_is_compared_with_what_it_replaces_in_an_independent_populati
     apart = periods_apart(["2026Q1", "2026Q2"], "2026Q1", "quarterly")
     for result in asked(now, *earlier, apart=apart).values():
         assert result.verdict is Verdict.FAIL
-        assert "1 earlier releases" in result.detail
-        assert "1 releases of other periods (1 classes, 2 records)" in result.detail
+        assert "from 1 earlier release (" in result.detail
+        assert "1 release of other periods (1 class, 2 records)" in result.detail
         assert result.witness["illness"]["failing_classes"] == 1
     of_no_calendar = periods_apart(["spring", "summer"], "summer", "given")
     (found,) = {each.verdict for each in asked(now, *earlier, apart=of_no_calendar).values()}

@@ -90,9 +90,7 @@ def test_no_value_that_a_query_made_is_named(tmp_path: Path) -> None:
     )
     policy = policy.model_copy(update={"source": query})
     rows = [(1, "Ann", "a"), (2, "Ann", "b"), (3, "Ann", "a")]
-    assert lacking(source_of(policy, rows), policy) == (
-        "the hierarchy cities.csv lacks 1 values of the query"
-    )
+    assert lacking(source_of(policy, rows), policy) == ("the hierarchy cities.csv lacks 1 value of the query")
 
 
 def test_it_stands_in_the_one_line_that_is_told(tmp_path: Path) -> None:

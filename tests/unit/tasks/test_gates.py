@@ -201,7 +201,7 @@ def test_a_broken_gate_says_error_and_nothing_of_the_data(tmp_path: Path) -> Non
 
 def test_the_summary_names_gate_value_and_limit(tmp_path: Path) -> None:
     report = assess(made(tmp_path, privacy={"k": 4, "e": 3}).evidence())
-    assert summary_line(report.results) == "k fail (3, must be >= 4); e fail (2, must be >= 3)"
+    assert summary_line(report.results) == "k fail (3, must be at least 4); e fail (2, must be at least 3)"
 
 
 def test_progress_names_the_gates(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_whom_cells_lose_is_pinned_by_person_alone(tmp_path: Path) -> None:
         "followed": 2,
         "not_run": [],
     }
-    assert "2 of 4 people over 1 of 1 earlier releases" in result.detail
+    assert "2 of 4 people with their classes from 1 earlier release (" in result.detail
     assert "ann" not in str(result)
 
 
@@ -156,7 +156,7 @@ def test_newcomers_among_known_people_are_told_by_their_difference_alone(tmp_pat
     second = told(tmp_path, "ann 50 flu, bob 51 flu, cid 52 hiv, - 53 hiv")
     result = second.asked("person_difference", first)
     assert result.verdict is Verdict.PASS
-    assert "; 1 rows have no or duplicate person keys" in result.detail
+    assert "; 1 row has no person key or a duplicate one" in result.detail
 
 
 def test_the_same_people_with_the_same_values_are_safe(tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_a_release_whose_people_cannot_be_joined_blocks_until_the_policy_names_i
         result = asked(gate, replace(evidence, policy=accepting))
         assert result.verdict is Verdict.PASS
         assert "not compared by person, as the policy says: release-1" in result.detail
-        assert "over 0 of 1 earlier releases" in result.detail
+        assert "from 0 of 1 earlier release (" in result.detail
 
 
 def test_people_in_classes_that_nobody_published_are_no_pass(tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def test_whose_the_rows_are_must_be_known(tmp_path: Path) -> None:
 
 def test_a_row_of_nobody_is_refused() -> None:
     policy = small_policy(AGE, roles={"key": "person"}, rows="several")
-    with pytest.raises(InputError, match="1 rows have no key"):
+    with pytest.raises(InputError, match="1 row has no key"):
         prepared(policy, [("ann", 30, "flu"), (None, 31, "cold")])
 
 

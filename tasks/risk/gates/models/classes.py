@@ -6,6 +6,7 @@ import numpy as np
 
 from policy.model import ReleasePolicy
 from policy.recoding import Form
+from policy.text import number_of
 from release_store.records import EquivalenceClasses, GateResult
 from tasks.partitioning.constraints import entropy
 from tasks.risk.evidence import Evidence
@@ -58,7 +59,7 @@ def k_gate(evidence: Evidence) -> GateResult:
     counted = {"one_per_person": "", "several": ", in people"}[evidence.policy.rows]
     if evidence.policy.roles.key is None:
         counted = "; ROWS are counted, because there is no key: people are as many only if each has one row"
-    detail = f"smallest of {len(size)} classes{beside}{counted}"
+    detail = f"smallest of {number_of(len(size), 'class', 'classes')}{beside}{counted}"
     return at_least("k", {"": size}, evidence.policy.privacy.k, detail)
 
 
