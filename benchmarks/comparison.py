@@ -30,7 +30,7 @@ from policy.model import Method, ReleasePolicy
 from release_store.records import GateResult
 from tasks.intake.read import read_table
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import GATES
+from tasks.risk.registry import GATES
 from tasks.staging.people import class_numbers, people_of
 
 KINDS = ("cumulative", "overlapping", "survey")

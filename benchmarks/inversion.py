@@ -30,7 +30,7 @@ from release_store.records import GateResult
 from tasks.intake.read import read_table
 from tasks.risk.attacks.inversion import Column, predictions
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import GATES, assess
+from tasks.risk.registry import GATES, assess
 from tasks.types import IntArray, SourceTable
 from tasks.utility.loss import loss
 

@@ -27,7 +27,7 @@ from policy.model import Method, ReleasePolicy
 from release_store.records import GateResult
 from tasks.preprocessing.prepare import prepare
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import GATES, assess
+from tasks.risk.registry import GATES, assess
 from tasks.types import PreparedTable, SourceTable
 from tasks.utility.loss import loss
 

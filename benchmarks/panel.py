@@ -35,8 +35,8 @@ from services.pipeline import make_rows
 from tasks.intake.read import read_table
 from tasks.methods.registry import bound_method
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import GATES, assess
 from tasks.risk.published import read_classes
+from tasks.risk.registry import GATES, assess
 from tasks.staging.people import class_numbers
 from tasks.staging.stage import stage
 from tasks.types import IntArray, SourceTable

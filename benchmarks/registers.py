@@ -38,12 +38,12 @@ from release_store.records import (
     Verdict,
 )
 from services.candidate import people_of_rows
-from services.pipeline import People, make_rows
+from services.pipeline import PersonHistory, make_rows
 from tasks.intake.read import read_table
 from tasks.methods.registry import bound_method
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import GATES, GateFunction, assess
 from tasks.risk.published import read_classes
+from tasks.risk.registry import GATES, GateFunction, assess
 from tasks.staging.people import class_numbers
 from tasks.staging.stage import stage
 from tasks.utility.ncp import ncp, scale_of
@@ -110,7 +110,7 @@ class Series:
         source = read_table(policy, input_path=file, period=period, base=self.folder)
         history = [(_release(policy, name), found) for name, found in self.classes]
         method = bound_method(policy)
-        made = make_rows(source, policy, method, history, period, People(KEY, self.people))
+        made = make_rows(source, policy, method, history, period, PersonHistory(KEY, self.people))
         rows, prepared = made.rows, made.table
         data = self.file(period)
         folder = data.parent

@@ -33,12 +33,11 @@ from release_store.canonical import (
     sha256_hex,
     tree_digest,
 )
-from release_store.db.changes import gate_document
+from release_store.db.changes import gate_json
 from release_store.db.classes import classes_digest
 from release_store.db.connection import transaction
 from release_store.permission import Role
 from release_store.protocol.names import REPORT
-from release_store.publishing.announcement import LATEST, catalog
 from release_store.publishing.public_files import (
     CATALOG,
     MANIFEST,
@@ -46,6 +45,7 @@ from release_store.publishing.public_files import (
     release_folder,
     series_folder,
 )
+from release_store.publishing.public_index import LATEST, catalog
 from release_store.records import EquivalenceClasses, GateResult, Proof, SetCells, Verdict
 from release_store.store import ReleaseStore
 
@@ -186,8 +186,8 @@ class _Maker:
         self.checkpoints: list[tuple[Path, int, str]] = []  # where, of how many events, and when
         self.rows: dict[str, list[Sequence[Any]]] = {}
         self.n_validations = self.n_candidates = 0
-        self.pass_documents = [gate_document(one) for one in PASSES]
-        self.fail_documents = [gate_document(one) for one in FAILS]
+        self.pass_documents = [gate_json(one) for one in PASSES]
+        self.fail_documents = [gate_json(one) for one in FAILS]
         texts = [canonical_json(made_up_figures(number)) for number in range(N_FIGURES)]
         self.figures = [(text.decode(), sha256_hex(text)) for text in texts]
         self.approver = Ed25519PrivateKey.generate()

@@ -11,7 +11,7 @@ from typer import Abort, _click
 from typer.main import get_command
 
 from cli.app import app
-from cli.ending import exit_process
+from cli.process_exit import exit_process
 from flows.runtime import machine_limits
 from policy.errors import ReleaseGateError, UsageError
 

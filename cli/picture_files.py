@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from policy.errors import UsageError, did_you_mean
-from release_store.db.changes import gate_document
+from release_store.db.changes import gate_json
 from release_store.guarded_files import resolved
 from release_store.store import ReleaseStore
 from reports.documents import Document
@@ -20,8 +20,8 @@ from reports.picture import Picture
 from reports.pictures import pictures_of
 from reports.series import assessed_releases
 from reports.series_pictures import series_pictures
-from reports.withheld import withheld, without_content
-from services.evaluation.evaluate import listed
+from reports.withheld import withholding_reason, without_content
+from services.evaluation.evaluate import parse_list
 
 GREATEST_SCALE = 8.0
 
@@ -38,7 +38,7 @@ class PictureOptions:
 
 def picture_options(formats: str, only: str | None, titles: bool, scale: float) -> PictureOptions:
     """Check what was asked for on the command line. Raises UsageError."""
-    chosen = listed("--format", formats)
+    chosen = parse_list("--format", formats)
     for name in chosen:
         if name not in FORMATS:
             raise UsageError(
@@ -48,7 +48,7 @@ def picture_options(formats: str, only: str | None, titles: bool, scale: float) 
         raise UsageError(
             f"is {scale:g}", where="--scale", hint=f"Give a number above 0, up to {GREATEST_SCALE:g}."
         )
-    return PictureOptions(chosen, () if only is None else listed("--only", only), titles, scale)
+    return PictureOptions(chosen, () if only is None else parse_list("--only", only), titles, scale)
 
 
 def pictures_for(store: ReleaseStore, identifier: str) -> list[Picture]:
@@ -60,10 +60,10 @@ def pictures_for(store: ReleaseStore, identifier: str) -> list[Picture]:
     candidates = {one.candidate_id: one.series for one in store.candidates()}
     series = dict.fromkeys(candidates.values())
     if (candidate := releases.get(identifier, identifier)) in candidates:
-        gates = [gate_document(result) for result in store.gates(candidate)]
+        gates = [gate_json(result) for result in store.gates(candidate)]
         release = store.release(identifier) if identifier in releases else None
         figures = store.figures(candidate)
-        spread = not withheld(store.candidate(candidate), release)
+        spread = not withholding_reason(store.candidate(candidate), release)
         found = pictures_of(gates, figures if spread else without_content(figures)).all()
     elif identifier in series:
         found = series_pictures(assessed_releases(store, identifier)).all()

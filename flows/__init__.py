@@ -6,4 +6,4 @@ module of the package a process begins with.
 
 from flows.runtime import settings
 
-settings.apply()
+settings.apply_prefect_settings()

@@ -13,10 +13,10 @@ from prefect.states import Completed, Failed
 from flows.runtime.prefect_runtime import PrefectRuntime
 from policy.errors import ReleaseGateError
 from release_store.approval.expiry import end_expired
-from release_store.approval.roll_call import record_reviewers
+from release_store.approval.reviewer_log import log_reviewers
 from release_store.store import ReleaseStore
-from services.actor import system_user
-from services.observability.notices import notify_on_exit, tell_problems, verify_failed
+from services.actor import default_actor
+from services.observability.notice_delivery import notify_on_exit, tell_problems, verify_failed
 from services.runtime import Stage
 from services.sanitized import sanitize_errors
 from services.store_review import review_markdown, review_rows, review_store, summary_line
@@ -55,10 +55,10 @@ def _review(store_path: Path, series: str | None, by: str) -> tuple[bool, str]:
 
 
 def _audit_review(store_path: str, series: str | None) -> Any:
-    root, by = Path(store_path), system_user()
+    root, by = Path(store_path), default_actor()
     with notify_on_exit(root):
         with contextlib.suppress(ReleaseGateError):  # a store that is damaged or only read is told below
-            record_reviewers(ReleaseStore.open(root))
+            log_reviewers(ReleaseStore.open(root))
         with contextlib.suppress(ReleaseGateError):
             end_expired(ReleaseStore.open(root), actor=by)
         ok, line = PrefectRuntime().stage(REVIEW, lambda _: _review(root, series, by))

@@ -14,7 +14,7 @@ from flows.runtime.prefect_runtime import PrefectRuntime
 from policy.text import number_of
 from reports.documents import Document
 from services.evaluation.evaluate import evaluate, raise_if_none_succeeded
-from services.evaluation.files import check_folder, document_of, write
+from services.evaluation.files import check_output_folder, document_of, write
 from services.runtime import Stage
 from services.sanitized import sanitize_errors
 from tasks.types import Progress
@@ -61,7 +61,7 @@ def evaluate_methods(
 
 def _evaluate(out: Path, policy_path: Path, asked: dict[str, Any], progress: Progress) -> Document:
     """Carry out what was asked, write the files to `out`, and return the figures."""
-    check_folder(out)
+    check_output_folder(out)
     evaluation = evaluate(policy_path, **asked, tell=progress)
     write(evaluation, out)
     document = document_of(evaluation)

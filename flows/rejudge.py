@@ -7,7 +7,7 @@ from pathlib import Path
 from prefect import flow
 from prefect.client.schemas.objects import State
 
-from flows.runtime.last_end import remember_result
+from flows.runtime.last_result import remember_result
 from flows.runtime.prefect_runtime import PrefectRuntime
 from flows.runtime.states import state_of
 from services import rejudge as service

@@ -13,7 +13,7 @@ from release_store.approval.credentials import SignedText
 from release_store.publishing.publication import recover
 from release_store.publishing.withdrawal import withdraw
 from release_store.store import ReleaseStore
-from services.observability.notices import notify_on_exit
+from services.observability.notice_delivery import notify_on_exit
 from services.sanitized import sanitize_errors
 
 

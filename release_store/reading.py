@@ -10,7 +10,7 @@ from policy.errors import VerificationFailed
 from release_store.approval.authentication import (
     least_approvers_in_log,
 )
-from release_store.approval.reviewers import load_staff
+from release_store.approval.reviewers import load_reviewers
 from release_store.audit import log as audit
 from release_store.db import changes, queries
 from release_store.db.classes import classes_digest, read_classes
@@ -55,7 +55,7 @@ class StoreReader:
 
     def approvers_needed(self, candidate_id: str) -> int:
         """Return how many people must agree to a candidate: as staged, and by the store's least today."""
-        staff = load_staff(self.root)
+        staff = load_reviewers(self.root)
         with connect(self.root) as con:
             least = least_approvers_in_log(con) if staff is None else staff.approvers_at_least
             return max(changes.approvers_demanded(con, candidate_id), least)

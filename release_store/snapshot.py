@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 
 from release_store.db import queries
-from release_store.db.changes import gate_document
+from release_store.db.changes import gate_json
 from release_store.records import (
     CandidateRecord,
     Decision,
@@ -52,7 +52,7 @@ class StoreSnapshot:
     class_sizes: dict[str, ClassSizes]  # of published candidates
 
 
-def read_whole(con: Connection, series: str | None = None) -> StoreSnapshot:
+def read_snapshot(con: Connection, series: str | None = None) -> StoreSnapshot:
     """Return all about one series or all. Raises StoreError where the database holds what nobody wrote there.
 
     Policies and figures that are no JSON objects are left out, and such figures named: whoever shows what was
@@ -73,7 +73,7 @@ def read_whole(con: Connection, series: str | None = None) -> StoreSnapshot:
         releases=tuple(queries.releases(con, series)),
         candidates=tuple(candidates),
         gates=gates,
-        gate_documents={name: [gate_document(one) for one in own] for name, own in gates.items()},
+        gate_documents={name: [gate_json(one) for one in own] for name, own in gates.items()},
         decisions=queries.decisions_of(con, names),
         files=queries.files_of(con, names),
         refused=tuple(queries.validations(con, series, refused_only=True)),

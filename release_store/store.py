@@ -13,15 +13,15 @@ from filelock import FileLock, Timeout
 
 from policy.errors import ReleaseGateError, StoreError, UsageError
 from release_store.approval.authentication import (
+    credential_ids,
+    decision_statement,
     least_approvers,
     maker_of,
-    marks_of,
     refuse,
-    statement_of,
 )
 from release_store.approval.credentials import Credential
 from release_store.approval.decisions import allow_publication, decide
-from release_store.approval.reviewers import load_staff, needed_staff
+from release_store.approval.reviewers import load_reviewers, needed_reviewers
 from release_store.audit import keys
 from release_store.audit import log as audit
 from release_store.audit.checkpoints import KEPT, check_can_keep, keep, kept_file, sign
@@ -190,10 +190,10 @@ class ReleaseStore(StoreReader):
         Raises StoreError if its digests are not those of `files` (`tree_digest`) and `policy`, or if
         its id is taken.
         """
-        staff = load_staff(self.root)
+        staff = load_reviewers(self.root)
         with transaction(self.root) as con:
             again = record.summary.reassessment
-            maker = maker_of(con, again.of) if again else marks_of(staff, record.made_by)
+            maker = maker_of(con, again.of) if again else credential_ids(staff, record.made_by)
             return changes.add_candidate(
                 con,
                 record,
@@ -228,7 +228,7 @@ class ReleaseStore(StoreReader):
     def refuse(self, decision: Decision, error: ReleaseGateError) -> None:
         """Keep that somebody's decision was refused before anybody was asked to prove it, and why."""
         with transaction(self.root) as con:
-            refuse(con, decision.decision, statement_of(decision, self.store_id), error, proven=False)
+            refuse(con, decision.decision, decision_statement(decision, self.store_id), error, proven=False)
 
     def decide(
         self, decision: Decision, *, approvers_needed: int, credential: Credential | None = None
@@ -240,7 +240,7 @@ class ReleaseStore(StoreReader):
         those that the gates judged; each refusal is in the log by then. UsageError too, and nothing is
         logged, where there is no file of people that can be read.
         """
-        staff = needed_staff(self.root)
+        staff = needed_reviewers(self.root)
         name, agreed = decision.candidate_id, decision.decision in (Act.APPROVE, Act.OVERRIDE)
         altered = differing_files(candidate_folder(self.root, name), self.files(name)) if agreed else []
         with transaction(self.root) as con:
@@ -259,7 +259,7 @@ class ReleaseStore(StoreReader):
 
     def allow_publication(self, decision: Decision, *, credential: Credential | None = None) -> None:
         """Keep who publishes an approved candidate whose publication was undone; raises as `decide`."""
-        staff = needed_staff(self.root)
+        staff = needed_reviewers(self.root)
         with transaction(self.root) as con:
             refused = allow_publication(con, self.store_id, decision, staff, credential)
         if refused is not None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tasks.risk.gate import GATES
+from tasks.risk.registry import GATES
 
 Document = Mapping[str, Any]
 BY_CELLS = {
@@ -21,7 +21,7 @@ _COVERAGE = "coverage"
 
 
 @dataclass(frozen=True)
-class Beside:
+class Comparison:
     """What one gate was able to compare: so many earlier releases, and which attributes."""
 
     releases: int
@@ -29,7 +29,7 @@ class Beside:
     anything: bool
 
 
-def beside(gate: Document, compared_attributes: Sequence[str]) -> Beside | None:
+def comparison_of(gate: Document, compared_attributes: Sequence[str]) -> Comparison | None:
     """Return what a gate on the history compared; None of another gate, and where its witness does not say.
 
     The gates on people name no attributes: theirs are those that the policy has compared.
@@ -40,17 +40,17 @@ def beside(gate: Document, compared_attributes: Sequence[str]) -> Beside | None:
     releases = int(coverage.get("releases", 0))
     if gate["gate"] in BY_PERSON:
         looked = bool(coverage.get("followed")) and bool(releases)
-        return Beside(releases, tuple(compared_attributes) if looked else (), looked)
+        return Comparison(releases, tuple(compared_attributes) if looked else (), looked)
     counts = coverage.get(BY_CELLS[gate["gate"]])
     found = {str(name): n for name, n in counts.items() if n} if isinstance(counts, Mapping) else {}
-    return Beside(releases, tuple(found), bool(found))
+    return Comparison(releases, tuple(found), bool(found))
 
 
 def n_earlier(gates: Sequence[Document]) -> int | None:
     """Return with how many earlier releases a candidate was compared; None where no gate could tell."""
     for gate in gates:
         if gate["gate"] == "whole_history":
-            found = beside(gate, ())
+            found = comparison_of(gate, ())
             return None if found is None else found.releases
     return None
 

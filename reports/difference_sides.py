@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from release_store.summary import Summary
 from reports.documents import Document
 from tasks.methods.registry import methods, parameters_of
-from tasks.risk.gate import GATES
+from tasks.risk.registry import GATES
 
 SECTIONS = ("facts", "policy", "method", "gates", "classes", "utility")
 FACTS = (

@@ -50,7 +50,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {
-        "said": said,
+        "said": escape_text,
         "plain": sanitize_text,
         "minute": minute,
         "number": number,
@@ -65,7 +65,7 @@ def environment() -> Environment:
     return made
 
 
-def said(text: object) -> Markup:
+def escape_text(text: object) -> Markup:
     """Return a text that somebody gave: escaped, apart from the direction of what stands around it."""
     return _said(str(text))
 
@@ -107,7 +107,7 @@ def _cells(values: list[Any]) -> list[str]:
 
 @lru_cache(maxsize=16_384)
 def _told(text: str) -> str:
-    return str.__str__(said(text))  # no longer marked: joining such texts again and again is slow
+    return str.__str__(escape_text(text))  # no longer marked: joining such texts again and again is slow
 
 
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -144,7 +144,7 @@ def _vega() -> str:
 
 
 @cache
-def inlined(*scripts: str) -> Head:
+def inline_head(*scripts: str) -> Head:
     """Return a head that holds everything itself; only these scripts run: the policy names their digests."""
     codes = [asset(name) for name in scripts]
     digests = " ".join(f"'sha256-{_digest(code)}'" for code in codes)
@@ -158,7 +158,7 @@ def inlined(*scripts: str) -> Head:
     return Head(policy, styles, code)
 
 
-def beside(root: str, *scripts: str) -> Head:
+def linked_head(root: str, *scripts: str) -> Head:
     """Return a head that takes `assets/` under `root` (such as "../"), as the pages of the site do."""
     policy = (
         "default-src 'none'; script-src 'self' file: 'unsafe-eval'; style-src 'self' file: 'unsafe-inline'; "

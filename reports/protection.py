@@ -8,7 +8,7 @@ from typing import Any
 from policy.rounding import measured_share
 from policy.text import number_of
 from release_store.records import Verdict
-from reports.compared import BY_CELLS, BY_PERSON, beside, n_earlier, not_compared
+from reports.compared import BY_CELLS, BY_PERSON, comparison_of, n_earlier, not_compared
 from reports.gate_wording import GATES, NO_MORE, Value, asks, outcome
 
 Document = Mapping[str, Any]
@@ -16,7 +16,7 @@ WORLDS = "worlds"
 _TRUE = ("sets", "hierarchy")  # recodings whose cells hold of everybody in the class
 
 
-def measured(gate: Document, policy: Document) -> str:
+def measurement_sentence(gate: Document, policy: Document) -> str:
     """Return what a gate measured as a sentence about people.
 
     Empty where it measured nothing, compared nothing, or says nothing of people.
@@ -35,7 +35,7 @@ def measured(gate: Document, policy: Document) -> str:
         "k": privacy.get("k", "k"),
     }
     if gate["gate"] in (*BY_CELLS, *BY_PERSON):
-        found = beside(gate, _compared(policy))
+        found = comparison_of(gate, _compared(policy))
         if found is None or not found.anything:
             return ""
         one = "the earlier release" if found.releases == 1 else f"the {found.releases} earlier releases"
@@ -55,7 +55,7 @@ def measured(gate: Document, policy: Document) -> str:
 def protected(gates: Sequence[Document], policy: Document) -> list[str]:
     """Return what holds against whom, one line a gate that passed and says something about people."""
     disclosing = [gate for gate in gates if gate["verdict"] == Verdict.PASS and not _tells_nothing(gate)]
-    return [line for gate in disclosing if (line := measured(gate, policy))]
+    return [line for gate in disclosing if (line := measurement_sentence(gate, policy))]
 
 
 def rows_counted(policy: Document) -> str:

@@ -12,7 +12,7 @@ from release_store.protocol.names import REPORT
 from release_store.publishing.public_files import candidate_folder, release_folder, replace_file
 from release_store.store import ReleaseStore
 from reports.report import candidate_report, release_report
-from reports.sheet import read_sheet_data
+from reports.report_model import read_sheet_data
 
 _HINT = (
     "The decisions are stored; please report this bug. After the fix, run the period or approve the "
@@ -20,7 +20,7 @@ _HINT = (
 )
 
 
-def report_of(store: ReleaseStore, candidate_id: str) -> Callable[[Mapping[str, Any]], bytes]:
+def report_factory(store: ReleaseStore, candidate_id: str) -> Callable[[Mapping[str, Any]], bytes]:
     """Return what makes the report of the release that a candidate becomes, as `publish` calls it.
 
     What the store keeps is read here, before the publication begins. The report is given what the manifest

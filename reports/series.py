@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from release_store.db import queries
-from release_store.db.changes import gate_document
+from release_store.db.changes import gate_json
 from release_store.db.connection import connect
 from release_store.db.figures import read_figures
 from release_store.records import Release, ReleaseState
@@ -25,7 +25,7 @@ def assessed_releases(store: ReleaseStore, series: str) -> list[AssessedRelease]
     return [
         AssessedRelease(
             short_name(one.release_id, series),
-            [gate_document(result) for result in gates.get(one.candidate_id, [])],
+            [gate_json(result) for result in gates.get(one.candidate_id, [])],
             figures.get(one.candidate_id),
             kind_of(one),
         )

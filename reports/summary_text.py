@@ -12,7 +12,7 @@ from release_store.records import CandidateState, ReleaseState, Verdict
 from release_store.summary import RequiredApprovals, Summary
 from reports.gate_wording import why_not_passed
 from reports.pages import number
-from reports.protection import measured
+from reports.protection import measurement_sentence
 
 Document = Mapping[str, Any]
 _GONE = {
@@ -107,7 +107,7 @@ def risk(facts: Document, policy: Document, figures: Document | None, n_earlier:
     for gate in facts["gates"]:
         if gate["gate"] in ("err", "umr", "sadr") and gate["value"] is not None:
             most = "" if gate["threshold"] is None else f" The limit is {limit_share(gate['threshold'])}."
-            lines.append(measured(gate, policy) + most)
+            lines.append(measurement_sentence(gate, policy) + most)
     if n_earlier:
         lines.append(
             f"Compared with {number_of(n_earlier, 'earlier release')}. The curves show for how many people "

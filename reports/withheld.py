@@ -13,7 +13,7 @@ _NOT_PUBLIC = f"{_HIDDEN} this candidate was never published and is not awaiting
 _WITHDRAWN = f"{_HIDDEN} the release was withdrawn."
 
 
-def withheld(record: CandidateRecord, release: Release | None) -> str:
+def withholding_reason(record: CandidateRecord, release: Release | None) -> str:
     """Return why the content of a candidate or release is not to be spread; empty where it may be shown."""
     if release is None:
         return "" if record.state in WAITS else _NOT_PUBLIC

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from policy.errors import UsageError
 from release_store.approval.authentication import system_account
 from release_store.approval.credentials import Credential, Statement, prove
-from release_store.approval.reviewers import Reviewer, Reviewers, load_staff, roster
+from release_store.approval.reviewers import Reviewer, Reviewers, load_reviewers, roster
 from release_store.canonical import utc_now
 from release_store.permission import (
     LONGEST_NAME,
@@ -28,14 +28,14 @@ _proven: list[tuple[str, str]] = []  # the store's id and the name, of this proc
 
 
 @dataclass(frozen=True)
-class Runner:
+class Actor:
     """Who is named as the one who ran a flow; `person` tells whether it is one by name, and no service."""
 
     name: str
     person: bool
 
 
-def system_user() -> str:
+def default_actor() -> str:
     """Return the service that RELEASEGATE_ACTOR names, else the system's account."""
     return _named_service() or system_account()
 
@@ -59,7 +59,7 @@ def authenticated_as(
     Nothing is to be proven where nobody is named, or nobody is known. Raises UsageError if the person is
     unknown, has no role for `act`, or gives no proof.
     """
-    staff = None if by is None else load_staff(store.root)
+    staff = None if by is None else load_reviewers(store.root)
     if by is not None:
         check_typed(by, "", "--by")
     if by is None or staff is None:
@@ -80,28 +80,28 @@ def authenticated_as(
         _proven.remove(mark)
 
 
-def runner(store: ReleaseStore, act: Act, by: str | None) -> Runner:
+def resolve_actor(store: ReleaseStore, act: Act, by: str | None) -> Actor:
     """Return who runs a flow that does `act`, `by` being the name that it was given.
 
     Where people are known, a name alone is nobody's: it must have been proven in this process (`acting`). A
     run that names nobody is its account's: the person's whose `account` it is, else a service's, which
     RELEASEGATE_ACTOR may name otherwise, but not as a person. Raises UsageError where this does not hold.
     """
-    staff = load_staff(store.root)
+    staff = load_reviewers(store.root)
     if by is not None:
         if staff is not None and (store.store_id, by) not in _proven:
             raise UsageError(
                 f"{by} is only a name, without proof of identity",
                 hint="Use `releasegate` with --by and --key, or leave the name out to run as this account.",
             )
-        return Runner(by, person=True)
+        return Actor(by, person=True)
     if staff is None:
-        return Runner(system_user(), person=False)
+        return Actor(default_actor(), person=False)
     member = staff.of_account(system_account())
     if member is not None:
         _check_role(member, act)
-        return Runner(member.name, person=True)
-    return Runner(_service(staff), person=False)
+        return Actor(member.name, person=True)
+    return Actor(_service(staff), person=False)
 
 
 def _service(staff: Reviewers) -> str:

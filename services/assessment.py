@@ -14,8 +14,8 @@ from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
 from tasks.reporting.figures import figures_of
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import GateReport, assess, gates_to_ask
 from tasks.risk.published import read_classes
+from tasks.risk.registry import GateReport, assess, gates_to_ask
 from tasks.types import Candidate, PreparedTable, Progress
 
 

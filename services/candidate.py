@@ -16,14 +16,14 @@ from release_store.records import CandidateRecord, CandidateState, PersonHashes
 from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
 from release_store.summary import Revision, Summary
-from services.pipeline import MadeRows
+from services.pipeline import PublishableRows
 from tasks.staging.people import class_numbers, people_of, row_people, with_values
 from tasks.staging.stage import stage
 from tasks.types import Candidate, SourceTable
 
 
 def stage_candidate(
-    made: MadeRows, store: ReleaseStore, *, period: str, actor: str, revision: Revision | None = None
+    made: PublishableRows, store: ReleaseStore, *, period: str, actor: str, revision: Revision | None = None
 ) -> Candidate:
     """Write the files that would be public, and keep the candidate in the store.
 
@@ -82,7 +82,7 @@ def stage_candidate(
     return candidate
 
 
-def people_of_rows(made: MadeRows, candidate: Candidate, key: bytes | None) -> PersonHashes | None:
+def people_of_rows(made: PublishableRows, candidate: Candidate, key: bytes | None) -> PersonHashes | None:
     """Return the people of a staged candidate's rows as the store keeps them; None without a key."""
     rows, source, policy = made.rows, made.prepared.source, made.prepared.policy
     if key is None or policy.roles.key is None:

@@ -24,7 +24,7 @@ from services.runtime import Runtime, Stage
 from services.trust import trusted_in
 from tasks.intake.read import read_table
 from tasks.risk.attacks.control import read_control
-from tasks.risk.gate import summary_line
+from tasks.risk.registry import summary_line
 from tasks.types import Candidate, PreparedTable, Progress, SourceTable
 
 R = TypeVar("R")

@@ -17,7 +17,7 @@ from release_store.store import ReleaseStore
 from services.observability.lineage import Lineage, Parent
 from services.observability.lineage_datasets import candidate_dataset, release_dataset
 from services.observability.logs import log_event
-from services.observability.notices import notify_on_exit
+from services.observability.notice_delivery import notify_on_exit
 from services.outcome import Outcome
 from services.publication import outcome_of, publish_candidate
 from services.runtime import RunIdentity

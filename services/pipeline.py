@@ -36,7 +36,7 @@ class Stages(Protocol):
 
 
 @dataclass(frozen=True)
-class People:
+class PersonHistory:
     """The key that people are hashed with, and the people of each earlier release as they are kept."""
 
     key: bytes | None
@@ -56,7 +56,7 @@ class Prepared:
 
 
 @dataclass(frozen=True)
-class MadeRows:
+class PublishableRows:
     """The rows that would be published, and what they were made from; `groups` stand beside the history."""
 
     prepared: Prepared
@@ -87,12 +87,12 @@ def prepare(source: SourceTable, policy: ReleasePolicy, method: BoundMethod, sta
     return Prepared(source, policy, method, table, representation, groups)
 
 
-def complete(
+def publishable_rows(
     prepared: Prepared,
     period: str,
     stages: Stages,
-    beside: Callable[[], tuple[History, People | None]] | None = None,
-) -> MadeRows:
+    beside: Callable[[], tuple[History, PersonHistory | None]] | None = None,
+) -> PublishableRows:
     """Fit the groups to the history, as the policy asks, and recode them.
 
     `beside` gives the earlier releases and their people; it is called inside the stage, and not at all for a
@@ -120,7 +120,7 @@ def complete(
     rows = stages.stage(
         RECODING, lambda _: method.recode(table, representation, groups.labels, policy, method.seed)
     )
-    return MadeRows(prepared, groups, rows)
+    return PublishableRows(prepared, groups, rows)
 
 
 def make_rows(
@@ -129,10 +129,10 @@ def make_rows(
     method: BoundMethod,
     history: History,
     period: str,
-    people: People | None = None,
+    people: PersonHistory | None = None,
     stages: Stages | None = None,
-) -> MadeRows:
+) -> PublishableRows:
     """Run all stages over `source`, beside `history` and its people."""
     chosen = Runtime() if stages is None else stages
     prepared = prepare(source, policy, method, chosen)
-    return complete(prepared, period, chosen, lambda: (history, people))
+    return publishable_rows(prepared, period, chosen, lambda: (history, people))

@@ -8,7 +8,7 @@ from release_store.publishing.publication import check_staged_files, publish
 from release_store.records import CandidateRecord, EquivalenceClasses, Release
 from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
-from reports.releasing import report_of, report_path
+from reports.releasing import report_factory, report_path
 from services.outcome import Outcome
 from tasks.risk.published import read_classes
 
@@ -40,7 +40,7 @@ def publish_candidate(
         actor=actor,
         manifest_extra={"classes": classes.n_classes, "ncp": loss},
         reason=reason,
-        report=report_of(store, candidate_id),
+        report=report_factory(store, candidate_id),
     )
 
 

@@ -15,10 +15,10 @@ from release_store.publishing.publication import recover
 from release_store.records import CandidateRecord
 from release_store.states import may
 from release_store.store import ReleaseStore
-from services.actor import runner
+from services.actor import resolve_actor
 from services.candidate import restage_candidate
 from services.candidate_run import CandidateRun
-from services.observability.notices import notify_on_exit
+from services.observability.notice_delivery import notify_on_exit
 from services.outcome import Outcome
 from services.pipeline import PREPROCESSING
 from services.runtime import Runtime, Stage
@@ -52,7 +52,7 @@ def _rejudge(
     recover(store)
     record = store.candidate(candidate_id)
     check_may_be_judged_again(store, record)
-    by = runner(store, Act.REJUDGE, actor).name
+    by = resolve_actor(store, Act.REJUDGE, actor).name
     check_permission(Act.REJUDGE, Person(by, made_by=record.made_by), candidate_id)
     policy = policy_from_document(store.policy(record.policy_digest))
     load_key(store.root)

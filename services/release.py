@@ -27,13 +27,13 @@ from release_store.publishing.publication import recover
 from release_store.records import Release
 from release_store.store import ReleaseStore
 from release_store.summary import Revision
-from services.actor import runner
+from services.actor import resolve_actor
 from services.awaited_input import ExpectedInput
 from services.candidate import stage_candidate
 from services.candidate_run import CandidateRun
-from services.observability.notices import notify_on_exit
+from services.observability.notice_delivery import notify_on_exit
 from services.outcome import Outcome
-from services.pipeline import People, complete, prepare
+from services.pipeline import PersonHistory, prepare, publishable_rows
 from services.publication import outcome_of
 from services.repetition import find_equivalent_candidate, resume_candidate
 from services.revision import resolve_revision
@@ -89,7 +89,7 @@ def _release(
     chosen = period_of(policy, period, runtime)
     if not has_ended(chosen, policy.period, day_at(utc_now(), policy.timezone)):
         print(f"releasegate: the period {chosen} has not ended yet", file=sys.stderr, flush=True)
-    who = runner(store, Act.REVISE if revise else Act.PREPARE, actor)
+    who = resolve_actor(store, Act.REVISE if revise else Act.PREPARE, actor)
     asked = resolve_revision(store, policy.series, chosen, by=who.name if who.person else None, revise=revise)
     if isinstance(asked, Release):
         return _published_already(store, asked)
@@ -146,7 +146,7 @@ def _run_stages(run: CandidateRun, input_path: Path | None, base: Path, revision
         waiting = find_equivalent_candidate(store, policy, period, source.commitment)
         if waiting is not None:  # another run made it meanwhile
             return resume_candidate(run, waiting)
-        made = complete(prepared, period, run, lambda: _beside(store, policy.series))
+        made = publishable_rows(prepared, period, run, lambda: _beside(store, policy.series))
         candidate = run.stage(
             STAGING,
             lambda _: stage_candidate(made, store, period=period, actor=run.actor, revision=revision),
@@ -164,9 +164,9 @@ def _run_stages(run: CandidateRun, input_path: Path | None, base: Path, revision
         return run.assess_and_publish(prepared.table, candidate, made.notes, control, figures)
 
 
-def _beside(store: ReleaseStore, series: str) -> tuple[History, People]:
+def _beside(store: ReleaseStore, series: str) -> tuple[History, PersonHistory]:
     """Return the earlier releases of a series and their people."""
-    return store.earlier_classes(series), People(person_key(store.root), store.earlier_people(series))
+    return store.earlier_classes(series), PersonHistory(person_key(store.root), store.earlier_people(series))
 
 
 def _published_already(store: ReleaseStore, found: Release) -> Outcome:

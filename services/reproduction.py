@@ -22,7 +22,7 @@ from release_store.publishing.manifest import software_versions
 from release_store.publishing.public_files import MANIFEST, differing_files, kept_folder
 from release_store.records import CandidateRecord, Release
 from release_store.store import ReleaseStore
-from services.pipeline import People, make_rows
+from services.pipeline import PersonHistory, make_rows
 from services.runtime import Runtime
 from services.trust import trusted_in
 from tasks.history.following import may_follow_nobody
@@ -149,7 +149,7 @@ def _made(
 
 def _people(
     store: ReleaseStore, policy: ReleasePolicy, record: CandidateRecord, n_earlier: int
-) -> People | None:
+) -> PersonHistory | None:
     """Return the people of then, where the release was made with a key of people, which must be at hand."""
     own = store.people(record.candidate_id)
     if own is None or own.classes is None or policy.roles.key is None:
@@ -161,7 +161,7 @@ def _people(
             where=record.candidate_id,
             hint=f"Restore it, or name it in {PERSON_KEY_VARIABLE}.",
         )
-    return People(key, store.earlier_people(record.series)[:n_earlier])
+    return PersonHistory(key, store.earlier_people(record.series)[:n_earlier])
 
 
 def _changed_software(store: ReleaseStore, release: Release) -> dict[str, tuple[str | None, str | None]]:

@@ -24,7 +24,7 @@ from tasks.recoding.crowd import Column
 from tasks.recoding.divergence import divergences
 from tasks.recoding.levels import category_levels
 from tasks.recoding.quantized import core_of
-from tasks.risk.gate import assess
+from tasks.risk.registry import assess
 from tasks.types import FloatArray, SourceTable
 
 NAME = "s3_adult"

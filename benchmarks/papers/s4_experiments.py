@@ -29,7 +29,7 @@ from benchmarks.papers.trial import (
 from policy.model import ReleasePolicy
 from policy.roles import Roles
 from tasks.composition import History
-from tasks.risk.gate import GATES
+from tasks.risk.registry import GATES
 from tasks.types import SourceTable
 from tasks.utility.queries import Queries, draw_queries
 from tasks.utility.query_error import errors_of

@@ -15,8 +15,8 @@ from cli.review_tables import show_review
 from policy.errors import Blocked, VerificationFailed
 from release_store.permission import check_typed
 from release_store.store import ReleaseStore
-from services.actor import system_user
-from services.observability.notices import notify_on_exit
+from services.actor import default_actor
+from services.observability.notice_delivery import notify_on_exit
 from services.reproduction import reproduce as reproduce_release
 from services.review import audit_series
 
@@ -47,7 +47,7 @@ def audit(
     """Re-check published releases against today's gates."""
     check_typed(by or "", "", "--by")
     store = ReleaseStore.open(store_of(context))
-    who = system_user() if by is None else by
+    who = default_actor() if by is None else by
     with notify_on_exit(store.root), progress_reporter() as progress:
         document = audit_series(
             store, series, by=who, policy_path=policy, inputs=inputs or [], progress=progress

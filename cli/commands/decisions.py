@@ -30,7 +30,7 @@ from release_store.store import ReleaseStore
 from reports.documents import record_document
 from reports.text import sanitize_text
 from services.decisions import decide
-from services.observability.notices import notify_on_exit
+from services.observability.notice_delivery import notify_on_exit
 from services.outcome import outcome_document
 
 app = typer.Typer()

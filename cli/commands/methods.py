@@ -16,7 +16,7 @@ from cli.progress import progress_reporter
 from services.drafting.draft import draft as draft_policy
 from services.evaluation.evaluate import evaluate as evaluate_methods
 from services.evaluation.evaluate import raise_if_none_succeeded
-from services.evaluation.files import check_folder, document_of, write
+from services.evaluation.files import check_output_folder, document_of, write
 from services.trust import trusted_in
 
 app = typer.Typer()
@@ -63,7 +63,7 @@ def evaluate(
     json: Json = False,
 ) -> int:
     """Compare methods on one table; nothing is published."""
-    check_folder(out)
+    check_output_folder(out)
     with progress_reporter() as tell:
         evaluation = evaluate_methods(
             policy,

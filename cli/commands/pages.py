@@ -10,7 +10,7 @@ import typer
 from cli.options import Json, store_of
 from cli.output import write_json
 from cli.picture_files import picture_options, pictures_for, select_pictures, write
-from cli.report import write_report, write_site
+from cli.report_files import write_report, write_site
 from policy.errors import VerificationFailed
 from policy.text import number_of
 from release_store.store import ReleaseStore

@@ -12,32 +12,32 @@ import typer
 
 from cli.options import Json, Key, Reason, TokenFile, store_of
 from cli.output import write_json
-from cli.reviewers import add_person, people_document, show_people
+from cli.reviewer_tables import add_person, people_document, show_people
 from flows.runtime.settings import contradicted
 from policy.errors import ReleaseGateError, UsageError, VerificationFailed
 from policy.trusted import TRUSTED_FILE
 from release_store.approval.credentials import credential_of
 from release_store.approval.expiry import end_expired
-from release_store.approval.reviewers import PEOPLE_VARIABLE, Reviewers, needed_staff, people_path
-from release_store.approval.roll_call import record_reviewers
+from release_store.approval.reviewer_log import log_reviewers
+from release_store.approval.reviewers import PEOPLE_VARIABLE, Reviewers, needed_reviewers, people_path
 from release_store.audit.clock import correct_clock
 from release_store.audit.keys import key_path
+from release_store.checkup import Condition, check_store
 from release_store.db.connection import DATABASE
 from release_store.guarded_files import resolved
 from release_store.person_key import person_key_path
 from release_store.protocol.clock import corrected_in_words
 from release_store.publishing.publication import recover
 from release_store.store import ReleaseStore
-from release_store.verification.checkup import Condition, checkup
 from reports.text import sanitize_text
-from services.actor import system_user
-from services.doctor.setup import set_up
+from services.actor import default_actor
+from services.doctor.setup import check_environment
 from services.observability.notice_channels import channels
-from services.observability.notices import (
-    BrokenPlaces,
-    begin,
-    due,
+from services.observability.notice_delivery import (
+    CorruptCursors,
     notify_on_exit,
+    pending_counts,
+    register_channels,
     send_all,
     tell_problems,
 )
@@ -123,14 +123,14 @@ def clock(
 def notify(context: typer.Context, json: Json = False) -> int:
     """Send the notices that are due."""
     store = ReleaseStore.open(store_of(context))
-    with suppress(BrokenPlaces):  # `send_all` says so
-        begin(store)
+    with suppress(CorruptCursors):  # `send_all` says so
+        register_channels(store)
     unread = None
     try:
-        record_reviewers(store)
+        log_reviewers(store)
     except ReleaseGateError as error:
         unread = error
-    ended = end_expired(store, actor=system_user())
+    ended = end_expired(store, actor=default_actor())
     sent = send_all(store)
     if unread is not None:
         line = f"a change of the people cannot be told: {unread.where} {unread.message}"
@@ -138,8 +138,8 @@ def notify(context: typer.Context, json: Json = False) -> int:
         if isinstance(unread, UsageError):
             sent.hints[line] = unread.hint
     try:
-        left = due(store)
-    except BrokenPlaces:
+        left = pending_counts(store)
+    except CorruptCursors:
         left = {}
     if json:
         facts = {"expired": ended, "channels": sorted(channels()), "delivered": sent.delivered}
@@ -163,7 +163,7 @@ def people(context: typer.Context, json: Json = False) -> int:
     """List the people who work with the store, or add one."""
     if context.invoked_subcommand is not None:
         return 0
-    return _show_people(needed_staff(store_of(context)), json=json)
+    return _show_people(needed_reviewers(store_of(context)), json=json)
 
 
 @people_app.command()
@@ -215,7 +215,7 @@ def _show_people(reviewers: Reviewers, *, json: bool) -> int:
 def doctor(context: typer.Context, json: Json = False) -> int:
     """Check and repair the store, and finish interrupted work."""
     root = store_of(context)
-    checks = checkup(root) + set_up(root, contradicted)
+    checks = check_store(root) + check_environment(root, contradicted)
     wrong = any(check.condition is Condition.WRONG for check in checks)
     if json:
         rows = [{"check": c.name, "condition": c.condition, "found": c.found, "mend": c.hint} for c in checks]

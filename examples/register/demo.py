@@ -15,7 +15,7 @@ from time import perf_counter
 from rich.console import Console
 from rich.table import Table
 
-from cli.ending import exit_process
+from cli.process_exit import exit_process
 from examples.register.generate import ROWS, generate, write
 from flows.runtime.local_run import run_release
 from policy.errors import ReleaseGateError, UsageError

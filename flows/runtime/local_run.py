@@ -17,10 +17,10 @@ from release_store.approval.credentials import Credential
 from release_store.canonical import utc_now
 from release_store.permission import Act
 from release_store.store import ReleaseStore
-from services.actor import authenticated_as, runner
+from services.actor import authenticated_as, resolve_actor
 from services.awaited_input import ExpectedInput, wait_here
 from services.observability.notice_channels import API_VARIABLE
-from services.observability.notices import notify_on_exit
+from services.observability.notice_delivery import notify_on_exit
 from services.outcome import Outcome
 from services.rejudge import rejudge as service_rejudge
 from services.release import period_of
@@ -113,7 +113,7 @@ def _waited_for(
     def say(line: str) -> None:
         print(f"  {line}", file=sys.stderr, flush=True)
 
-    who = runner(store, Act.REVISE if revise else Act.PREPARE, actor)
+    who = resolve_actor(store, Act.REVISE if revise else Act.PREPARE, actor)
     wait_here(expected, store, actor=who.name, say=say)
     return chosen
 
@@ -184,16 +184,16 @@ def _outcome_of(begin: Callable[[], Any], progress: Progress) -> Outcome:
 
 def _result_of(begin: Callable[[], Any]) -> object:
     """Carry out a flow; where Prefect's server goes away, what the flow itself came to is what counts."""
-    from flows.runtime.last_end import forget, last_end
+    from flows.runtime.last_result import clear_last_result, last_result
 
-    forget()
+    clear_last_result()
     try:
         state: Any = begin()
         return state.result(raise_on_failure=False)
     except ReleaseGateError:
         raise
     except Exception as error:  # Prefect's client: its errors have no common base
-        kind, found = type(error).__name__, last_end()
+        kind, found = type(error).__name__, last_result()
     if found is None:
         raise TransientFailure(
             f"the connection to Prefect's server was lost before the run ended ({kind})",

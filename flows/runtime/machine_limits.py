@@ -12,7 +12,7 @@ FEWEST_FILES = 128  # measured: a run of 400 rows ends well with 32; its server 
 LEAST_MEMORY = 2 * 2**30  # bytes of address space; measured: the imports of a run take 1.5 GiB of it
 
 
-def apply() -> None:
+def apply_process_limits() -> None:
     """Allow no core dump, which would hold the table, and as many open files as this account may have."""
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

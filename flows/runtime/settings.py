@@ -29,10 +29,10 @@ contradicted: list[str] = []
 """The settings that keep data out, and that the environment had otherwise."""
 
 
-def apply() -> None:
+def apply_prefect_settings() -> None:
     """Set what must be, and what the user left open."""
-    working_folder.ignore()
-    machine_limits.apply()
+    working_folder.ignore_working_folder()
+    machine_limits.apply_process_limits()
     contradicted[:] = [
         name for name, value in REQUIRED.items() if os.environ.get(name, value).lower() not in _SAME[value]
     ]

@@ -17,9 +17,9 @@ from release_store.store import ReleaseStore
 from reports.export import png
 from reports.picture import Picture
 from reports.releasing import report_path
+from reports.report_model import candidate_facts, read_sheet_data
 from reports.series import assessed_releases
 from reports.series_pictures import AssessedRelease, risk_utility, short_name
-from reports.sheet import candidate_facts, read_sheet_data
 from reports.summary_text import tiles, verdict
 from reports.symbols import MOODS
 from reports.text import sanitize_text as plain

@@ -21,7 +21,7 @@ OURS = Path(__file__).resolve().parent  # holds no configuration of anything
 _GUARDED = ("prefect", "great_expectations")
 
 
-def ignore() -> None:
+def ignore_working_folder() -> None:
     """Let what is imported from now on, and every child process, find nothing in the current folder."""
     os.environ["PYTHONSAFEPATH"] = "1"
     _leave_out_of_path()
@@ -46,7 +46,7 @@ def _leave_out_of_path() -> None:
 
 
 @contextmanager
-def elsewhere() -> Iterator[None]:
+def in_package_folder() -> Iterator[None]:
     """Be in a folder of ours."""
     before = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -89,7 +89,7 @@ class _Elsewhere(Loader):
         return found
 
     def exec_module(self, module: ModuleType) -> None:
-        with elsewhere():
+        with in_package_folder():
             self._loader.exec_module(module)
             if self._name == "prefect":
                 _blind_prefect()

@@ -21,7 +21,7 @@ _UNREADABLE = "the two policies cannot be compared"
 
 
 @dataclass(frozen=True)
-class Before:
+class PreviousRelease:
     """The last release of a series: its policy's document, None where it is lost, and how many it needed."""
 
     release_id: str
@@ -29,7 +29,9 @@ class Before:
     needed: int
 
 
-def approval_of(policy: Mapping[str, Any], before: Before | None, at_least: int) -> RequiredApprovals:
+def approval_requirement(
+    policy: Mapping[str, Any], before: PreviousRelease | None, at_least: int
+) -> RequiredApprovals:
     """Return how many people must agree to a candidate by its policy's document, and why.
 
     `before` is the series' last release, whatever its state, and None for a first one; `at_least` what the
@@ -56,11 +58,11 @@ def looser_than(earlier: Mapping[str, Any] | None, now: Mapping[str, Any]) -> li
         return [_UNREADABLE]
     if digest_of(earlier) == digest_of(now):
         return []
-    before, after = read(earlier), read(now)
+    before, after = readable_policy(earlier), readable_policy(now)
     return [_UNREADABLE] if before is None or after is None else loosened(before, after)
 
 
-def read(document: Mapping[str, Any]) -> ReleasePolicy | None:
+def readable_policy(document: Mapping[str, Any]) -> ReleasePolicy | None:
     """Return the policy of a document that is kept, or None where it is none that is understood."""
     try:
         return policy_from_document(document)

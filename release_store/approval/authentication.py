@@ -71,7 +71,7 @@ def least_approvers(con: Connection, staff: Reviewers | None) -> int:
     return staff.approvers_at_least
 
 
-def identified(
+def authenticate(
     con: Connection, staff: Reviewers, act: Act, said: Statement, credential: Credential | None
 ) -> Proof | ReleaseGateError:
     """Return the proof that a person with a role for `act` said this, or the error that tells why it is none.
@@ -117,7 +117,7 @@ def _used(con: Connection, subject: str, proof: Proof) -> bool:
     )
 
 
-def marks_of(staff: Reviewers | None, name: str) -> dict[str, Any] | None:
+def credential_ids(staff: Reviewers | None, name: str) -> dict[str, Any] | None:
     """Return what tells the member of that name from others, whatever they are called later."""
     member = None if staff is None else staff.member(name)
     if member is None:
@@ -147,7 +147,7 @@ def refuse(
     audit.append(con, said.by if proven else system_account(), REFUSED, said.object, error.message, payload)
 
 
-def bound_of(decision: Decision) -> dict[str, str]:
+def decision_bound(decision: Decision) -> dict[str, str]:
     """Return what a decision on a candidate is bound to."""
     return {
         "candidate_digest": decision.candidate_digest,
@@ -156,13 +156,13 @@ def bound_of(decision: Decision) -> dict[str, str]:
     }
 
 
-def statement_of(decision: Decision, store_id: str) -> Statement:
+def decision_statement(decision: Decision, store_id: str) -> Statement:
     """Return what the person says who takes a decision on a candidate."""
     return Statement(
         decision.decision,
         store_id,
         decision.candidate_id,
-        bound_of(decision),
+        decision_bound(decision),
         decision.by,
         decision.reason,
         decision.at,
@@ -171,8 +171,8 @@ def statement_of(decision: Decision, store_id: str) -> Statement:
 
 def as_signed(decision: Decision, credential: Credential | None) -> Decision:
     """Return a decision bound to what its person saw and when, where a signed text says it."""
-    said = as_said(statement_of(decision, ""), credential)
+    said = as_said(decision_statement(decision, ""), credential)
     bound: dict[str, Any] = dict(said.bound)
-    if bound.keys() != bound_of(decision).keys():
+    if bound.keys() != decision_bound(decision).keys():
         return decision
     return replace(decision, at=said.at, **bound)

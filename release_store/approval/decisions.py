@@ -12,11 +12,11 @@ from policy.errors import Blocked, ReleaseGateError, StoreError, UsageError, Ver
 from policy.text import number_of
 from release_store.approval.authentication import (
     Unproven,
-    identified,
+    authenticate,
+    credential_ids,
+    decision_statement,
     maker_of,
-    marks_of,
     refuse,
-    statement_of,
 )
 from release_store.approval.credentials import Credential, check_moment
 from release_store.approval.reviewers import Reviewers
@@ -72,7 +72,7 @@ def decide(
     otherwise. A rejection does not ask the policy, which may be damaged.
     """
     record = queries.candidate(con, decision.candidate_id)
-    said = statement_of(decision, store_id)
+    said = decision_statement(decision, store_id)
     if decision.decision not in ACTS:
         refused: ReleaseGateError | None = Unproven(
             "a decision is approve, reject or override", where=record.candidate_id, hint="Choose one of them."
@@ -110,7 +110,7 @@ def allow_publication(
         refused = proven
     if refused is not None or not isinstance(proven, Decision):
         error = refused or StoreError("nobody publishes it", where=record.candidate_id)
-        refuse(con, decision.decision, statement_of(decision, store_id), error)
+        refuse(con, decision.decision, decision_statement(decision, store_id), error)
         return error
     audit.append(
         con,
@@ -132,8 +132,8 @@ def _proven(
     store_id: str,
 ) -> Decision | ReleaseGateError:
     """Return a decision with its proof, or the error that tells why it has none."""
-    said = statement_of(decision, store_id)
-    proof = identified(con, staff, Act(decision.decision), said, credential)
+    said = decision_statement(decision, store_id)
+    proof = authenticate(con, staff, Act(decision.decision), said, credential)
     if isinstance(proof, ReleaseGateError):
         return proof
     since = audit.corrected_since(con, "candidate.staged", record.candidate_id) or record.made_at
@@ -252,9 +252,9 @@ def _changed(record: CandidateRecord, decision: Decision, altered: Sequence[str]
     return VerificationFailed(finding, where=decision.candidate_id, hint=hint)
 
 
-def in_force(staff: Reviewers, words: Sequence[Decision]) -> int:
+def count_valid_decisions(staff: Reviewers, words: Sequence[Decision]) -> int:
     """Return how many of these words are of people who could give them today, by the same key or token."""
-    marks = [marks_of(staff, one.by) for one in words]
+    marks = [credential_ids(staff, one.by) for one in words]
     return sum(
         member is not None
         and member.may(Act(one.decision))
@@ -274,13 +274,15 @@ def _too_few(
     words = queries.decisions(con, where)
     verdicts = queries.verdicts_of(con, [where]).get(where, [])
     if is_overridden(verdicts, [one.decision for one in words]):
-        given = in_force(staff, [one for one in words if one.decision == Act.OVERRIDE])
+        given = count_valid_decisions(staff, [one for one in words if one.decision == Act.OVERRIDE])
         needed = OVERRIDES_NEEDED
     else:
         agreed = [one for one in words if one.decision == Act.APPROVE]
         same = any(one.by == publisher.by or _one_proof(one, publisher) for one in agreed)
         may_agree = holds(Rule.NOT_THE_MAKER, Person(publisher.by, made_by=record.made_by))
-        given = in_force(staff, agreed) + (may_agree and not same and not _is_maker(con, publisher))
+        given = count_valid_decisions(staff, agreed) + (
+            may_agree and not same and not _is_maker(con, publisher)
+        )
         needed = max(approvers_demanded(con, where), staff.approvers_at_least)
     if given >= needed:
         return None
@@ -301,7 +303,7 @@ def _accept(
             con, record.candidate_id, CandidateState.REJECTED, actor=decision.by, reason=decision.reason
         )
         return CandidateState.REJECTED
-    given = in_force(staff, earlier) + 1
+    given = count_valid_decisions(staff, earlier) + 1
     if given < needed:
         return CandidateState.AWAITING_APPROVAL
     reason = f"{given} of {number_of(needed, 'approval')}"
@@ -316,7 +318,7 @@ def _override(
     earlier = queries.decisions(con, record.candidate_id)
     gates = overridden_gates(queries.verdicts_of(con, [record.candidate_id]).get(record.candidate_id, []))
     _keep(con, decision, len(earlier), {"gates": gates})
-    given = in_force(staff, earlier) + 1
+    given = count_valid_decisions(staff, earlier) + 1
     if given < OVERRIDES_NEEDED:
         return CandidateState.BLOCKED
     reason = f"{given} of {OVERRIDES_NEEDED} overrides of {', '.join(gates)}"

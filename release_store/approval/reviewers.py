@@ -93,7 +93,7 @@ def people_path(root: Path) -> Path:
     return path
 
 
-def load_staff(root: Path) -> Reviewers | None:
+def load_reviewers(root: Path) -> Reviewers | None:
     """Return the people of the store in `root`, or None where there is no such file.
 
     Raises UsageError where a file that is named is missing, or the file is inside the store, is not a regular
@@ -121,9 +121,9 @@ def _named(root: Path) -> Path:
     return Path(chosen) if chosen else resolved(root).with_name(PEOPLE_FILE)
 
 
-def needed_staff(root: Path) -> Reviewers:
+def needed_reviewers(root: Path) -> Reviewers:
     """Return the people of the store in `root`. Raises UsageError where there are none, as `load_staff`."""
-    staff = load_staff(root)
+    staff = load_reviewers(root)
     if staff is None:
         raise UsageError(
             "no approvers are configured: there is no such file",

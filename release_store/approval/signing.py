@@ -12,7 +12,7 @@ from release_store.approval.credentials import PrivateKey, Statement, sign_text
 from release_store.canonical import utc_now
 from release_store.guarded_files import check_plain
 from release_store.permission import Act, Person, check_permission, check_typed
-from release_store.publishing.withdrawal import bound_of
+from release_store.publishing.withdrawal import withdrawal_bound
 from release_store.records import CandidateRecord, CandidateState, Release
 
 _FIELDS = {"store_id", "object", "state", "bound"}
@@ -21,7 +21,7 @@ _FIELDS = {"store_id", "object", "state", "bound"}
 def to_sign(store_id: str, candidate: CandidateRecord, release: Release | None) -> dict[str, Any]:
     """Return what a word on a candidate, or on a release, is bound to: all that is needed to sign one."""
     if release is not None:
-        bound, name, state = bound_of(release), release.release_id, str(release.state)
+        bound, name, state = withdrawal_bound(release), release.release_id, str(release.state)
     else:
         bound = {
             "candidate_digest": candidate.candidate_digest,

@@ -36,7 +36,7 @@ _HINT = "Run `releasegate verify`; nothing is signed until the history is restor
 
 
 @dataclass
-class Missing:
+class CheckpointStatus:
     """The checkpoints that are not beside their releases, and what is known of the log that was signed."""
 
     kept: list[Checkpoint]  # those that were signed last, from beside the key
@@ -129,7 +129,7 @@ def always_kept(con: Connection) -> bool:
     return (payload or {}).get("checkpoint") == KEPT
 
 
-def due(con: Connection) -> dict[str, int]:
+def expected_checkpoints(con: Connection) -> dict[str, int]:
     """Return the events after which a checkpoint is written, by what it is of."""
     rows = con.execute(
         "SELECT action, object, min(number) FROM event "
@@ -144,7 +144,7 @@ def due_name(action: str, name: str) -> str | None:
     return name + endings[action] if action in endings else None
 
 
-def look(con: Connection, root: Path, public_key: str | None) -> Missing:
+def checkpoint_status(con: Connection, root: Path, public_key: str | None) -> CheckpointStatus:
     """Return which checkpoints of all series are not there, and the newest that there is.
 
     Raises VerificationFailed if what is kept beside the key is not a checkpoint of this store and key.
@@ -158,14 +158,14 @@ def look(con: Connection, root: Path, public_key: str | None) -> Missing:
             where=str(place),
             hint="Restore it from a copy.",
         )
-    events = due(con)
+    events = expected_checkpoints(con)
     wanted = {
         path: events[checkpoint_of(path)]
         for release in queries.releases(con)
         for path in checkpoint_files(root, release)
         if checkpoint_of(path) in events
     }
-    found = Missing(kept, _newest(root, wanted, kept, store_id, public_key))
+    found = CheckpointStatus(kept, _newest(root, wanted, kept, store_id, public_key))
     if found.newest is None and not wanted and always_kept(con) and _is_own_key(root, public_key):
         raise VerificationFailed("is missing; it held the newest checkpoint", where=str(place), hint=_HINT)
     signed_size = _size(found.newest)
@@ -240,7 +240,7 @@ def check_goes_on(con: Connection, newest: Checkpoint | None, *, by_root: bool) 
         )
 
 
-def check_may_sign(con: Connection, missing: Missing, releases: Sequence[Release]) -> None:
+def check_may_sign(con: Connection, missing: CheckpointStatus, releases: Sequence[Release]) -> None:
     """Raise VerificationFailed unless only what was interrupted is unsigned.
 
     Beside a key that keeps the newest checkpoint, that is whatever is newer. A store of before then

@@ -12,10 +12,10 @@ from datetime import datetime
 import duckdb
 
 from policy.errors import ReleaseGateError, UsageError
-from release_store.approval.authentication import identified, log_people
+from release_store.approval.authentication import authenticate, log_people
 from release_store.approval.credentials import Credential, Statement
 from release_store.approval.decisions import BEFORE_CORRECTION
-from release_store.approval.reviewers import Reviewers, needed_staff
+from release_store.approval.reviewers import Reviewers, needed_reviewers
 from release_store.audit import log as audit
 from release_store.canonical import iso, utc_now
 from release_store.db import queries
@@ -49,7 +49,7 @@ def correct_clock(
     not logged: a log that is ahead takes no other event.
     """
     check_typed(by, reason, "audit log")
-    staff = needed_staff(store.root)
+    staff = needed_reviewers(store.root)
     with transaction(store.root) as con:
         event = _correct(con, store.store_id, by, reason, staff, credential)
         return event, _end_what_waits(con, by)
@@ -74,7 +74,7 @@ def _correct(
     log_people(con, staff, at=datetime.fromisoformat(last))  # the people in force are told by the old clock
     bound = {"log_head": audit.log_head(con)[1], "last_event_at": last}
     said = Statement(Act.CLOCK.value, store_id, SUBJECT, bound, by, reason, now)
-    proof = identified(con, staff, Act.CLOCK, said, credential)
+    proof = authenticate(con, staff, Act.CLOCK, said, credential)
     if isinstance(proof, ReleaseGateError):
         raise proof
     payload = {"at": iso(now), "bound": bound, "proof": proof.document()}

@@ -11,7 +11,7 @@ import duckdb
 
 from release_store.audit.checkpoints import due_name
 from release_store.audit.log import GENESIS, Finding, canonical_payload, flat_shape, hash_of_texts, read_rows
-from release_store.protocol.clock import IN_ORDER, out_of_order, wrong_correction
+from release_store.protocol.clock import IN_ORDER, correction_error, out_of_order
 from release_store.protocol.names import CORRECTED
 from release_store.summary import APPROVAL
 
@@ -76,7 +76,7 @@ class LoggedRelease:
 
 
 @dataclass(frozen=True)
-class LoggedWord:
+class LoggedDecision:
     """What a person said, as the log has it, and the people whom the log knew then (`Log.people`)."""
 
     number: int
@@ -96,7 +96,7 @@ class ReplayedLog:
     first: tuple[str, dict[str, Any]] | None = None  # action and payload
     candidates: dict[str, LoggedCandidate] = field(default_factory=dict)
     decisions: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    words: list[LoggedWord] = field(default_factory=list)
+    words: list[LoggedDecision] = field(default_factory=list)
     people: list[dict[str, Any]] = field(default_factory=list)  # who was in force, each time it changed
     releases: dict[str, LoggedRelease] = field(default_factory=dict)
     published: set[str] = field(default_factory=set)
@@ -165,7 +165,7 @@ def _untimely(log: ReplayedLog, row: tuple[Any, ...], before: str, payload: dict
     if row[3] == CORRECTED:
         event = {"at": row[1], "previous": row[7], "payload": payload}
         try:
-            wrong = wrong_correction(event, before)
+            wrong = correction_error(event, before)
         except (KeyError, TypeError, ValueError, AttributeError):
             wrong = "lacks required fields"
     elif before and (log.first or ("", {}))[1].get("times") == IN_ORDER:
@@ -199,7 +199,7 @@ def _note(log: ReplayedLog, row: tuple[Any, ...], payload: dict[str, Any]) -> No
         log.decisions.setdefault(subject, []).append(said)
     if action in _WORDS:
         people = len(log.people) - 1 if log.people else None
-        log.words.append(LoggedWord(number, actor, action, subject, reason, payload, people))
+        log.words.append(LoggedDecision(number, actor, action, subject, reason, payload, people))
     if action == "people.changed":
         log.people.append(payload)
     if action == "publication.started":

@@ -11,12 +11,12 @@ from typing import Any
 import duckdb
 
 from policy.errors import ReleaseGateError, StoreError
-from release_store.approval.approvals import Before, approval_of, needed_by
+from release_store.approval.approvals import PreviousRelease, approval_requirement, needed_by
 from release_store.audit import log as audit
 from release_store.canonical import canonical_json, digest_of, iso, plain, tree_digest, utc_now
 from release_store.db import queries
 from release_store.db.figures import write_figures
-from release_store.db.people import WITHOUT_PEOPLE, delete_people, statement_of, write_people
+from release_store.db.people import WITHOUT_PEOPLE, delete_people, person_hash_statement, write_people
 from release_store.db.queries import SALT
 from release_store.names import check_file_name, check_period, check_series
 from release_store.permission import Act, Person, check_permission
@@ -130,7 +130,7 @@ def add_candidate(
     in its summary, whatever stood there.
     """
     _check_candidate(con, record, policy, files)
-    approval = approval_of(policy, _before(con, record.series), at_least)
+    approval = approval_requirement(policy, _before(con, record.series), at_least)
     record = replace(record, summary=record.summary.with_approvals(approval))
     if not _exists(con, "policy", record.policy_digest):
         con.execute(
@@ -176,14 +176,14 @@ def add_candidate(
     }
     if people is not None:
         write_people(con, record.candidate_id, people)
-        payload["people"] = statement_of(con, record.candidate_id)
+        payload["people"] = person_hash_statement(con, record.candidate_id)
     if maker is not None:
         payload["maker"] = dict(maker)
     audit.append(con, record.made_by, "candidate.staged", record.candidate_id, "", payload)
     return record
 
 
-def _before(con: Connection, series: str) -> Before | None:
+def _before(con: Connection, series: str) -> PreviousRelease | None:
     """Return what a candidate's policy is compared with: the last release of its series."""
     found = con.execute(
         "SELECT release_id, candidate_id FROM release WHERE series = ? ORDER BY number DESC LIMIT 1", [series]
@@ -194,9 +194,9 @@ def _before(con: Connection, series: str) -> Before | None:
     try:
         policy = queries.policy(con, record.policy_digest)
     except ReleaseGateError:
-        return Before(found[0], None, needed_by({}, record.summary))
+        return PreviousRelease(found[0], None, needed_by({}, record.summary))
     kept = policy if digest_of(policy) == record.policy_digest else None
-    return Before(found[0], kept, needed_by(policy, record.summary))
+    return PreviousRelease(found[0], kept, needed_by(policy, record.summary))
 
 
 def record_gates(
@@ -229,7 +229,7 @@ def record_gates(
     check_transition(record.state, CandidateState.ASSESSED)
     for position, result in enumerate(results):
         _insert_gate(con, candidate_id, position, result)
-    payload: dict[str, Any] = {"gates": [gate_document(result) for result in results], "asked": demanded}
+    payload: dict[str, Any] = {"gates": [gate_json(result) for result in results], "asked": demanded}
     if figures is not None:
         payload["figures"] = write_figures(con, candidate_id, figures)
     set_state(con, candidate_id, CandidateState.ASSESSED, actor=actor, payload=payload)
@@ -314,7 +314,7 @@ def gates_limited_by(policy: Mapping[str, Any]) -> set[str]:
     return {name for name, limit in limits.items() if isinstance(limit, Mapping) and "max" in limit}
 
 
-def gate_document(result: GateResult) -> dict[str, Any]:
+def gate_json(result: GateResult) -> dict[str, Any]:
     """Return a gate result as plain JSON."""
     document: dict[str, Any] = plain(
         {

@@ -26,7 +26,13 @@ from filelock import FileLock, Timeout
 
 from policy.errors import StoreError, VerificationFailed
 from release_store.canonical import iso, utc_now
-from release_store.db.shape import MIGRATIONS_TABLE, differences, shape_of, shape_of_migrations, wrong_mark
+from release_store.db.shape import (
+    MIGRATIONS_TABLE,
+    differences,
+    schema_mark_error,
+    shape_of,
+    shape_of_migrations,
+)
 from release_store.publishing.locks import holder, lock_name
 
 DATABASE = "history.duckdb"
@@ -182,7 +188,7 @@ def is_read_only(con: duckdb.DuckDBPyConnection) -> bool:
     return bool(found and found[0])
 
 
-def wrong_triggers(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
+def trigger_errors(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
     """Return what is wrong with the triggers, by name: dropped, altered, or not of the migrations."""
     wanted, present = _made_triggers(schema_number(con)), _triggers(con)
     wrong = dict.fromkeys(wanted.keys() - present.keys(), "the trigger is missing")
@@ -223,7 +229,7 @@ def _check_none(con: duckdb.DuckDBPyConnection, path: Path) -> None:
 def _check_shape(con: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Raise VerificationFailed unless the definitions are those that the migrations made up to its schema."""
     found, made = shape_of(con), tuple(sql for _, sql in _MIGRATIONS.values())
-    wrong = wrong_mark(found, made)
+    wrong = schema_mark_error(found, made)
     if wrong is not None:
         raise _altered(wrong, path)
     number = schema_number(con)

@@ -76,7 +76,7 @@ def delete_people(con: Connection, candidate_id: str) -> None:
         con.execute(f"DELETE FROM {table} WHERE candidate_id = ?", [candidate_id])
 
 
-def statement_of(con: Connection, candidate_id: str) -> Statement | None:
+def person_hash_statement(con: Connection, candidate_id: str) -> Statement | None:
     """Return what the log says of the hashes that are kept of a candidate, or None where none are."""
     return _statements(con, [candidate_id]).get(candidate_id)
 
@@ -86,7 +86,7 @@ def publishable_people(con: Connection, candidate_id: str) -> Statement | None:
 
     Raises VerificationFailed if they are not.
     """
-    kept = statement_of(con, candidate_id)
+    kept = person_hash_statement(con, candidate_id)
     staged = [
         event.payload.get("people")
         for event in audit.read_events_about(con, [], [candidate_id], [])

@@ -20,7 +20,7 @@ from release_store.db.people import Statement, delete_people, publishable_people
 from release_store.permission import Act
 from release_store.protocol.names import PACKAGE, REPORT
 from release_store.publishing.manifest import build_manifest, manifest_facts, override_of
-from release_store.publishing.override_mark import marked_package, package_digest
+from release_store.publishing.override_mark import mark_package, package_digest
 from release_store.publishing.public_files import MANIFEST, candidate_folder, release_folder
 from release_store.records import (
     CandidateRecord,
@@ -83,7 +83,7 @@ def start_publication(
     if override is not None:
         staged = candidate_folder(root, candidate_id)
         override["judged"] = package_digest(staged, files)
-        documents = {PACKAGE: marked_package(staged, override)}
+        documents = {PACKAGE: mark_package(staged, override)}
     facts = manifest_facts(con, record, release_id, number, extra, override)
     if report is not None:
         documents[REPORT] = _checked_report(report(plain(facts)), candidate_id)

@@ -50,7 +50,7 @@ def shape_of_migrations(migrations: tuple[str, ...]) -> Shape:
         return shape_of(con)
 
 
-def wrong_mark(found: Shape, migrations: tuple[str, ...]) -> str | None:
+def schema_mark_error(found: Shape, migrations: tuple[str, ...]) -> str | None:
     """Return what is wrong with the table that numbers the schema, if it is there: it is read first."""
     if _MARK not in found or found[_MARK] == shape_of_migrations(migrations)[_MARK]:
         return None

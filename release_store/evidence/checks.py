@@ -9,7 +9,7 @@ from typing import Any
 from release_store.evidence.findings import Finding
 from release_store.evidence.reader import Bundle
 from release_store.protocol.checkpoints import proven_by, signature_holds, tree_root
-from release_store.protocol.clock import IN_ORDER, out_of_order, wrong_correction
+from release_store.protocol.clock import IN_ORDER, correction_error, out_of_order
 from release_store.protocol.merkle_proofs import consistency_holds, inclusion_holds, leaf_hash
 from release_store.protocol.names import (
     BINDING,
@@ -24,9 +24,9 @@ from release_store.protocol.names import (
     PUBLIC_KEY,
     RELEASE,
 )
-from release_store.protocol.overrides import files_as_judged, wrong_mark
+from release_store.protocol.overrides import files_as_judged, override_mark_error
 from release_store.protocol.person_names import normalize_name
-from release_store.protocol.proofs import PROVEN, is_by, one_person, wrong_proof
+from release_store.protocol.proofs import PROVEN, is_by, one_person, proof_error
 from release_store.protocol.strict_json import (
     json_digest,
     json_object,
@@ -127,7 +127,7 @@ def _check_times(bundle: Bundle) -> Iterator[Finding]:
     for one, other in itertools.pairwise(bundle.events):
         steps = other["number"] - one["number"]
         if other["action"] == CORRECTED:
-            wrong = wrong_correction(other, one["at"] if steps == 1 else None)
+            wrong = correction_error(other, one["at"] if steps == 1 else None)
         else:
             wrong = out_of_order(one["at"], other["at"], steps) if demanded else None
         if wrong:
@@ -187,7 +187,7 @@ def _check_manifest(bundle: Bundle) -> Iterator[Finding]:
     for name, value in logged.items():
         if not same(judged[name], value):
             yield Finding(where, f"its {name} differs from the logged one")
-    if wrong := wrong_mark(manifest, bundle.package):
+    if wrong := override_mark_error(manifest, bundle.package):
         yield Finding(RELEASE + PACKAGE, wrong)
     if json_digest(judged["files"]) != manifest["candidate_digest"]:
         yield Finding(where, "its candidate_digest does not match its files")
@@ -256,7 +256,7 @@ def _check_proofs(bundle: Bundle) -> Iterator[Finding]:
     demanded = bundle.events[0]["payload"].get("decisions") == PROVEN
     for one in bundle.said():
         people = bundle.people_before(one["number"])
-        wrong = wrong_proof(one, json_text(bundle.newest["store_id"]), people, demanded)
+        wrong = proof_error(one, json_text(bundle.newest["store_id"]), people, demanded)
         if wrong:
             yield Finding(f"event {one['number']}", f"the decision {wrong}")
 

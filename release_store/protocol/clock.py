@@ -22,7 +22,7 @@ def out_of_order(before: str, after: str, steps: int = 1) -> str | None:
     return f"is {back:,.0f} s earlier than a previous event, and no correction of the clock is logged"
 
 
-def wrong_correction(event: dict[str, Any], before: str | None) -> str | None:
+def correction_error(event: dict[str, Any], before: str | None) -> str | None:
     """Return what is wrong with an event by which the clock was corrected, None if nothing is.
 
     `before` is the time of the event before it, None where that is not at hand.

@@ -23,7 +23,7 @@ def mark_of(override: Mapping[str, Any]) -> dict[str, Any]:
     return {"gates": override["gates"], "by": people}
 
 
-def marked_package(override: Mapping[str, Any], judged: bytes) -> bytes:
+def with_override_mark(override: Mapping[str, Any], judged: bytes) -> bytes:
     """Return a data package, as `package_text` writes it, with the mark of an override before all else."""
     return package_text({MARK: mark_of(override), **json.loads(judged)})
 
@@ -55,7 +55,7 @@ def files_as_judged(manifest: dict[str, Any]) -> dict[str, Any]:
     return {name: digest for name, digest in judged.items() if name != REPORT}
 
 
-def wrong_mark(manifest: dict[str, Any], package: bytes) -> str:
+def override_mark_error(manifest: dict[str, Any], package: bytes) -> str:
     """Return what is wrong with the data package of a release by override; empty if nothing is.
 
     Of releases that a releasegate published before there was a mark, none is demanded.

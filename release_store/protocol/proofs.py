@@ -67,7 +67,7 @@ def word_of(event: dict[str, Any], store_id: str) -> dict[str, Any]:
     )
 
 
-def wrong_proof(
+def proof_error(
     event: dict[str, Any], store_id: str, people: dict[str, Any] | None, demanded: bool
 ) -> str | None:
     """Return what is wrong with the proof of a person's word, None if nothing is.

@@ -14,7 +14,7 @@ from release_store.approval.decisions import decision_document, is_overridden
 from release_store.audit import log as audit
 from release_store.canonical import iso, plain, pretty_json
 from release_store.db import queries
-from release_store.db.changes import gate_document
+from release_store.db.changes import gate_json
 from release_store.permission import Act
 from release_store.records import CandidateRecord, Verdict
 
@@ -59,7 +59,7 @@ def manifest_facts(
         "input_digest": record.input_digest,
         "history_head": record.history_head,
         "summary": record.summary.document,
-        "gates": [gate_document(result) for result in queries.gates(con, record.candidate_id)],
+        "gates": [gate_json(result) for result in queries.gates(con, record.candidate_id)],
         "decisions": [decision_document(one) for one in queries.decisions(con, record.candidate_id)],
         "software": software_versions(),
         "log": {"store_id": queries.store_info(con, "store_id"), "size": size, "head": head},

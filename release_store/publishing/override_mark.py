@@ -14,8 +14,7 @@ from typing import Any
 from policy.errors import StoreError, VerificationFailed
 from release_store.canonical import sha256_hex
 from release_store.protocol.names import PACKAGE
-from release_store.protocol.overrides import MARK, package_text
-from release_store.protocol.overrides import marked_package as with_mark
+from release_store.protocol.overrides import MARK, package_text, with_override_mark
 
 
 def package_digest(folder: Path, files: Mapping[str, str]) -> dict[str, str]:
@@ -32,7 +31,7 @@ def package_digest(folder: Path, files: Mapping[str, str]) -> dict[str, str]:
     return {PACKAGE: files[PACKAGE]}
 
 
-def marked_package(folder: Path, override: Mapping[str, Any]) -> bytes:
+def mark_package(folder: Path, override: Mapping[str, Any]) -> bytes:
     """Return the data package in `folder` with the mark of `override`, as it stands in the manifest.
 
     Raises VerificationFailed if the file is not the one that was judged, StoreError for one that could not be
@@ -53,4 +52,4 @@ def marked_package(folder: Path, override: Mapping[str, Any]) -> bytes:
             where=str(path),
             hint="Run the period again.",
         )
-    return with_mark(override, judged)
+    return with_override_mark(override, judged)

@@ -138,7 +138,7 @@ def build_release(
     sync_folder(partial)
 
 
-def appear(partial: Path, final: Path) -> None:
+def move_into_place(partial: Path, final: Path) -> None:
     """Let a finished release appear under its name, whole, by one rename."""
     partial.rename(final)
     sync_folder(final.parent)

@@ -29,22 +29,22 @@ from release_store.db.release_changes import (
     started_publication,
     undo_publication,
 )
-from release_store.publishing.announcement import (
-    announce,
-    announcements_missing,
-    check_log,
-    outdated_catalog,
-    write_catalog,
-)
 from release_store.publishing.public_files import (
-    appear,
     build_release,
     candidate_folder,
     check_places,
     differing_files,
+    move_into_place,
     partial_folder,
     release_folder,
     remove_folder,
+)
+from release_store.publishing.public_index import (
+    announcements_missing,
+    check_log,
+    outdated_catalog,
+    update_public_index,
+    write_catalog,
 )
 from release_store.publishing.recovery import leftovers, settle_leftovers
 from release_store.publishing.withdrawal import settle_withdrawals, unsettled_withdrawals
@@ -89,7 +89,7 @@ def publish(
     partial = partial_folder(store.root, series, started.release_id)
     try:
         build_release(partial, candidate_folder(store.root, candidate_id), staged, documents)
-        appear(partial, release_folder(store.root, series, started.release_id))
+        move_into_place(partial, release_folder(store.root, series, started.release_id))
     except (OSError, ReleaseGateError) as error:
         if not release_folder(store.root, series, started.release_id).exists():
             _undo(store, started, f"the files could not be written ({type(error).__name__})")
@@ -103,7 +103,7 @@ def publish(
     with transaction(store.root) as con:
         release = finish_publication(con, started)
     try:
-        announce(store, key, series)
+        update_public_index(store, key, series)
     except OSError as error:
         raise StoreError(
             f"is published, but its checkpoint or the catalog could not be written ({type(error).__name__})",
@@ -145,7 +145,7 @@ def _settle_series(store: ReleaseStore, series: str) -> list[str]:
     missing = announcements_missing(store, series)
     if missing:
         outdated = outdated_catalog(store)
-        missing += set(announce(store, keys.load_key(store.root), series)) - set(missing)
+        missing += set(update_public_index(store, keys.load_key(store.root), series)) - set(missing)
         missing += [outdated] if outdated else []
         said += [f"{path.relative_to(store.root)}: written again" for path in missing]
     return said

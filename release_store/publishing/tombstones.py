@@ -62,7 +62,7 @@ def check_superseded(root: Path, con: Connection, releases: Sequence[Release]) -
     findings = [
         Finding(f"{path.parent.name}/{path.name}", "is missing or does not record what was done")
         for path, content in sorted(wanted.items())
-        if not says(path, content)
+        if not has_content(path, content)
     ]
     present = (root / "releases").glob("*/*.superseded.json")
     findings += [
@@ -72,6 +72,6 @@ def check_superseded(root: Path, con: Connection, releases: Sequence[Release]) -
     return findings
 
 
-def says(path: Path, content: bytes) -> bool:
+def has_content(path: Path, content: bytes) -> bool:
     """Tell whether a file is there, no link, and holds just this."""
     return not path.is_symlink() and path.is_file() and path.read_bytes() == content

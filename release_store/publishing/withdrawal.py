@@ -18,9 +18,9 @@ from pathlib import Path
 import duckdb
 
 from policy.errors import Blocked, ReleaseGateError, StoreError, UsageError, did_you_mean
-from release_store.approval.authentication import identified, refuse
+from release_store.approval.authentication import authenticate, refuse
 from release_store.approval.credentials import Credential, Statement, as_said, check_moment
-from release_store.approval.reviewers import Reviewers, needed_staff
+from release_store.approval.reviewers import Reviewers, needed_reviewers
 from release_store.audit import keys
 from release_store.audit import log as audit
 from release_store.audit.log import Finding
@@ -28,7 +28,6 @@ from release_store.canonical import tree_digest, utc_now
 from release_store.db import queries
 from release_store.db.connection import connect, transaction
 from release_store.permission import Act, check_typed
-from release_store.publishing.announcement import LATEST, announce, latest_release
 from release_store.publishing.public_files import (
     move_folder,
     release_folder,
@@ -38,7 +37,8 @@ from release_store.publishing.public_files import (
     tombstone_file,
     withdrawn_folder,
 )
-from release_store.publishing.tombstones import says, tombstone
+from release_store.publishing.public_index import LATEST, latest_release, update_public_index
+from release_store.publishing.tombstones import has_content, tombstone
 from release_store.records import AuditEvent, Release, ReleaseState
 from release_store.states import check_transition, may
 from release_store.store import ReleaseStore
@@ -57,7 +57,7 @@ def withdraw(
     next run does. A refusal is in the log by then.
     """
     check_typed(by, reason, release_id)
-    staff = needed_staff(store.root)
+    staff = needed_reviewers(store.root)
     key = keys.load_key(store.root)
     known = {release.release_id: release.series for release in store.releases()}
     if release_id not in known:
@@ -74,7 +74,7 @@ def withdraw(
             raise refused
         settle_withdrawals(store, known[release_id])
         try:
-            announce(store, key, known[release_id])
+            update_public_index(store, key, known[release_id])
         except OSError as error:
             raise StoreError(
                 f"is withdrawn, but its checkpoint or the catalog was not written ({type(error).__name__})",
@@ -87,11 +87,11 @@ def withdraw(
 def withdrawal_statement(release: Release, store_id: str, by: str, reason: str) -> Statement:
     """Return what a person says now who withdraws a release: bound to its files and its state."""
     return Statement(
-        Act.WITHDRAW.value, store_id, release.release_id, bound_of(release), by, reason, utc_now()
+        Act.WITHDRAW.value, store_id, release.release_id, withdrawal_bound(release), by, reason, utc_now()
     )
 
 
-def bound_of(release: Release) -> dict[str, str]:
+def withdrawal_bound(release: Release) -> dict[str, str]:
     """Return what a withdrawal is bound to."""
     return {"release_digest": tree_digest(release.files), "release_state": release.state.value}
 
@@ -100,7 +100,7 @@ def _keep_withdrawal(
     con: Connection, release: Release, said: Statement, staff: Reviewers, credential: Credential | None
 ) -> ReleaseGateError | None:
     """Keep that a release is withdrawn; or, in the log, that this was refused, and return why."""
-    proof = identified(con, staff, Act.WITHDRAW, said, credential)
+    proof = authenticate(con, staff, Act.WITHDRAW, said, credential)
     since = audit.corrected_since(con, "release.published", release.release_id) or release.published_at
     refused = proof if isinstance(proof, ReleaseGateError) else _not_now(release, said, since)
     if refused is not None or isinstance(proof, ReleaseGateError):
@@ -131,7 +131,7 @@ def _not_now(release: Release, said: Statement, since: datetime) -> ReleaseGateE
     if not may(Act.WITHDRAW, release.state):
         hint = "There is nothing left to withdraw; run `releasegate show` to see who withdrew it."
         return UsageError(f"is {release.state} already", where=release.release_id, hint=hint)
-    if dict(said.bound) != bound_of(release):
+    if dict(said.bound) != withdrawal_bound(release):
         return Blocked(
             "the signed text is about another state of the release, or other files",
             where=release.release_id,
@@ -214,7 +214,7 @@ def check_withdrawals(root: Path, con: Connection, releases: Sequence[Release]) 
             findings.append(Finding(name, "is withdrawn but still public; the next run takes it down"))
         path = tombstone_file(root, series, name)
         wanted = tombstone(release, withdrawal_event(con, name))
-        if not says(path, wanted):
+        if not has_content(path, wanted):
             findings.append(Finding(f"{series}/{path.name}", "is missing or does not record what was done"))
     known = {tombstone_file(root, one.series, one.release_id) for one in withdrawn}
     known |= {withdrawn_folder(root, one.series, one.release_id) for one in withdrawn}

@@ -8,18 +8,24 @@ from dataclasses import replace
 from typing import Any
 
 from policy.loosening import RULES
-from release_store.approval.approvals import Before, approval_of, approvers_of, needed_by, read
+from release_store.approval.approvals import (
+    PreviousRelease,
+    approval_requirement,
+    approvers_of,
+    needed_by,
+    readable_policy,
+)
 from release_store.approval.reviewers import AT_LEAST
 from release_store.audit.log import Finding
 from release_store.records import CandidateRecord
 from release_store.summary import RequiredApprovals
-from release_store.verification.view import View, guarded
+from release_store.verification.view import VerificationContext, run_check
 
 # Digests of the policy before and of its own, how many were needed before, and how many the store asks.
 _Pair = tuple[str, str, int, int]
 
 
-def check_approvals(view: View, records: Mapping[str, CandidateRecord]) -> list[Finding]:
+def check_approvals(view: VerificationContext, records: Mapping[str, CandidateRecord]) -> list[Finding]:
     """Each candidate says how many had to agree; candidates of earlier versions, before any did, need not.
 
     It is found anew from its policy, the policy of the series' last release then, and what the people of the
@@ -30,11 +36,13 @@ def check_approvals(view: View, records: Mapping[str, CandidateRecord]) -> list[
     findings: list[Finding] = []
     for name, record in records.items():
         if name in view.log.candidates:
-            findings += guarded(name, _approval, view, records, published, found, record)
+            findings += run_check(name, _approval, view, records, published, found, record)
     return findings
 
 
-def _published(view: View, records: Mapping[str, CandidateRecord]) -> dict[str, list[tuple[int, str, str]]]:
+def _published(
+    view: VerificationContext, records: Mapping[str, CandidateRecord]
+) -> dict[str, list[tuple[int, str, str]]]:
     """Return for each series the event that published each release, with its id and candidate, in order."""
     by_series: dict[str, list[tuple[int, str, str]]] = {}
     rows = view.con.execute("SELECT release_id, series, candidate_id FROM release").fetchall()
@@ -46,7 +54,7 @@ def _published(view: View, records: Mapping[str, CandidateRecord]) -> dict[str, 
 
 
 def _approval(
-    view: View,
+    view: VerificationContext,
     records: Mapping[str, CandidateRecord],
     published: Mapping[str, list[tuple[int, str, str]]],
     found: dict[_Pair, RequiredApprovals | None],
@@ -77,17 +85,17 @@ def _approval(
     return [Finding(name, "the required number of approvals differs from the log")]
 
 
-def _needed(view: View, record: CandidateRecord | None) -> int:
+def _needed(view: VerificationContext, record: CandidateRecord | None) -> int:
     """Return how many people had to agree to a candidate, 0 for none."""
     return 0 if record is None else needed_by(view.policy(record.policy_digest), record.summary)
 
 
-def _again(view: View, pair: _Pair, policy: Mapping[str, Any]) -> RequiredApprovals | None:
+def _again(view: VerificationContext, pair: _Pair, policy: Mapping[str, Any]) -> RequiredApprovals | None:
     """Find anew how many must agree; None where it rests on a policy that is not understood any more."""
     before_digest, digest, needed, at_least = pair
     if not before_digest:
-        return approval_of(policy, None, at_least)
+        return approval_requirement(policy, None, at_least)
     document = view.policy(before_digest)
-    if before_digest != digest and None in (read(document), read(policy)):
+    if before_digest != digest and None in (readable_policy(document), readable_policy(policy)):
         return None
-    return approval_of(policy, Before("", document, needed), at_least)
+    return approval_requirement(policy, PreviousRelease("", document, needed), at_least)

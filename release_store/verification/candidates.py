@@ -10,12 +10,12 @@ from release_store.approval.decisions import decision_document, is_overridden
 from release_store.audit.log import Finding, plain_payload, plain_text
 from release_store.canonical import iso, plain
 from release_store.db import queries
-from release_store.db.changes import gate_document
+from release_store.db.changes import gate_json
 from release_store.permission import Person, Rule, holds
 from release_store.protocol.proofs import is_by
 from release_store.records import CandidateRecord, CandidateState, Verdict
 from release_store.verification.approvals import check_approvals
-from release_store.verification.view import Batch, View, batches, guarded, same
+from release_store.verification.view import Batch, VerificationContext, batches, run_check, same
 
 _STAGED_LATER = ("series", "period", "made_at", "expires_at")  # not in the events of the first stores
 _GATE_FIELDS = ("gate", "verdict", "value", "threshold", "relation", "attacker", "seconds", "detail")
@@ -24,7 +24,7 @@ _gate_fields = itemgetter(*_GATE_FIELDS)
 _VERDICTS = frozenset(verdict.value for verdict in Verdict)
 
 
-def check_candidates(view: View) -> list[Finding]:
+def check_candidates(view: VerificationContext) -> list[Finding]:
     """Every candidate is in the state that the log left it in, with the digests that it was staged with."""
     findings: list[Finding] = []
     records = {record.candidate_id: record for record in queries.candidates(view.con)}
@@ -36,11 +36,11 @@ def check_candidates(view: View) -> list[Finding]:
     for ids in batches(list(records)):
         batch = Batch(view.con, ids)
         for name in ids:
-            findings += guarded(name, _candidate, view, batch, records[name])
+            findings += run_check(name, _candidate, view, batch, records[name])
     return findings + check_approvals(view, records)
 
 
-def _candidate(view: View, batch: Batch, record: CandidateRecord) -> list[Finding]:
+def _candidate(view: VerificationContext, batch: Batch, record: CandidateRecord) -> list[Finding]:
     name = record.candidate_id
     logged = view.log.candidates.get(name)
     if logged is None:
@@ -71,7 +71,7 @@ def _candidate(view: View, batch: Batch, record: CandidateRecord) -> list[Findin
         findings.append(Finding(name, "the stored policy is not the policy of the candidate"))
     rows = batch.gate_rows.get(name, [])
     if not _plainly_logged(logged.assessed, rows) and not same(
-        logged.gates(), [gate_document(one) for one in queries.gate_results(rows)]
+        logged.gates(), [gate_json(one) for one in queries.gate_results(rows)]
     ):
         findings.append(Finding(name, "its gate results differ from the logged ones"))
     return findings + _decisions(view, batch, record)
@@ -104,7 +104,7 @@ def _is_row(said: Any, row: queries.GateRow) -> bool:
     )
 
 
-def _decisions(view: View, batch: Batch, record: CandidateRecord) -> list[Finding]:
+def _decisions(view: VerificationContext, batch: Batch, record: CandidateRecord) -> list[Finding]:
     name = record.candidate_id
     kept = [decision_document(one) for one in batch.decisions.get(name, [])]
     findings = []

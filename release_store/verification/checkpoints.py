@@ -20,10 +20,10 @@ from release_store.guarded_files import read_plain
 from release_store.protocol.ed25519 import is_public_key
 from release_store.publishing.public_files import checkpoint_files, checkpoint_of
 from release_store.records import Release
-from release_store.verification.view import View
+from release_store.verification.view import VerificationContext
 
 
-def check_checkpoints(view: View, releases: list[Release]) -> list[Finding]:
+def check_checkpoints(view: VerificationContext, releases: list[Release]) -> list[Finding]:
     """Every checkpoint holds for the log as it is, and is the one of the release that it lies beside."""
     wanted = {path for release in releases for path in checkpoint_files(view.root, release)}
     findings = []
@@ -42,7 +42,7 @@ def check_checkpoints(view: View, releases: list[Release]) -> list[Finding]:
     return findings
 
 
-def _misplaced(view: View, path: Path, found: dict[str, Any]) -> list[str]:
+def _misplaced(view: VerificationContext, path: Path, found: dict[str, Any]) -> list[str]:
     """A checkpoint is of the release whose name it bears, and signs the event that it follows.
 
     Those of the earlier forms do not say what they are of.
@@ -54,7 +54,7 @@ def _misplaced(view: View, path: Path, found: dict[str, Any]) -> list[str]:
     return []
 
 
-def check_kept_with_key(view: View) -> list[Finding]:
+def check_kept_with_key(view: VerificationContext) -> list[Finding]:
     """What is kept beside the signing key holds for the log too, where it is at hand."""
     try:
         path = kept_file(view.root, view.store_id)
@@ -80,11 +80,11 @@ def _one_was_kept(root: Path) -> bool:
     return False
 
 
-def _cut(view: View, size: int) -> Finding:
+def _cut(view: VerificationContext, size: int) -> Finding:
     return Finding("log", f"has {number_of(view.log.size, 'event')}, but a signed checkpoint counts {size}")
 
 
-def _checkpoint(view: View, path: Path) -> tuple[int, list[str], dict[str, Any]]:
+def _checkpoint(view: VerificationContext, path: Path) -> tuple[int, list[str], dict[str, Any]]:
     """Return the size that a checkpoint signs (0 if it does not hold), what is wrong with it, and itself."""
     try:
         data = read_bytes(path)
@@ -114,21 +114,23 @@ def read_kept_checkpoint(path: Path) -> Any:
     return found[-1] if isinstance(found, list) and found else found  # as it is kept beside the key
 
 
-def check_kept_checkpoint(view: View, path: Path, found: Any, trusted: str | None) -> list[Finding]:
+def check_kept_checkpoint(
+    view: VerificationContext, path: Path, found: Any, trusted: str | None
+) -> list[Finding]:
     """What `found` says, a checkpoint that somebody kept in `path`, holds for the log as it is."""
     size, wrong = _guarded_statement(view, found, trusted)
     findings = [Finding(str(path), what) for what in wrong]
     return [*findings, _cut(view, size)] if size > view.log.size else findings
 
 
-def _guarded_statement(view: View, found: Any, trusted: str | None) -> tuple[int, list[str]]:
+def _guarded_statement(view: VerificationContext, found: Any, trusted: str | None) -> tuple[int, list[str]]:
     try:
         return _statement(view, found, trusted)
     except (ReleaseGateError, duckdb.Error):
         return 0, ["cannot be compared with the store"]
 
 
-def _statement(view: View, found: Any, trusted: str | None) -> tuple[int, list[str]]:
+def _statement(view: VerificationContext, found: Any, trusted: str | None) -> tuple[int, list[str]]:
     """Return the size that a signed statement gives the log (0 if it does not hold), and what is wrong."""
     if not isinstance(found, dict) or trusted is None or not keys.signature_holds(found, trusted):
         return 0, ["is not signed by the store's key"]

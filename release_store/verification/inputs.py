@@ -6,12 +6,12 @@ from typing import Any
 
 from release_store.audit.log import Finding, canonical_payload
 from release_store.canonical import sha256_hex
-from release_store.verification.view import View
+from release_store.verification.view import VerificationContext
 
 _VALIDATED, _REFUSED = "input.validated", "input.refused"
 
 
-def check_inputs(view: View) -> list[Finding]:
+def check_inputs(view: VerificationContext) -> list[Finding]:
     """Every input that was read has its row, as it was logged, and every row its event.
 
     All is compared but the time: a row has one of its own.
@@ -28,7 +28,7 @@ def check_inputs(view: View) -> list[Finding]:
     return findings + [Finding(f"validation {number}", "is in no event of the log") for number in rows]
 
 
-def _rows(view: View) -> list[dict[str, Any]]:
+def _rows(view: VerificationContext) -> list[dict[str, Any]]:
     found = view.con.execute(
         "SELECT number, series || '/' || period, actor, passed, input_digest, n_rows, n_columns, results "
         "FROM validation ORDER BY number"
@@ -48,7 +48,7 @@ def _rows(view: View) -> list[dict[str, Any]]:
     ]
 
 
-def _logged(view: View) -> list[tuple[int, dict[str, Any]]]:
+def _logged(view: VerificationContext) -> list[tuple[int, dict[str, Any]]]:
     found = view.con.execute(
         "SELECT number, actor, action, object, payload FROM event WHERE action IN (?, ?) ORDER BY number",
         [_VALIDATED, _REFUSED],

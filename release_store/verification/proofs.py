@@ -6,24 +6,24 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from release_store.audit.log import Finding
-from release_store.audit.replay import LoggedWord
+from release_store.audit.replay import LoggedDecision
 from release_store.protocol.names import CORRECTED
-from release_store.protocol.proofs import PROVEN, one_person, wrong_proof
-from release_store.verification.view import View
+from release_store.protocol.proofs import PROVEN, one_person, proof_error
+from release_store.verification.view import VerificationContext
 
 
-def check_words(view: View) -> list[Finding]:
+def check_decision_proofs(view: VerificationContext) -> list[Finding]:
     """Every decision and withdrawal carries a proof that holds; those before people had keys need none.
 
     The people are those of the last `people.changed` before the word.
     """
     demanded = (view.log.first or ("", {}))[1].get("decisions") == PROVEN
     findings = []
-    by_object: dict[str, list[LoggedWord]] = {}
+    by_object: dict[str, list[LoggedDecision]] = {}
     for word in view.log.words:
         people = None if word.people is None else view.log.people[word.people]
         try:
-            wrong = wrong_proof(vars(word), view.store_id, people, demanded)
+            wrong = proof_error(vars(word), view.store_id, people, demanded)
         except (KeyError, TypeError, ValueError, AttributeError):
             wrong = "lacks required fields"
         if wrong:
@@ -35,7 +35,7 @@ def check_words(view: View) -> list[Finding]:
     return findings
 
 
-def _twice(name: str, words: Sequence[LoggedWord]) -> Iterator[Finding]:
+def _twice(name: str, words: Sequence[LoggedDecision]) -> Iterator[Finding]:
     """One person decides once; who publishes what was interrupted may be anybody who approves.
 
     The clock may be wrong, and corrected, more than once.

@@ -9,22 +9,22 @@ from pathlib import Path
 from release_store.audit.log import Finding
 from release_store.canonical import pretty_json
 from release_store.db import queries
-from release_store.publishing.announcement import LATEST, catalog, latest_release, link_target
 from release_store.publishing.public_files import CATALOG, checkpoint_files, series_folder
-from release_store.publishing.tombstones import says
+from release_store.publishing.public_index import LATEST, catalog, latest_release, link_target
+from release_store.publishing.tombstones import has_content
 from release_store.records import Release, ReleaseState
-from release_store.verification.view import View
+from release_store.verification.view import VerificationContext
 
 _OTHERS = (".superseded.json", ".withdrawn.json")  # which the checks of tombstones know
 _STRANGE = "is not part of the history"
 _LEFT = "was left by an interrupted run; the next run, or `releasegate doctor`, completes it"
 
 
-def check_folders(view: View, releases: list[Release]) -> list[Finding]:
+def check_folders(view: VerificationContext, releases: list[Release]) -> list[Finding]:
     """The catalog, `latest` and every name in the public place are those of the history."""
     findings = []
     path = view.root / "releases" / CATALOG
-    if releases and not says(path, pretty_json(catalog(releases))):
+    if releases and not has_content(path, pretty_json(catalog(releases))):
         findings.append(Finding(CATALOG, "is missing or does not list the current releases"))
     for series, group in groupby(releases, key=lambda release: release.series):  # they come by series
         own = list(group)
@@ -34,7 +34,7 @@ def check_folders(view: View, releases: list[Release]) -> list[Finding]:
     return findings + list(_withdrawn(view.root, releases))
 
 
-def _public(view: View, releases: list[Release]) -> Iterator[Finding]:
+def _public(view: VerificationContext, releases: list[Release]) -> Iterator[Finding]:
     top = view.root / "releases"
     known = {release.release_id for release in releases if release.state is not ReleaseState.WITHDRAWN}
     gone = {release.release_id for release in releases} - known
@@ -56,7 +56,9 @@ def _public(view: View, releases: list[Release]) -> Iterator[Finding]:
                     yield Finding(f"{entry.name}/{inner.name}", what)
 
 
-def _of_series(view: View, path: Path, known: set[str], gone: set[str], checkpoints: set[Path]) -> str | None:
+def _of_series(
+    view: VerificationContext, path: Path, known: set[str], gone: set[str], checkpoints: set[Path]
+) -> str | None:
     """Return what is wrong with an entry in a series' folder, None if nothing is that is looked at here."""
     name = path.name
     if name.startswith("."):
@@ -73,7 +75,7 @@ def _of_series(view: View, path: Path, known: set[str], gone: set[str], checkpoi
     return "is a release folder without a release in the store"
 
 
-def _hidden(view: View, name: str) -> str:
+def _hidden(view: VerificationContext, name: str) -> str:
     """Tell a file or folder that was about to take its name from one that is nothing of the store's."""
     whole = name.removesuffix(".partial").removesuffix(".new").removesuffix(".json")
     release_id = whole

@@ -16,17 +16,17 @@ from release_store.canonical import iso, plain
 from release_store.db import queries
 from release_store.db.classes import class_numbers, classes_digest
 from release_store.protocol.names import PACKAGE
-from release_store.protocol.overrides import files_as_judged, wrong_mark
+from release_store.protocol.overrides import files_as_judged, override_mark_error
 from release_store.protocol.strict_json import read_json
 from release_store.publishing.public_files import MANIFEST, differing_files, kept_folder
 from release_store.records import CandidateRecord, CandidateState, Release, Verdict
-from release_store.verification.view import Batch, View, batches, guarded, same
+from release_store.verification.view import Batch, VerificationContext, batches, run_check, same
 
 _PUBLISHED_LATER = ("number", "published_at")  # not in the events of the first stores
 _IN_MANIFEST = ("release_id", "series", "period", "number", "candidate_id")
 
 
-def check_releases(view: View, releases: list[Release]) -> list[Finding]:
+def check_releases(view: VerificationContext, releases: list[Release]) -> list[Finding]:
     """Every release that was published is kept, and is what the log, its files and its manifest say."""
     findings: list[Finding] = []
     by_id = {release.release_id: release for release in releases}
@@ -45,7 +45,7 @@ def check_releases(view: View, releases: list[Release]) -> list[Finding]:
     return findings
 
 
-def _weights(view: View) -> dict[str, int]:
+def _weights(view: VerificationContext) -> dict[str, int]:
     """Return how many classes each candidate has; nothing where that cannot be told."""
     try:
         return class_numbers(view.con)
@@ -53,17 +53,19 @@ def _weights(view: View) -> dict[str, int]:
         return {}
 
 
-def _release(view: View, batch: Batch, release: Release, record: CandidateRecord | None) -> list[Finding]:
+def _release(
+    view: VerificationContext, batch: Batch, release: Release, record: CandidateRecord | None
+) -> list[Finding]:
     name = release.release_id
-    findings = guarded(name, _files, view, release)
-    findings += guarded(name, _manifest, view, release)
-    findings += guarded(f"{name}/{PACKAGE}", _mark, view, batch, release)
-    findings += guarded(name, _publication_event, view, release)
-    findings += guarded(name, _classes, view, batch, release)
-    return findings + guarded(name, _admission, view, batch, release, record)
+    findings = run_check(name, _files, view, release)
+    findings += run_check(name, _manifest, view, release)
+    findings += run_check(f"{name}/{PACKAGE}", _mark, view, batch, release)
+    findings += run_check(name, _publication_event, view, release)
+    findings += run_check(name, _classes, view, batch, release)
+    return findings + run_check(name, _admission, view, batch, release, record)
 
 
-def _files(view: View, release: Release) -> list[Finding]:
+def _files(view: VerificationContext, release: Release) -> list[Finding]:
     """The release's folder holds its files as they were published, and nothing else."""
     name = release.release_id
     folder = kept_folder(view.root, release)
@@ -77,7 +79,7 @@ def _files(view: View, release: Release) -> list[Finding]:
     return findings
 
 
-def _manifest(view: View, release: Release) -> list[Finding]:
+def _manifest(view: VerificationContext, release: Release) -> list[Finding]:
     """The manifest, whose digest the log holds, says what the history says of the release."""
     name = release.release_id
     try:
@@ -91,7 +93,7 @@ def _manifest(view: View, release: Release) -> list[Finding]:
     return [Finding(name, f"its {field} differs from its manifest") for field in wrong]
 
 
-def _mark(view: View, batch: Batch, release: Release) -> list[Finding]:
+def _mark(view: VerificationContext, batch: Batch, release: Release) -> list[Finding]:
     """What was overridden stands in the data package; else it is the one that was judged."""
     if not release.overridden:
         return []
@@ -104,11 +106,11 @@ def _mark(view: View, batch: Batch, release: Release) -> list[Finding]:
         findings.append(
             Finding(name, "its files differ from the assessed ones, apart from the mark of the override")
         )
-    wrong = wrong_mark(manifest, (folder / PACKAGE).read_bytes())
+    wrong = override_mark_error(manifest, (folder / PACKAGE).read_bytes())
     return findings + ([Finding(f"{name}/{PACKAGE}", wrong)] if wrong else [])
 
 
-def _publication_event(view: View, release: Release) -> list[Finding]:
+def _publication_event(view: VerificationContext, release: Release) -> list[Finding]:
     """The release was published once, with these files, and is in the state that the log left it in."""
     name = release.release_id
     logged = view.log.releases.get(name)
@@ -132,7 +134,7 @@ def _publication_event(view: View, release: Release) -> list[Finding]:
     return findings
 
 
-def _classes(view: View, batch: Batch, release: Release) -> list[Finding]:
+def _classes(view: VerificationContext, batch: Batch, release: Release) -> list[Finding]:
     """Later releases are compared with the classes that were judged."""
     logged = view.log.releases.get(release.release_id)
     judged = {one.get("classes") for one in logged.publications()} if logged else set()
@@ -141,7 +143,9 @@ def _classes(view: View, batch: Batch, release: Release) -> list[Finding]:
     return [Finding(release.release_id, "its equivalence classes differ from the assessed ones")]
 
 
-def _admission(view: View, batch: Batch, release: Release, record: CandidateRecord | None) -> list[Finding]:
+def _admission(
+    view: VerificationContext, batch: Batch, release: Release, record: CandidateRecord | None
+) -> list[Finding]:
     """What let a release out: every gate, and as many people as its policy asks for."""
     name = release.release_id
     if record is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from release_store.audit.log import Finding
 from release_store.db.connection import migrations
-from release_store.verification.view import View, guarded
+from release_store.verification.view import VerificationContext, run_check
 
 _OF_CANDIDATES = (
     "class_attribute",
@@ -18,15 +18,15 @@ _OF_CANDIDATES = (
 )
 
 
-def check_rows(view: View) -> list[Finding]:
+def check_rows(view: VerificationContext) -> list[Finding]:
     """Every row is of something that the store knows."""
-    findings = guarded("classes", _orphans, view)
-    findings += guarded("candidate_name", _names, view)
-    findings += guarded("schema_migration", _migrations, view)
-    return findings + guarded("policy", _policies, view)
+    findings = run_check("classes", _orphans, view)
+    findings += run_check("candidate_name", _names, view)
+    findings += run_check("schema_migration", _migrations, view)
+    return findings + run_check("policy", _policies, view)
 
 
-def _orphans(view: View) -> list[Finding]:
+def _orphans(view: VerificationContext) -> list[Finding]:
     return [
         Finding(str(name), f"has rows in {table}, but is not a candidate")
         for table in _OF_CANDIDATES
@@ -37,7 +37,7 @@ def _orphans(view: View) -> list[Finding]:
     ]
 
 
-def _names(view: View) -> list[Finding]:
+def _names(view: VerificationContext) -> list[Finding]:
     """Every candidate has its name reserved, and every name that is reserved says its series and period."""
     findings = [
         Finding(str(name), "its name is not reserved for its series and period")
@@ -56,7 +56,7 @@ def _names(view: View) -> list[Finding]:
     ]
 
 
-def _migrations(view: View) -> list[Finding]:
+def _migrations(view: VerificationContext) -> list[Finding]:
     """The migrations that were applied are the first of those that there are, by their names."""
     kept = view.con.execute("SELECT number, name FROM schema_migration ORDER BY number").fetchall()
     known = [(number, name) for number, (name, _) in migrations().items()]
@@ -65,7 +65,7 @@ def _migrations(view: View) -> list[Finding]:
     return [Finding("schema_migration", "does not list the migrations of the tables")]
 
 
-def _policies(view: View) -> list[Finding]:
+def _policies(view: VerificationContext) -> list[Finding]:
     """Every policy has the digest under which it is kept, used or not."""
     return [
         Finding("policy", f"differs from the policy stored as {digest[:12]}")

@@ -10,7 +10,7 @@ from release_store.audit import keys
 from release_store.audit.log import Finding, read_events_of
 from release_store.audit.replay import read_log
 from release_store.db import queries
-from release_store.db.connection import connect, wrong_triggers
+from release_store.db.connection import connect, trigger_errors
 from release_store.db.figures import check_figures
 from release_store.db.people import check_people
 from release_store.protocol.clock import corrected_in_words
@@ -28,11 +28,11 @@ from release_store.verification.checkpoints import (
     recorded_public_key,
 )
 from release_store.verification.inputs import check_inputs
-from release_store.verification.proofs import check_words
+from release_store.verification.proofs import check_decision_proofs
 from release_store.verification.public import check_folders
 from release_store.verification.releases import check_releases
 from release_store.verification.rows import check_rows
-from release_store.verification.view import View, guarded
+from release_store.verification.view import VerificationContext, run_check
 
 __all__ = ["Finding", "notes", "verify"]
 
@@ -56,11 +56,19 @@ def verify(
         with connect(store.root) as con:
             con.execute(f"SET memory_limit = '{_MEMORY}'")
             log = read_log(con)
-            view = View(store.root, con, log, keys.read_public_hex(store.root))
+            view = VerificationContext(store.root, con, log, keys.read_public_hex(store.root))
             findings += log.findings
-            checks = (_store, _guards, check_rows, _places, check_inputs, check_candidates, check_words)
+            checks = (
+                _store,
+                _guards,
+                check_rows,
+                _places,
+                check_inputs,
+                check_candidates,
+                check_decision_proofs,
+            )
             for check in (*checks, _figures, _people, _releases):
-                findings += guarded(store.root.name, check, view)
+                findings += run_check(store.root.name, check, view)
             if kept_key is not None and kept_key != view.public_key:
                 findings.append(Finding(keys.PUBLIC_KEY_FILE, f"is not the key in {public_key}"))
             if checkpoint is not None and kept_checkpoint is not None:
@@ -96,7 +104,7 @@ def overrides(store: ReleaseStore, series: str | None = None) -> dict[str, dict[
     return {name: one for name, one in said.items() if one is not None}
 
 
-def _store(view: View) -> list[Finding]:
+def _store(view: VerificationContext) -> list[Finding]:
     """The store's own id and key stand in its first event."""
     action, payload = view.log.first or ("", {})
     if action != "store.created":
@@ -123,12 +131,12 @@ def _held_public_key(root: Path) -> str | None:
         return None
 
 
-def _guards(view: View) -> list[Finding]:
+def _guards(view: VerificationContext) -> list[Finding]:
     """The triggers that keep tables append-only are there, as they were made, and no others."""
-    return [Finding(name, what) for name, what in wrong_triggers(view.con).items()]
+    return [Finding(name, what) for name, what in trigger_errors(view.con).items()]
 
 
-def _places(view: View) -> list[Finding]:
+def _places(view: VerificationContext) -> list[Finding]:
     """Candidates, gate results and decisions stand in the order of the log, numbered without a gap."""
     findings = [
         Finding(name, f"the positions of its rows in {table} were changed")
@@ -142,19 +150,19 @@ def _places(view: View) -> list[Finding]:
     return findings
 
 
-def _figures(view: View) -> list[Finding]:
+def _figures(view: VerificationContext) -> list[Finding]:
     return check_figures(view.con, view.log)
 
 
-def _people(view: View) -> list[Finding]:
+def _people(view: VerificationContext) -> list[Finding]:
     return check_people(view.con, view.log)
 
 
-def _releases(view: View) -> list[Finding]:
+def _releases(view: VerificationContext) -> list[Finding]:
     releases = queries.releases(view.con)
     findings = check_releases(view, releases)
-    findings += guarded("checkpoints", check_checkpoints, view, releases)
-    findings += guarded("checkpoints", check_kept_with_key, view)
-    findings += guarded("releases", check_folders, view, releases)
-    findings += guarded("superseded", check_superseded, view.root, view.con, releases)
-    return findings + guarded("withdrawn", check_withdrawals, view.root, view.con, releases)
+    findings += run_check("checkpoints", check_checkpoints, view, releases)
+    findings += run_check("checkpoints", check_kept_with_key, view)
+    findings += run_check("releases", check_folders, view, releases)
+    findings += run_check("superseded", check_superseded, view.root, view.con, releases)
+    return findings + run_check("withdrawn", check_withdrawals, view.root, view.con, releases)

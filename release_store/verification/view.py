@@ -24,7 +24,7 @@ _MOST_CLASSES = 200_000  # of all candidates of a batch; a single one may have m
 
 
 @dataclass
-class View:
+class VerificationContext:
     """The store as it is being verified: an open connection, what the log says, and the key it trusts."""
 
     root: Path
@@ -115,7 +115,7 @@ def batches(names: list[str], weights: Mapping[str, int] | None = None) -> Itera
         yield piece
 
 
-def guarded(where: str, check: Callable[..., list[Finding]], *arguments: object) -> list[Finding]:
+def run_check(where: str, check: Callable[..., list[Finding]], *arguments: object) -> list[Finding]:
     """Run a check, and turn what it stumbles over into a finding: damage has no fixed shape."""
     try:
         return check(*arguments)

@@ -20,10 +20,10 @@ from release_store.records import CandidateRecord, Release
 from release_store.snapshot import StoreSnapshot
 from release_store.store import ReleaseStore
 from release_store.verification.verify import verify
-from reports.pages import asset, beside, embedded, render
+from reports.pages import asset, embedded, linked_head, render
+from reports.report_model import reader
 from reports.series import kind_of
 from reports.series_pictures import AssessedRelease, SeriesPictures, series_pictures, short_name
-from reports.sheet import reader
 from reports.site.comparison import sides_of_series
 from reports.site.findings import by_name, of_series, of_waiting
 from reports.site.folder import site_folder
@@ -32,12 +32,12 @@ from reports.site.overview import overview_of
 from reports.site.periods import periods_of
 from reports.site.places import DIFF, INDEX, LOG, VERIFY, Places, places_of, series_place, up
 from reports.site.reading import read_history, refusing_alterations
+from reports.site.release_pages import ReleasePage, ReleasePageReader, shown_gates
 from reports.site.scripts import write_data
-from reports.site.sheets import Reader, ReleasePage, shown_gates
-from reports.site.timeline import Narrator, Stories
+from reports.site.timeline import Timeline, TimelineBuilder
 from reports.symbols import MOODS
-from reports.withheld import withheld
-from tasks.risk.gate import GATES
+from reports.withheld import withholding_reason
+from tasks.risk.registry import GATES
 
 Tell = Callable[[float, str], None]
 CHARTS = ("vega.js", "charts.js", "page.js")
@@ -100,11 +100,11 @@ def build(
     return Built(out, site.n_pages, perf_counter() - begun, tuple(site.findings), tuple(site.gaps))
 
 
-def _teller(whole: StoreSnapshot, places: Places) -> Narrator:
+def _teller(whole: StoreSnapshot, places: Places) -> TimelineBuilder:
     periods = {one.candidate_id: one.period for one in whole.candidates}
     periods |= {one.release_id: one.period for one in whole.releases}
     candidates = {one.release_id: one.candidate_id for one in whole.releases}
-    return Narrator(places, whole.gates, candidates, periods, whole.refused)
+    return TimelineBuilder(places, whole.gates, candidates, periods, whole.refused)
 
 
 class _Site:
@@ -117,7 +117,7 @@ class _Site:
         whole: StoreSnapshot,
         places: Places,
         log: LogData,
-        stories: Stories,
+        stories: Timeline,
         findings: list[Finding],
         series: str,
         tell: Tell,
@@ -150,7 +150,7 @@ class _Site:
         self._assets()
         done, total = 0, max(len(self.whole.candidates), 1)
         with reader() as con:
-            read = Reader(self.store.root, self.whole, self.places, con)
+            read = ReleasePageReader(self.store.root, self.whole, self.places, con)
             for series in self.whole.known_series:
                 (self.folder / "series" / series).mkdir(parents=True)
                 self._series(series)
@@ -192,7 +192,7 @@ class _Site:
         root = up(place)
         return render(
             template,
-            beside(root, *scripts),
+            linked_head(root, *scripts),
             root=root,
             here=here,
             trail=trail,
@@ -250,13 +250,13 @@ class _Site:
         return release.release_id if release else identifier, self.places.pages[identifier]
 
     def _leaf(
-        self, read: Reader, record: CandidateRecord, around: Mapping[str, Any], *, evidence: bool
+        self, read: ReleasePageReader, record: CandidateRecord, around: Mapping[str, Any], *, evidence: bool
     ) -> None:
         release = self.released.get(record.candidate_id)
         events = self.stories.events.get(record.candidate_id, [])
         names = [record.candidate_id, *([release.release_id] if release else [])]
         problems = [text for name in names for text in self.problems.get(name, ())]
-        spread = evidence and not withheld(record, release)
+        spread = evidence and not withholding_reason(record, release)
         bundle = self._evidence(release) if release and spread else ""
         leaf, text = self._shown(read.leaves(record, release, events, problems), around, bundle)
         self.findings += [Finding(leaf.identifier, one) for one in leaf.problems if one not in problems]

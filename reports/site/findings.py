@@ -12,7 +12,7 @@ from release_store.audit.log import Finding
 from release_store.publishing.public_files import candidate_folder, differing_files
 from release_store.snapshot import StoreSnapshot
 from reports.site.places import Places
-from reports.site.timeline import Stories
+from reports.site.timeline import Timeline
 from reports.withheld import WAITS
 
 _TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -40,7 +40,7 @@ def of_waiting(root: Path, whole: StoreSnapshot) -> list[Finding]:
     ]
 
 
-def by_name(findings: Sequence[Finding], stories: Stories, places: Places) -> dict[str, list[str]]:
+def by_name(findings: Sequence[Finding], stories: Timeline, places: Places) -> dict[str, list[str]]:
     """Return the findings by the candidate or release that each is of; an event's by its candidate."""
     by_event = {event.number: name for name, events in stories.events.items() for event in events}
     found: dict[str, list[str]] = defaultdict(list)

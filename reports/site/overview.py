@@ -10,9 +10,9 @@ from release_store.permission import Act
 from release_store.records import CandidateRecord, CandidateState, Release, ReleaseState, Verdict
 from release_store.snapshot import StoreSnapshot
 from reports.site.places import Places, series_place
-from reports.site.timeline import Entry, Stories
+from reports.site.timeline import Entry, Timeline
 from reports.withheld import WAITS
-from tasks.risk.gate import in_short
+from tasks.risk.registry import in_short
 
 SHOWN = 100  # rows of the tables that only grow
 
@@ -58,7 +58,7 @@ class Overview:
     n_refused: int
 
 
-def overview_of(whole: StoreSnapshot, places: Places, stories: Stories) -> Overview:
+def overview_of(whole: StoreSnapshot, places: Places, stories: Timeline) -> Overview:
     """Return the overview, newest first."""
     waiting = [_waiting(whole, places, one) for one in whole.candidates if one.state in WAITS]
     held_back = [one for one in whole.candidates if one.state is CandidateState.BLOCKED]
@@ -83,7 +83,7 @@ def overview_of(whole: StoreSnapshot, places: Places, stories: Stories) -> Overv
     )
 
 
-def _line(whole: StoreSnapshot, places: Places, stories: Stories, series: str) -> SeriesLine:
+def _line(whole: StoreSnapshot, places: Places, stories: Timeline, series: str) -> SeriesLine:
     releases = [one for one in whole.releases if one.series == series]
     records = [one for one in whole.candidates if one.series == series]
     last = releases[-1] if releases else None
@@ -104,7 +104,7 @@ def _line(whole: StoreSnapshot, places: Places, stories: Stories, series: str) -
     )
 
 
-def _refused(stories: Stories, series: str) -> list[Entry]:
+def _refused(stories: Timeline, series: str) -> list[Entry]:
     """Return what the log tells of inputs that were refused or did not come."""
     return [entry for entry in stories.entries.get(series, ()) if entry.word.startswith("input ")]
 
@@ -115,7 +115,7 @@ def _input(entry: Entry) -> LabelledLink:
     return LabelledLink(entry.subject, series, series_place(series), entry.at, said)
 
 
-def _withdrawn(places: Places, release: Release, stories: Stories) -> LabelledLink:
+def _withdrawn(places: Places, release: Release, stories: Timeline) -> LabelledLink:
     """Return when a release was withdrawn, by whom and why, as the log has it."""
     events = stories.events.get(release.candidate_id, ())
     for event in events:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import duckdb
 
 from policy.errors import StoreError, VerificationFailed
-from release_store.snapshot import StoreSnapshot, read_whole
+from release_store.snapshot import StoreSnapshot, read_snapshot
 from reports.documents import check_known_series
 
 _HINT = "Run `releasegate verify` for details; restore the store from a backup."
@@ -27,7 +27,7 @@ def refusing_alterations() -> Iterator[None]:
 
 def read_history(con: duckdb.DuckDBPyConnection, series: str | None = None) -> StoreSnapshot:
     """Return all about one series or all. Raises UsageError for a series that the store does not know."""
-    whole = read_whole(con, series)
+    whole = read_snapshot(con, series)
     if series is not None and not whole.known_series:
         known = con.execute("SELECT series FROM candidate UNION SELECT series FROM validation").fetchall()
         check_known_series(series, sorted(name for (name,) in known))

@@ -13,7 +13,7 @@ from release_store.records import GateResult, Validation, Verdict
 from release_store.summary import Summary
 from reports.pages import number
 from reports.site.places import Places
-from tasks.risk.gate import in_short
+from tasks.risk.registry import in_short
 
 Row = Sequence[Any]  # number, at, actor, action, object, reason, payload, previous, hash, as they are kept
 # What the log tells twice, or what is no step of a candidate or release.
@@ -84,7 +84,7 @@ class Event:
 
 
 @dataclass
-class Stories:
+class Timeline:
     """What one pass over the log gathers: the entries of each series, the events about each candidate."""
 
     entries: dict[str, list[Entry]] = field(default_factory=dict)
@@ -111,7 +111,7 @@ def payload_of(row: Row) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-class Narrator:
+class TimelineBuilder:
     """Tells the events of the log as they come."""
 
     def __init__(
@@ -125,7 +125,7 @@ class Narrator:
         """Take the gates by candidate, the candidates by release, the periods by both, refused inputs."""
         self.places, self.gates, self.candidates, self.periods = places, gates, candidates, periods
         self.refused = {str(one.number): one for one in refused}
-        self.stories = Stories()
+        self.stories = Timeline()
 
     def tell(self, rows: Iterable[Row]) -> None:
         """Take the next events."""

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from policy.errors import TransientFailure, UsageError
-from release_store.verification.checkup import Check, Condition
+from release_store.checkup import Check, Condition
 from services.doctor.required_settings import REQUIRED
 from services.observability.web import Answered, is_loopback, request_json
 
@@ -32,7 +32,7 @@ def server() -> list[Check]:
     if not url:
         found = "PREFECT_API_URL is not set: `run` and `rejudge` work without Prefect"
         return [Check("server", Condition.FINE, found)]
-    check_address(url)
+    check_server_address(url)
     try:
         version = str(request_json(f"{url}/admin/version", headers=_credential(), timeout=_TIMEOUT))
     except Answered as error:
@@ -43,7 +43,7 @@ def server() -> list[Check]:
     return [_version(version), _access(url), *_work(url)]
 
 
-def check_address(url: str) -> None:
+def check_server_address(url: str) -> None:
     """Raise UsageError unless PREFECT_API_URL is an address that Prefect's client could reach."""
     try:
         parts = urlsplit(url)

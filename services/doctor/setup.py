@@ -9,19 +9,19 @@ from pathlib import Path
 from policy.errors import ReleaseGateError
 from policy.text import number_of
 from release_store.approval.approvals import needed_by
-from release_store.approval.reviewers import load_staff, people_path
+from release_store.approval.reviewers import load_reviewers, people_path
+from release_store.checkup import Check, Condition
 from release_store.permission import Act
 from release_store.store import ReleaseStore
-from release_store.verification.checkup import Check, Condition
 from services.doctor.required_settings import REQUIRED
 from services.doctor.server import server
 from services.doctor.versions import versions
 from services.observability import lineage, logs
 from services.observability.notice_channels import channels, check_channels
-from services.observability.notices import due
+from services.observability.notice_delivery import pending_counts
 
 
-def set_up(root: Path, contradicted: Sequence[str]) -> list[Check]:
+def check_environment(root: Path, contradicted: Sequence[str]) -> list[Check]:
     """Look at what the store in `root` is run with; never raise, and change nothing.
 
     `contradicted` are the required settings that the environment has otherwise.
@@ -61,7 +61,7 @@ def _opened(root: Path) -> ReleaseStore | None:
 
 def _people(root: Path, store: ReleaseStore | None) -> list[Check]:
     """Are there people who can decide, as many as the newest policy of some series asks for?"""
-    staff = load_staff(root)
+    staff = load_reviewers(root)
     asked = _approvals_asked(store) if store else 0
     path = people_path(root)
     add = "Run `releasegate people add NAME --role approver --make-key FILE`."
@@ -123,7 +123,7 @@ def _file(name: str, wanted: str) -> Check:
 
 def _notices(store: ReleaseStore | None) -> list[Check]:
     check_channels()
-    left = {name: number for name, number in (due(store) if store else {}).items() if number}
+    left = {name: number for name, number in (pending_counts(store) if store else {}).items() if number}
     if left:
         told = ", ".join(f"{number} by {name}" for name, number in left.items())
         return [

@@ -10,7 +10,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-from release_store.verification.checkup import Check, Condition
+from release_store.checkup import Check, Condition
 
 _PROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
 _INSTALL = "Run `make demo`, or `pip install -r requirements.lock`."

@@ -18,7 +18,7 @@ from policy.model import Method, ReleasePolicy
 from policy.period import day_at, period_at, read_period
 from policy.text import number_of
 from services.environment import OWN_PREFIX
-from services.evaluation.run import Job, Run, begin, run
+from services.evaluation.run import Job, Run, init_worker, run
 from services.trust import trusted_in
 from tasks.intake.read import read_table
 from tasks.methods.registry import bound_method
@@ -77,7 +77,7 @@ def evaluate(
     """
     trusted = trusted_in(store)
     policy = load_policy(policy_path, trusted)
-    labels = listed("--methods", methods)
+    labels = parse_list("--methods", methods)
     sizes = (policy.privacy.k,) if ks is None else _whole_numbers(ks)
     asked = CHEAP if measures is None else _measures(measures)
     if seeds < 1:
@@ -89,7 +89,7 @@ def evaluate(
     plan = [
         Job(
             label,
-            of_run(policy, label, k, seed),
+            policy_for_run(policy, label, k, seed),
             asked,
             k == sizes[len(sizes) // 2] and seed == drawn[0],
             trusted.packages,
@@ -118,11 +118,11 @@ def evaluate(
     results = [*validate(source, policy, None), *feasible(source, policy)]
     raise_if_failed(results, source.origin, lacking(source, policy))
     prepare(source, policy)  # what it refuses is told once, not by every run
-    runs = tuple(carried_out(plan, source, min(n_jobs, len(plan)), tell))
+    runs = tuple(execute_jobs(plan, source, min(n_jobs, len(plan)), tell))
     return Evaluation(policy, source, labels, sizes, drawn, asked, runs)
 
 
-def of_run(policy: ReleasePolicy, label: str, k: int, seed: int) -> ReleasePolicy:
+def policy_for_run(policy: ReleasePolicy, label: str, k: int, seed: int) -> ReleasePolicy:
     """Return the policy with another method, k and seed; the label is METHOD or METHOD:RECODING.
 
     The policy's own method keeps its parts and parameters; any other has its defaults. Without a recoding in
@@ -157,7 +157,7 @@ def of_run(policy: ReleasePolicy, label: str, k: int, seed: int) -> ReleasePolic
     )
 
 
-def listed(option: str, text: str) -> tuple[str, ...]:
+def parse_list(option: str, text: str) -> tuple[str, ...]:
     """Return the names of a comma-separated list. Raises UsageError for an empty or repeated one."""
     names = tuple(name.strip() for name in text.split(","))
     if not all(names):
@@ -168,17 +168,17 @@ def listed(option: str, text: str) -> tuple[str, ...]:
 
 
 def _whole_numbers(text: str) -> tuple[int, ...]:
-    names = listed("--k", text)
+    names = parse_list("--k", text)
     if not all(name.isascii() and name.isdigit() and int(name) >= 2 for name in names):
         raise UsageError(
             "is not a list of whole numbers of at least 2", where="--k", hint="Write it like 5,8,16."
         )
-    listed("--k", ",".join(str(int(name)) for name in names))
+    parse_list("--k", ",".join(str(int(name)) for name in names))
     return tuple(int(name) for name in names)
 
 
 def _measures(text: str) -> tuple[str, ...]:
-    names = listed("--measures", text)
+    names = parse_list("--measures", text)
     for name in names:
         if name not in MEASURES:
             raise UsageError(
@@ -193,7 +193,7 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def carried_out(plan: Sequence[Job], source: SourceTable, n_jobs: int, tell: Tell) -> Iterator[Run]:
+def execute_jobs(plan: Sequence[Job], source: SourceTable, n_jobs: int, tell: Tell) -> Iterator[Run]:
     """Yield the runs in the order of the plan, whatever the order in which they end.
 
     Workers are new processes of one thread each, and are handed the table once.
@@ -202,7 +202,7 @@ def carried_out(plan: Sequence[Job], source: SourceTable, n_jobs: int, tell: Tel
     context = multiprocessing.get_context("spawn")
     done = False
     with _one_thread():
-        pool = ProcessPoolExecutor(n_jobs, mp_context=context, initializer=begin, initargs=(source,))
+        pool = ProcessPoolExecutor(n_jobs, mp_context=context, initializer=init_worker, initargs=(source,))
         try:
             waiting: dict[Future[Run], Job] = {pool.submit(run, job): job for job in plan}
             tell(0.0, f"evaluation: 0 of {len(plan)}")

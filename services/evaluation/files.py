@@ -25,7 +25,7 @@ HOLDS = ("k_holds", "e_holds", "p_max_holds", "h_min_holds")
 TIMES = ("seconds", "cpu_seconds")
 
 
-def check_folder(out: Path) -> None:
+def check_output_folder(out: Path) -> None:
     """Raise UsageError where the folder cannot be made, or holds anything: nothing is written over."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError("exists already and is not empty", where=str(out), hint="Give another with --out.")
@@ -133,7 +133,7 @@ def write(evaluation: Evaluation, out: Path) -> list[Path]:
     """Write all files into `out`, which appears whole or not at all; return them in their order."""
     from services.evaluation.figures import figures_of  # what draws takes a second to import
 
-    check_folder(out)
+    check_output_folder(out)
     made = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.resolve().parent))
     try:
         (made / "results.csv").write_text(csv_text(evaluation), encoding="utf-8")

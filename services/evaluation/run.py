@@ -96,7 +96,7 @@ class _Worker:
     warm: set[str]
 
 
-def begin(source: SourceTable) -> None:
+def init_worker(source: SourceTable) -> None:
     """Set a worker process up: the table is handed over once, and an interrupt is the parent's to answer."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     head = source.frame.head(WARM_UP_ROWS)
@@ -110,7 +110,7 @@ def run(job: Job) -> Run:
     if job.label not in _Worker.warm:
         _warm_up(job)
     try:
-        return measured(job, _Worker.source)
+        return measure_run(job, _Worker.source)
     except ReleaseGateError as error:
         return Run(
             job.label, job.k, job.seed, f"{error.where}: {error.message}" if error.where else error.message
@@ -130,7 +130,7 @@ def _warm_up(job: Job) -> None:
         return
 
 
-def measured(job: Job, source: SourceTable) -> Run:
+def measure_run(job: Job, source: SourceTable) -> Run:
     """Run the method on the table and take every figure of its published rows."""
     timer = Timer()
     made = make_rows(source, job.policy, bound_method(job.policy), [], "", stages=timer)

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from release_store.canonical import iso, utc_now
 from services.observability.limit import run_with_timeout
 from services.observability.logs import log_event
-from services.observability.web import check_address, secret_of
+from services.observability.web import check_web_address, secret_of
 
 if TYPE_CHECKING:
     from openlineage.client.event_v2 import InputDataset, OutputDataset
@@ -132,7 +132,7 @@ def check_target() -> None:
     """Raise UsageError for an address or a key that cannot be used; nothing is sent."""
     wanted = os.environ.get(VARIABLE, "")
     if is_address(wanted):
-        check_address(wanted, VARIABLE)
+        check_web_address(wanted, VARIABLE)
         if path := os.environ.get(KEY_VARIABLE):
             secret_of(Path(path), KEY_VARIABLE)
 
@@ -158,7 +158,7 @@ def _transport() -> Iterator[Any]:
         TokenProvider,
     )
 
-    check_address(wanted, VARIABLE)
+    check_web_address(wanted, VARIABLE)
     parts = urlsplit(wanted)
     path = os.environ.get(KEY_VARIABLE)
     key = {"apiKey": secret_of(Path(path), KEY_VARIABLE)} if path else {}

@@ -21,8 +21,8 @@ from urllib.parse import urlsplit
 
 from policy.errors import ReleaseGateError, UsageError
 from services.observability.limit import run_with_timeout
-from services.observability.notice import Notice
-from services.observability.web import Answered, UnknownHost, check_address, request_json, secret_of
+from services.observability.notice_kinds import Notice
+from services.observability.web import Answered, UnknownHost, check_web_address, request_json, secret_of
 
 COMMAND_VARIABLE = "RELEASEGATE_NOTICE_COMMAND"
 URL_VARIABLE = "RELEASEGATE_NOTICE_URL"
@@ -103,7 +103,7 @@ def _command() -> list[str]:
 
 
 def _address() -> dict[str, str]:
-    check_address(os.environ[URL_VARIABLE], URL_VARIABLE)
+    check_web_address(os.environ[URL_VARIABLE], URL_VARIABLE)
     return _headers()
 
 

@@ -16,7 +16,7 @@ from services.observability.lineage import Lineage, Parent
 from services.observability.lineage_datasets import candidate_dataset, release_dataset, source_dataset
 from services.observability.logs import log_event
 from services.observability.notice_channels import channels
-from services.observability.notices import RunLink, begin, send_due, tell_problems
+from services.observability.notice_delivery import RunLink, register_channels, send_due, tell_problems
 from services.outcome import Outcome
 from services.runtime import Runtime, Stage
 from services.stages import StageFigures, figures_of
@@ -131,6 +131,6 @@ class Observation:
 def _begin(store: ReleaseStore) -> int:
     """Return the number of the last event, from which channels that were never used begin."""
     try:
-        return begin(store) if channels() else 0
+        return register_channels(store) if channels() else 0
     except (ReleaseGateError, OSError):
         return 0  # a store that cannot be read says so to whoever works in it

@@ -38,7 +38,7 @@ def is_loopback(host: str | None) -> bool:
         return False
 
 
-def check_address(url: str, where: str) -> str:
+def check_web_address(url: str, where: str) -> str:
     """Return the host of an address. Raises UsageError unless it is https, or http on this machine.
 
     The address itself is not told: those of chats are secrets. `where` names the setting.

@@ -10,7 +10,7 @@ from tasks.reporting.classes import class_figures
 from tasks.reporting.narrowing import narrowing_figures
 from tasks.reporting.placing import placing_figures
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import GateReport
+from tasks.risk.registry import GateReport
 
 FORMAT = "releasegate/figures/1"
 DECIMALS = 2  # more would tell the source's span to whoever divides the published widths by it

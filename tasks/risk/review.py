@@ -17,8 +17,8 @@ from release_store.approval.decisions import OVERRIDABLE
 from release_store.records import EquivalenceClasses, GateResult, PersonHashes, Verdict
 from release_store.sealed import sealed_file
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import GATES, Gate, assess, gates_to_ask, unmeasured
 from tasks.risk.published import read_classes
+from tasks.risk.registry import GATES, Gate, assess, gates_to_ask, unmeasured
 from tasks.types import PreparedTable, Progress, no_progress
 
 

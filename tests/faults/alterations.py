@@ -401,7 +401,7 @@ def report_byte(root: Path, rng: random.Random) -> str:
 
 def release_with_catalog(root: Path, rng: random.Random) -> str:
     """Change a release's number, period or time, and write the catalog that goes with it."""
-    from release_store.publishing.announcement import catalog
+    from release_store.publishing.public_index import catalog
 
     column = rng.choice(["number", "period", "published_at"])
     with unguarded(root) as con:

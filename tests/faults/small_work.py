@@ -24,7 +24,7 @@ from release_store.records import (
 )
 from release_store.store import ReleaseStore
 from release_store.summary import Summary
-from reports.releasing import report_of
+from reports.releasing import report_factory
 from tasks.risk.published import read_classes
 from tasks.staging.stage import stage
 
@@ -182,5 +182,5 @@ def published(store: ReleaseStore, candidate_id: str) -> Release:
             classes,
             actor=MAKER,
             manifest_extra={"classes": 2},
-            report=report_of(store, candidate_id),
+            report=report_factory(store, candidate_id),
         )

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from cli.__main__ import main
+from release_store.checkup import Condition, check_store
 from release_store.publishing.publication import unsettled
 from release_store.records import CandidateState
-from release_store.verification.checkup import Condition, checkup
 from release_store.verification.verify import verify
 from tests.faults.site import ROOT, Site
 from tests.support.front_desk import Desk
@@ -56,7 +56,7 @@ def killed(desk: Desk, environment: dict[str, str], stage: str) -> None:
     assert code == -9, f"the run was over before {stage}"
     logged = desk.store.events()
     assert logged[: len(before)] == before, stage
-    found = checkup(desk.root)
+    found = check_store(desk.root)
     assert [one for one in found if one.condition is Condition.WRONG] == [], stage
     assert unsettled(desk.store) == [], stage
     assert desk.store.events()[: len(logged)] == logged, stage

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from policy.privacy_models import Models
-from release_store.db.changes import gate_document
+from release_store.db.changes import gate_json
 from release_store.verification.verify import verify
 from reports.gate_wording import asks
 from reports.protection import protected
@@ -43,7 +43,7 @@ def test_every_model_and_a_number_with_decimals_come_to_a_release_and_its_report
     dose = np.random.default_rng(5).uniform(0.1, 2.0, N_ROWS).round(2) * 0.997
     assert desk.run(policy, desk.table(dose=dose)) == 0
     (release,) = desk.store.releases()
-    gates = [gate_document(one) for one in desk.store.gates(release.candidate_id)]
+    gates = [gate_json(one) for one in desk.store.gates(release.candidate_id)]
     assert {one["gate"] for one in gates} >= {"k", "e", "ncp", *MODELS, *ATTACKS}
     broken = {one["gate"] for one in gates if one["value"] is not None and one["value"] % 1}
     assert broken >= {"e", "entropy_l", "t_closeness", "lkc"}  # what is not whole takes another way to words

@@ -19,7 +19,7 @@ from release_store.evidence.examine import examine
 from release_store.publishing.publication import recover
 from release_store.records import GateResult, ReleaseState
 from release_store.verification.verify import verify
-from tasks.risk.gate import GATES
+from tasks.risk.registry import GATES
 from tests.support import plain_run
 from tests.support.at_work import withdraw
 from tests.support.front_desk import Desk, people

@@ -20,7 +20,7 @@ from cli.__main__ import main
 from cli.evaluate_tables import show_evaluation
 from policy.load import load_policy
 from services.evaluation import run as evaluate_run
-from services.evaluation.evaluate import DIED, carried_out, of_run
+from services.evaluation.evaluate import DIED, execute_jobs, policy_for_run
 from services.evaluation.figures import figures_of
 from services.evaluation.run import Job, Run
 from tasks.types import SourceTable
@@ -299,7 +299,7 @@ def source(folder: Path) -> SourceTable:
 
 
 def job(folder: Path, label: str = "mondrian", kind: type[Job] = Job) -> Job:
-    return kind(label, of_run(load_policy(folder / "clinic.yaml"), label, 5, 1), ("dm",), False)
+    return kind(label, policy_for_run(load_policy(folder / "clinic.yaml"), label, 5, 1), ("dm",), False)
 
 
 @pytest.mark.parametrize("error", [ValueError("cnryname1"), KeyError("cnryname2")])
@@ -311,7 +311,7 @@ def test_a_run_that_breaks_is_a_row_without_a_value(
 
     monkeypatch.setattr("signal.signal", lambda *_: None)
     monkeypatch.setattr(evaluate_run, "make_rows", broken)
-    evaluate_run.begin(source)
+    evaluate_run.init_worker(source)
     found = evaluate_run.run(job(folder))
     assert found == Run("mondrian", 5, 1, f"unexpected error ({type(error).__name__})")
 
@@ -325,7 +325,7 @@ class Deadly(Job):
 
 def test_a_worker_that_dies_is_told_in_its_row(folder: Path, source: SourceTable) -> None:
     plan = [job(folder, kind=Deadly)]
-    (found,) = carried_out(plan, source, 1, lambda *_: None)
+    (found,) = execute_jobs(plan, source, 1, lambda *_: None)
     assert found == Run("mondrian", 5, 1, DIED)
 
 
@@ -335,7 +335,7 @@ def test_an_interruption_leaves_no_worker_behind(folder: Path, source: SourceTab
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        list(carried_out([job(folder)], source, 1, interrupted))
+        list(execute_jobs([job(folder)], source, 1, interrupted))
     assert not multiprocessing.active_children()
 
 
@@ -345,13 +345,13 @@ def test_another_method_has_its_own_defaults_and_the_policy_s_own_keeps_its_para
     own = {"name": "ae-lrhma", "parameters": {"epochs": 3}}
     (tmp_path / "own.yaml").write_text(yaml.safe_dump({**POLICY, "method": own}))
     policy = load_policy(tmp_path / "own.yaml")
-    assert of_run(policy, "ae-lrhma", 8, 7).method.parameters == {"epochs": 3}
-    other = of_run(policy, "mondrian", 8, 7)
+    assert policy_for_run(policy, "ae-lrhma", 8, 7).method.parameters == {"epochs": 3}
+    other = policy_for_run(policy, "mondrian", 8, 7)
     assert (other.method.parameters, other.privacy.k, other.seed) == ({}, 8, 7)
-    assert of_run(policy, "ae-lrhma:hierarchy", 8, 7).method.recoding == "hierarchy"
+    assert policy_for_run(policy, "ae-lrhma:hierarchy", 8, 7).method.recoding == "hierarchy"
     (tmp_path / "own.yaml").write_text(yaml.safe_dump({**POLICY, "method": {**own, "ends": "rounded"}}))
     rounded = load_policy(tmp_path / "own.yaml")
-    found = [of_run(rounded, f"ae-lrhma:{cells}", 8, 7).method.ends for cells in ("sets", "median")]
+    found = [policy_for_run(rounded, f"ae-lrhma:{cells}", 8, 7).method.ends for cells in ("sets", "median")]
     assert found == ["rounded", "attained"]
 
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from release_store.records import CandidateState
-from services.observability.notice import notice_of
+from services.observability.notice_kinds import notice_of
 from tests.support.front_desk import Desk
 
 Capture = pytest.CaptureFixture[str]

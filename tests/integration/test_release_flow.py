@@ -15,7 +15,7 @@ from flows.release import release
 from policy.errors import UsageError
 from release_store.records import CandidateState, Verdict
 from release_store.store import ReleaseStore
-from tasks.risk.gate import GATES, Gate
+from tasks.risk.registry import GATES, Gate
 from tests.support.front_desk import Desk
 
 Capture = pytest.CaptureFixture[str]

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from release_store.canonical import sha256_hex
+from release_store.checkup import Condition, check_store
 from release_store.records import CandidateState
-from release_store.verification.checkup import Condition, checkup
 from release_store.verification.verify import verify
 from tests.support.front_desk import Desk
 from tests.support.plain_prefect import plain_prefect
@@ -47,7 +47,7 @@ def shown_report(desk: Desk, capsys: Capture, name: str) -> str | None:
 
 
 def fine(desk: Desk) -> bool:
-    wrong = [one for one in checkup(desk.root) if one.condition is not Condition.FINE]
+    wrong = [one for one in check_store(desk.root) if one.condition is not Condition.FINE]
     return (verify(desk.store), wrong) == ([], [])
 
 

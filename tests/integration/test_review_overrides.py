@@ -15,7 +15,7 @@ from release_store.verification.verify import verify
 from services.observability.notice_channels import COMMAND_VARIABLE
 from services.store_review import review_markdown, review_rows, review_store, summary_line
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import GATES, Gate
+from tasks.risk.registry import GATES, Gate
 from tests.support import plain_run
 from tests.support.at_work import decide, withdraw
 from tests.support.front_desk import POLICY, Desk

@@ -62,7 +62,7 @@ from pathlib import Path
 from unittest import mock
 import pandas as pd
 from services.observability import lineage
-from services.observability import notice_channels, notices
+from services.observability import notice_channels, notice_delivery as notices
 from cli.__main__ import main
 from tests.support.timeouts import HANG_TIMEOUT
 

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
+from release_store.checkup import Condition
 from release_store.records import CandidateState
-from release_store.verification.checkup import Condition
 from services.doctor.server import server
 from services.observability.notice_channels import COMMAND_VARIABLE, URL_VARIABLE, prefect_event
-from services.observability.notices import begin, due, send_due
+from services.observability.notice_delivery import pending_counts, register_channels, send_due
 from tests.support.front_desk import Desk
 from tests.support.listener import listening
 from tests.support.prefect_site import ROOT, PrefectSite
@@ -117,7 +117,7 @@ def test_a_notice_becomes_one_event_however_often_it_is_sent_and_an_automation_t
         file.write_text(text.replace("00000000-0000-0000-0000-000000000000", block))
         said = running.python("-m", "prefect", "automation", "create", "--from-file", str(file))
         assert "Created 6 automation(s)" in said
-        begin(desk.store)
+        register_channels(desk.store)
         candidate = blocked(desk)
         assert send_due(desk.store).delivered == {"prefect": 1}
         (kept,) = running.until("the event", lambda: events(running))
@@ -143,12 +143,12 @@ def test_a_wrong_credential_leaves_the_notice_due(
 ) -> None:
     from prefect.settings import PREFECT_API_AUTH_STRING, temporary_settings
 
-    begin(desk_of_server.store)
+    register_channels(desk_of_server.store)
     blocked(desk_of_server)
     with temporary_settings({PREFECT_API_AUTH_STRING: "tester:another"}):
         (problem,) = send_due(desk_of_server.store).problems
     assert problem == "a notice by prefect waits: Prefect's server answers 401"
-    assert due(desk_of_server.store) == {"prefect": 1}
+    assert pending_counts(desk_of_server.store) == {"prefect": 1}
 
 
 def test_doctor_knows_this_server(
@@ -198,7 +198,7 @@ def test_the_server_s_metrics_are_those_that_the_page_names(running: Server) -> 
 
 
 def test_every_kind_of_event_is_taken(running: Server, desk_of_server: Desk) -> None:
-    from services.observability.notice import Notice
+    from services.observability.notice_kinds import Notice
 
     notice = Notice("releasegate.candidate.verify-failed", "ab" * 32, 0, "2026-01-01T00:00:00+00:00", "text")
     assert running.ask("/events", [prefect_event(notice)]) == ""

@@ -27,8 +27,8 @@ from release_store.records import Release as StoredRelease
 from services.pipeline import make_rows
 from tasks.methods.registry import bound_method, methods
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import assess
 from tasks.risk.published import read_classes
+from tasks.risk.registry import assess
 from tasks.staging.stage import stage
 from tasks.types import SourceTable
 

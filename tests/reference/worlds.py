@@ -28,7 +28,7 @@ from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses, GateResult, SetCells, Verdict
 from tasks.preprocessing.prepare import prepare
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import GATES, assess
+from tasks.risk.registry import GATES, assess
 from tasks.types import SourceTable
 
 MOST_PEOPLE, MOST_RELEASES = 7, 4

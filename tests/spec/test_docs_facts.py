@@ -16,7 +16,7 @@ from policy.model import Privacy
 from release_store.records import EquivalenceClasses
 from release_store.states import CANDIDATE_TRANSITIONS
 from tasks.recoding.cells import read_set, write_set
-from tasks.risk.gate import GATES
+from tasks.risk.registry import GATES
 from tests.spec import docs_generated, docs_pages
 
 ROOT = docs_pages.ROOT

@@ -11,7 +11,7 @@ from tests.support.timeouts import HANG_TIMEOUT
 
 LIMITS = (
     "services.observability.notice_channels.TIMEOUT",
-    "services.observability.notices._PATIENCE",
+    "services.observability.notice_delivery._PATIENCE",
     "services.observability.lineage._LIMIT",
     "services.observability.lineage._TIMEOUT",
     "services.doctor.server._TIMEOUT",

@@ -12,7 +12,7 @@ import numpy as np
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses, GateResult, SetCells
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import GATES, assess
+from tasks.risk.registry import GATES, assess
 from tests.support.small import small_policy
 
 reference = importlib.import_module("tests.reference.privacy_models")

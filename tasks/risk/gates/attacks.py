@@ -22,7 +22,7 @@ from tasks.risk.attacks.attackers import (
     SENSITIVE,
 )
 from tasks.risk.evidence import CannotTell, Evidence
-from tasks.risk.gates.measured import EMPTY, NO_CONTROL
+from tasks.risk.gates.linkage_and_loss import EMPTY, NO_CONTROL
 
 EVERYBODY = (HALF, ALL, SENSITIVE, HALF_AND_SENSITIVE, OUTSIDE)
 

@@ -12,7 +12,7 @@ from policy.text import number_of
 from release_store.records import GateResult, Verdict
 from tasks.risk.attacks.forced import NoAssignment, Possible, an_assignment, possible_classes
 from tasks.risk.evidence import CannotTell, Evidence, NotAtHand
-from tasks.risk.gates.measured import EMPTY
+from tasks.risk.gates.linkage_and_loss import EMPTY
 from tasks.risk.record_classes import record_classes
 from tasks.types import IntArray
 

@@ -11,7 +11,7 @@ from release_store.records import EquivalenceClasses, GateResult, Verdict
 from tasks.risk.attacks.inversion import predictions, recovered
 from tasks.risk.attacks.inversion_columns import Truth, columns_of
 from tasks.risk.evidence import CannotTell, Evidence, NotAtHand
-from tasks.risk.gates.measured import EMPTY
+from tasks.risk.gates.linkage_and_loss import EMPTY
 from tasks.risk.record_classes import has_sizes, record_classes
 from tasks.types import IntArray
 

@@ -12,7 +12,7 @@ from tasks.risk.attacks.membership import Members, members
 from tasks.risk.attacks.occupied import occupied
 from tasks.risk.evidence import CannotTell, Evidence, NotAtHand
 from tasks.risk.gates.forced import check_cells, own_classes
-from tasks.risk.gates.measured import EMPTY, NO_CONTROL
+from tasks.risk.gates.linkage_and_loss import EMPTY, NO_CONTROL
 
 KNOWS_EVERYBODY = "knows all quasi-identifiers of everybody who may be in the table, and how cells come about"
 

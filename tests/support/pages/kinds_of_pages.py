@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from reports.report import page, release_report
-from reports.sheet import sheet_of
+from reports.report_model import report_model
 from tests.support.pages.chromium import Chromium
 from tests.support.pages.sheets import HOSTILE, facts, figures, gate, kept
 
@@ -28,11 +28,11 @@ def release() -> bytes:
 
 def candidate() -> bytes:
     state = "awaiting_approval"
-    return page(sheet_of(facts(*GATES, state=state), kept(figures=figures()), state=state))
+    return page(report_model(facts(*GATES, state=state), kept(figures=figures()), state=state))
 
 
 def blocked() -> bytes:
-    return page(sheet_of(facts(*GATES, FAILS, UNKNOWN), kept(figures=figures()), state="blocked"))
+    return page(report_model(facts(*GATES, FAILS, UNKNOWN), kept(figures=figures()), state="blocked"))
 
 
 def without_figures() -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reports.sheet import SheetData
+from reports.report_model import SheetData
 
 HOSTILE = (
     "</script><script>alert(1)</script>",

@@ -424,7 +424,7 @@ def test_a_reading_command_imports_nothing_that_costs_seconds(desk: Desk, word: 
 def test_settings_that_keep_data_out_are_not_for_choice(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (*settings.REQUIRED, *settings.DEFAULTS):
         monkeypatch.setenv(name, "chosen")
-    settings.apply()
+    settings.apply_prefect_settings()
     assert {os.environ[name] for name in settings.DEFAULTS} == {"chosen"}
     assert {name: os.environ[name] for name in settings.REQUIRED} == settings.REQUIRED
 
@@ -433,7 +433,7 @@ def test_settings_that_are_left_open_are_filled(monkeypatch: pytest.MonkeyPatch)
     for name in (*settings.REQUIRED, *settings.DEFAULTS):
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
-    settings.apply()
+    settings.apply_prefect_settings()
     assert {name: os.environ[name] for name in settings.DEFAULTS} == settings.DEFAULTS
 
 

@@ -16,7 +16,7 @@ from policy.errors import PolicyError, UsageError
 from policy.load import load_policy
 from release_store.approval import credentials
 from release_store.approval.credentials import Statement, prove
-from release_store.approval.reviewers import PEOPLE_VARIABLE, needed_staff, people_path
+from release_store.approval.reviewers import PEOPLE_VARIABLE, needed_reviewers, people_path
 from release_store.audit import keys
 from release_store.audit.checkpoints import kept_file
 from release_store.canonical import utc_now
@@ -168,7 +168,7 @@ def test_other_links_to_themselves_are_refused(
 
 
 def test_a_command_names_only_proofs_that_it_takes(desk: Desk, capsys: Capture) -> None:
-    staff = needed_staff(desk.root)
+    staff = needed_reviewers(desk.root)
     for act in Act:
         said = Statement(act.value, desk.store.store_id, "x", {}, "ann", "seen", utc_now())
         with pytest.raises(UsageError) as caught:

@@ -13,7 +13,7 @@ from flows.decision import decide_release
 from flows.withdraw import withdraw_release
 from policy.errors import UsageError
 from release_store.permission import LONGEST_NAME, LONGEST_REASON, Act, check_typed, text_problem
-from services.actor import runner, system_user
+from services.actor import default_actor, resolve_actor
 from tests.faults.small_work import assessed, published
 from tests.support.at_work import key_file, write_people
 from tests.support.front_desk import Desk
@@ -134,10 +134,10 @@ def test_what_is_taken_has_something_to_be_seen(text: str) -> None:
 def test_a_service_has_a_name_in_one_line(desk: Desk, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("RELEASEGATE_ACTOR", name)
     with pytest.raises(UsageError, match="RELEASEGATE_ACTOR is not one line of visible text") as caught:
-        system_user()
+        default_actor()
     assert caught.value.hint
     with pytest.raises(UsageError, match="RELEASEGATE_ACTOR is not one line of visible text"):
-        runner(desk.store, Act.PREPARE, None)
+        resolve_actor(desk.store, Act.PREPARE, None)
 
 
 def test_nobody_is_added_under_a_name_that_cannot_be_seen(desk: Desk, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from cli import progress
 from flows.runtime import local_run as running
-from flows.runtime.last_end import forget, remember_result
+from flows.runtime.last_result import clear_last_result, remember_result
 from policy.errors import InputError, TransientFailure
 from services.outcome import Outcome
 from tasks.types import no_progress
@@ -56,7 +56,7 @@ def ended(result: Any) -> Callable[[], Any]:
 @pytest.fixture(autouse=True)
 def no_earlier_run() -> None:
     """Know nothing of earlier runs."""
-    forget()
+    clear_last_result()
 
 
 def test_what_a_flow_came_to_counts_where_the_server_goes_away(capsys: pytest.CaptureFixture[str]) -> None:

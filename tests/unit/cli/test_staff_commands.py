@@ -12,13 +12,13 @@ import yaml
 
 from cli.__main__ import main
 from policy.errors import UsageError
-from release_store.approval.reviewers import load_staff
+from release_store.approval.reviewers import load_reviewers
 from release_store.audit import keys
 from release_store.permission import Act
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
 from release_store.verification.verify import verify
-from services.actor import authenticated_as, runner, system_account
+from services.actor import authenticated_as, resolve_actor, system_account
 from tests.faults.small_work import assessed
 from tests.support.at_work import key_file, key_of, member, write_people
 from tests.support.front_desk import Desk
@@ -120,13 +120,13 @@ def test_a_name_is_nobodys_until_it_is_proven(desk: Desk) -> None:
     write_people(desk.root, member("ann", ["operator"]), member("bob", ["approver"]))
     store = desk.store
     with pytest.raises(UsageError, match="ann is only a name, without proof of identity"):
-        runner(store, Act.PREPARE, "ann")
+        resolve_actor(store, Act.PREPARE, "ann")
     with authenticated_as(store, Act.PREPARE, "ann", key_of("ann")):
-        assert runner(store, Act.PREPARE, "ann").name == "ann"
+        assert resolve_actor(store, Act.PREPARE, "ann").name == "ann"
         with pytest.raises(UsageError, match="is only a name, without proof of identity"):
-            runner(store, Act.PREPARE, "bob")
+            resolve_actor(store, Act.PREPARE, "bob")
     with pytest.raises(UsageError, match="is only a name, without proof of identity"):
-        runner(store, Act.PREPARE, "ann")
+        resolve_actor(store, Act.PREPARE, "ann")
     for by, key, finding in (
         ("ann", "bob", "the signature is not by the key of ann"),
         ("bob", "bob", r"bob does not have the role for this \(operator\)"),
@@ -145,28 +145,28 @@ def test_a_run_that_names_nobody_is_its_accounts(desk: Desk, monkeypatch: pytest
         monkeypatch.setenv(name, "mallory")
     store = desk.store
     write_people(desk.root, member("ann", ["operator"]))
-    assert runner(store, Act.PREPARE, None).name == login
-    assert not runner(store, Act.PREPARE, None).person
+    assert resolve_actor(store, Act.PREPARE, None).name == login
+    assert not resolve_actor(store, Act.PREPARE, None).person
     monkeypatch.setenv("RELEASEGATE_ACTOR", "nightly")
-    assert runner(store, Act.PREPARE, None).name == "nightly"
+    assert resolve_actor(store, Act.PREPARE, None).name == "nightly"
     monkeypatch.setenv("RELEASEGATE_ACTOR", "Ann")
     with pytest.raises(UsageError, match="RELEASEGATE_ACTOR names a person"):
-        runner(store, Act.PREPARE, None)
+        resolve_actor(store, Act.PREPARE, None)
     # Whoever has an account is who runs, whatever the environment says.
     monkeypatch.setenv("RELEASEGATE_ACTOR", "nightly")
     write_people(desk.root, member("ann", ["operator"], account=login))
-    assert runner(store, Act.PREPARE, None).name == "ann"
+    assert resolve_actor(store, Act.PREPARE, None).name == "ann"
     write_people(desk.root, member("ann", ["approver"], account=login))
     with pytest.raises(UsageError, match=r"ann does not have the role for this \(operator\)"):
-        runner(store, Act.PREPARE, None)
+        resolve_actor(store, Act.PREPARE, None)
 
 
 def test_without_people_a_run_is_named_as_it_was(bare: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert runner(bare.store, Act.PREPARE, "whoever").name == "whoever"
-    assert runner(bare.store, Act.PREPARE, None).name == system_account()
+    assert resolve_actor(bare.store, Act.PREPARE, "whoever").name == "whoever"
+    assert resolve_actor(bare.store, Act.PREPARE, None).name == system_account()
     monkeypatch.setenv("RELEASEGATE_ACTOR", "nightly")
-    assert runner(bare.store, Act.PREPARE, None).name == "nightly"
-    assert load_staff(bare.root) is None
+    assert resolve_actor(bare.store, Act.PREPARE, None).name == "nightly"
+    assert load_reviewers(bare.root) is None
 
 
 # Decisions ---------------------------------------------------------------------------------------------
@@ -260,5 +260,5 @@ def test_an_override_is_seen_wherever_the_release_is(desk: Desk, capsys: Capture
 
 def test_a_store_that_was_moved_finds_its_people_beside_it(desk: Desk, tmp_path: Path) -> None:
     shutil.copytree(desk.folder, tmp_path / "there")
-    assert load_staff(tmp_path / "there/store") is not None
+    assert load_reviewers(tmp_path / "there/store") is not None
     assert ReleaseStore.open(tmp_path / "there/store").store_id == desk.store.store_id

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
 
-from services.observability.notice import KINDS, PREFIX
+from services.observability.notice_kinds import KINDS, PREFIX
 
 FILE = Path(__file__).resolve().parents[3] / "examples" / "automations.yaml"
 

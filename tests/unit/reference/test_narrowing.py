@@ -18,7 +18,7 @@ from release_store.records import PersonHashes
 from tasks.history.intersection import UNCONSTRAINED, least_left, narrowed
 from tasks.reporting.narrowing import narrowing_figures
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import GATES, assess
+from tasks.risk.registry import GATES, assess
 from tests.reference.worlds import Release, evidence_of, group, policy_for
 
 POLICY = policy_for("overlapping", 2, 2)

@@ -13,8 +13,8 @@ import yaml
 from policy.errors import StoreError, UsageError
 from policy.load import parse_policy, policy_document
 from policy.loosening import RULES
-from release_store.approval.approvals import Before, approval_of, needed_by
-from release_store.approval.reviewers import load_staff, people_path
+from release_store.approval.approvals import PreviousRelease, approval_requirement, needed_by
+from release_store.approval.reviewers import load_reviewers, people_path
 from release_store.audit import keys
 from release_store.canonical import digest_of, sha256_hex, tree_digest, utc_now
 from release_store.evidence.bundle import write_evidence
@@ -166,7 +166,7 @@ def test_the_number_is_the_stores_and_not_the_callers(series: ReleaseStore) -> N
 def test_what_cannot_be_compared_counts_as_looser(
     earlier: dict[str, Any] | None, now: dict[str, Any], needed: int
 ) -> None:
-    found = approval_of(now, Before("clinic-2025-r1", earlier, 0), 0)
+    found = approval_requirement(now, PreviousRelease("clinic-2025-r1", earlier, 0), 0)
     assert found.needed == needed
     assert len(found.why.splitlines()) <= 1
 
@@ -177,7 +177,7 @@ def test_a_long_list_is_told_in_one_line() -> None:
         privacy={"k": 9, "e": 4, "p_max": 0.5, "h_min": 0.5, "l": 3}, gates={"err": {"max": 0.1}}
     )
     before["approval"]["expires_days"] = 1.0
-    found = approval_of(document(privacy=privacy), Before("clinic-2025-r1", before, 0), 0)
+    found = approval_requirement(document(privacy=privacy), PreviousRelease("clinic-2025-r1", before, 0), 0)
     assert len(found.looser) == 7
     assert found.why.endswith("and 1 more; needs 1 approver")
 
@@ -247,7 +247,7 @@ def test_without_the_file_the_log_remembers_what_it_asked_for(store: ReleaseStor
 def test_it_is_a_whole_number(store: ReleaseStore, number: object) -> None:
     path = ask_for(store.root, number)
     with pytest.raises(UsageError) as caught:
-        load_staff(store.root)
+        load_reviewers(store.root)
     assert str(caught.value).startswith(f"{path}: approvers_at_least: is a whole number from 0 to 20\n")
 
 
@@ -258,7 +258,7 @@ def kept_as(series: ReleaseStore, monkeypatch: pytest.MonkeyPatch, **said: Any) 
     """Stage a looser candidate by a store that writes another number, and return what verify finds of it."""
 
     def other(*args: Any) -> RequiredApprovals:
-        return replace(approval_of(*args), **said)
+        return replace(approval_requirement(*args), **said)
 
     monkeypatch.setattr("release_store.db.changes.approval_of", other)
     record = staged(series, document(privacy={"k": 2}))

@@ -12,7 +12,7 @@ import pytest
 from policy.errors import UsageError, VerificationFailed
 from release_store.audit import checkpoints, keys
 from release_store.audit.checkpoints import kept_file
-from release_store.publishing import announcement
+from release_store.publishing import public_index as announcement
 from release_store.publishing.publication import recover
 from release_store.store import ReleaseStore
 from release_store.verification.verify import verify

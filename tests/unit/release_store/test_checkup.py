@@ -17,6 +17,7 @@ import pytest
 from cli.__main__ import main
 from policy.errors import UsageError
 from release_store.audit import keys
+from release_store.checkup import Check, Condition, check_store
 from release_store.db import connection
 from release_store.db.connection import DATABASE, migrations
 from release_store.person_key import PERSON_KEY_VARIABLE
@@ -25,8 +26,7 @@ from release_store.publishing.locks import locks_in_use
 from release_store.publishing.recovery import REASON
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
-from release_store.verification import checkup as module
-from release_store.verification.checkup import Check, Condition, checkup
+from release_store import checkup as module
 from tests.support.store.hand_made import approved, publish_one, stage
 
 ROOT = Path(__file__).parents[3]
@@ -64,7 +64,7 @@ def _no_key_of_people(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def not_fine(store: ReleaseStore) -> list[Check]:
-    return [check for check in checkup(store.root) if check.condition is not Condition.FINE]
+    return [check for check in check_store(store.root) if check.condition is not Condition.FINE]
 
 
 def only(store: ReleaseStore, name: str, said: str) -> None:
@@ -78,7 +78,7 @@ def only(store: ReleaseStore, name: str, said: str) -> None:
 
 def test_a_store_that_is_well_is_fine_in_every_check(store: ReleaseStore) -> None:
     publish_one(store, approved(store))
-    checks = checkup(store.root)
+    checks = check_store(store.root)
     assert [check.name for check in checks] == NAMES
     assert {check.condition for check in checks} == {Condition.FINE}
     assert checks[0].found == f"opens, schema {max(migrations())}"
@@ -87,7 +87,7 @@ def test_a_store_that_is_well_is_fine_in_every_check(store: ReleaseStore) -> Non
 
 def test_a_folder_that_is_not_there_is_a_users_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no store here"):
-        checkup(tmp_path / "nothing")
+        check_store(tmp_path / "nothing")
     assert main(["--store", str(tmp_path / "nothing"), "doctor"]) == 2
 
 
@@ -234,7 +234,7 @@ def test_a_store_that_cannot_be_written_is_looked_at_and_left_as_it_is(
 ) -> None:
     publish_one(store, approved(store))
     monkeypatch.setattr(connection, "_open", lambda path, _timeout: connection._open_to_read(path))
-    checks = checkup(store.root)
+    checks = check_store(store.root)
     assert {check.condition for check in checks} == {Condition.FINE}
     assert checks[0].found.endswith("; the store is read-only, so nothing is repaired")
     (store.root / "releases/catalog.json").unlink()
@@ -269,7 +269,7 @@ def test_a_lock_is_told_with_who_holds_it_and_nobody_is_disturbed(store: Release
         if Path("/proc/locks").exists():
             assert lock.process == holder.pid
         assert not_fine(store) == []
-        found = {check.name: check.found for check in checkup(store.root)}
+        found = {check.name: check.found for check in check_store(store.root)}
         assert found["locks"] == f"held: {lock}"
         assert store.candidate(name).state is CandidateState.STAGED
         holder.kill()

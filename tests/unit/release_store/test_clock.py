@@ -12,9 +12,9 @@ import pytest
 from policy.errors import Blocked, StoreError
 from release_store.approval import decisions
 from release_store.audit import log as audit
+from release_store.checkup import Condition, check_store
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
-from release_store.verification.checkup import Condition, checkup
 from release_store.verification.verify import verify
 from tests.support.at_work import agreed
 from tests.support.store.hand_made import approved, awaiting, publish_one, word
@@ -77,7 +77,7 @@ def test_doctor_and_a_command_in_a_process_of_its_own_tell_it(
     clock(monkeypatch, days=400)
     waiting = awaiting(store)  # now the real clock of every other process is behind
     monkeypatch.undo()
-    (found,) = [check for check in checkup(store.root) if check.name == "clock"]
+    (found,) = [check for check in check_store(store.root) if check.name == "clock"]
     assert found.condition is Condition.WRONG
     assert found.hint.startswith("Set the clock; if it is right, ")
     script = (

@@ -11,11 +11,11 @@ import duckdb
 import pytest
 
 from policy.errors import StoreError, UsageError, VerificationFailed
+from release_store.checkup import Condition, check_store
 from release_store.db import connection
 from release_store.db.connection import DATABASE, connect, transaction
 from release_store.publishing.locks import locks_in_use
 from release_store.store import ReleaseStore
-from release_store.verification.checkup import Condition, checkup
 from release_store.verification.verify import verify
 
 HOLDER = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print('held', flush=True); sys.stdin.read()"
@@ -261,7 +261,7 @@ def test_what_no_migration_made_is_refused_before_anything_is_read(
         store.events()
     (finding,) = verify(store)
     assert FOREIGN[sql] in finding.what
-    (wrong,) = [one for one in checkup(store.root) if one.condition is Condition.WRONG]
+    (wrong,) = [one for one in check_store(store.root) if one.condition is Condition.WRONG]
     assert FOREIGN[sql] in wrong.found
 
 
@@ -269,6 +269,6 @@ def test_a_macro_hides_no_dropped_trigger(store: ReleaseStore) -> None:
     """By their full names even where nobody looked for macros."""
     with connect(store.root) as con:
         con.execute("CREATE MACRO duckdb_triggers() AS TABLE SELECT 'a' AS trigger_name")
-        assert connection.wrong_triggers(con) == {}
+        assert connection.trigger_errors(con) == {}
         con.execute("DROP TRIGGER event_keeps_updates ON event")
-        assert "event_keeps_updates" in connection.wrong_triggers(con)
+        assert "event_keeps_updates" in connection.trigger_errors(con)

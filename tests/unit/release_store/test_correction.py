@@ -20,18 +20,18 @@ from release_store.audit import keys
 from release_store.audit import log as audit
 from release_store.audit.clock import correct_clock
 from release_store.canonical import canonical_json
+from release_store.checkup import Condition, check_store
 from release_store.db.connection import connect, transaction
 from release_store.db.release_changes import start_publication
 from release_store.evidence.bundle import write_evidence
 from release_store.evidence.examine import examine
-from release_store.protocol.clock import wrong_correction
+from release_store.protocol.clock import correction_error
 from release_store.protocol.names import CORRECTED
 from release_store.publishing.publication import recover
 from release_store.records import AuditEvent, CandidateState, ReleaseState
 from release_store.store import ReleaseStore
-from release_store.verification.checkup import Condition, checkup
 from release_store.verification.verify import notes, verify
-from services.observability.notice import notice_of
+from services.observability.notice_kinds import notice_of
 from tests.support.at_work import agreed, key_file, key_of, member, withdraw, write_people
 from tests.support.store.bundles import Told, forged, put_together, taken_apart
 from tests.support.store.hand_made import (
@@ -85,7 +85,7 @@ def test_a_clock_far_ahead_is_corrected_and_all_goes_on(ahead: ReleaseStore) -> 
     with pytest.raises(StoreError, match="the last event of the store is 25550 days later") as caught:
         awaiting(ahead, period="2025")
     assert "`releasegate clock`" in caught.value.hint
-    (found,) = [check for check in checkup(ahead.root) if check.name == "clock"]
+    (found,) = [check for check in check_store(ahead.root) if check.name == "clock"]
     assert found.condition is Condition.WRONG
     assert "`releasegate clock`" in found.hint
     event = corrected(ahead)
@@ -93,7 +93,7 @@ def test_a_clock_far_ahead_is_corrected_and_all_goes_on(ahead: ReleaseStore) -> 
     assert event.payload["bound"]["last_event_at"] == logged[-1].at
     assert event.payload["at"] == event.at < logged[-1].at
     assert event.payload["proof"]["method"] == "signature"
-    (found,) = [check for check in checkup(ahead.root) if check.name == "clock"]
+    (found,) = [check for check in check_store(ahead.root) if check.name == "clock"]
     assert found.condition is Condition.FINE
     record = awaiting(ahead, period="2025")
     assert agreed(ahead, word(record), 1) is CandidateState.APPROVED
@@ -322,7 +322,7 @@ def test_the_evidence_tells_of_it_and_finds_what_is_wrong_with_it(
 def test_a_correction_of_a_clock_that_was_fine_is_found() -> None:
     moment = "2026-01-01T00:00:30.000000+00:00"
     said = {"at": moment, "bound": {"log_head": "0", "last_event_at": "2026-01-01T00:01:20.000000+00:00"}}
-    wrong = wrong_correction({"at": moment, "previous": "0", "payload": said}, None)
+    wrong = correction_error({"at": moment, "previous": "0", "payload": said}, None)
     assert wrong == "corrects a clock that was not ahead"
 
 

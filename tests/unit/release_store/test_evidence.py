@@ -26,8 +26,8 @@ from release_store.evidence.bundle import write_evidence
 from release_store.evidence.examine import _one_line, examine, main
 from release_store.evidence.findings import Report
 from release_store.protocol.strict_json import canonical, read_json
-from release_store.publishing.announcement import announce
 from release_store.publishing.public_files import checkpoint_file
+from release_store.publishing.public_index import update_public_index
 from release_store.store import ReleaseStore
 from release_store.verification.verify import verify
 from tests.support.at_work import agreed
@@ -310,7 +310,7 @@ def test_a_log_with_a_gap_is_not_signed(history: ReleaseStore, number: int, said
         con.execute("DROP TRIGGER event_keeps_deletes ON event")
         con.execute("DELETE FROM event WHERE number = ?", [number])
     with pytest.raises(VerificationFailed, match=said):
-        announce(history, keys.load_key(history.root), "clinic")
+        update_public_index(history, keys.load_key(history.root), "clinic")
     assert not checkpoint_file(history.root, "clinic", "clinic-2025-r2").exists()
 
 
@@ -323,7 +323,7 @@ def test_an_event_after_the_newest_checkpoint_is_told_as_not_proven(
     report = examine(out)
     assert report.findings == []
     assert any("release.superseded) is newer than every checkpoint" in note for note in report.notes)
-    announce(history, keys.load_key(history.root), "clinic")
+    update_public_index(history, keys.load_key(history.root), "clinic")
     assert not any("newer" in note for note in examine(write_evidence(history, NAME, out)).notes)
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from policy.errors import ReleaseGateError, UsageError, VerificationFailed
-from release_store.approval.authentication import as_signed, statement_of
+from release_store.approval.authentication import as_signed, decision_statement
 from release_store.approval.credentials import SignedText, sign_text
-from release_store.approval.reviewers import load_staff
+from release_store.approval.reviewers import load_reviewers
 from release_store.audit import keys
 from release_store.audit.checkpoints import kept_file
 from release_store.canonical import canonical_json
@@ -31,7 +31,7 @@ ANY_TEXT = NEUTRAL + "00" * 32
 
 def own_text(store: ReleaseStore, record: CandidateRecord, by: str, **changed: str) -> SignedText:
     """Return what somebody signed, with parts of the document exchanged."""
-    said = statement_of(word(record, by), store.store_id)
+    said = decision_statement(word(record, by), store.store_id)
     plain = sign_text(said, key_of(by).key)
     document = json.loads(base64.urlsafe_b64decode(plain + "=" * (-len(plain) % 4)))
     made = canonical_json({**document, **changed})
@@ -54,7 +54,7 @@ def test_a_key_under_which_anybody_signs_is_nobodys(store: ReleaseStore) -> None
         give(store, record, "eve", forged, needed=1)
     assert store.candidate(record.candidate_id).state is CandidateState.AWAITING_APPROVAL
     with pytest.raises(UsageError, match="public_key"):
-        load_staff(store.root)
+        load_reviewers(store.root)
     assert not is_public_key(NEUTRAL)
 
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import yaml
 
-from cli.reviewers import add_person
+from cli.reviewer_tables import add_person
 from policy.errors import UsageError
 from release_store.approval.credentials import read_private_key, read_token
-from release_store.approval.reviewers import PEOPLE_VARIABLE, load_staff
+from release_store.approval.reviewers import PEOPLE_VARIABLE, load_reviewers
 from release_store.audit import keys
 from release_store.guarded_files import check_file, check_folder_status, read_plain, trusted_owners
 from release_store.person_key import person_key
@@ -40,7 +40,7 @@ def status(mode: int, owner: int) -> Any:
 def test_a_pipe_in_place_of_the_people_keeps_nobody_waiting(tmp_path: Path) -> None:
     path = tmp_path / "people.yaml"
     os.mkfifo(path, 0o600)
-    assert told(lambda: load_staff(tmp_path / "store")) == [
+    assert told(lambda: load_reviewers(tmp_path / "store")) == [
         f"{path}: is not a regular file",
         "  Name a file of its own.",
     ]
@@ -92,10 +92,10 @@ def test_nobody_else_can_put_another_file_in_place_of_the_people(
     write_people(folder / "store")
     folder.chmod(mode)
     if fine:
-        assert load_staff(folder / "store") is not None
+        assert load_reviewers(folder / "store") is not None
         return
     for refused in (
-        lambda: load_staff(folder / "store"),
+        lambda: load_reviewers(folder / "store"),
         lambda: add_person(folder / "store", "Eve", ["admin"], public_key="ab" * 32),
     ):
         assert told(refused) == [
@@ -117,17 +117,17 @@ def test_a_link_is_as_good_as_both_its_folders(tmp_path: Path, monkeypatch: pyte
     link = tmp_path / "open" / "people.yaml"
     link.symlink_to(tmp_path / "kept" / "people.yaml")
     monkeypatch.setenv(PEOPLE_VARIABLE, str(link))
-    assert load_staff(tmp_path / "store") is not None
+    assert load_reviewers(tmp_path / "store") is not None
     (tmp_path / "open").chmod(0o777)
-    assert "can be written by others" in told(lambda: load_staff(tmp_path / "store"))[0]
+    assert "can be written by others" in told(lambda: load_reviewers(tmp_path / "store"))[0]
     (tmp_path / "open").chmod(0o755)
     (tmp_path / "kept").chmod(0o777)
-    assert "can be written by others" in told(lambda: load_staff(tmp_path / "store"))[0]
+    assert "can be written by others" in told(lambda: load_reviewers(tmp_path / "store"))[0]
 
 
 def test_a_link_to_nothing_is_not_taken_for_a_store_without_people(tmp_path: Path) -> None:
     (tmp_path / "people.yaml").symlink_to(tmp_path / "none.yaml")
-    assert "cannot be read (FileNotFoundError)" in told(lambda: load_staff(tmp_path / "store"))[0]
+    assert "cannot be read (FileNotFoundError)" in told(lambda: load_reviewers(tmp_path / "store"))[0]
 
 
 @pytest.mark.enemy("other account", "gains a role")
@@ -155,10 +155,10 @@ def test_the_people_belong_to_root_or_to_the_stores_owner(tmp_path: Path) -> Non
 def test_a_strangers_file_is_refused(tmp_path: Path) -> None:
     path = write_people(tmp_path / "store")
     os.chown(path, STRANGER, -1)
-    assert f"belongs to user {STRANGER}" in told(lambda: load_staff(tmp_path / "store"))[0]
+    assert f"belongs to user {STRANGER}" in told(lambda: load_reviewers(tmp_path / "store"))[0]
     (tmp_path / "store").mkdir()
     os.chown(tmp_path / "store", STRANGER, -1)
-    assert load_staff(tmp_path / "store") is not None  # the store's owner, now
+    assert load_reviewers(tmp_path / "store") is not None  # the store's owner, now
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_a_file_that_names_nobody_says_so(tmp_path: Path, text: str, finding: st
     path.write_text(text)
     path.chmod(0o600)
     for refused in (
-        lambda: load_staff(tmp_path / "store"),
+        lambda: load_reviewers(tmp_path / "store"),
         lambda: add_person(tmp_path / "store", "Eve", ["admin"], public_key="ab" * 32),
     ):
         assert told(refused) == [

@@ -17,7 +17,7 @@ from policy.errors import Blocked, UsageError, VerificationFailed
 from release_store.db import connection
 from release_store.db import people as module
 from release_store.db.connection import DATABASE, connect
-from release_store.db.people import statement_of
+from release_store.db.people import person_hash_statement
 from release_store.person_key import (
     PERSON_KEY_VARIABLE,
     hashed_people,
@@ -161,7 +161,7 @@ def test_they_are_kept_from_staging_to_publication_and_every_event_says_so(store
     publish_one(store, record.candidate_id)
     assert kept(store) == {record.candidate_id: 2}
     with connect(store.root) as con:
-        statement = statement_of(con, record.candidate_id)
+        statement = person_hash_statement(con, record.candidate_id)
     hashes = people("ann", "bob").hashes
     lines = "".join(hashlib.sha256(f"{one} 0".encode()).hexdigest() for one in hashes)
     assert statement == {

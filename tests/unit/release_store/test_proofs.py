@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from policy.errors import Blocked, ReleaseGateError, StoreError, UsageError, VerificationFailed
-from release_store.approval.authentication import as_signed, statement_of, system_account
+from release_store.approval.authentication import as_signed, decision_statement, system_account
 from release_store.approval.credentials import Credential, SignedText, Token, hash_token, sign_text
 from release_store.approval.reviewers import people_path
 from release_store.audit import keys
@@ -21,7 +21,7 @@ from release_store.canonical import file_digest, sha256_hex, utc_now
 from release_store.db.connection import DATABASE
 from release_store.evidence.bundle import write_evidence
 from release_store.evidence.examine import examine
-from release_store.protocol.overrides import OVERRIDES_NEEDED, mark_of, package_text, wrong_mark
+from release_store.protocol.overrides import OVERRIDES_NEEDED, mark_of, override_mark_error, package_text
 from release_store.publishing.public_files import candidate_folder
 from release_store.publishing.withdrawal import withdraw, withdrawal_statement
 from release_store.records import CandidateRecord, CandidateState, GateResult, Verdict
@@ -41,7 +41,7 @@ def last(store: ReleaseStore) -> tuple[str, str, str]:
 
 def text(store: ReleaseStore, record: CandidateRecord, by: str, key: str = "", **changed: Any) -> SignedText:
     """Somebody's approval as it was signed elsewhere, by the key of `key` if that is another's."""
-    said = statement_of(word(record, by, **changed), store.store_id)
+    said = decision_statement(word(record, by, **changed), store.store_id)
     return SignedText(sign_text(said, key_of(key or by).key))
 
 
@@ -395,8 +395,8 @@ def test_a_data_package_with_another_mark_or_other_words_is_found(
     manifest = json.loads((folder / "manifest.json").read_text())
     if package.get("releasegate:override", 0) is None:
         package = {**package, "releasegate:override": mark_of(manifest["override"])}
-    assert wrong_mark(manifest, (folder / "datapackage.json").read_bytes()) == ""
-    assert wrong in wrong_mark(manifest, package_text(package))
+    assert override_mark_error(manifest, (folder / "datapackage.json").read_bytes()) == ""
+    assert wrong in override_mark_error(manifest, package_text(package))
     (folder / "datapackage.json").write_bytes(package_text(package))
     assert [str(one) for one in verify(store)] == [
         f"{release.release_id}/datapackage.json: is missing or differs from the published file"

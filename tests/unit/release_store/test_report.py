@@ -20,7 +20,7 @@ from release_store.publishing.publication import recover
 from release_store.records import CandidateState, Release
 from release_store.store import ReleaseStore
 from release_store.verification.verify import verify
-from reports.releasing import report_of
+from reports.releasing import report_factory
 from tests.support.at_work import agreed
 from tests.support.store.bundles import forged, put_together, taken_apart
 from tests.support.store.hand_made import K_FAILS, approved, classes_of_two, stage, word
@@ -213,7 +213,9 @@ def test_pretty_json_of_the_facts_and_files_is_the_manifest(store: ReleaseStore)
 
 def test_the_page_of_the_flows_is_the_same_for_the_same_facts(store: ReleaseStore) -> None:
     name = approved(store)
-    made = [report_of(store, name) for _ in range(2)]  # they read the store now, not while it is published
+    made = [
+        report_factory(store, name) for _ in range(2)
+    ]  # they read the store now, not while it is published
     seen: list[bytes] = []
 
     def report(facts: Mapping[str, Any]) -> bytes:

@@ -11,8 +11,8 @@ from policy.errors import UsageError
 from release_store.approval.credentials import hash_token
 from release_store.approval.reviewers import (
     PEOPLE_VARIABLE,
-    load_staff,
-    needed_staff,
+    load_reviewers,
+    needed_reviewers,
     parse_staff,
     people_path,
     roster,
@@ -30,7 +30,7 @@ def parsed(*people: dict[str, object]) -> object:
 
 def test_people_are_found_by_their_names_whatever_the_case_and_by_their_accounts(tmp_path: Path) -> None:
     write_people(tmp_path / "store", member("Ada Archer", ["approver"], account="ada"), member("Bob"))
-    staff = needed_staff(tmp_path / "store")
+    staff = needed_reviewers(tmp_path / "store")
     assert [one.name for one in staff.members] == ["Ada Archer", "Bob"]
     for name in ("ada archer", "ADA-ARCHER", " Ada  Archer "):
         assert staff.member(name) is staff.members[0]
@@ -93,24 +93,24 @@ def test_a_file_that_others_can_write_is_refused(tmp_path: Path) -> None:
     for mode in (0o620, 0o602, 0o666):
         path.chmod(mode)
         with pytest.raises(UsageError, match="can be written by others"):
-            load_staff(tmp_path / "store")
+            load_reviewers(tmp_path / "store")
     path.chmod(0o644)
-    assert load_staff(tmp_path / "store") is not None
+    assert load_reviewers(tmp_path / "store") is not None
 
 
 def test_where_the_file_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = tmp_path / "store"
     assert people_path(root) == tmp_path / "people.yaml"
-    assert load_staff(root) is None
+    assert load_reviewers(root) is None
     with pytest.raises(UsageError, match="no approvers are configured") as caught:
-        needed_staff(root)
+        needed_reviewers(root)
     assert "releasegate people add" in caught.value.hint
     monkeypatch.setenv(PEOPLE_VARIABLE, str(root / "people.yaml"))
     with pytest.raises(UsageError, match="is inside the store"):
-        load_staff(root)
+        load_reviewers(root)
     monkeypatch.setenv(PEOPLE_VARIABLE, str(tmp_path / "elsewhere.yaml"))
     with pytest.raises(UsageError, match="cannot be read"):
-        load_staff(root)
+        load_reviewers(root)
 
 
 def test_the_log_is_told_of_people_in_order_and_of_no_secret() -> None:

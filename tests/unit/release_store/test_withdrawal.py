@@ -8,12 +8,12 @@ from test_publication import killed_and_recovered
 from policy.errors import StoreError, UsageError
 from release_store.audit import keys
 from release_store.canonical import file_digest
+from release_store.checkup import Condition, check_store
 from release_store.publishing import withdrawal
 from release_store.publishing.public_files import kept_folder
 from release_store.publishing.publication import recover
 from release_store.records import Release, ReleaseState
 from release_store.store import ReleaseStore
-from release_store.verification.checkup import Condition, checkup
 from release_store.verification.verify import verify
 from tests.support.at_work import withdraw
 from tests.support.store.hand_made import approved, publish_one
@@ -221,7 +221,7 @@ def test_a_series_in_use_keeps_nobody_from_settling_another(
         take_down(two)
     (two.root / "releases/catalog.json").unlink()
     with two.series_lock("shop", 1):
-        told = {check.name: check for check in checkup(two.root)}
+        told = {check.name: check for check in check_store(two.root)}
         assert recover(two) == []
     assert told["interrupted work"].condition is Condition.MENDED
     assert "clinic-2025-r1" not in public(two)
@@ -236,7 +236,7 @@ def test_what_is_left_of_a_series_in_use_is_told_and_settled_later(
         patch.setattr(withdrawal, "announce", lambda *_: None)
         take_down(two)
     with two.series_lock("clinic", 1):
-        told = [check for check in checkup(two.root) if check.name == "interrupted work"]
+        told = [check for check in check_store(two.root) if check.name == "interrupted work"]
     assert {check.condition for check in told} == {
         Condition.FINE,
         Condition.MENDED,

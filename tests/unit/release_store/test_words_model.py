@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from policy.errors import ReleaseGateError, StoreError
 from release_store.approval.decisions import decide
-from release_store.approval.reviewers import Reviewers, needed_staff
+from release_store.approval.reviewers import Reviewers, needed_reviewers
 from release_store.db import queries
 from release_store.db.connection import connect
 from release_store.db.release_changes import _check_admitted
@@ -102,7 +102,7 @@ def world(store: ReleaseStore) -> Iterator[World]:
     for record, gates in ((held_back, [K_FAILS]), (broken, [K_FAILS, wrong])):
         store.record_gates(record.candidate_id, gates, to=CandidateState.BLOCKED, actor="ann")
     records = {"waiting": awaiting(store, approvers=NEEDED), "blocked": held_back, "broken": broken}
-    staff = needed_staff(store.root)
+    staff = needed_reviewers(store.root)
     with connect(store.root) as con:
         yield World(con, store.store_id, staff, records)
 

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.pages import embedded, inlined, number, said, share
+from reports.pages import embedded, escape_text, inline_head, number, share
 from reports.report import SCRIPTS, page, release_report
-from reports.sheet import sample, sheet_of
+from reports.report_model import report_model, sample
 from reports.theme import ORDERED, PALETTES
 from tests.support.pages.sheets import HOSTILE, facts, figures, gate, kept
 
@@ -88,9 +88,9 @@ def test_no_text_becomes_markup(hostile: str) -> None:
 
 
 def test_control_signs_and_turns_of_direction_are_written_as_numbers() -> None:
-    assert str(said("a\u202eb\u0007c")) == "<bdi>a\\u202eb\\x07c</bdi>"
-    assert str(said("<b>")) == "<bdi>&lt;b&gt;</bdi>"
-    assert str(said("שלום")) == "<bdi>שלום</bdi>"
+    assert str(escape_text("a\u202eb\u0007c")) == "<bdi>a\\u202eb\\x07c</bdi>"
+    assert str(escape_text("<b>")) == "<bdi>&lt;b&gt;</bdi>"
+    assert str(escape_text("שלום")) == "<bdi>שלום</bdi>"
 
 
 @pytest.mark.enemy("policy author", "runs code")
@@ -117,9 +117,9 @@ def test_nothing_is_asked_for() -> None:
 
 
 def test_the_same_facts_give_the_same_bytes() -> None:
-    sheet = sheet_of(facts(gate("k")), kept(figures=figures()), release="clinic-2024-r1")
+    sheet = report_model(facts(gate("k")), kept(figures=figures()), release="clinic-2024-r1")
     assert page(sheet) == page(sheet)
-    assert inlined(*SCRIPTS) == inlined(*SCRIPTS)
+    assert inline_head(*SCRIPTS) == inline_head(*SCRIPTS)
 
 
 def test_a_page_without_scripts_says_what_counts() -> None:

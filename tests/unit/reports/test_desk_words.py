@@ -12,9 +12,9 @@ from release_store.summary import RequiredApprovals
 from reports.compared import n_earlier
 from reports.gate_wording import GATES as WORDS
 from reports.pictures import pictures_of, used
-from reports.protection import measured, not_protected, protected
+from reports.protection import measurement_sentence, not_protected, protected
 from reports.summary_text import verdict
-from tasks.risk.gate import GATES
+from tasks.risk.registry import GATES
 from tests.support.pages.sheets import facts, gate, kept
 
 POLICY = kept().policy
@@ -122,14 +122,14 @@ def test_how_many_releases_were_compared_is_told_or_unknown() -> None:
 
 def test_an_attack_is_told_with_its_own_attacker() -> None:
     half = gate("sadr", value=0.4, threshold=0.8, attacker="knows half of the quasi-identifiers")
-    assert measured(half, POLICY) == (
+    assert measurement_sentence(half, POLICY) == (
         "An attacker who knows half of the quasi-identifiers is at most 40% sure of a sensitive value "
         "of the people drawn."
     )
     listed = {**POLICY, "gates": {"models": {"lkc": {"values": {"disease": ["flu"]}}}}}
     lkc = gate("lkc", value=0.5, threshold=0.6, attacker="knows at most 2 of them")
-    assert "at most 50% sure of a sensitive value that the policy lists" in measured(lkc, listed)
-    assert "that the policy lists" not in measured(lkc, POLICY)
+    assert "at most 50% sure of a sensitive value that the policy lists" in measurement_sentence(lkc, listed)
+    assert "that the policy lists" not in measurement_sentence(lkc, POLICY)
 
 
 def test_only_what_passed_is_called_protected() -> None:
@@ -282,7 +282,9 @@ def test_every_gate_can_say_every_value(name: str, value: float) -> None:
         "not_run": [],
     }
     witness = {"coverage": coverage, "people": 9, "releases": 2}
-    told = measured(gate(name, value=value, threshold=20_000.0, relation=relation, witness=witness), POLICY)
+    told = measurement_sentence(
+        gate(name, value=value, threshold=20_000.0, relation=relation, witness=witness), POLICY
+    )
     assert bool(told) == bool(WORDS[name][1])
     assert "{" not in told
 
@@ -310,7 +312,7 @@ def test_every_gate_can_say_every_value(name: str, value: float) -> None:
 def test_what_is_said_to_hold_is_not_rounded_to_the_better_side(
     name: str, value: float, relation: str, said: str
 ) -> None:
-    assert said in measured(gate(name, value=value, threshold=1.0, relation=relation), POLICY)
+    assert said in measurement_sentence(gate(name, value=value, threshold=1.0, relation=relation), POLICY)
 
 
 def test_reasons_name_gate_value_limit_and_who_decided() -> None:

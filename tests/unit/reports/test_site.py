@@ -15,7 +15,7 @@ from policy.errors import UsageError
 from release_store.audit.keys import KEY_VARIABLE
 from release_store.db.changes import UNREAD
 from release_store.db.connection import connect
-from release_store.snapshot import read_whole
+from release_store.snapshot import read_snapshot
 from release_store.store import ReleaseStore
 from reports.difference_sides import fields_of, rows_of
 from reports.site.comparison import side
@@ -173,7 +173,7 @@ def test_the_sides_of_every_pair_are_those_of_releasegate_diff(lived: Path) -> N
 def _sides_are_those_of_diff(lived: Path, pairs: Iterable[tuple[str, str]]) -> None:
     store = ReleaseStore.open(lived / "store")
     with connect(store.root) as con:
-        whole = read_whole(con)
+        whole = read_snapshot(con)
     released = {one.candidate_id: one for one in whole.releases}
     sides = {}
     for record in whole.candidates:

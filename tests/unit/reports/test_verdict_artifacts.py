@@ -19,8 +19,8 @@ from flows.runtime.settings import SITE_VARIABLE, site_url
 from flows.runtime.verdict_artifacts import markdown_of, show_verdict
 from release_store.records import CandidateState, GateResult, Verdict
 from release_store.store import ReleaseStore
+from reports.report_model import candidate_facts
 from reports.series_pictures import AssessedRelease
-from reports.sheet import candidate_facts
 from tests.support.pages.sheets import gate
 from tests.support.store import hand_made
 

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from release_store.approval.expiry import end_expired
+from release_store.approval.reviewer_log import log_reviewers
 from release_store.approval.reviewers import PEOPLE_VARIABLE, people_path
-from release_store.approval.roll_call import record_reviewers
 from release_store.audit import keys
 from release_store.audit import log as audit
 from release_store.audit.clock import correct_clock
@@ -27,26 +27,26 @@ from release_store.db.connection import transaction
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
 from release_store.verification.verify import verify
-from services.observability.notice import KINDS
 from services.observability.notice_channels import (
     COMMAND_VARIABLE,
     SECRET_VARIABLE,
     URL_VARIABLE,
     prefect_event,
 )
-from services.observability.notices import (
+from services.observability.notice_delivery import (
     CURSORS,
-    BrokenPlaces,
+    CorruptCursors,
+    DeliveryReport,
     RunLink,
-    Sent,
-    begin,
-    due,
     notify_on_exit,
+    pending_counts,
     read_cursors,
+    register_channels,
     send_all,
     send_due,
     verify_failed,
 )
+from services.observability.notice_kinds import KINDS
 from tests.support.at_work import key_of, member, withdraw, write_people
 from tests.support.front_desk import Desk
 from tests.support.listener import listening
@@ -93,7 +93,7 @@ def awaiting(store: ReleaseStore, **fields: Any) -> str:
 
 def test_what_happens_is_told_in_order_with_names_counts_and_links(desk: Desk, kept: Path) -> None:
     store = desk.store
-    begin(store)
+    register_channels(store)
     held = blocked(store)
     waits = awaiting(store, period="2025", expires_at=datetime(2099, 5, 1, 12, 30, tzinfo=UTC))
     assert send_due(store).delivered == {"command": 2}
@@ -110,7 +110,7 @@ def test_what_happens_is_told_in_order_with_names_counts_and_links(desk: Desk, k
 
 
 def test_nothing_is_told_twice(desk: Desk, kept: Path) -> None:
-    begin(desk.store)
+    register_channels(desk.store)
     blocked(desk.store)
     send_due(desk.store)
     assert send_due(desk.store).delivered == {"command": 0}
@@ -125,12 +125,12 @@ def test_a_channel_that_was_never_used_begins_with_what_comes_next(desk: Desk, k
 
 
 def test_each_channel_has_its_own_place(desk: Desk, kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    begin(desk.store)
+    register_channels(desk.store)
     blocked(desk.store)
     send_due(desk.store)
     with listening() as listener:
         monkeypatch.setenv(URL_VARIABLE, f"{listener.url}/hook")
-        begin(desk.store)
+        register_channels(desk.store)
         blocked(desk.store, period="2025")
         assert send_due(desk.store).delivered == {"command": 1, "url": 1}
     assert [body["period"] for body in listener.bodies] == ["2025"]
@@ -142,7 +142,7 @@ def test_a_delivery_that_fails_waits_with_all_after_it_and_keeps_their_order(
 ) -> None:
     with listening() as listener:
         monkeypatch.setenv(URL_VARIABLE, f"{listener.url}/hook")
-        begin(desk.store)
+        register_channels(desk.store)
         for period in ("2021", "2022", "2023"):
             blocked(desk.store, period=period)
         refused: list[str] = []
@@ -159,9 +159,9 @@ def test_a_delivery_that_fails_waits_with_all_after_it_and_keeps_their_order(
             {"url": 1},
             ["a notice by url waits: the address answers 503"],
         )
-        assert due(desk.store) == {"url": 2}
+        assert pending_counts(desk.store) == {"url": 2}
         assert send_due(desk.store).delivered == {"url": 2}
-        assert due(desk.store) == {"url": 0}
+        assert pending_counts(desk.store) == {"url": 0}
         assert [body["period"] for body in listener.bodies] == ["2021", "2022", "2022", "2023"]
         ids = [body["id"] for body in listener.bodies]
         assert ids[1] == ids[2]
@@ -181,11 +181,11 @@ def test_a_command_that_fails_is_one_line_and_stays_due(
 ) -> None:
     monkeypatch.setattr("services.observability.notice_channels.TIMEOUT", limit)
     monkeypatch.setenv(COMMAND_VARIABLE, command)
-    begin(desk.store)
+    register_channels(desk.store)
     blocked(desk.store)
     sent = send_due(desk.store, patience=HANG_TIMEOUT)
     assert sent.problems == [f"a notice by command waits: {finding}"]
-    assert due(desk.store) == {"command": 1}
+    assert pending_counts(desk.store) == {"command": 1}
 
 
 def test_a_command_is_not_given_our_secrets(
@@ -197,7 +197,7 @@ def test_a_command_is_not_given_our_secrets(
     monkeypatch.setenv("RELEASEGATE_TOKEN", "a token")
     monkeypatch.setenv("PREFECT_API_AUTH_STRING", "admin:word")
     monkeypatch.setenv("MAIL_HOST", "mail")
-    begin(desk.store)
+    register_channels(desk.store)
     blocked(desk.store)
     assert send_due(desk.store).problems == []
     names = out.read_text().split()
@@ -218,7 +218,7 @@ def test_an_address_is_https_or_on_this_machine(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, url: str, finding: str
 ) -> None:
     monkeypatch.setenv(URL_VARIABLE, url)
-    begin(desk.store)
+    register_channels(desk.store)
     blocked(desk.store)
     (problem,) = send_due(desk.store).problems
     assert problem == f"a notice by url waits: {finding}"
@@ -230,7 +230,7 @@ def test_a_redirect_is_not_followed(desk: Desk, monkeypatch: pytest.MonkeyPatch)
         listener.answer = lambda _request: (302, None)
         listener.headers = {"Location": f"{elsewhere.url}/taken"}
         monkeypatch.setenv(URL_VARIABLE, listener.url)
-        begin(desk.store)
+        register_channels(desk.store)
         blocked(desk.store)
         assert send_due(desk.store).problems == ["a notice by url waits: the address answers 302"]
         assert elsewhere.requests == []
@@ -245,7 +245,7 @@ def test_the_secret_comes_from_a_file_that_nobody_else_reads(
     with listening() as listener:
         monkeypatch.setenv(URL_VARIABLE, listener.url)
         monkeypatch.setenv(SECRET_VARIABLE, str(secret))
-        begin(desk.store)
+        register_channels(desk.store)
         blocked(desk.store)
         assert send_due(desk.store).problems == [
             "a notice by url waits: has mode 0644, and others can read it"
@@ -266,7 +266,7 @@ def test_a_server_that_is_away_fails_nothing(
         blocked(desk.store)
     line = "releasegate: a notice by url waits: the address cannot be reached (ConnectionRefusedError)\n"
     assert capsys.readouterr().err == line
-    assert due(desk.store) == {"url": 1}
+    assert pending_counts(desk.store) == {"url": 1}
 
 
 def test_what_brought_an_error_about_is_told_too(desk: Desk, kept: Path) -> None:
@@ -288,7 +288,7 @@ def test_a_place_that_is_no_store_is_left_to_whoever_works_in_it(tmp_path: Path,
 
 def test_publications_withdrawals_expiry_and_inputs_are_told(desk: Desk, kept: Path) -> None:
     store = desk.store
-    begin(store)
+    register_channels(store)
     release = publish_one(store, approved(store))
     withdraw(store, release.release_id, by="dan", reason="cnry a reason may quote anything")
     waits = awaiting(store, period="2025", expires_at=datetime.now(UTC) - timedelta(days=1))
@@ -345,7 +345,7 @@ def test_a_series_in_use_is_ended_later(desk: Desk) -> None:
 
 
 def test_the_command_ends_what_expired_and_tells_it(desk: Desk, kept: Path, capsys: Capture) -> None:
-    begin(desk.store)
+    register_channels(desk.store)
     waits = awaiting(desk.store, expires_at=datetime.now(UTC) - timedelta(days=1))
     assert desk.say("notify", "--json") == 0
     document = json.loads(capsys.readouterr().out)
@@ -359,7 +359,7 @@ def test_the_command_says_what_could_not_be_told(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     monkeypatch.setenv(COMMAND_VARIABLE, "/nowhere/at/all")
-    begin(desk.store)
+    register_channels(desk.store)
     blocked(desk.store)
     assert desk.say("notify") == 2
     shown = capsys.readouterr()
@@ -393,7 +393,7 @@ def test_the_exit_code_of_the_command_says_whether_waiting_helps(
     with listening() as listener:
         listener.answer = lambda _request: (status, None)
         monkeypatch.setenv(URL_VARIABLE, listener.url)
-        begin(desk.store)
+        register_channels(desk.store)
         blocked(desk.store)
         assert desk.say("notify") == code
         lines = capsys.readouterr().err.splitlines()
@@ -403,7 +403,7 @@ def test_the_exit_code_of_the_command_says_whether_waiting_helps(
         else [f"releasegate: a notice by url waits: the address answers {status}"]
         + ([f"  {hint}"] if hint else [])
     )
-    assert due(desk.store) == {"url": 2 * (code != 0)}  # with who is in force
+    assert pending_counts(desk.store) == {"url": 2 * (code != 0)}  # with who is in force
 
 
 @pytest.mark.parametrize(
@@ -414,7 +414,7 @@ def test_a_program_that_is_none_is_not_waited_for(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, command: str, code: int
 ) -> None:
     monkeypatch.setenv(COMMAND_VARIABLE, command)
-    begin(desk.store)
+    register_channels(desk.store)
     blocked(desk.store)
     assert desk.say("notify") == code
 
@@ -431,7 +431,7 @@ def test_a_program_that_is_none_is_not_waited_for(
 def test_an_impossible_setting_is_told_before_anything_is_due(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: Capture, variable: str, value: str, name: str
 ) -> None:
-    record_reviewers(desk.store)  # else this is due
+    log_reviewers(desk.store)  # else this is due
     monkeypatch.setenv(URL_VARIABLE if name == "url" else COMMAND_VARIABLE, "https://chat.example.org/")
     monkeypatch.setenv(variable, value)
     assert desk.say("notify") == 2
@@ -455,7 +455,7 @@ def test_an_impossible_setting_is_told_before_anything_is_due(
 def test_prefects_server_that_asks_for_a_credential_is_not_waited_for(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    begin(desk.store)
+    register_channels(desk.store)
     with listening() as listener:
         listener.answer = lambda _request: (401, None)
         for url, told in (
@@ -463,7 +463,7 @@ def test_prefects_server_that_asks_for_a_credential_is_not_waited_for(
             ("no address", "is not an http or https address"),
         ):
             monkeypatch.setattr("services.observability.notice_channels.prefect_api", lambda url=url: url)
-            begin(desk.store)
+            register_channels(desk.store)
             blocked(desk.store)
             assert desk.say("notify") == 2
             first, second = capsys.readouterr().err.splitlines()
@@ -481,7 +481,7 @@ def test_a_machine_that_nobody_knows_is_not_waited_for(
 
     monkeypatch.setattr("socket.getaddrinfo", unknown)
     monkeypatch.setenv(URL_VARIABLE, "https://nowhere.invalid/hook")
-    begin(desk.store)
+    register_channels(desk.store)
     blocked(desk.store)
     assert desk.say("notify") == 2
     err = capsys.readouterr().err
@@ -493,21 +493,21 @@ def test_many_notices_are_delivered_a_minute_at_a_time(
     desk: Desk, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The lock is given back in between."""
-    begin(desk.store)
+    register_channels(desk.store)
     for period in ("2021", "2022", "2023"):
         blocked(desk.store, period=period)
     moments = itertools.count(0.0, 25.0)  # a delivery takes so long
-    monkeypatch.setattr("services.observability.notices._PATIENCE", 60.0)
+    monkeypatch.setattr("services.observability.notice_delivery._PATIENCE", 60.0)
     monkeypatch.setattr(
-        "services.observability.notices.time", SimpleNamespace(monotonic=lambda: next(moments))
+        "services.observability.notice_delivery.time", SimpleNamespace(monotonic=lambda: next(moments))
     )
     calls = []
 
-    def counted(store: ReleaseStore) -> Sent:
+    def counted(store: ReleaseStore) -> DeliveryReport:
         calls.append(len(told(kept)))
         return send_due(store)
 
-    monkeypatch.setattr("services.observability.notices.send_due", counted)
+    monkeypatch.setattr("services.observability.notice_delivery.send_due", counted)
     assert send_all(desk.store).delivered == {"command": 3}
     assert calls == [0, 2]
     assert [one["period"] for one in told(kept)] == ["2021", "2022", "2023"]
@@ -515,7 +515,7 @@ def test_many_notices_are_delivered_a_minute_at_a_time(
 
 def test_what_happened_in_a_run_leads_to_its_page_and_other_things_do_not(desk: Desk, kept: Path) -> None:
     store = desk.store
-    begin(store)
+    register_channels(store)
     blocked(store)
     since = store.n_events()
     blocked(store)
@@ -566,7 +566,7 @@ def test_a_broken_file_of_places_stops_nothing_and_is_told_with_its_mend(
     told_of, mended = capsys.readouterr().err.splitlines()
     assert told_of.startswith(f"releasegate: notices wait: {path} {finding}")
     assert mended == hint
-    with pytest.raises(BrokenPlaces, match=re.escape(finding)):
+    with pytest.raises(CorruptCursors, match=re.escape(finding)):
         read_cursors(desk.store)
     assert desk.say("notify") == 2
     assert capsys.readouterr().err.splitlines()[1] == hint
@@ -603,7 +603,7 @@ def test_a_broken_file_of_places_is_told_where_no_channel_is_set(desk: Desk, cap
 def test_people_who_cannot_be_read_are_told_after_what_is_due(
     desk: Desk, kept: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begin(desk.store)
+    register_channels(desk.store)
     blocked(desk.store)
     none = desk.folder / "none.yaml"
     monkeypatch.setenv(PEOPLE_VARIABLE, str(none))
@@ -617,7 +617,7 @@ def test_people_who_cannot_be_read_are_told_after_what_is_due(
 
 
 def test_the_store_with_its_places_still_verifies(desk: Desk, kept: Path) -> None:
-    begin(desk.store)
+    register_channels(desk.store)
     publish_one(desk.store, approved(desk.store))
     send_due(desk.store)
     assert (desk.root / CURSORS).is_file()
@@ -628,7 +628,7 @@ def test_the_store_with_its_places_still_verifies(desk: Desk, kept: Path) -> Non
 def test_only_one_process_tells_at_a_time(desk: Desk, kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import threading
 
-    begin(desk.store)
+    register_channels(desk.store)
     for period in ("2021", "2022", "2023"):
         blocked(desk.store, period=period)
     threads = [threading.Thread(target=send_due, args=(desk.store,)) for _ in range(4)]
@@ -640,10 +640,10 @@ def test_only_one_process_tells_at_a_time(desk: Desk, kept: Path, monkeypatch: p
 
 
 def test_a_call_ends_when_its_time_is_up_and_the_rest_stays_due(desk: Desk, kept: Path) -> None:
-    begin(desk.store)
+    register_channels(desk.store)
     blocked(desk.store)
     assert send_due(desk.store, patience=-1.0).problems == ["notices by command wait: time ran out"]
-    assert due(desk.store) == {"command": 1}
+    assert pending_counts(desk.store) == {"command": 1}
 
 
 def test_that_verify_failed_is_told_at_once_and_without_the_log(desk: Desk, kept: Path) -> None:
@@ -661,7 +661,7 @@ def test_that_verify_failed_is_told_at_once_and_without_the_log(desk: Desk, kept
 def test_every_kind_is_valid_for_prefect_with_the_same_id_each_time(desk: Desk) -> None:
     from prefect.events.schemas.events import Event
 
-    from services.observability.notice import notice_of
+    from services.observability.notice_kinds import notice_of
 
     store = desk.store
     candidate = blocked(store)
@@ -686,7 +686,7 @@ def test_every_kind_is_valid_for_prefect_with_the_same_id_each_time(desk: Desk) 
 
 
 def test_who_came_and_went_is_told_by_name_and_without_keys(desk: Desk, kept: Path) -> None:
-    begin(desk.store)
+    register_channels(desk.store)
     publish_one(desk.store, approved(desk.store))
     write_people(desk.root, member("bob"), member("cid"), member("dan", ["approver"]))
     withdraw(desk.store, "clinic-2024-r1", by="bob", reason="wrong")
@@ -696,8 +696,8 @@ def test_who_came_and_went_is_told_by_name_and_without_keys(desk: Desk, kept: Pa
     assert people[0]["text"] == "The people who work with the store changed: bob, cid, dan added."
     assert (people[0]["added"], people[0]["removed"], people[0]["changed"]) == (["bob", "cid", "dan"], [], [])
     assert people[0]["series"] == ""
-    record_reviewers(desk.store)
-    record_reviewers(desk.store)  # nothing changed since
+    log_reviewers(desk.store)
+    log_reviewers(desk.store)  # nothing changed since
     send_due(desk.store)
     _, second = (one for one in told(kept) if one["notice"] == "releasegate.people.changed")
     assert second["text"] == (
@@ -706,14 +706,14 @@ def test_who_came_and_went_is_told_by_name_and_without_keys(desk: Desk, kept: Pa
     assert keys.public_hex(key_of("bob").key) not in kept.read_text()
     path = people_path(desk.root)
     path.write_text("approvers_at_least: 1\n" + path.read_text())
-    record_reviewers(desk.store)
+    log_reviewers(desk.store)
     send_due(desk.store)
     last = next(one for one in told(kept)[::-1] if one["notice"] == "releasegate.people.changed")
     assert last["text"].endswith("changed: every candidate now needs at least 1 approval.")
 
 
 def test_a_corrected_clock_is_told(desk: Desk, kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    begin(desk.store)
+    register_channels(desk.store)
     write_people(desk.root)
     ahead = utc_now() + timedelta(days=9)
     with transaction(desk.root) as con:
@@ -727,7 +727,7 @@ def test_a_corrected_clock_is_told(desk: Desk, kept: Path, monkeypatch: pytest.M
 
 
 def test_a_review_that_fails_on_gates_alone_is_told(desk: Desk, kept: Path) -> None:
-    begin(desk.store)
+    register_channels(desk.store)
     found = [
         {"release": "clinic-2024-r1", "gates": 9, "not_passed": ["k", "e"], "not_run": ["ncp"]},
         {"release": "clinic-2025-r1", "gates": 9, "not_passed": [], "not_run": ["ncp"]},
@@ -736,7 +736,7 @@ def test_a_review_that_fails_on_gates_alone_is_told(desk: Desk, kept: Path) -> N
     desk.store.record_review("clinic", policy_digest="0" * 64, releases=found, actor="eve")  # another policy
     assert send_due(desk.store).delivered == {"command": 0}
     desk.store.record_review("clinic", policy_digest=None, releases=found, actor="eve")
-    assert due(desk.store) == {"command": 1}
+    assert pending_counts(desk.store) == {"command": 1}
     assert send_due(desk.store).delivered == {"command": 1}
     (one,) = told(kept)
     assert one["notice"] == "releasegate.release.gates-failed"
@@ -744,12 +744,12 @@ def test_a_review_that_fails_on_gates_alone_is_told(desk: Desk, kept: Path) -> N
         "The review of clinic found releases that would not pass now (clinic-2024-r1: k, e)."
     )
     assert (one["series"], one["by"], one["not_passed"]) == ("clinic", "eve", {"clinic-2024-r1": ["k", "e"]})
-    assert due(desk.store) == {"command": 0}
+    assert pending_counts(desk.store) == {"command": 0}
 
 
 def test_an_event_about_a_candidate_that_is_gone_is_still_told(desk: Desk, kept: Path) -> None:
 
-    begin(desk.store)
+    register_channels(desk.store)
     with transaction(desk.store.root) as con:
         audit.append(con, "ann", "candidate.blocked", "clinic-1999-c1", "", {})
     assert send_due(desk.store).problems == []
@@ -758,7 +758,7 @@ def test_an_event_about_a_candidate_that_is_gone_is_still_told(desk: Desk, kept:
 
 def test_no_reason_and_no_detail_reaches_a_notice(desk: Desk, kept: Path) -> None:
     """What people type and what gates say in words may quote anything."""
-    begin(desk.store)
+    register_channels(desk.store)
     record = stage(desk.store)
     from dataclasses import replace
 

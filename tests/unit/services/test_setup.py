@@ -16,16 +16,16 @@ from packaging.requirements import Requirement
 
 from flows.runtime import settings
 from release_store.approval.reviewers import PEOPLE_VARIABLE, people_path
-from release_store.verification.checkup import Check, Condition
+from release_store.checkup import Check, Condition
 from services.doctor import server as server_checks
 from services.doctor import setup
 from services.doctor import versions as version_checks
 from services.doctor.server import listens_openly, server
-from services.doctor.setup import set_up
+from services.doctor.setup import check_environment
 from services.doctor.versions import TRAPS, requirements, versions
 from services.observability import lineage, logs
 from services.observability.notice_channels import COMMAND_VARIABLE, URL_VARIABLE
-from services.observability.notices import begin
+from services.observability.notice_delivery import register_channels
 from tests.support.at_work import member, write_people
 from tests.support.front_desk import Desk
 from tests.support.listener import Answer, Listener, Request, listening
@@ -47,7 +47,7 @@ Capture = pytest.CaptureFixture[str]
 
 def looked_at(root: Path) -> list[Check]:
     """What `releasegate doctor` asks of the set-up."""
-    return set_up(root, settings.contradicted)
+    return check_environment(root, settings.contradicted)
 
 
 @pytest.fixture(autouse=True)
@@ -322,10 +322,10 @@ def test_settings_that_would_keep_data_are_told(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setenv("PREFECT_RESULTS_PERSIST_BY_DEFAULT", "TRUE")
     monkeypatch.setenv("PREFECT_TASKS_DISABLE_CACHING", "1")
     monkeypatch.setattr(settings, "contradicted", [])
-    settings.apply()
+    settings.apply_prefect_settings()
     assert settings.contradicted == ["PREFECT_RESULTS_PERSIST_BY_DEFAULT"]
     assert "sets PREFECT_RESULTS_PERSIST_BY_DEFAULT differently" in wrong(looked_at(desk.root))["settings"]
-    settings.apply()
+    settings.apply_prefect_settings()
     assert settings.contradicted == []
 
 
@@ -364,7 +364,7 @@ def test_logs_lineage_and_notices_that_cannot_be_written_are_told(
 
 def test_notices_that_are_due_are_counted(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(COMMAND_VARIABLE, "true")
-    begin(desk.store)
+    register_channels(desk.store)
     assert wrong(setup._notices(desk.store)) == {}
     awaiting(desk.store)
     (check,) = setup._notices(desk.store)

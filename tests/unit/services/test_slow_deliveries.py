@@ -21,7 +21,7 @@ from policy.errors import TransientFailure
 from release_store.records import CandidateState
 from services.observability.lineage import VARIABLE, Lineage
 from services.observability.notice_channels import COMMAND_VARIABLE, SECRET_VARIABLE, URL_VARIABLE
-from services.observability.notices import begin, due, send_due
+from services.observability.notice_delivery import pending_counts, register_channels, send_due
 from services.observability.web import request_json
 from tests.support.front_desk import Desk
 from tests.support.store.hand_made import K_FAILS, stage
@@ -106,12 +106,12 @@ def test_a_dripping_server_holds_the_lock_of_notices_no_longer_than_one_delivery
 ) -> None:
     with dripping(*DRIPS[drip]) as port:
         monkeypatch.setenv(URL_VARIABLE, f"http://127.0.0.1:{port}/")
-        begin(desk.store)
+        register_channels(desk.store)
         for period in ("2024", "2025"):
             blocked(desk, period)
         sent = send_due(desk.store)
         assert sent.problems == [f"a notice by url waits: the address took more than {LIMIT:g} s"]
-        assert due(desk.store) == {"url": 2}
+        assert pending_counts(desk.store) == {"url": 2}
         with desk.store.notices_lock(timeout=0.0):
             pass
 
@@ -130,7 +130,7 @@ def test_prefects_server_is_given_no_longer_either(desk: Desk, monkeypatch: pyte
         monkeypatch.setattr(
             "services.observability.notice_channels.prefect_api", lambda: f"http://127.0.0.1:{port}/api"
         )
-        begin(desk.store)
+        register_channels(desk.store)
         blocked(desk)
         (problem,) = send_due(desk.store).problems
         assert problem == f"a notice by prefect waits: Prefect's server took more than {LIMIT:g} s"
@@ -161,7 +161,7 @@ def test_a_command_is_ended_with_its_children(
 
     monkeypatch.setattr("subprocess.Popen", Overdue)
     monkeypatch.setenv(COMMAND_VARIABLE, f"{sys.executable} '{script}'")
-    begin(desk.store)
+    register_channels(desk.store)
     blocked(desk)
     try:
         sent = send_due(desk.store)
@@ -186,11 +186,11 @@ def test_a_call_spends_no_more_than_its_patience_on_a_delivery(
 ) -> None:
     monkeypatch.setattr("services.observability.notice_channels.TIMEOUT", HANG_TIMEOUT)
     monkeypatch.setattr(
-        "services.observability.notices.time", SimpleNamespace(monotonic=lambda: 0.0)
+        "services.observability.notice_delivery.time", SimpleNamespace(monotonic=lambda: 0.0)
     )  # none is spent before
     with dripping(*DRIPS["never answers"]) as port:
         monkeypatch.setenv(URL_VARIABLE, f"http://127.0.0.1:{port}/")
-        begin(desk.store)
+        register_channels(desk.store)
         blocked(desk)
         (problem,) = send_due(desk.store, patience=LIMIT).problems
         assert problem == f"a notice by url waits: the address took more than {LIMIT:g} s"
@@ -200,7 +200,7 @@ def test_whoever_else_sends_notices_is_waited_for_no_longer_than_the_patience(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(COMMAND_VARIABLE, "/bin/true")
-    begin(desk.store)
+    register_channels(desk.store)
     blocked(desk)
     inside, leave = threading.Event(), threading.Event()
 

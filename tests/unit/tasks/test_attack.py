@@ -15,7 +15,7 @@ from tasks.risk.attacks.attack import attack
 from tasks.risk.attacks.attackers import ALL, HALF, HALF_AND_SENSITIVE, OUTSIDE, SENSITIVE
 from tasks.risk.attacks.intervals import group_interval, interval, student_t
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import GATES, assess
+from tasks.risk.registry import GATES, assess
 from tests.support.small import prepared, published, small_policy
 
 AGE = {"age": {"type": "integer", "bounds": [0, 100]}}

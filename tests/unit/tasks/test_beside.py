@@ -16,8 +16,8 @@ from release_store.records import EquivalenceClasses, GateResult, SetCells, Verd
 from tasks.composition import repaired
 from tasks.history.selection import by_leaves, select_history
 from tasks.methods.registry import bound_method
-from tasks.risk.gate import GATES, GateReport, assess
 from tasks.risk.published import read_classes
+from tasks.risk.registry import GATES, GateReport, assess
 from tasks.types import Partition, Representation, no_progress
 from tests.support.small import Published, prepared, published, small_policy
 

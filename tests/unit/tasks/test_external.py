@@ -11,7 +11,7 @@ import pytest
 
 from release_store.records import GateResult, Verdict
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import GATES, assess
+from tasks.risk.registry import GATES, assess
 from tests.support.small import prepared, published, small_policy
 
 AGE = {"age": {"type": "integer", "bounds": [0, 100]}}

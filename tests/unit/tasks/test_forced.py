@@ -18,7 +18,7 @@ from release_store.records import GateResult, Verdict
 from tasks.geometry import candidates
 from tasks.geometry.cells import Cells, true_cells
 from tasks.risk.attacks.forced import NoAssignment, Possible, an_assignment, possible_classes
-from tasks.risk.gate import GATES, assess
+from tasks.risk.registry import GATES, assess
 from tasks.types import IntArray
 from tests.support.small import Published, prepared, published, small_policy
 

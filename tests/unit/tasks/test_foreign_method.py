@@ -13,7 +13,7 @@ import pytest
 from policy.errors import PolicyError
 from release_store.records import Verdict
 from tasks.methods import registry
-from tasks.risk.gate import assess
+from tasks.risk.registry import assess
 from tests.support.small import anonymized, prepared, published, small_policy
 
 MODULE = '''

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from release_store.canonical import file_digest
 from release_store.records import GateResult, Verdict
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import GATES, NO_SOURCE, Gate, GateReport, assess, summary_line
+from tasks.risk.registry import GATES, NO_SOURCE, Gate, GateReport, assess, summary_line
 from tests.support.small import (
     MIXED,
     TWO_SENSITIVE,

@@ -21,7 +21,7 @@ from tasks.recoding.hierarchy import covering_intervals, covers_of, interval_lev
 from tasks.repair.closing import closing_of
 from tasks.repair.groups import groups_of
 from tasks.repair.merge import repair
-from tasks.risk.gate import assess
+from tasks.risk.registry import assess
 from tests.support.small import ILLNESS, anonymized, prepared, published, small_policy
 
 CITIES = {"north": {"east": ["Riga", "Oslo"], "west": ["Cork"]}, "south": {"sea": ["Bari", "Nice"]}}

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from release_store.records import GateResult, Verdict
 from tasks.risk.attacks.inversion import Column, predictions, recovered, tie_order
 from tasks.risk.attacks.inversion_columns import columns_of
-from tasks.risk.gate import GATES, assess
 from tasks.risk.gates.inversion import NO_RECORDS, class_of_records, inverted
+from tasks.risk.registry import GATES, assess
 from tasks.staging.people import people_of
 from tests.support.small import Published, anonymized, prepared, published, small_policy, source_of
 

@@ -16,7 +16,7 @@ from release_store.records import GateResult, Verdict
 from tasks.risk.attacks.leaks import holding, once, plain_text, worth_looking_for
 from tasks.risk.attacks.personal_numbers import is_german_insured, is_german_pension, is_strict, kinds_in
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import GATES, assess
+from tasks.risk.registry import GATES, assess
 from tests.support.small import prepared, published, small_policy
 
 SUPPLIER, AUTHOR, TELLS = "data supplier", "policy author", "publishes a person"

@@ -15,8 +15,8 @@ from release_store.records import EquivalenceClasses, Release, ReleaseState, Ver
 from services.pipeline import make_rows
 from tasks.methods.registry import bound_method, methods
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import GATES, assess
 from tasks.risk.published import read_classes
+from tasks.risk.registry import GATES, assess
 from tasks.staging.stage import stage
 from tests.support.small import small_policy, source_of
 

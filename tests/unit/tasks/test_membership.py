@@ -17,7 +17,7 @@ from release_store.records import GateResult, Verdict
 from tasks.geometry.cells import Cells, true_cells
 from tasks.risk.attacks.membership import Members, members
 from tasks.risk.attacks.occupied import Occupied
-from tasks.risk.gate import GATES, assess
+from tasks.risk.registry import GATES, assess
 from tests.support.small import Published, prepared, published, small_policy
 
 AGE: dict[str, Any] = {"age": {"type": "integer", "bounds": [0, 100]}}

@@ -17,7 +17,7 @@ from policy.recoding import Form
 from release_store.records import Verdict
 from tasks.methods.registry import bound_method, methods, parameters_of
 from tasks.partitioning.constraints import constraints_of
-from tasks.risk.gate import GATES, assess
+from tasks.risk.registry import GATES, assess
 from tasks.types import no_progress
 from tests.support.small import (
     MIXED,

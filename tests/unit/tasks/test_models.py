@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from release_store.records import Verdict
 from tasks.recoding.generalize import generalized
-from tasks.risk.gate import assess
 from tasks.risk.gates.models import atoms, partial_knowledge
 from tasks.risk.gates.models.closeness import equal_distances, ordered_distances
+from tasks.risk.registry import assess
 from tests.support.made_classes import (
     QUASI_IDENTIFIERS,
     asked,

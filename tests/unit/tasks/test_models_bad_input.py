@@ -13,9 +13,9 @@ import pytest
 from policy.errors import VerificationFailed
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses, Verdict
-from tasks.risk.gate import GATES, assess
 from tasks.risk.gates.models.checks import at_least, at_most
 from tasks.risk.published import read_classes
+from tasks.risk.registry import GATES, assess
 from tests.support.made_classes import asked, classes_of, evidence_of, policy_with
 from tests.support.small import prepared, published, small_policy
 

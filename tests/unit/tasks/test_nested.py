@@ -20,7 +20,7 @@ from tasks.history import differencing as nested
 from tasks.history.differencing import difference, side_of, sizes
 from tasks.history.intersection import Comparison
 from tasks.recoding.generalize import generalized
-from tasks.risk.gate import GATES, assess
+from tasks.risk.registry import GATES, assess
 from tests.support.small import Published, prepared, published, small_policy
 
 QIS: dict[str, Any] = {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from release_store.records import GateResult, Verdict
-from tasks.risk.gate import GATES, assess, gates_to_ask
+from tasks.risk.registry import GATES, assess, gates_to_ask
 from tests.support.small import anonymized, prepared, published, small_policy
 
 AGE = {"age": {"type": "integer", "bounds": [0, 120]}}

@@ -24,7 +24,7 @@ from tasks.history.persons import follow
 from tasks.repair.followers import followers_of
 from tasks.repair.merge import repair
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import GATES, assess, gates_to_ask
+from tasks.risk.registry import GATES, assess, gates_to_ask
 from tasks.staging.people import class_numbers, people_of, with_values
 from tasks.types import Partition
 from tests.support.small import Published, anonymized, counts_of, prepared, published, small_policy, source_of

@@ -22,8 +22,8 @@ from tasks.recoding.cells import read_set
 from tasks.recoding.draws import seed_of
 from tasks.recoding.replacement import centroids, medians
 from tasks.risk.attacks.linkage import link
-from tasks.risk.gate import GATES, assess
-from tasks.risk.gates.measured import NEAREST
+from tasks.risk.gates.linkage_and_loss import NEAREST
+from tasks.risk.registry import GATES, assess
 from tasks.types import Representation
 from tasks.utility.moved import categories_moved, numbers_moved
 from tests.support.small import MIXED, TWO_SENSITIVE, mixed_rows, prepared, published, small_policy

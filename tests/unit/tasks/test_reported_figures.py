@@ -22,7 +22,7 @@ from tasks.reporting.classes import class_figures
 from tasks.reporting.figures import figures_of
 from tasks.reporting.table import table_figures
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import GATES, GateReport, assess, unmeasured
+from tasks.risk.registry import GATES, GateReport, assess, unmeasured
 from tasks.types import no_progress
 from tests.support.small import Published, prepared, published, small_policy, source_of
 

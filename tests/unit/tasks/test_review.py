@@ -15,7 +15,7 @@ from release_store.canonical import file_digest
 from release_store.records import GateResult, Verdict
 from tasks.risk import review as module
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import GATES, NO_SOURCE, Gate, assess, gates_to_ask, unmeasured
+from tasks.risk.registry import GATES, NO_SOURCE, Gate, assess, gates_to_ask, unmeasured
 from tasks.risk.review import Publication, Review, review
 from tests.support.small import Published, prepared, published, small_policy
 

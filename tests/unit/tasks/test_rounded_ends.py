@@ -19,7 +19,7 @@ from tasks.recoding.generalize import generalized
 from tasks.recoding.hierarchy import grid_step, rounded_intervals
 from tasks.repair.closing import closing_of
 from tasks.repair.groups import groups_of
-from tasks.risk.gate import assess
+from tasks.risk.registry import assess
 from tests.support.small import (
     AGE_AND_CITY,
     MIXED,

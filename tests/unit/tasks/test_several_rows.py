@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from policy.errors import InputError, PolicyError
 from policy.load import policy_document, policy_from_document
 from release_store.records import GateResult, Verdict
-from services.evaluation.run import Job, measured
+from services.evaluation.run import Job, measure_run
 from tasks.aggregation.enforce import enforced
 from tasks.partitioning.constraints import Constraints, SensitiveColumn
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import GATES, assess
+from tasks.risk.registry import GATES, assess
 from tasks.types import IntArray
 from tests.support.small import (
     anonymized,
@@ -186,5 +186,5 @@ def test_an_evaluation_counts_people(tmp_path: Path) -> None:
         privacy={"k": 4},
         linkage={"ext_frac": [1.0], "seeds": 1},
     )
-    found = measured(Job("mondrian", policy, (), look=False), source_of(policy, rows)).figures
+    found = measure_run(Job("mondrian", policy, (), look=False), source_of(policy, rows)).figures
     assert (found["size_min"], found["size_max"], found["err_1"], found["k_holds"]) == (4, 4, 0.25, True)

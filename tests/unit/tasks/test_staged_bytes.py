@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from release_store.records import Verdict
 from tasks.recoding.draws import seed_of
 from tasks.recoding.generalize import generalized_rows
-from tasks.risk.gate import GATES, assess
+from tasks.risk.registry import GATES, assess
 from tests.support.small import prepared, published, small_policy
 
 AGE = {"age": {"type": "integer", "bounds": [0, 120]}}

@@ -18,7 +18,7 @@ from tasks.geometry.components import components
 from tasks.geometry.space import boxes_of, space_of
 from tasks.history.totals import exposed, several, surpluses
 from tasks.repair.totals import leave_out_totals
-from tasks.risk.gate import GATES, assess, gates_to_ask
+from tasks.risk.registry import GATES, assess, gates_to_ask
 from tests.support.small import Published, prepared, published, small_policy
 
 AGE = {"age": {"type": "integer", "bounds": [0, 100]}}

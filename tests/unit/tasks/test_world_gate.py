@@ -19,7 +19,7 @@ from release_store.person_values import open_values, sealed_values
 from release_store.records import GateResult, Verdict
 from tasks.reporting.narrowing import narrowing_figures
 from tasks.risk.evidence import Evidence
-from tasks.risk.gate import gates_to_ask
+from tasks.risk.registry import gates_to_ask
 from tests.reference import worlds
 from tests.support.small import prepared, published, small_policy
 

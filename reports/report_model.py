@@ -14,7 +14,7 @@ import duckdb
 from policy.rounding import bound_text, measured_text
 from release_store.approval.decisions import decision_document
 from release_store.canonical import iso
-from release_store.db.changes import gate_document
+from release_store.db.changes import gate_json
 from release_store.publishing.manifest import software_versions
 from release_store.publishing.public_files import candidate_folder, differing_files
 from release_store.records import CandidateState, ReleaseState, Verdict
@@ -45,7 +45,7 @@ class SheetData:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class ReportModel:
     """What the template of a report shows.
 
     `facts` are those of the manifest; `word` is the verdict, `mood` good, bad or open; `reasons` what led to
@@ -90,7 +90,7 @@ def read_sheet_data(store: ReleaseStore, candidate_id: str, *, rows: bool = True
         store.figures(candidate_id),
         columns,
         lines,
-        n_earlier([gate_document(result) for result in store.gates(candidate_id)]),
+        n_earlier([gate_json(result) for result in store.gates(candidate_id)]),
     )
 
 
@@ -110,7 +110,7 @@ def candidate_facts(store: ReleaseStore, candidate_id: str) -> dict[str, Any]:
         "input_digest": record.input_digest,
         "history_head": record.history_head,
         "summary": record.summary.document,
-        "gates": [gate_document(result) for result in store.gates(candidate_id)],
+        "gates": [gate_json(result) for result in store.gates(candidate_id)],
         "decisions": [decision_document(one) for one in store.decisions(candidate_id)],
         "software": software_versions(),
         "state": str(record.state),
@@ -151,9 +151,9 @@ def _cell(cell: Any) -> str | None:
     return f"{cell:.10g}" if isinstance(cell, float) else str(cell)
 
 
-def sheet_of(
+def report_model(
     facts: Document, of: SheetData, *, release: str | None = None, state: str = "", why_not: str = ""
-) -> Sheet:
+) -> ReportModel:
     """Return the sheet of a release, or of a candidate without one; `state` is that of the store."""
     gates = tuple(
         {
@@ -168,7 +168,7 @@ def sheet_of(
         for gate in facts["gates"]
     )
     word, mood, reasons = verdict(facts, release, state)
-    return Sheet(
+    return ReportModel(
         kind="release" if release else "candidate",
         name=release or str(facts["candidate_id"]),
         title=str(of.policy.get("publication", {}).get("title") or facts["series"]),

@@ -19,11 +19,11 @@ from release_store.audit.checkpoints import check_can_keep
 from release_store.audit.log import seconds_behind
 from release_store.canonical import utc_now
 from release_store.db import queries
-from release_store.db.connection import DATABASE, connect, is_read_only, schema_number, wrong_triggers
+from release_store.db.connection import DATABASE, connect, is_read_only, schema_number, trigger_errors
 from release_store.person_key import person_key, person_key_path
 from release_store.protocol.clock import CLOCK_TOLERANCE
-from release_store.publishing.announcement import lost_checkpoints
 from release_store.publishing.locks import locks_in_use
+from release_store.publishing.public_index import lost_checkpoints
 from release_store.publishing.publication import recover, unsettled
 from release_store.publishing.recovery import foreign_folders
 from release_store.store import ReleaseStore
@@ -52,7 +52,7 @@ class Check:
     hint: str = ""
 
 
-def checkup(root: Path) -> list[Check]:
+def check_store(root: Path) -> list[Check]:
     """Look at the store in `root`, settle what interrupted work left, and return what was found.
 
     Raises UsageError if there is not a folder. A store that cannot be written is looked at, and not changed.
@@ -116,7 +116,7 @@ def _database(root: Path) -> tuple[Check, bool]:
 
 def _triggers(root: Path) -> list[Check]:
     with connect(root) as con:
-        wrong = wrong_triggers(con)
+        wrong = trigger_errors(con)
     if not wrong:
         return [Check("triggers", Condition.FINE, "all there")]
     found = f"dropped or altered: {', '.join(wrong)}"

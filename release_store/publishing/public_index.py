@@ -17,12 +17,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from policy.errors import UsageError
 from release_store.audit import keys
 from release_store.audit.checkpoints import (
-    Missing,
+    CheckpointStatus,
     check_goes_on,
     check_may_sign,
+    checkpoint_status,
     keep,
     kept_file,
-    look,
     sign,
 )
 from release_store.canonical import pretty_json
@@ -38,14 +38,14 @@ from release_store.publishing.public_files import (
     series_folder,
     tombstone_file,
 )
-from release_store.publishing.tombstones import says, superseded_tombstones
+from release_store.publishing.tombstones import has_content, superseded_tombstones
 from release_store.records import Release, ReleaseState
 from release_store.store import ReleaseStore
 
 LATEST = "latest"
 
 
-def announce(store: ReleaseStore, key: Ed25519PrivateKey, series: str) -> list[Path]:
+def update_public_index(store: ReleaseStore, key: Ed25519PrivateKey, series: str) -> list[Path]:
     """Write a series' missing checkpoints and tombstones, and bring `latest` and the catalog up to date.
 
     Returns the checkpoints that were written. Raises VerificationFailed, and signs nothing, where the log
@@ -55,7 +55,7 @@ def announce(store: ReleaseStore, key: Ed25519PrivateKey, series: str) -> list[P
         return _write_checkpoints(store, key, series)
     finally:
         for path, content in _tombstones(store, series).items():
-            if not says(path, content):
+            if not has_content(path, content):
                 replace_file(path, content)
         link, latest = series_folder(store.root, series) / LATEST, latest_release(store.releases(series))
         if link_target(link) != latest or latest is None:
@@ -71,14 +71,14 @@ def write_catalog(store: ReleaseStore) -> None:
     path = store.root / "releases" / CATALOG
     with store.catalog_lock():
         listed = pretty_json(catalog(store.releases()))
-        if not says(path, listed):
+        if not has_content(path, listed):
             replace_file(path, listed)
 
 
 def outdated_catalog(store: ReleaseStore) -> Path | None:
     """Return the catalog's path where it is missing or out of date."""
     path, releases = store.root / "releases" / CATALOG, store.releases()
-    current = not releases or says(path, pretty_json(catalog(releases)))
+    current = not releases or has_content(path, pretty_json(catalog(releases)))
     return None if current else path
 
 
@@ -92,9 +92,11 @@ def announcements_missing(store: ReleaseStore, series: str) -> list[Path]:
     missing: list[Path] = []
     if not all(map(os.path.lexists, own)):
         with connect(store.root) as con:
-            found = look(con, store.root, keys.read_public_hex(store.root))
+            found = checkpoint_status(con, store.root, keys.read_public_hex(store.root))
         missing = [path for path in own if path in found.unwritten or path in found.unsigned]
-    missing += [path for path, content in _tombstones(store, series).items() if not says(path, content)]
+    missing += [
+        path for path, content in _tombstones(store, series).items() if not has_content(path, content)
+    ]
     link = series_folder(store.root, series) / LATEST
     if link_target(link) != latest_release(releases):
         missing.append(link)
@@ -121,14 +123,14 @@ def lost_checkpoints(store: ReleaseStore) -> list[Path]:
     return found.lost if found else []
 
 
-def _look(store: ReleaseStore, con: duckdb.DuckDBPyConnection) -> Missing | None:
+def _look(store: ReleaseStore, con: duckdb.DuckDBPyConnection) -> CheckpointStatus | None:
     """Look without the signing key; None where its place or the public key is wrong: no key then signs."""
     public_key = keys.read_public_hex(store.root)
     try:
         keys.key_path(store.root)
     except UsageError:
         return None
-    return look(con, store.root, public_key) if public_key else None
+    return checkpoint_status(con, store.root, public_key) if public_key else None
 
 
 def _write_checkpoints(store: ReleaseStore, key: Ed25519PrivateKey, series: str) -> list[Path]:
@@ -138,7 +140,7 @@ def _write_checkpoints(store: ReleaseStore, key: Ed25519PrivateKey, series: str)
     """
     with store.catalog_lock():
         with connect(store.root) as con:
-            missing = look(con, store.root, keys.public_hex(key))
+            missing = checkpoint_status(con, store.root, keys.public_hex(key))
             written = dict(missing.unwritten)
             folder = series_folder(store.root, series)
             if any(path.parent == folder for path in missing.unsigned):

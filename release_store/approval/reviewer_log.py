@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from release_store.approval.authentication import log_people
-from release_store.approval.reviewers import load_staff
+from release_store.approval.reviewers import load_reviewers
 from release_store.db.connection import connect, is_read_only, transaction
 from release_store.store import ReleaseStore
 
 
-def record_reviewers(store: ReleaseStore) -> None:
+def log_reviewers(store: ReleaseStore) -> None:
     """Log the people in force if they changed since they were last logged; a store that is only read is left.
 
     Raises UsageError for a file of people that cannot be read.
     """
-    staff = load_staff(store.root)
+    staff = load_reviewers(store.root)
     if staff is None:
         return
     with connect(store.root) as con:

@@ -19,7 +19,7 @@ from release_store.approval.reviewers import (
     Reviewers,
     check_members,
     check_people_folder,
-    load_staff,
+    load_reviewers,
     parse_staff,
     people_path,
     read_people_file,
@@ -91,7 +91,7 @@ def add_person(
     """
     path = people_path(root)
     check_people_folder(root)
-    before = read_people_file(root) if load_staff(root) is not None else _HEAD
+    before = read_people_file(root) if load_reviewers(root) is not None else _HEAD
     entry: dict[str, Any] = {"name": name, "roles": list(roles)}
     if account:
         entry["account"] = account

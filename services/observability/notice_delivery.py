@@ -26,15 +26,15 @@ from release_store.store import ReleaseStore
 from reports.text import sanitize_text
 from services.observability import notice_channels
 from services.observability.logs import log_event
-from services.observability.notice import PREFIX, Notice, events_to_tell, notice_of
 from services.observability.notice_channels import Channel, channels, wrong_settings
+from services.observability.notice_kinds import PREFIX, Notice, events_to_tell, notice_of
 
 CURSORS = "notices.json"
 _HINT = "Remove it: notices then start with the next event, and those due now are lost."
 _PATIENCE = 60.0  # seconds that one call may wait for others and go on telling, so that a run ends
 
 
-class BrokenPlaces(StoreError):
+class CorruptCursors(StoreError):
     """It cannot be told up to where notices were delivered; waiting does not mend that."""
 
 
@@ -50,7 +50,7 @@ class RunLink:
 
 
 @dataclass(frozen=True)
-class Sent:
+class DeliveryReport:
     """How many notices were delivered, by channel, and a line for each channel that did not take one.
 
     `mends` has the mend of each problem that does not end by waiting; `late` tells that time was too short.
@@ -62,26 +62,28 @@ class Sent:
     late: bool = False
 
 
-def send_due(store: ReleaseStore, *, run: RunLink | None = None, patience: float | None = None) -> Sent:
+def send_due(
+    store: ReleaseStore, *, run: RunLink | None = None, patience: float | None = None
+) -> DeliveryReport:
     """Deliver what is due on every channel that is set, and return what came of it; never raise for it.
 
     A channel that was never used begins with what comes after now.
     """
     found = channels()
     if not found:
-        return Sent({}, [])
+        return DeliveryReport({}, [])
     try:
         return _send(store, found, run, _PATIENCE if patience is None else patience)
-    except BrokenPlaces as error:
+    except CorruptCursors as error:
         return _untold(error)
     except Exception as error:  # nothing that a notice stumbles over may fail a release
         if (head := _head(store)) is not None:
             _last_attempt[store.root.resolve()] = head
         told = error.message if isinstance(error, ReleaseGateError) else type(error).__name__
-        return Sent({}, [f"notices wait: {told}"])
+        return DeliveryReport({}, [f"notices wait: {told}"])
 
 
-def send_all(store: ReleaseStore) -> Sent:
+def send_all(store: ReleaseStore) -> DeliveryReport:
     """Deliver all that is due, a minute at a time, so that others who tell get their turn in between.
 
     The settings of a channel are looked at even where nothing is due on it, and what cannot be told to be due
@@ -95,8 +97,8 @@ def send_all(store: ReleaseStore) -> Sent:
             break
     problems, hints = list(sent.problems), dict(sent.hints)
     try:
-        left = due(store)
-    except BrokenPlaces as found:
+        left = pending_counts(store)
+    except CorruptCursors as found:
         broken, left = _untold(found), {}
         problems = list(dict.fromkeys([*problems, *broken.problems]))
         hints |= broken.hints
@@ -105,15 +107,15 @@ def send_all(store: ReleaseStore) -> Sent:
             line = f"notices by {name} will wait: {error.where} {error.message}"
             problems.append(line)
             hints[line] = error.hint
-    return Sent(dict(delivered), problems, hints, sent.late)
+    return DeliveryReport(dict(delivered), problems, hints, sent.late)
 
 
-def _untold(error: BrokenPlaces) -> Sent:
+def _untold(error: CorruptCursors) -> DeliveryReport:
     line = f"notices wait: {error.where} {error.message}"
-    return Sent({}, [line], {line: error.hint})
+    return DeliveryReport({}, [line], {line: error.hint})
 
 
-def begin(store: ReleaseStore) -> int:
+def register_channels(store: ReleaseStore) -> int:
     """Let channels that were never used begin here, and return the number of the last event.
 
     Raises BrokenPlaces as `read_cursors`.
@@ -126,7 +128,7 @@ def begin(store: ReleaseStore) -> int:
     return head
 
 
-def due(store: ReleaseStore) -> dict[str, int]:
+def pending_counts(store: ReleaseStore) -> dict[str, int]:
     """Return how many notices each channel that was ever used has yet to deliver; raises as `begin`."""
     cursors = read_cursors(store)
     if not cursors:
@@ -135,7 +137,7 @@ def due(store: ReleaseStore) -> dict[str, int]:
     return {name: sum(number > last for number in numbers) for name, last in sorted(cursors.items())}
 
 
-def verify_failed(store: ReleaseStore, n_findings: int) -> Sent:
+def verify_failed(store: ReleaseStore, n_findings: int) -> DeliveryReport:
     """Tell at once how many problems a review found; nothing of the store is looked up or written for that.
 
     A series that could not be reviewed is a finding, too.
@@ -151,7 +153,7 @@ def verify_failed(store: ReleaseStore, n_findings: int) -> Sent:
         facts={"findings": n_findings},
         links={"folder": str(store.root.resolve())},
     )
-    sent = Sent({}, [])
+    sent = DeliveryReport({}, [])
     for name, deliver in channels().items():
         problem, hint = _problem(name, deliver, notice, _PATIENCE)
         sent.delivered[name] = int(not problem)
@@ -170,7 +172,7 @@ def notify_on_exit(root: Path) -> Iterator[None]:
         with suppress(ReleaseGateError, OSError):  # whoever works in it says what is wrong
             store = ReleaseStore.open(root)
             _last_attempt.pop(root.resolve(), None)
-            begin(store)
+            register_channels(store)
     try:
         yield
     finally:
@@ -178,7 +180,7 @@ def notify_on_exit(root: Path) -> Iterator[None]:
             tell_problems(send_due(store))
 
 
-def tell_problems(sent: Sent) -> None:
+def tell_problems(sent: DeliveryReport) -> None:
     """Write a line for each channel that did not take its notices, and one for its mend, if it has one."""
     for line in sent.problems:
         print(sanitize_text(f"releasegate: {line}"), file=sys.stderr, flush=True)
@@ -197,14 +199,14 @@ def read_cursors(store: ReleaseStore) -> dict[str, int]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise BrokenPlaces(not_read(error), where=str(path), hint=_HINT) from None
+        raise CorruptCursors(not_read(error), where=str(path), hint=_HINT) from None
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or not all(type(one) is int and one >= 0 for one in found.values()):
-        raise BrokenPlaces("is not a notices file", where=str(path), hint=_HINT)
+        raise CorruptCursors("is not a notices file", where=str(path), hint=_HINT)
     if found and max(found.values()) > (head := store.n_events()):
         finding = f"names event {max(found.values())}, but the log has {head}"
-        raise BrokenPlaces(finding, where=str(path), hint=_HINT)
+        raise CorruptCursors(finding, where=str(path), hint=_HINT)
     return found
 
 
@@ -212,10 +214,12 @@ def _keep(store: ReleaseStore, cursors: dict[str, int]) -> None:
     replace_file(store.root / CURSORS, (indented_json(dict(sorted(cursors.items()))) + "\n").encode())
 
 
-def _send(store: ReleaseStore, found: dict[str, Channel], run: RunLink | None, patience: float) -> Sent:
+def _send(
+    store: ReleaseStore, found: dict[str, Channel], run: RunLink | None, patience: float
+) -> DeliveryReport:
     """Deliver in the order of the log, under the lock; a channel that refuses one waits with all after it."""
     end = time.monotonic() + patience
-    sent, late = Sent(dict.fromkeys(found, 0), []), False
+    sent, late = DeliveryReport(dict.fromkeys(found, 0), []), False
     with store.notices_lock(timeout=max(patience, 0.0)):
         head = store.n_events()
         _last_attempt[store.root.resolve()] = head
@@ -241,7 +245,7 @@ def _send(store: ReleaseStore, found: dict[str, Channel], run: RunLink | None, p
     return replace(sent, late=late)
 
 
-def _add(sent: Sent, problem: str, hint: str) -> None:
+def _add(sent: DeliveryReport, problem: str, hint: str) -> None:
     if problem:
         sent.problems.append(problem)
     if hint:

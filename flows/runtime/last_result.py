@@ -37,11 +37,11 @@ def remember_result(function: Callable[P, State[Outcome]]) -> Callable[P, State[
     return call
 
 
-def forget() -> None:
+def clear_last_result() -> None:
     """Keep nothing of earlier flows."""
     _ends.clear()
 
 
-def last_end() -> Outcome | ReleaseGateError | None:
+def last_result() -> Outcome | ReleaseGateError | None:
     """Return how the last flow of this process ended, or None if none did."""
     return _ends[-1] if _ends else None

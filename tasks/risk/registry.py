@@ -21,7 +21,7 @@ from tasks.risk.gates import (
     integrity,
     inversion,
     leaks,
-    measured,
+    linkage_and_loss,
     membership,
     persons,
     totals,
@@ -72,8 +72,8 @@ GATES: dict[str, Gate] = {
     "alpha_k": Gate(alpha_k.alpha_k_gate, asked_by=_asks_for("alpha_k")),
     "km": Gate(partial_knowledge.km_gate, asked_by=_asks_for("km")),
     "lkc": Gate(partial_knowledge.lkc_gate, asked_by=_asks_for("lkc")),
-    "err": Gate(measured.err_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.err)),
-    "umr": Gate(measured.umr_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.umr)),
+    "err": Gate(linkage_and_loss.err_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.err)),
+    "umr": Gate(linkage_and_loss.umr_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.umr)),
     "forced": Gate(forced.forced_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.forced)),
     "membership": Gate(
         membership.membership_gate,
@@ -99,8 +99,8 @@ GATES: dict[str, Gate] = {
     "person_difference": Gate(persons.person_difference_gate, asked_by=follows_people),
     "worlds": Gate(worlds.worlds_gate),
     "totals": Gate(totals.totals_gate, asked_by=may_follow_nobody),
-    "suppression": Gate(measured.suppression_gate),
-    "ncp": Gate(measured.ncp_gate, needs_source=True),
+    "suppression": Gate(linkage_and_loss.suppression_gate),
+    "ncp": Gate(linkage_and_loss.ncp_gate, needs_source=True),
 }
 
 

@@ -14,16 +14,16 @@ from release_store.db import queries
 from release_store.db.connection import connect
 from release_store.db.figures import read_figures
 from release_store.guarded_files import resolved
-from release_store.snapshot import read_whole
+from release_store.snapshot import read_snapshot
 from release_store.store import ReleaseStore
 from reports.documents import Document
 from reports.report import page
-from reports.sheet import reader
+from reports.report_model import reader
 from reports.site.build import build
 from reports.site.findings import of_waiting
 from reports.site.places import places_of
 from reports.site.reading import refusing_alterations
-from reports.site.sheets import Reader, ReleasePage
+from reports.site.release_pages import ReleasePage, ReleasePageReader
 
 _MARK = b'<meta name="generator" content="releasegate report">'
 _HEAD = 4096  # bytes in which the mark stands
@@ -84,11 +84,11 @@ def _report(store: ReleaseStore, identifier: str) -> tuple[bytes, ReleasePage]:
                 hint="Run `releasegate history` to list them.",
             )
         read_figures(con, record.candidate_id)  # refuses those that are not what was logged
-        whole = read_whole(con, record.series)
+        whole = read_snapshot(con, record.series)
         places = places_of(whole)
     became = {one.candidate_id: one for one in whole.releases}
     with reader() as files:
-        read = Reader(store.root, whole, places, files)
+        read = ReleasePageReader(store.root, whole, places, files)
         altered = [one.what for one in of_waiting(store.root, whole) if one.where == record.candidate_id]
         for leaf in read.leaves(record, became.get(record.candidate_id), (), altered):
             if leaf.sheet is None:

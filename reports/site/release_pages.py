@@ -28,10 +28,10 @@ from release_store.records import CandidateRecord, Decision, Release, ReleaseSta
 from release_store.sealed import sealed_file
 from release_store.snapshot import StoreSnapshot
 from reports.compared import n_earlier
-from reports.sheet import Sheet, SheetData, sample, sheet_of
+from reports.report_model import ReportModel, SheetData, report_model, sample
 from reports.site.places import Places
 from reports.site.timeline import Event
-from reports.withheld import withheld, without_content
+from reports.withheld import withholding_reason, without_content
 from tasks.reporting.figures import FORMAT
 
 Document = Mapping[str, Any]
@@ -65,7 +65,7 @@ class ReleasePage:
     series: str
     page: str
     release: Release | None
-    sheet: Sheet | None
+    sheet: ReportModel | None
     problems: tuple[str, ...]
     gaps: tuple[str, ...]
     words: tuple[Word, ...]
@@ -74,7 +74,7 @@ class ReleasePage:
 
 
 @dataclass(frozen=True)
-class Reader:
+class ReleasePageReader:
     """Where the leaves are read from: the store's folder, what it keeps, and what opens published files."""
 
     root: Path
@@ -120,7 +120,7 @@ class Reader:
         release: Release | None,
         events: Sequence[Event],
         problems: Sequence[str],
-        sheet: Sheet | None,
+        sheet: ReportModel | None,
         gaps: Sequence[str],
     ) -> ReleasePage:
         decisions = self.whole.decisions.get(record.candidate_id, ())
@@ -132,7 +132,7 @@ class Reader:
             sheet=sheet,
             problems=tuple(problems),
             gaps=tuple(gaps),
-            words=tuple(map(word_of, decisions)),
+            words=tuple(map(decision_row, decisions)),
             events=tuple(events),
             checkpoints=tuple(self._checkpoints(release)) if release else (),
         )
@@ -143,11 +143,11 @@ class Reader:
         release: Release | None,
         gates: list[Document],
         figures: Document | None,
-    ) -> Sheet:
+    ) -> ReportModel:
         columns, rows, why_not = self._rows(record, release)
         kept = SheetData(
             self.whole.policies.get(record.policy_digest, {}),
-            without_content(figures) if withheld(record, release) else figures,
+            without_content(figures) if withholding_reason(record, release) else figures,
             columns,
             rows,
             n_earlier(gates),
@@ -155,7 +155,7 @@ class Reader:
         state = release.state if release else record.state
         name = release.release_id if release else None
         facts = self._facts(record, release, gates)
-        return sheet_of(facts, kept, release=name, state=str(state), why_not=why_not)
+        return report_model(facts, kept, release=name, state=str(state), why_not=why_not)
 
     def _facts(
         self, record: CandidateRecord, release: Release | None, gates: list[Document]
@@ -190,7 +190,7 @@ class Reader:
         self, record: CandidateRecord, release: Release | None
     ) -> tuple[tuple[str, ...], tuple[tuple[str | None, ...], ...], str]:
         """Return ten rows of what is public, or waits for people; and why there are none."""
-        if why := withheld(record, release):
+        if why := withholding_reason(record, release):
             return (), (), why
         files = release.files if release else self.whole.files.get(record.candidate_id, {})
         folder = (
@@ -243,7 +243,7 @@ def _is_known(figures: Document | None) -> bool:
     return figures is None or figures.get("format") == FORMAT
 
 
-def word_of(decision: Decision) -> Word:
+def decision_row(decision: Decision) -> Word:
     """Return a decision with what proves it."""
     proof, said, mark = decision.proof, "not required by its version of releasegate", ""
     if proof is not None and proof.method == "signature":
