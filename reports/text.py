@@ -42,7 +42,7 @@ def _numbered(sign: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return what `shown` does, as rich shows it and does not read it as markup."""
+    """Return what `sanitize_text` does, as rich shows it and does not read it as markup."""
     from rich.markup import escape
 
     return escape(sanitize_text(text))

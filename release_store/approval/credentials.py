@@ -85,7 +85,7 @@ class Token:
 
 @dataclass(frozen=True)
 class SignedText:
-    """A line that `signed_text` made elsewhere."""
+    """A line that `sign_text` made elsewhere."""
 
     text: str
 

@@ -122,7 +122,7 @@ def _named(root: Path) -> Path:
 
 
 def needed_reviewers(root: Path) -> Reviewers:
-    """Return the people of the store in `root`. Raises UsageError where there are none, as `load_staff`."""
+    """Return the people of the store in `root`. Raises UsageError where there are none."""
     staff = load_reviewers(root)
     if staff is None:
         raise UsageError(
@@ -134,7 +134,7 @@ def needed_reviewers(root: Path) -> Reviewers:
 
 
 def read_staff(root: Path) -> Reviewers:
-    """Return the people of the store in `root`, whose file must be there; raises as `load_staff`."""
+    """Return the people of the store in `root`, whose file must be there; raises as `load_reviewers`."""
     path = people_path(root)
     staff = parse_staff(read_people_file(root), path)
     if not staff.members:

@@ -36,7 +36,9 @@ class LoggedCandidate:
     actor: str
     first: str
     number: int = 0  # of the first event
-    people: int | None = None  # who was in force then: the index in `Log.people`, None before the first
+    people: int | None = (
+        None  # who was in force then: the index in `ReplayedLog.people`, None before the first
+    )
     state: Any = None
     assessed: str | None = None
 
@@ -77,7 +79,7 @@ class LoggedRelease:
 
 @dataclass(frozen=True)
 class LoggedDecision:
-    """What a person said, as the log has it, and the people whom the log knew then (`Log.people`)."""
+    """What a person said, as the log has it, and the people whom the log knew then (`ReplayedLog.people`)."""
 
     number: int
     actor: str
@@ -85,7 +87,7 @@ class LoggedDecision:
     object: str
     reason: str
     payload: dict[str, Any]
-    people: int | None  # the index in `Log.people`, None before the first
+    people: int | None  # the index in `ReplayedLog.people`, None before the first
 
 
 @dataclass

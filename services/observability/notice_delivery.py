@@ -53,7 +53,7 @@ class RunLink:
 class DeliveryReport:
     """How many notices were delivered, by channel, and a line for each channel that did not take one.
 
-    `mends` has the mend of each problem that does not end by waiting; `late` tells that time was too short.
+    `hints` has the hint for each problem that does not end by waiting; `late` tells that time was too short.
     """
 
     delivered: dict[str, int]
@@ -118,7 +118,7 @@ def _untold(error: CorruptCursors) -> DeliveryReport:
 def register_channels(store: ReleaseStore) -> int:
     """Let channels that were never used begin here, and return the number of the last event.
 
-    Raises BrokenPlaces as `read_cursors`.
+    Raises CorruptCursors as `read_cursors`.
     """
     head = store.n_events()
     new = channels().keys() - read_cursors(store).keys()
@@ -191,7 +191,7 @@ def tell_problems(sent: DeliveryReport) -> None:
 def read_cursors(store: ReleaseStore) -> dict[str, int]:
     """Return the number of the last event that each channel told.
 
-    Raises BrokenPlaces for a file that is none, cannot be read, or names what the log does not have.
+    Raises CorruptCursors for a file that is none, cannot be read, or names what the log does not have.
     """
     path = store.root / CURSORS
     try:

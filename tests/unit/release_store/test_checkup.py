@@ -16,6 +16,7 @@ import pytest
 
 from cli.__main__ import main
 from policy.errors import UsageError
+from release_store import checkup as module
 from release_store.audit import keys
 from release_store.checkup import Check, Condition, check_store
 from release_store.db import connection
@@ -26,7 +27,6 @@ from release_store.publishing.locks import locks_in_use
 from release_store.publishing.recovery import REASON
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
-from release_store import checkup as module
 from tests.support.store.hand_made import approved, publish_one, stage
 
 ROOT = Path(__file__).parents[3]

@@ -150,7 +150,7 @@ def test_any_assignment_leaves_the_same_classes_possible(
 def test_without_room_for_everybody_there_is_no_assignment(monkeypatch: pytest.MonkeyPatch) -> None:
     numbers, no_codes = np.array([[1.0], [2.0], [8.0]]), np.zeros((3, 0), dtype=np.int32)
     cells = cells_of((1, 2), (8, 9))
-    with pytest.raises(NoAssignment, match="1 people have no room"):
+    with pytest.raises(NoAssignment, match="1 person has no room"):
         an_assignment(numbers, no_codes, np.array([1, 2]), cells)
     assert an_assignment(numbers, no_codes, np.array([2, 1]), cells).tolist() == [0, 0, 1]
     monkeypatch.setattr(module, "MOST_PAIRS", 2)
