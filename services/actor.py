@@ -83,7 +83,8 @@ def authenticated_as(
 def resolve_actor(store: ReleaseStore, act: Act, by: str | None) -> Actor:
     """Return who runs a flow that does `act`, `by` being the name that it was given.
 
-    Where people are known, a name alone is nobody's: it must have been proven in this process (`authenticated_as`). A
+    Where people are known, a name alone is nobody's: it must have been proven in this process
+    (`authenticated_as`). A
     run that names nobody is its account's: the person's whose `account` it is, else a service's, which
     RELEASEGATE_ACTOR may name otherwise, but not as a person. Raises UsageError where this does not hold.
     """

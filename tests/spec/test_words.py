@@ -37,7 +37,6 @@ REFUSED = {
     "guarded": "run_check",
     "set_up": "check_environment",
     "MadeRows": "PublishableRows",
-    "elsewhere": "in_package_folder",
     "undisturbed": "series_lock",
     "same_work": "find_equivalent_candidate",
     "left_waiting": "resume_candidate",
