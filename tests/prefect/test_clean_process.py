@@ -69,7 +69,7 @@ def test_prefect_has_our_settings_whichever_module_is_first(tmp_path: Path, firs
             ["register.yaml", "--input", "bad.csv", "--revise", "a slip"],
             2,
             [],
-            "clinic 2026Q1: a revision has a name",
+            "clinic 2026Q1: the revision has no name",
         ),
     ],
     ids=["a refused input", "a policy error", "a revision without a name"],

@@ -15,7 +15,7 @@ def run(store: ReleaseStore, policy_file: Path, table_file: Path, period: str, b
     """Publish a period's table if its gates pass; return its id, or that of a candidate that is held."""
     last = store.last_release_of(load_policy(policy_file).series, period)
     # Who prepares is not what these tests are about: no proof is asked for.
-    with mock.patch("services.release.runner", return_value=Actor(by, person=True)):
+    with mock.patch("services.release.resolve_actor", return_value=Actor(by, person=True)):
         outcome = release(
             policy_file,
             store=store.root,

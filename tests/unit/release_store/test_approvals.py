@@ -260,7 +260,7 @@ def kept_as(series: ReleaseStore, monkeypatch: pytest.MonkeyPatch, **said: Any) 
     def other(*args: Any) -> RequiredApprovals:
         return replace(approval_requirement(*args), **said)
 
-    monkeypatch.setattr("release_store.db.changes.approval_of", other)
+    monkeypatch.setattr("release_store.db.changes.approval_requirement", other)
     record = staged(series, document(privacy={"k": 2}))
     return [one.what for one in verify(series) if one.where == record.candidate_id]
 

@@ -204,8 +204,8 @@ def test_one_rejection_ends_a_candidate(store: ReleaseStore) -> None:
         ("\uff41nn", {}, UsageError, "made it"),
         ("bob", {}, UsageError, "decided on it before"),
         ("BOB", {}, UsageError, "decided on it before"),
-        ("", {}, UsageError, "has a name"),
-        ("cid", {"reason": " \n"}, UsageError, "has a reason"),
+        ("", {}, UsageError, "has no name"),
+        ("cid", {"reason": " \n"}, UsageError, "has no reason"),
         ("cid", {"decision": "maybe"}, UsageError, "approve, reject or override"),
         ("cid", {"candidate_digest": "0" * 64}, Blocked, "other files"),
         ("cid", {"policy_digest": "0" * 64}, Blocked, "another policy"),
@@ -222,7 +222,7 @@ def test_a_decision_that_may_not_be_is_refused_and_logged(
     assert store.candidate(record.candidate_id).state is CandidateState.AWAITING_APPROVAL
     assert len(store.decisions(record.candidate_id)) == 1
     refused = store.events()[-1]
-    proven = said not in ("has a name", "has a reason", "approve, reject or override")
+    proven = said not in ("has no name", "has no reason", "approve, reject or override")
     assert (refused.action, refused.actor) == ("decision.refused", by if proven else system_account())
     assert refused.payload["by" if proven else "claimed_by"] == by
     assert said in refused.reason

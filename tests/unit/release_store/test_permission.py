@@ -166,7 +166,7 @@ def test_a_release_is_withdrawn_exactly_when_the_table_says_so(
 
 
 def test_a_candidate_has_the_name_of_its_maker(store: ReleaseStore) -> None:
-    with pytest.raises(UsageError, match="a candidate has a name"):
+    with pytest.raises(UsageError, match="the candidate has no name"):
         stage(store, made_by=" ")
     assert store.candidates() == []
 

@@ -114,8 +114,8 @@ def test_a_superseded_release_can_be_withdrawn(store: ReleaseStore) -> None:
 @pytest.mark.parametrize(
     ("release_id", "by", "reason", "finding"),
     [
-        ("clinic-2025-r1", " ", "wrong", "a withdrawal has a name"),
-        ("clinic-2025-r1", "eve", "\n", "a withdrawal has a reason"),
+        ("clinic-2025-r1", " ", "wrong", "the withdrawal has no name"),
+        ("clinic-2025-r1", "eve", "\n", "the withdrawal has no reason"),
         ("clinic-2025-r2", "eve", "wrong", "did you mean 'clinic-2025-r1'"),
         ("clinic-2024-r1", "eve", "wrong", "is withdrawn already"),
     ],
@@ -217,7 +217,7 @@ def test_a_series_in_use_keeps_nobody_from_settling_another(
     publish_one(two, approved(two, series="shop"))
     with monkeypatch.context() as patch:
         patch.setattr(withdrawal, "settle_withdrawals", lambda *_: [])
-        patch.setattr(withdrawal, "announce", lambda *_: None)
+        patch.setattr(withdrawal, "update_public_index", lambda *_: None)
         take_down(two)
     (two.root / "releases/catalog.json").unlink()
     with two.series_lock("shop", 1):
@@ -233,7 +233,7 @@ def test_what_is_left_of_a_series_in_use_is_told_and_settled_later(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(withdrawal, "settle_withdrawals", lambda *_: [])
-        patch.setattr(withdrawal, "announce", lambda *_: None)
+        patch.setattr(withdrawal, "update_public_index", lambda *_: None)
         take_down(two)
     with two.series_lock("clinic", 1):
         told = [check for check in check_store(two.root) if check.name == "interrupted work"]

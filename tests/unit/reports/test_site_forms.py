@@ -188,6 +188,6 @@ def test_what_waits_and_is_not_what_was_judged_is_told_everywhere(
     assert "Verified when these pages were made" not in overview
     page = read(tmp_path / "out/series/clinic/clinic-2025-c1.html").text()
     assert "data.csv is missing, or differs from the assessed file" in page
-    assert "Rows are not shown because its files are missing" in page
+    assert "Rows are not shown because there is no data.parquet among its files." in page
     assert main([*words, "clinic-2025-c1", "--out", str(tmp_path / "one.html")]) == 6
     assert "data.csv is missing, or differs from the assessed file" in capsys.readouterr().out
