@@ -135,12 +135,9 @@ async function signedBy(value, key, signature) {
   if (!isPublicKey(key) || typeof signature !== "string" || !/^[0-9a-f]{128}$/.test(signature)) return false;
   if (little(signature.slice(64)) >= ORDER) return false;
   const algorithm = { name: "Ed25519" };
-  let imported;
-  try {
-    imported = await subtle.importKey("raw", unhex(key), algorithm, false, ["verify"]);
-  } catch (error) {
-    return error.name === "DataError" ? false : unable();
-  }
+  const imported = await subtle.importKey("raw", unhex(key), algorithm, false, ["verify"])
+    .catch((error) => (error.name === "DataError" ? null : unable()));
+  if (imported === null) return false;
   return (await subtle.verify(algorithm, imported, unhex(signature), canonical(value))) === true;
 }
 
@@ -166,7 +163,14 @@ const CRC = Uint32Array.from({ length: 256 }, (_, n) => {
   for (let bit = 0; bit < 8; bit++) n = n & 1 ? 0xedb88320 ^ (n >>> 1) : n >>> 1;
   return n;
 });
-const crc32 = (bytes) => ~bytes.reduce((found, byte) => CRC[(found ^ byte) & 255] ^ (found >>> 8), -1) >>> 0;
+async function crc32(bytes) {
+  let found = -1;
+  for (let at = 0; at < bytes.length; at++) {
+    found = CRC[(found ^ bytes[at]) & 255] ^ (found >>> 8);
+    if ((at & 0x3fffff) === 0) await new Promise((done) => setTimeout(done)); // so that the page can be used meanwhile
+  }
+  return ~found >>> 0;
+}
 const view = (bytes) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 const latin = (bytes) => Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
 
@@ -179,9 +183,7 @@ class Archive {
     this.members = new Map(); // name to where its data begin, their length, the length unpacked, the method
   }
 
-  async slice(from, length) {
-    return new Uint8Array(await this.blob.slice(from, from + length).arrayBuffer());
-  }
+  async slice(from, length) { return new Uint8Array(await this.blob.slice(from, from + length).arrayBuffer()); }
 
   async open() {
     const tail = view(await this.slice(Math.max(0, this.blob.size - 22), 22));
@@ -234,12 +236,10 @@ class Archive {
     this.progress(this.done, this.blob.size);
     if (found.size !== size) fail(`${name} is shorter than the directory says`);
     const data = new Uint8Array(await found.arrayBuffer());
-    return crc32(data) === checksum ? data : fail(`${name} does not match its checksum in the zip`);
+    return (await crc32(data)) === checksum ? data : fail(`${name} does not match its checksum in the zip`);
   }
 
-  async document(name) {
-    return object(readJson(await this.bytes(name)), name);
-  }
+  async document(name) { return object(readJson(await this.bytes(name)), name); }
 }
 
 // Reading a bundle ------------------------------------------------------------------------------------------------
