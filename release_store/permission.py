@@ -47,18 +47,18 @@ class Rule(StrEnum):
     NAME = "has a name"
     REASON = "gives a reason"
     NOT_THE_MAKER = "is not who made it"
-    FIRST_WORD = "has not decided on it before"
+    HAS_NOT_DECIDED = "has not decided on it before"
 
 
-WHO: dict[Act, tuple[Rule, ...]] = {
+REQUIRED_RULES: dict[Act, tuple[Rule, ...]] = {
     Act.PREPARE: (Rule.NAME,),
-    Act.APPROVE: (Rule.NAME, Rule.REASON, Rule.NOT_THE_MAKER, Rule.FIRST_WORD),
-    Act.REJECT: (Rule.NAME, Rule.REASON, Rule.NOT_THE_MAKER, Rule.FIRST_WORD),
+    Act.APPROVE: (Rule.NAME, Rule.REASON, Rule.NOT_THE_MAKER, Rule.HAS_NOT_DECIDED),
+    Act.REJECT: (Rule.NAME, Rule.REASON, Rule.NOT_THE_MAKER, Rule.HAS_NOT_DECIDED),
     Act.PUBLISH: (Rule.NAME, Rule.REASON),
     Act.REJUDGE: (Rule.NAME,),
     Act.REVISE: (Rule.NAME, Rule.REASON),
     Act.WITHDRAW: (Rule.NAME, Rule.REASON),
-    Act.OVERRIDE: (Rule.NAME, Rule.REASON, Rule.NOT_THE_MAKER, Rule.FIRST_WORD),
+    Act.OVERRIDE: (Rule.NAME, Rule.REASON, Rule.NOT_THE_MAKER, Rule.HAS_NOT_DECIDED),
     Act.CLOCK: (Rule.NAME, Rule.REASON),
 }
 
@@ -134,7 +134,7 @@ _HOLDS: dict[Rule, Callable[[Person], bool]] = {
     Rule.NAME: lambda person: text_problem(person.by, LONGEST_NAME) is None,
     Rule.REASON: lambda person: text_problem(person.reason) is None,
     Rule.NOT_THE_MAKER: lambda person: not same_person(person.by, person.made_by),
-    Rule.FIRST_WORD: lambda person: not any(same_person(person.by, one) for one in person.decided),
+    Rule.HAS_NOT_DECIDED: lambda person: not any(same_person(person.by, one) for one in person.decided),
 }
 
 
@@ -145,7 +145,7 @@ def holds(rule: Rule, person: Person) -> bool:
 
 def broken_rule(act: Act, person: Person) -> Rule | None:
     """Return the first rule of an act that a person does not meet, or None if they may do it."""
-    return next((rule for rule in WHO[act] if not holds(rule, person)), None)
+    return next((rule for rule in REQUIRED_RULES[act] if not holds(rule, person)), None)
 
 
 def refusal(act: Act, person: Person, where: str) -> UsageError | None:
@@ -161,7 +161,7 @@ def refusal(act: Act, person: Person, where: str) -> UsageError | None:
             return UsageError(f"{called} has no reason", where=where, hint="Say why.")
         case Rule.NOT_THE_MAKER:
             finding = f"{person.by} made it, and cannot decide on it"
-        case Rule.FIRST_WORD:
+        case Rule.HAS_NOT_DECIDED:
             finding = f"{person.by} has decided on it before"
     return UsageError(finding, where=where, hint="Ask somebody else.")
 

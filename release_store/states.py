@@ -28,7 +28,7 @@ RELEASE_TRANSITIONS: dict[R, frozenset[R]] = {
     R.WITHDRAWN: frozenset(),
 }
 
-# When a person may do what; who that person must be stands in `permission.WHO`.
+# When a person may do what; who that person must be stands in `permission.REQUIRED_RULES`.
 WHEN: dict[Act, frozenset[C] | frozenset[R]] = {
     Act.PREPARE: frozenset[C](),  # makes a new one: none that is there is prepared again
     Act.APPROVE: frozenset({C.AWAITING_APPROVAL}),

@@ -212,7 +212,7 @@ def _check_gates(bundle: Bundle) -> Iterator[Finding]:
     if not same(override.get("gates"), held_back if overridden else None):
         yield Finding(RELEASE + MANIFEST, "does not say which gates were overridden")
     asked = {gate for gate, _ in results}
-    for name in bundle.asked():
+    for name in bundle.demanded_gates():
         if name not in asked:
             yield Finding("gates", f"{name} has no result, though the release had to pass it")
     demanded = optional_object(bundle.policy.get("gates"), "gates of the policy")
@@ -235,8 +235,8 @@ def _check_decisions(bundle: Bundle) -> Iterator[Finding]:
         yield Finding("decisions", "one person decided twice")
     staged = bundle.event("candidate.staged", bundle.candidate)
     maker = normalize_name(staged["actor"])
-    candidates = {bundle.candidate, *bundle.judged_before()}
-    for one in bundle.words():
+    candidates = {bundle.candidate, *bundle.predecessors()}
+    for one in bundle.all_decisions():
         if one["object"] not in candidates:
             yield Finding(f"event {one['number']}", "is a decision about another candidate")
     for one in decisions:
@@ -254,7 +254,7 @@ def _check_decisions(bundle: Bundle) -> Iterator[Finding]:
 def _check_proofs(bundle: Bundle) -> Iterator[Finding]:
     """Every word on the release is proven to be of a person who might say it."""
     demanded = bundle.events[0]["payload"].get("decisions") == PROVEN
-    for one in bundle.said():
+    for one in bundle.signed_events():
         people = bundle.people_before(one["number"])
         wrong = proof_error(one, json_text(bundle.newest["store_id"]), people, demanded)
         if wrong:

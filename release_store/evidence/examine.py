@@ -78,7 +78,7 @@ def _describe(bundle: Bundle, report: Report) -> None:
     for event in bundle.events:
         if event["action"] == CORRECTED:
             report.notes.append(f"event {event['number']}: {corrected_in_words(event)}")
-    for event in bundle.said():
+    for event in bundle.signed_events():
         method = optional_object(event["payload"].get("proof"), "a proof").get("method")
         told = {
             None: "has no proof: it is from before people had keys",

@@ -41,7 +41,7 @@ from release_store.protocol.strict_json import (
 )
 
 _OWN = frozenset({README, SCRIPT, EVIDENCE, CHECKPOINT, NEWEST, PUBLIC_KEY, POLICY})
-_SAID = ("decision.publish", "release.withdrawn", CORRECTED)
+_SIGNED = ("decision.publish", "release.withdrawn", CORRECTED)
 _OVERRIDABLE = ("fail", "unknown")
 
 
@@ -94,15 +94,15 @@ class Bundle:
 
     def decisions(self) -> list[dict[str, Any]]:
         """Return the accepted decisions on the candidate."""
-        return [one for one in self.words() if one["object"] == self.candidate]
+        return [one for one in self.all_decisions() if one["object"] == self.candidate]
 
-    def words(self) -> list[dict[str, Any]]:
+    def all_decisions(self) -> list[dict[str, Any]]:
         """Return the accepted decisions on the candidate, and on those whose files were judged before it."""
         return [one for one in self.events if one["action"] in DECISIONS]
 
-    def said(self) -> list[dict[str, Any]]:
-        """Return every event that keeps a person's word and its proof."""
-        return [one for one in self.events if one["action"] in (*DECISIONS, *_SAID)]
+    def signed_events(self) -> list[dict[str, Any]]:
+        """Return every event that keeps what a person did, with its proof."""
+        return [one for one in self.events if one["action"] in (*DECISIONS, *_SIGNED)]
 
     def overridden(self) -> bool:
         """Tell whether administrators let out what gates held back: enough words, and no gate that broke."""
@@ -115,17 +115,17 @@ class Bundle:
         """Return the results of the gates, as they were logged."""
         return json_list(self.event("candidate.assessed", self.candidate)["payload"]["gates"])
 
-    def asked(self) -> list[str]:
+    def demanded_gates(self) -> list[str]:
         """Return the gates that were to be asked; the first stores did not log them."""
-        asked = self.event("candidate.assessed", self.candidate)["payload"].get("asked")
-        return [] if asked is None else [json_text(one) for one in json_list(asked)]
+        names = self.event("candidate.assessed", self.candidate)["payload"].get("asked")
+        return [] if names is None else [json_text(one) for one in json_list(names)]
 
     def people_before(self, number: int) -> dict[str, Any] | None:
         """Return what the last event before that number says of the people in force, None if none does."""
         found = [one for one in self.events if one["action"] == "people.changed" and one["number"] < number]
         return found[-1]["payload"] if found else None
 
-    def judged_before(self) -> list[str]:
+    def predecessors(self) -> list[str]:
         """Return the candidates whose files this one has, and which became stale or expired: newest first."""
         found: list[str] = []
         candidate = self.candidate

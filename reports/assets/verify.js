@@ -14,7 +14,7 @@ const BINDING = ["candidate_digest", "policy_digest", "history_head"];
 const DECISION = ["decision", "by", "reason", "at", ...BINDING];
 const DECIDED = ["decision.approve", "decision.reject", "decision.override"];
 const CORRECTED = "clock.corrected";
-const SAID = [...DECIDED, "decision.publish", "release.withdrawn", CORRECTED];
+const SIGNED_ACTIONS = [...DECIDED, "decision.publish", "release.withdrawn", CORRECTED];
 const STAGED = [...BINDING, "input_digest", "files", "summary"];
 const ROLES = new Map(Object.entries({ // one of them is needed for the act
   approve: ["approver"], reject: ["approver"], publish: ["approver"], withdraw: ["admin", "approver"],
@@ -287,7 +287,7 @@ class Bundle {
   }
 
   /** Return the candidates whose files this one has, and which became stale or expired: newest first. */
-  judgedBefore() {
+  predecessors() {
     const found = [];
     for (let candidate = this.candidate; ; found.push(candidate)) {
       const before = optional(get(item(this.payload("candidate.staged", candidate), "summary"), "judged_again"));
@@ -565,7 +565,7 @@ function checkDecisions(bundle, say) {
   const approvals = decisions.filter((one) => one.get("action") === "decision.approve").length;
   if (approvals < needed && !bundle.overridden()) say("decisions", `the release has ${approvals} of ${needed} required approval${needed === 1 ? "" : "s"}`);
   if (decisions.some((one, at) => decisions.slice(at + 1).some((other) => onePerson(one, other)))) say("decisions", "one person decided twice");
-  const candidates = [bundle.candidate, ...bundle.judgedBefore()];
+  const candidates = [bundle.candidate, ...bundle.predecessors()];
   for (const one of bundle.of(...DECIDED)) {
     if (!candidates.includes(one.get("object"))) say(`event ${one.get("number")}`, "is a decision about another candidate");
   }
@@ -585,7 +585,7 @@ function checkDecisions(bundle, say) {
 /** Every decision on the release is proven to be of a person who might take it. */
 async function checkProofs(bundle, say) {
   const demanded = get(bundle.events[0].get("payload"), "decisions") === "proven";
-  for (const one of bundle.of(...SAID)) {
+  for (const one of bundle.of(...SIGNED_ACTIONS)) {
     const wrong = await wrongProof(one, text(item(bundle.newest, "store_id")), bundle.peopleBefore(one.get("number")), demanded);
     if (wrong) say(`event ${one.get("number")}`, `the decision ${wrong}`);
   }
@@ -715,7 +715,7 @@ function describe(bundle, _, report) {
   const states = proven.filter((said) => said.get("release") === release && said.has("release_state"));
   const state = text(item(states.at(-1) ?? fail("no event says how the release stands"), "release_state"));
   if (state !== "published") notes.push(`${release} was published, and is ${state} now`);
-  for (const event of bundle.of(...SAID)) {
+  for (const event of bundle.of(...SIGNED_ACTIONS)) {
     const method = get(optional(get(event.get("payload"), "proof"), "a proof"), "method");
     const named = `event ${event.get("number")}, the decision of ${event.get("actor")},`;
     if (method === null) notes.push(`${named} has no proof: it is from before people had keys`);

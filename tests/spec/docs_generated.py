@@ -53,12 +53,12 @@ def diagram(transitions: Mapping[object, frozenset[object]], start: str) -> str:
 
 def permissions() -> str:
     """Return the table of who may do what, and in which states."""
-    from release_store.permission import BY_A_SERVICE, ROLES, WHO, Act
+    from release_store.permission import BY_A_SERVICE, REQUIRED_RULES, ROLES, Act
     from release_store.records import CandidateState, ReleaseState
     from release_store.states import may
 
     lines = ["| act | of | in state | role | who |", "| --- | --- | --- | --- | --- |"]
-    for act, rules in WHO.items():
+    for act, rules in REQUIRED_RULES.items():
         states = [state for state in (*CandidateState, *ReleaseState) if may(act, state)]
         kind = "candidate" if all(isinstance(state, CandidateState) for state in states) else "release"
         when = ", ".join(f"`{state}`" for state in states) or "none: it makes a new one"

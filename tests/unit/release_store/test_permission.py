@@ -26,7 +26,7 @@ BREAKS = {
     Rule.NAME: Person(" ", "looked at it", made_by="ann", decided=("cid",)),
     Rule.REASON: Person("bob", "\n", made_by="ann", decided=("cid",)),
     Rule.NOT_THE_MAKER: Person("Ann", "looked at it", made_by="ann", decided=("cid",)),
-    Rule.FIRST_WORD: Person("C-ID", "looked at it", made_by="ann", decided=("cid",)),
+    Rule.HAS_NOT_DECIDED: Person("C-ID", "looked at it", made_by="ann", decided=("cid",)),
 }
 STATES = (*CandidateState, *ReleaseState)
 
@@ -55,7 +55,7 @@ def test_nobody_acts_without_a_name_and_nobody_decides_twice_or_on_their_own() -
     assert all(Rule.NAME in rules for rules in WHO.values())
     decisions = {Act.APPROVE, Act.REJECT, Act.OVERRIDE}
     assert {act for act, rules in WHO.items() if Rule.NOT_THE_MAKER in rules} == decisions
-    assert {act for act, rules in WHO.items() if Rule.FIRST_WORD in rules} == decisions
+    assert {act for act, rules in WHO.items() if Rule.HAS_NOT_DECIDED in rules} == decisions
     assert {act for act, rules in WHO.items() if Rule.REASON not in rules} == {Act.PREPARE, Act.REJUDGE}
 
 
