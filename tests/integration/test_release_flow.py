@@ -350,7 +350,7 @@ def test_the_period_follows_from_the_policy_where_it_is_not_given(desk: Desk) ->
 STAGES = {
     "services.pipeline.prepare_table": "the stage 'preprocessing: convert columns to arrays'",
     "services.assessment.read_classes": "the stage 'risk gate: assess the staged files'",
-    "services.release.period_of": "the release flow",
+    "services.release.period_of": "the run",
 }
 
 

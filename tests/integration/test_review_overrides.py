@@ -70,7 +70,7 @@ def test_a_gate_that_was_overridden_and_fails_again_is_no_failure_and_is_named(o
     assert release_id == RELEASE
     assert said["gates"] == {"h_min": "fail"}
     assert [one["by"] for one in said["by"]] == ["bob", "eve"]
-    assert "1 of them published by override" in summary_line(found)
+    assert "1 release published by override" in summary_line(found)
     (row,) = review_rows(found)
     assert (row["not passed"], row["overridden"]) == ("", "h_min")
     page = review_markdown(found)
