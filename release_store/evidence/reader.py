@@ -41,7 +41,7 @@ from release_store.protocol.strict_json import (
 )
 
 _OWN = frozenset({README, SCRIPT, EVIDENCE, CHECKPOINT, NEWEST, PUBLIC_KEY, POLICY})
-_SIGNED = ("decision.publish", "release.withdrawn", CORRECTED)
+_SIGNED_ACTIONS = ("decision.publish", "release.withdrawn", CORRECTED)
 _OVERRIDABLE = ("fail", "unknown")
 
 
@@ -102,7 +102,7 @@ class Bundle:
 
     def signed_events(self) -> list[dict[str, Any]]:
         """Return every event that keeps what a person did, with its proof."""
-        return [one for one in self.events if one["action"] in (*DECISIONS, *_SIGNED)]
+        return [one for one in self.events if one["action"] in (*DECISIONS, *_SIGNED_ACTIONS)]
 
     def overridden(self) -> bool:
         """Tell whether administrators let out what gates held back: enough words, and no gate that broke."""

@@ -12,7 +12,16 @@ from policy.errors import ReleaseGateError, StoreError, UsageError
 from release_store.db.changes import set_state
 from release_store.db.connection import transaction
 from release_store.db.release_changes import start_publication
-from release_store.permission import WHO, Act, Person, Rule, broken_rule, check_permission, holds, refusal
+from release_store.permission import (
+    REQUIRED_RULES,
+    Act,
+    Person,
+    Rule,
+    broken_rule,
+    check_permission,
+    holds,
+    refusal,
+)
 from release_store.publishing import publication
 from release_store.publishing.publication import publish
 from release_store.records import CandidateState, ReleaseState
@@ -32,7 +41,7 @@ STATES = (*CandidateState, *ReleaseState)
 
 
 def test_every_act_has_its_row_in_both_tables() -> None:
-    assert set(WHO) == set(WHEN) == set(Act)
+    assert set(REQUIRED_RULES) == set(WHEN) == set(Act)
     assert set(BREAKS) == set(Rule)
 
 
@@ -41,7 +50,7 @@ def test_a_rule_binds_an_act_exactly_when_the_table_says_so(act: Act, rule: Rule
     assert all(holds(one, GOOD) for one in Rule)
     assert [one for one in Rule if not holds(one, BREAKS[rule])] == [rule]
     check_permission(act, GOOD, "it")
-    if rule in WHO[act]:
+    if rule in REQUIRED_RULES[act]:
         assert broken_rule(act, BREAKS[rule]) is rule
         with pytest.raises(UsageError) as caught:
             check_permission(act, BREAKS[rule], "it")
@@ -52,11 +61,14 @@ def test_a_rule_binds_an_act_exactly_when_the_table_says_so(act: Act, rule: Rule
 
 
 def test_nobody_acts_without_a_name_and_nobody_decides_twice_or_on_their_own() -> None:
-    assert all(Rule.NAME in rules for rules in WHO.values())
+    assert all(Rule.NAME in rules for rules in REQUIRED_RULES.values())
     decisions = {Act.APPROVE, Act.REJECT, Act.OVERRIDE}
-    assert {act for act, rules in WHO.items() if Rule.NOT_THE_MAKER in rules} == decisions
-    assert {act for act, rules in WHO.items() if Rule.HAS_NOT_DECIDED in rules} == decisions
-    assert {act for act, rules in WHO.items() if Rule.REASON not in rules} == {Act.PREPARE, Act.REJUDGE}
+    assert {act for act, rules in REQUIRED_RULES.items() if Rule.NOT_THE_MAKER in rules} == decisions
+    assert {act for act, rules in REQUIRED_RULES.items() if Rule.HAS_NOT_DECIDED in rules} == decisions
+    assert {act for act, rules in REQUIRED_RULES.items() if Rule.REASON not in rules} == {
+        Act.PREPARE,
+        Act.REJUDGE,
+    }
 
 
 @pytest.mark.parametrize("act", Act)
