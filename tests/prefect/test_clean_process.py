@@ -55,6 +55,18 @@ def test_prefect_has_our_settings_whichever_module_is_first(tmp_path: Path, firs
     assert json.loads(done.stdout) == [False, False, True, True, "CRITICAL", False]
 
 
+def test_a_server_is_named_by_a_profile_and_prefect_is_not_imported_without_one(tmp_path: Path) -> None:
+    script = (
+        "import sys; from flows.runtime.local_run import server_is_named; "
+        "print(server_is_named(), 'prefect' in sys.modules)"
+    )
+    assert process(tmp_path, "-c", script).stdout.split() == ["False", "False"]
+    (tmp_path / "prefect").mkdir()
+    profiles = tmp_path / "prefect" / "profiles.toml"
+    profiles.write_text('active = "own"\n[profiles.own]\nPREFECT_API_URL = "http://127.0.0.1:9/api"\n')
+    assert process(tmp_path, "-c", script).stdout.split() == ["True", "True"]
+
+
 @pytest.mark.parametrize(
     ("words", "code", "stages", "finding"),
     [
