@@ -17,7 +17,6 @@ from policy.load import load_policy
 from policy.model import Method, ReleasePolicy
 from policy.period import day_at, period_at, read_period
 from policy.text import number_of
-from services.environment import OWN_PREFIX
 from services.evaluation.run import Job, Run, init_worker, run
 from services.trust import trusted_in
 from tasks.intake.read import read_table
@@ -31,6 +30,7 @@ from tasks.validation.check import raise_if_failed, validate
 from tasks.validation.feasible import feasible
 from tasks.validation.hierarchies import lacking
 
+_OWN_PREFIX = "RELEASEGATE_"  # of variables, tokens and keys among them, that no worker is given
 ONE_THREAD = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -225,7 +225,7 @@ def execute_jobs(plan: Sequence[Job], source: SourceTable, n_jobs: int, tell: Te
 @contextmanager
 def _one_thread() -> Iterator[None]:
     """Let processes that are started meanwhile use one thread each, and have none of our secrets."""
-    own = [name for name in os.environ if name.startswith(OWN_PREFIX)]
+    own = [name for name in os.environ if name.startswith(_OWN_PREFIX)]
     before = {name: os.environ.get(name) for name in (*ONE_THREAD, *own)}
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
     for name in own:
