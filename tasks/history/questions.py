@@ -7,18 +7,20 @@ rows of releases, so that rows with other values of them are not alike.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations, product
+from dataclasses import dataclass, replace
+from itertools import combinations
 
+import numpy as np
 import pandas as pd
 
 from policy.model import ReleasePolicy
 from tasks.history.changes import FIRST, PATH, has_numbers, undo_changes
 from tasks.history.dropped import with_dropped
 from tasks.history.rules import Change
-from tasks.history.spells import Spells, same_column, spells_of
+from tasks.history.spells import Spells, spells_of
 from tasks.history.subjects import Rows, Subjects, Unfit, subjects_of, texts_by_person
 
+RARE_VALUES = ", rare values"  # after the name of an attribute
 MOST_TRIED = 3  # attributes that change for somebody, of which each choice is asked about
 
 
@@ -53,7 +55,7 @@ class Question:
 
     def transient(self, may_change: Sequence[str]) -> list[str]:
         """Return the attributes that the question leaves to change."""
-        asked = (*self.names, *self.same)
+        asked = (*self.names, *self.stable)
         return [*(name for name in may_change if name not in asked), *self.otherwise]
 
 
@@ -66,16 +68,16 @@ def questions(
 ) -> list[Question]:
     """Return what is to be asked of what may have changed: of each attribute, and of several at once.
 
-    What is among `numbers` and `categories` is asked about as a category where no rule is found. `kept` are
-    columns whose values do not count, `rules` those of numbers that attackers know, from each release to the
-    next. Raises Unfit as `undo_changes` does.
+    What is among `numbers` is asked about as a category where no rule is found. `kept` are columns whose
+    values do not count, `rules` those of numbers that attackers know, from each release to the next. Raises
+    Unfit as `undo_changes` does.
     """
 
     def of(releases: Sequence[Rows], name: str) -> Question | None:
         if name in kept:
             return _of_kept(releases, name)
         by_rule = _of_numbers(releases, name, rules or {}) if name in numbers else None
-        return by_rule or (_of_spells(releases, name) if name in categories else None)
+        return by_rule or _of_spells(releases, name) or _of_rare(releases, name)
 
     asked = dict.fromkeys([*categories, *kept, *numbers])
     alone = {name: one for name in asked if (one := of(releases, name))}
@@ -163,7 +165,27 @@ def _of_kept(releases: Sequence[Rows], name: str) -> Question | None:
     if changed is not None:
         return Question((), *changed, (name,), beside=(name + PATH,))
     same = spells_of(releases, name, precise=True)
-    return _of_column(name, same or spells_of(releases, name, precise=True, coarser=True))
+    same = same or spells_of(releases, name, precise=True, coarser=True)
+    return _of_column(name, same) or _of_rare(releases, name)
+
+
+def _of_rare(releases: Sequence[Rows], name: str) -> Question | None:
+    """Ask about rows that a rare value links, where most people do not keep theirs; no other values count."""
+    own = name + RARE_VALUES
+    if any(own in each.texts for each in releases):
+        raise Unfit(f"the names of an attribute and of {name} are too similar: rename one")
+    copies = [
+        replace(
+            each,
+            texts={**each.texts, own: each.texts[name]},
+            codes=np.column_stack([each.codes, each.of(name)]),
+            filled=each.filled | ({own} if name in each.filled else set()),
+        )
+        if name in each.texts
+        else each
+        for each in releases
+    ]
+    return _of_column(name, spells_of(copies, own, rare=True))
 
 
 def _change(spells: Spells) -> Change:
@@ -238,7 +260,6 @@ def questions_of(
     dropped = [name for name in categories if name not in sensitive]
     numbers = [*declared, *(name for name in dropped if _is_numeric(releases, name))]
     kept = _asked_columns(policy, releases)
-    _check_names(releases, kept)
     rules = {
         name: Change(each.change.factor, each.change.sum)
         for name, each in sensitive.items()
@@ -246,20 +267,6 @@ def questions_of(
     }
     found = questions(releases, numbers, categories, kept, rules)
     return [one for one in found if (*stable, *one.stable, *one.names, *one.transient(may_change))]
-
-
-def _check_names(releases: Sequence[Rows], kept: Sequence[str]) -> None:
-    """Raise Unfit where the last release has the kept column of an earlier one under another name."""
-    now = {name: texts_by_person(releases[-1], name) for name in kept if name in releases[-1].texts}
-    for earlier in releases[:-1]:
-        then = {name: texts_by_person(earlier, name) for name in kept if name in earlier.texts}
-        linked = {name for name in then.keys() & now.keys() if same_column(then[name], now[name])}
-        for name, other in product(then.keys() - linked, now.keys() - linked):
-            if name != other and then[name].nunique() > 1 and same_column(then[name], now[other]):
-                raise Unfit(
-                    f"the kept column {other} may be the renamed {name} of an earlier release: give it that "
-                    "name, or accept that kept columns link rows by `gates.worlds.kept: accept`"
-                )
 
 
 def _is_numeric(releases: Sequence[Rows], name: str) -> bool:

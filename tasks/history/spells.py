@@ -21,7 +21,9 @@ from tasks.history.subjects import Rows, Unfit, texts_by_person, without
 from tasks.types import IntArray
 
 LEAST_KEPT = 3  # people who keep their category, besides one for each name that may be another
+RARE = (4, 2, 1)  # pairs of people, one in either release, with a category that counts as rare
 MOST_NAMES = 64  # of a category that can be another in a later release; the cost is their cube
+OTHERS = "\x00"  # stands for all categories that are not rare
 OTHERWISE = " otherwise"  # after the name of a category: what releases outside of all spells tell
 
 
@@ -43,14 +45,19 @@ class Spells:
 
 
 def spells_of(
-    releases: Sequence[Rows], name: str, *, precise: bool = False, coarser: bool = False
+    releases: Sequence[Rows],
+    name: str,
+    *,
+    precise: bool = False,
+    coarser: bool = False,
+    rare: bool = False,
 ) -> Spells | None:
     """Return the spells of a category; None where no two releases tell the same of most people.
 
     Or, if it is `precise`, where most rows of two releases with the same category are not one person's. If it
     is `coarser`, several categories of one release may be one in another: then all are called by that one.
-    Raises Unfit where somebody has several rows in one release, or an attribute a name that this one makes.
-    O(releases^2 x rows log rows).
+    If it is `rare`, only categories of few people count, which these keep. Raises Unfit where somebody has
+    several rows in one release, or an attribute a name that this one makes. O(releases^2 x rows log rows).
     """
     made = [key for each in releases for key in each.texts if key.startswith((name + OTHERWISE, f"{name} ("))]
     if made:
@@ -64,7 +71,8 @@ def spells_of(
     for before, after in combinations(told, 2):
         if spell[before] == spell[after]:
             continue
-        found = _kept(told[before], told[after], precise, coarser)
+        pair = told[before], told[after]
+        found = _kept_rare(*pair) if rare else _kept(*pair, precise, coarser)
         if found is None:
             continue
         people, kept, same = found
@@ -106,11 +114,6 @@ def stays(before: pd.Series[str], after: pd.Series[str]) -> bool:
     """Tell whether equal texts of people in two releases link their rows."""
     found = _kept(before, after, precise=True)
     return found is not None and found[2] is None
-
-
-def same_column(before: pd.Series[str], after: pd.Series[str]) -> bool:
-    """Tell whether two columns of two releases say the same of most people, under whatever names."""
-    return _kept(before, after, precise=True) is not None
 
 
 def _now(texts: AbstractSet[str], same: Mapping[str, str], taken: Collection[str]) -> dict[str, str]:
@@ -160,6 +163,17 @@ def _kept(
     return len(both), int((was[old] == now[new]).sum()), names
 
 
+def _kept_rare(
+    before: pd.Series[str], after: pd.Series[str]
+) -> tuple[int, int, tuple[dict[str, str], dict[str, str]]] | None:
+    """Return the same as `_kept` where only rare categories count."""
+    both = after.index[after.index.isin(before.index)]
+    old, old_texts = pd.factorize(before.loc[both].to_numpy(dtype=object))
+    new, new_texts = pd.factorize(after.loc[both].to_numpy(dtype=object))
+    found = _rare_names(old, new, list(old_texts), list(new_texts))
+    return None if found is None else (len(both), *found)
+
+
 def _names(
     old: IntArray, new: IntArray, n: tuple[int, int], coarser: bool
 ) -> tuple[IntArray, IntArray, bool] | None:
@@ -181,6 +195,31 @@ def _names(
         return before, place, False
     if coarser and _is_kept((place := counts.argmax(axis=1))[old], new, n[0]):
         return place, after, True
+    return None
+
+
+def _rare_names(
+    old: IntArray, new: IntArray, old_texts: Sequence[str], new_texts: Sequence[str]
+) -> tuple[int, tuple[dict[str, str], dict[str, str]]] | None:
+    """Return how many people keep a rare category, and the names of all: rare ones their own, or `OTHERS`.
+
+    `old` and `new` (n,) are codes of the same people's texts before and after. A category is rare by how many
+    pairs of people have it, one in either release; of several limits the first is taken at which most pairs
+    are one person. None if there is none.
+    """
+    place = pd.Index(old_texts).get_indexer(pd.Index(new_texts))
+    before = np.bincount(old, minlength=len(old_texts))
+    after = np.bincount(place[new] + 1, minlength=len(old_texts) + 1)[1:]
+    pairs, kept = before * after, np.bincount(old[old == place[new]], minlength=len(old_texts))
+    for most in RARE:
+        rare = (pairs > 0) & (pairs <= most)
+        n_kept, n_pairs = int(kept[rare].sum()), int(pairs[rare].sum())
+        if n_kept - n_pairs / max(len(old), 1) >= LEAST_KEPT and 2 * n_kept > n_pairs:
+            own = {text for text, one in zip(old_texts, rare.tolist(), strict=True) if one}
+            was, now = (
+                {text: text if text in own else OTHERS for text in each} for each in (old_texts, new_texts)
+            )
+            return n_kept, (was, now)
     return None
 
 

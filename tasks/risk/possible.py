@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from policy.model import ReleasePolicy
+from release_store.records import EquivalenceClasses
 from tasks.history.questions import questions_of, subjects_by
+from tasks.history.relations import check_relations
 from tasks.history.rules import Change
 from tasks.history.sampling import Likely, likely_values
 from tasks.history.search import Limits
@@ -118,14 +120,20 @@ def values_left(policy: ReleasePolicy, subjects: Subjects, found: Possible, more
 
 
 def further_questions(
-    policy: ReleasePolicy, releases: Sequence[Rows], stable: Sequence[str], may_change: Sequence[str]
+    policy: ReleasePolicy,
+    releases: Sequence[Rows],
+    classes: Sequence[EquivalenceClasses],
+    stable: Sequence[str],
+    may_change: Sequence[str],
 ) -> list[ChangedNumbers]:
     """Ask about the stable attributes with each that hardly ever changed or whose numbers did by one rule.
 
-    Kept columns are among these. And about all of them together. Raises CannotTell.
+    Kept columns are among these. And about all of them together. `classes` are those of each release. Raises
+    CannotTell, also where other columns link rows.
     """
     try:
         asked = questions_of(policy, releases, stable, may_change)
+        check_relations(policy, releases, classes, stable, asked)
     except Unfit as reason:
         raise CannotTell(str(reason)) from None
     found = []

@@ -69,8 +69,9 @@ def worlds_gate(evidence: Evidence) -> GateResult:
         raise NotAtHand(KEY_NOT_AT_HAND)
     if policy.rows == "several":
         return _of_several_rows(evidence, own)
-    releases, stable, may_change = known_attributes(policy, _releases(evidence, own))
-    numbers = further_questions(policy, releases, stable, may_change)
+    rows, classes = zip(*_releases(evidence, own), strict=True)
+    releases, stable, may_change = known_attributes(policy, rows)
+    numbers = further_questions(policy, releases, classes, stable, may_change)
     if not stable:
         return _of_numbers_alone(evidence, numbers, len(releases))
     subjects, found = possible_of(policy, releases, stable, (), may_change)
@@ -211,8 +212,8 @@ def _of_several_rows(evidence: Evidence, own: PersonHashes) -> GateResult:
     return _of_classes(evidence, "nobody is in an earlier release")
 
 
-def _releases(evidence: Evidence, own: PersonHashes) -> list[Rows]:
-    """Return the rows of the earlier releases, oldest first, and of the candidate."""
+def _releases(evidence: Evidence, own: PersonHashes) -> list[tuple[Rows, EquivalenceClasses]]:
+    """Return the rows and the classes of the earlier releases, oldest first, and of the candidate."""
     without = evidence.policy.gates.person.without
     known = evidence.earlier_people or [None] * len(evidence.earlier)
     found = []
@@ -223,8 +224,9 @@ def _releases(evidence: Evidence, own: PersonHashes) -> list[Rows]:
         why = why_not_joined(own.fingerprint, people)
         if why is not None or people is None:
             raise CannotTell(f"cannot follow people into {name}: {why}")
-        found.append(replace(_rows(evidence, name, people, classes), ago=ago))
-    return [*found, replace(_rows(evidence, "the candidate", own, evidence.classes), ago=0)]
+        found.append((replace(_rows(evidence, name, people, classes), ago=ago), classes))
+    own_rows = _rows(evidence, "the candidate", own, evidence.classes)
+    return [*found, (replace(own_rows, ago=0), evidence.classes)]
 
 
 def _rows(evidence: Evidence, name: str, people: PersonHashes, classes: EquivalenceClasses) -> Rows:
