@@ -2,26 +2,59 @@
 
 Whoever knows that every salary was raised by 2% takes the raise back, and has an attribute that never
 changed. The rule need not be known from elsewhere: among the people of two releases it is the factor, or the
-sum, that most of them follow. Some may follow one rule and some another.
+sum, that most of them follow. Some may follow one rule and some another. The numbers of a release may be
+unrelated to those of all others: rules then join the releases around it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from tasks.history.dropped import fill
 from tasks.history.rules import Change, change_of, count_followers
-from tasks.history.spells import stays
+from tasks.history.spells import OTHERWISE, renamed, stays
 from tasks.history.subjects import Rows, Unfit, texts_by_person, without
 from tasks.types import BoolArray, FloatArray, IntArray
 
 FIRST, PATH = " at first", " as it changed"  # after the name of an attribute whose change is undone
+Rules = dict[tuple[int, int], list[Change]]  # of an earlier and a later release, the most followed first
+Texts = tuple[Sequence[str], IntArray]  # what an attribute has, and the code of each row
+
+
+@dataclass(frozen=True)
+class NumberSpells:
+    """Releases with `attributes`, each of a spell whose numbers follow rules: filled in outside of it.
+
+    `spells` are the places of the releases of each, `otherwise` names what the releases in none tell of the
+    attribute, and `change` is the rule with most who follow it, of the last release if that has one.
+    `narrower` is the same by rules alone that most people follow beyond chance, where these join fewer.
+    """
+
+    releases: list[Rows]
+    attributes: tuple[str, ...]
+    otherwise: tuple[str, ...]
+    change: Change
+    spells: tuple[tuple[int, ...], ...]
+    narrower: NumberSpells | None = None
+
+    @property
+    def inside(self) -> frozenset[int]:
+        """Return the places of the releases of all spells."""
+        return frozenset(place for each in self.spells for place in each)
+
+    @property
+    def whole(self) -> bool:
+        """Whether all releases with numbers are in one spell."""
+        return len(self.spells) == 1 and not self.otherwise
 
 
 @dataclass(frozen=True)
@@ -40,65 +73,59 @@ class _Numbers:
 
 def undo_changes(
     releases: Sequence[Rows], name: str, stated: Change | None = None, *, kept: bool = False
-) -> tuple[list[Rows], Change] | None:
+) -> NumberSpells | None:
     """Return the releases, oldest first, with the numbers of an attribute as if they had not changed.
 
-    Somebody who follows a rule between two releases has one text in both: the number that it is, or would
-    have become, in the last release. `name + FIRST` is the same of what it was at first, which may be equal
-    where that is not, and `name + PATH` tells how it went: rows with different paths are not alike, though
-    their numbers may be. Everybody is laid beside the earlier release from which they follow the rule that
-    most follow, the latest of several.
+    Releases are in one spell if rules lead from one to the other. Somebody who follows a rule between two
+    releases has one text in both: the number that it is, or would have become, in the last release of the
+    spell. `FIRST` after the name is the same of what it was at first, which may be equal where that is not,
+    and `PATH` tells how it went: rows with different paths are not alike, though their numbers may be.
+    Everybody is laid beside the earlier release from which they follow the rule that most follow, the latest
+    of several. The spell that has the last numbers keeps the name of the attribute.
 
     The rules of two releases are the one that most people follow; one that is `stated`, which holds from each
     period to the next, or from each release where periods are not counted, if anybody follows it; and of a
-    column that is `kept`, that numbers stay as they are, if that links rows. A release without numbers is
-    filled in with those of its people in the release next to it. The rule that is returned is the last
-    release's, with most who follow it; None if that has none. Raises Unfit where somebody is in a release
-    twice, or where an attribute has a name that this one makes. O(releases^2 x rows log rows).
+    column that is `kept`, that numbers stay as they are, if that links rows. A release without numbers, or
+    outside of a spell, is filled in with the numbers of its people in the release of the spell next to it.
+    None without a rule. Raises Unfit where somebody is in a release twice, or where an attribute has a name
+    that this one makes. O(releases^2 x rows log rows).
     """
-    if any(name + made in each.texts for each in releases for made in (FIRST, PATH)):
-        raise Unfit(f"the names of an attribute and of {name} are too similar: rename one")
     places = [at for at, each in enumerate(releases) if name in each.texts and has_numbers(each, name)]
     with_it = [releases[at] for at in places]
     if not with_it:
         return None
     numbers = _numbers_of(with_it, name)
-    last = len(numbers) - 1
-    rules: dict[tuple[int, int], list[Change]] = {}
-    for after in range(1, last + 1):
-        for before in range(after):
-            found = [change] if (change := _between(numbers[before], numbers[after])).common else []
-            if stated is not None:
-                steps = stated.repeated(_steps(with_it, before, after))
-                if (known := _between(numbers[before], numbers[after], steps)).followed:
-                    found.append(known)
-            if found:
-                rules[before, after] = sorted(found, key=lambda change: change.weight, reverse=True)
-    own = [changes[0] for (_, after), changes in rules.items() if after == last]
-    if not own:
+    rules = _rules(with_it, numbers, stated)
+    if not rules:
         return None
+    followed_by_most = set(rules)
     if kept:
         _add_unchanged(with_it, name, numbers, rules)
-    paths = _paths(numbers, rules)
-    at_first, at_last = _told(numbers, paths, rules)
-    told = []
-    for each, path in zip(with_it, paths, strict=True):
-        there, codes = np.unique(path, return_inverse=True)
-        texts: dict[str, Sequence[str]] = dict(each.texts)
-        columns = [each.of(one) for one in each.texts if one != name]
-        del texts[name]
-        for key, said in ((name, at_last), (name + FIRST, at_first), (name + PATH, None)):
-            words = [str(one) if said is None else said[one] for one in there.tolist()]
-            distinct, place = np.unique(words, return_inverse=True)
-            texts[key] = distinct.tolist()
-            columns.append(place.reshape(-1)[codes.reshape(-1)])
-        told.append(replace(each, texts=texts, codes=np.column_stack(columns)))
-    by_place = dict(zip(places, told, strict=True))
-    everywhere = [
-        by_place[at] if at in by_place else _filled(each, name, at, by_place)
-        for at, each in enumerate(releases)
-    ]
-    return everywhere, max(own, key=lambda change: change.followed)
+    strong = {pair for pair, found in rules.items() if any(change.beyond_chance for change in found)}
+    every, narrow = (_joined(len(numbers), pairs) for pairs in (rules.keys(), strong))
+
+    def made(spells: Sequence[Sequence[int]]) -> NumberSpells:
+        rows, attributes = _told_by_spells(releases, name, places, numbers, rules, spells)
+        inside = {place for spell in spells for place in spell}
+        best = max(
+            (pair for pair in rules if inside.issuperset(pair)),
+            key=lambda pair: (
+                pair in followed_by_most,
+                pair[1] == len(numbers) - 1,
+                rules[pair][0].followed,
+            ),
+        )
+        by_place = tuple(tuple(places[one] for one in spell) for spell in spells)
+        otherwise = (name + OTHERWISE,) if len(inside) < len(numbers) else ()
+        return NumberSpells(rows, attributes, otherwise, rules[best][0], by_place)
+
+    found = made(every)
+    return replace(found, narrower=made(narrow)) if narrow and narrow != every else found
+
+
+def is_made_of(attribute: str, name: str) -> bool:
+    """Tell whether an attribute is one that spells make of the attribute `name`."""
+    return re.fullmatch(rf"{re.escape(name)}(| \(\d+\)|{OTHERWISE})", attribute) is not None
 
 
 def has_numbers(rows: Rows, name: str) -> bool:
@@ -106,12 +133,22 @@ def has_numbers(rows: Rows, name: str) -> bool:
     return bool(len(rows.place)) and not bool(np.isnan(_read(rows.texts[name])[0]).all())
 
 
-def _add_unchanged(
-    releases: Sequence[Rows],
-    name: str,
-    numbers: Sequence[_Numbers],
-    rules: dict[tuple[int, int], list[Change]],
-) -> None:
+def _rules(releases: Sequence[Rows], numbers: Sequence[_Numbers], stated: Change | None) -> Rules:
+    """Return the rules of each two releases that have any, the one that most people follow first."""
+    rules: Rules = {}
+    for after in range(1, len(numbers)):
+        for before in range(after):
+            found = [change] if (change := _between(numbers[before], numbers[after])).common else []
+            if stated is not None:
+                steps = stated.repeated(_steps(releases, before, after))
+                if (known := _between(numbers[before], numbers[after], steps)).followed:
+                    found.append(known)
+            if found:
+                rules[before, after] = sorted(found, key=lambda change: change.weight, reverse=True)
+    return rules
+
+
+def _add_unchanged(releases: Sequence[Rows], name: str, numbers: Sequence[_Numbers], rules: Rules) -> None:
     """Add to the rules of two releases that numbers stay as they are, where that links rows."""
     told = [texts_by_person(each, name) for each in releases]
     for before, after in combinations(range(len(releases)), 2):
@@ -120,12 +157,84 @@ def _add_unchanged(
             rules.setdefault((before, after), []).append(same)
 
 
-def _filled(rows: Rows, name: str, at: int, with_it: Mapping[int, Rows]) -> Rows:
-    """Return the rows of a release without numbers with those of its people in the release next to it."""
-    rows = without(rows, name)
-    nearest = sorted(with_it, key=lambda other: (abs(other - at), other > at))
-    for made in (name, name + FIRST, name + PATH):
-        known = pd.concat([texts_by_person(with_it[other], made) for other in nearest])
+def _joined(n: int, pairs: Collection[tuple[int, int]]) -> list[list[int]]:
+    """Return which of n releases pairs join, by their first; those that none joins are left out."""
+    before, after = np.array(list(pairs), dtype=np.int64).reshape(-1, 2).T
+    _, number = connected_components(
+        coo_array((np.ones(len(before)), (before, after)), (n, n)), directed=False
+    )
+    found = [np.flatnonzero(number == one).tolist() for one in dict.fromkeys(number.tolist())]
+    return [each for each in found if len(each) > 1]
+
+
+def _told_by_spells(
+    releases: Sequence[Rows],
+    name: str,
+    places: Sequence[int],
+    numbers: Sequence[_Numbers],
+    rules: Rules,
+    spells: Sequence[Sequence[int]],
+) -> tuple[list[Rows], tuple[str, ...]]:
+    """Return all releases with an attribute for each spell, and what these are called.
+
+    `places` are those of the releases with numbers among all; a spell names some of these by their order.
+    """
+    last = len(numbers) - 1
+    attributes = tuple(
+        name if last in each else f"{name} ({number})" for number, each in enumerate(spells, 1)
+    )
+    added = {own + end for own in attributes for end in ("", FIRST, PATH)} | {name + OTHERWISE}
+    if any(added & (each.texts.keys() - {name}) for each in releases):
+        raise Unfit(f"the names of an attribute and of {name} are too similar: rename one")
+    outside = {places[one] for one in range(len(numbers)) if not any(one in each for each in spells)}
+    rows = [
+        renamed(each, name, name + OTHERWISE) if at in outside else without(each, name)
+        for at, each in enumerate(releases)
+    ]
+    for own, spell in zip(attributes, spells, strict=True):
+        within = {
+            (spell.index(before), spell.index(after)): found
+            for (before, after), found in rules.items()
+            if before in spell and after in spell
+        }
+        told = _undone([numbers[one] for one in spell], within)
+        members = [places[one] for one in spell]
+        for at, texts in zip(members, told, strict=True):
+            rows[at] = _with(rows[at], own, texts)
+        by_place = {at: rows[at] for at in members}
+        rows = [one if at in by_place else _filled(one, own, at, by_place) for at, one in enumerate(rows)]
+    return rows, attributes
+
+
+def _undone(numbers: Sequence[_Numbers], rules: Rules) -> list[dict[str, Texts]]:
+    """Return what each release of a spell tells: the number at last, and `FIRST` and `PATH` of it."""
+    paths = _paths(numbers, rules)
+    at_first, at_last = _told(numbers, paths, rules)
+    told = []
+    for path in paths:
+        there, codes = np.unique(path, return_inverse=True)
+        texts: dict[str, Texts] = {}
+        for end, said in (("", at_last), (FIRST, at_first), (PATH, None)):
+            words = [str(one) if said is None else said[one] for one in there.tolist()]
+            distinct, place = np.unique(words, return_inverse=True)
+            texts[end] = distinct.tolist(), place.reshape(-1)[codes.reshape(-1)]
+        told.append(texts)
+    return told
+
+
+def _with(rows: Rows, own: str, told: Mapping[str, Texts]) -> Rows:
+    """Return the rows with what a spell tells, after the name of its attribute."""
+    texts = {**rows.texts, **{own + end: each for end, (each, _) in told.items()}}
+    return replace(
+        rows, texts=texts, codes=np.column_stack([rows.codes, *(each for _, each in told.values())])
+    )
+
+
+def _filled(rows: Rows, own: str, at: int, members: Mapping[int, Rows]) -> Rows:
+    """Return the rows of a release with the numbers of its people in the release of a spell next to it."""
+    nearest = sorted(members, key=lambda other: (abs(other - at), other > at))
+    for made in (own, own + FIRST, own + PATH):
+        known = pd.concat([texts_by_person(members[other], made) for other in nearest])
         rows = fill(rows, made, known[~known.index.duplicated()])
     return rows
 

@@ -6,15 +6,16 @@ rows of releases, so that rows with other values of them are not alike.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
 from policy.model import ReleasePolicy
-from tasks.history.changes import FIRST, PATH, has_numbers, undo_changes
+from tasks.history.changes import FIRST, PATH, NumberSpells, has_numbers, is_made_of, undo_changes
 from tasks.history.dropped import with_dropped
 from tasks.history.rules import Change
 from tasks.history.spells import Spells, spells_of
@@ -39,10 +40,11 @@ def followed_attributes(policy: ReleasePolicy) -> tuple[list[str], list[str]]:
 class Question:
     """The `releases` in which the change of some attributes is undone, and the rule of the first of these.
 
-    `names` are numbers whose values count; `same` are categories that are taken as they are, though they may
-    change, since they hardly ever do in the releases of a spell, and kept columns. `stable` are the
-    attributes that the spells of categories make, `otherwise` what releases outside of all spells tell.
-    `beside` is what kept columns make: rows differ by it, and none of its values count.
+    `names` are numbers whose values count, and `changed` the attributes that their spells make; `same` are
+    categories that are taken as they are, though they may change, since they hardly ever do in the releases
+    of a spell, and kept columns. `stable` are the attributes that the spells of categories make, `otherwise`
+    what releases outside of all spells tell. `beside` is what kept columns make: rows differ by it, and none
+    of its values count. `others` ask the same where other releases are joined.
     """
 
     names: tuple[str, ...]
@@ -52,6 +54,8 @@ class Question:
     stable: tuple[str, ...] = ()
     otherwise: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    others: tuple[Question, ...] = ()
 
     def transient(self, may_change: Sequence[str]) -> list[str]:
         """Return the attributes that the question leaves to change."""
@@ -68,21 +72,24 @@ def questions(
 ) -> list[Question]:
     """Return what is to be asked of what may have changed: of each attribute, and of several at once.
 
-    What is among `numbers` is asked about as a category where no rule is found. `kept` are columns whose
-    values do not count, `rules` those of numbers that attackers know, from each release to the next. Raises
-    Unfit as `undo_changes` does.
+    What is among `numbers` and `categories` is asked about as a category where no rule is found. `kept` are
+    columns whose values do not count, `rules` those of numbers that attackers know, from each release to the
+    next. Raises Unfit as `undo_changes` does.
     """
 
     def of(releases: Sequence[Rows], name: str) -> Question | None:
         if name in kept:
             return _of_kept(releases, name)
-        by_rule = _of_numbers(releases, name, rules or {}) if name in numbers else None
-        return by_rule or _of_spells(releases, name) or _of_rare(releases, name)
+        if name in numbers:
+            by_rule = _of_numbers(releases, name, rules or {}, category=name in categories)
+            return by_rule or _of_rare(releases, name)
+        return _of_spells(releases, name) or _of_rare(releases, name)
 
     asked = dict.fromkeys([*categories, *kept, *numbers])
     alone = {name: one for name in asked if (one := of(releases, name))}
     coarser = [_of_coarser(releases, name, kept=name in kept) for name in alone if not alone[name].names]
-    found = [*alone.values(), *(one for one in coarser if one is not None)]
+    others = [each for one in alone.values() for each in one.others]
+    found = [*alone.values(), *(one for one in coarser if one is not None), *others]
     for names in _together({name: _share_changed(each) for name, each in alone.items()}):
         together, parts = list(releases), []
         for name in names:
@@ -90,10 +97,10 @@ def questions(
             if part is not None:
                 together = part.releases
                 parts.append(part)
-        fields = ("names", "same", "stable", "otherwise", "beside")
+        fields = ("names", "same", "stable", "otherwise", "beside", "changed")
         joined = (tuple(name for one in parts for name in getattr(one, field)) for field in fields)
-        own, *others = joined
-        found.append(Question(own, together, parts[0].change, *others))
+        own, *rest = joined
+        found.append(Question(own, together, parts[0].change, *rest))
     return found
 
 
@@ -116,7 +123,7 @@ def _together(changed: Mapping[str, float]) -> list[list[str]]:
 
 def _share_changed(question: Question) -> float:
     """Return which share of the people in several releases does not keep what a question compares."""
-    names = [*question.stable, *question.beside, *(name + PATH for name in question.names)]
+    names = [*question.stable, *question.beside, *(name + PATH for name in question.changed)]
     changed, n = 0.0, 0
     for name in names:
         told = [texts_by_person(each, name) for each in question.releases if name not in each.filled]
@@ -127,24 +134,55 @@ def _share_changed(question: Question) -> float:
     return changed / n if n else 0.0
 
 
-def _of_numbers(releases: Sequence[Rows], name: str, rules: Mapping[str, Change]) -> Question | None:
+def _of_numbers(
+    releases: Sequence[Rows], name: str, rules: Mapping[str, Change], *, category: bool
+) -> Question | None:
+    """Ask about numbers by the rules that they follow, and as a `category` where these do not join all."""
     found = undo_changes(releases, name, rules.get(name))
-    return None if found is None else Question((name,), *found)
+    same = _spells(releases, name) if category and (found is None or not found.whole) else None
+    return _of_either(found, same, partial(_by_rule, name), partial(_of_category, name))
+
+
+def _of_either(
+    found: NumberSpells | None,
+    same: Spells | None,
+    by_rule: Callable[[NumberSpells], Question],
+    of_same: Callable[[Spells], Question],
+) -> Question | None:
+    """Ask by rules and by equal texts, first by what joins more releases; None where neither joins any."""
+    asked = []
+    if found is not None:
+        asked += [(len(each.inside), by_rule(each)) for each in (found, found.narrower) if each is not None]
+    if same is not None and (found is None or len(found.spells) > 1 or not same.inside <= found.inside):
+        asked.append((len(same.inside), of_same(same)))
+    if not asked:
+        return None
+    first, *others = (question for _, question in sorted(asked, key=lambda each: -each[0]))
+    return replace(first, others=tuple(others))
+
+
+def _by_rule(name: str, found: NumberSpells) -> Question:
+    return Question(
+        (name,), found.releases, found.change, otherwise=found.otherwise, changed=found.attributes
+    )
+
+
+def _spells(releases: Sequence[Rows], name: str, *, precise: bool = False) -> Spells | None:
+    return spells_of(releases, name, precise=precise) or spells_of(
+        releases, name, precise=precise, coarser=True
+    )
 
 
 def _of_spells(releases: Sequence[Rows], name: str) -> Question | None:
-    return _of_category(name, spells_of(releases, name) or spells_of(releases, name, coarser=True))
+    found = _spells(releases, name)
+    return None if found is None else _of_category(name, found)
 
 
-def _of_category(name: str, found: Spells | None) -> Question | None:
-    if found is None:
-        return None
+def _of_category(name: str, found: Spells) -> Question:
     return Question((), found.releases, _change(found), (name,), found.attributes, found.otherwise)
 
 
-def _of_column(name: str, found: Spells | None) -> Question | None:
-    if found is None:
-        return None
+def _of_column(name: str, found: Spells) -> Question:
     return Question((), found.releases, _change(found), (name,), beside=found.attributes)
 
 
@@ -160,13 +198,11 @@ def _of_coarser(releases: Sequence[Rows], name: str, *, kept: bool) -> Question 
 
 
 def _of_kept(releases: Sequence[Rows], name: str) -> Question | None:
-    """Ask about a kept column: by the rule that its numbers follow, or by the releases that agree on it."""
-    changed = undo_changes(releases, name, kept=True)
-    if changed is not None:
-        return Question((), *changed, (name,), beside=(name + PATH,))
-    same = spells_of(releases, name, precise=True)
-    same = same or spells_of(releases, name, precise=True, coarser=True)
-    return _of_column(name, same) or _of_rare(releases, name)
+    """Ask about a kept column: by the rules that its numbers follow, or by the releases that agree on it."""
+    found = undo_changes(releases, name, kept=True)
+    same = _spells(releases, name, precise=True) if found is None or not found.whole else None
+    asked = _of_either(found, same, partial(_beside_rule, name), partial(_of_column, name))
+    return asked or _of_rare(releases, name)
 
 
 def _of_rare(releases: Sequence[Rows], name: str) -> Question | None:
@@ -185,7 +221,13 @@ def _of_rare(releases: Sequence[Rows], name: str) -> Question | None:
         else each
         for each in releases
     ]
-    return _of_column(name, spells_of(copies, own, rare=True))
+    found = spells_of(copies, own, rare=True)
+    return None if found is None else _of_column(name, found)
+
+
+def _beside_rule(name: str, found: NumberSpells) -> Question:
+    paths = tuple(own + PATH for own in found.attributes)
+    return Question((), found.releases, found.change, (name,), beside=paths)
 
 
 def _change(spells: Spells) -> Change:
@@ -273,6 +315,14 @@ def _is_numeric(releases: Sequence[Rows], name: str) -> bool:
     return all(has_numbers(each, name) for each in releases if name in each.texts)
 
 
+def _width(policy: ReleasePolicy, name: str) -> float:
+    """Return the width of a sensitive attribute, or of the one that spells made this one of; 0 without."""
+    sensitive = policy.roles.sensitive
+    if name in sensitive:
+        return sensitive[name].width
+    return max((each.width for own, each in sensitive.items() if is_made_of(name, own)), default=0.0)
+
+
 def subjects_by(
     policy: ReleasePolicy,
     releases: Sequence[Rows],
@@ -286,8 +336,7 @@ def subjects_by(
     `transient` attributes are those of each release; rows differ by what is `beside`, whose values do not
     count.
     """
-    sensitive = policy.roles.sensitive
-    widths = {name: sensitive[name].width for name in [*stable, *changed, *transient] if name in sensitive}
+    widths = {name: _width(policy, name) for name in [*stable, *changed, *transient]}
     widths |= {name + FIRST: widths.get(name, 0.0) for name in changed}
     counted = [*stable, *changed, *(name + FIRST for name in changed)]
     return subjects_of(releases, counted, widths, [*(name + PATH for name in changed), *beside], transient)

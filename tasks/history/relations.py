@@ -130,7 +130,7 @@ class _Pair:
                 if (*one.names, *one.same) != (name,):
                     continue
                 rows = one.releases[self._at], one.releases[-1]
-                for own in (*one.stable, *one.beside, *(number + PATH for number in one.names)):
+                for own in (*one.stable, *one.beside, *(number + PATH for number in one.changed)):
                     if not any(own in each.filled for each in rows):
                         found |= self._is_same(rows, own)
             self._linked[name] = found

@@ -35,6 +35,13 @@ class Change:
         return unchanged or (self.followed >= LEAST_FOLLOWED and 2 * self.followed > self.people)
 
     @property
+    def beyond_chance(self) -> bool:
+        """Whether most people follow it, and by over half of what chance leaves open (Cohen's kappa)."""
+        share = self.followed / max(self.people, 1)
+        most = self.followed >= LEAST_FOLLOWED and 2 * self.followed > self.people
+        return most and 2 * (share - self.by_chance) > 1 - self.by_chance
+
+    @property
     def weight(self) -> tuple[float, int]:
         """How rules compare: the share who follow one beyond those who would by chance, and how many do."""
         return round(self.followed / max(self.people, 1) - self.by_chance, 9), self.followed

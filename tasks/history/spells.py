@@ -93,7 +93,7 @@ def spells_of(
         return None
     inside = {at for each in members for at in each}
     rows = [
-        without(each, name) if at in inside else _renamed(each, name, name + OTHERWISE)
+        without(each, name) if at in inside else renamed(each, name, name + OTHERWISE)
         for at, each in enumerate(releases)
     ]
     attributes = [
@@ -240,7 +240,7 @@ def _is_kept(old: IntArray, new: IntArray, chosen: int) -> bool:
     return kept - chosen >= LEAST_KEPT and 2 * kept > n and 2 * (kept / n - by_chance) > 1 - by_chance
 
 
-def _renamed(rows: Rows, name: str, other: str) -> Rows:
+def renamed(rows: Rows, name: str, other: str) -> Rows:
     """Return the rows with an attribute, if they have it, under another name."""
     return replace(rows, texts={(other if key == name else key): each for key, each in rows.texts.items()})
 

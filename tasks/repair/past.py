@@ -63,7 +63,7 @@ def pasts_of(
     found = [_past(table, releases, stable, policy, (), may_change)] if stable else []
     for one in questions_of(policy, releases, stable, may_change):
         counted, transient = [*stable, *one.stable], one.transient(may_change)
-        found.append(_past(table, one.releases, counted, policy, one.names, transient, one.beside))
+        found.append(_past(table, one.releases, counted, policy, one.changed, transient, one.beside))
     return found
 
 

@@ -139,7 +139,7 @@ def further_questions(
     found = []
     for one in asked:
         subjects, possible = possible_of(
-            policy, one.releases, [*stable, *one.stable], one.names, one.transient(may_change), one.beside
+            policy, one.releases, [*stable, *one.stable], one.changed, one.transient(may_change), one.beside
         )
         pinned, undecided = possible.pinned(policy.privacy.l), possible.undecided(policy.privacy.l)
         over = np.zeros(len(pinned), dtype=bool)

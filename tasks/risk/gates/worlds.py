@@ -187,9 +187,18 @@ def _of_numbers_alone(evidence: Evidence, numbers: Sequence[ChangedNumbers], n_r
     witness = {
         "people": numbers[0].people,
         "releases": n_releases,
-        "changed_numbers": {each.name: each.witness for each in numbers},
+        "changed_numbers": _changed_numbers(numbers),
     }
     return _result(verdict, float(pinned), detail + _without(evidence), witness)
+
+
+def _changed_numbers(numbers: Sequence[ChangedNumbers]) -> dict[str, dict[str, int]]:
+    """Return the counts by attribute, of several questions about one those by which most people fail."""
+    worst = {each.name: each for each in numbers}
+    for each in reversed(numbers):
+        if each.failing >= worst[each.name].failing:
+            worst[each.name] = each
+    return {name: each.witness for name, each in worst.items()}
 
 
 def _without(evidence: Evidence) -> str:
@@ -302,7 +311,7 @@ def _judged(
     if likely is not None:
         witness["sure"] = _sure(likely, SURE if p_max is None else p_max)
     if numbers:
-        witness["changed_numbers"] = {each.name: each.witness for each in numbers}
+        witness["changed_numbers"] = _changed_numbers(numbers)
     n_failing = max(int(failing.sum()), sure, *(each.failing for each in numbers))
     open_ = n_undecided or any(each.undecided for each in numbers) or not allowed
     verdict = Verdict.FAIL if n_failing else Verdict.UNKNOWN if open_ else Verdict.PASS

@@ -35,9 +35,9 @@ def rows_of(people: str, wages: list[str]) -> Rows:
     return Rows(list(people), np.zeros(n, dtype=np.int64), {"wage": texts}, codes, np.full((n, 2), -1))
 
 
-def told(rows: Rows) -> dict[str | None, str]:
+def told(rows: Rows, name: str = "wage") -> dict[str | None, str]:
     return {
-        who: rows.texts["wage"][code] for who, code in zip(rows.person, rows.of("wage").tolist(), strict=True)
+        who: rows.texts[name][code] for who, code in zip(rows.person, rows.of(name).tolist(), strict=True)
     }
 
 
@@ -67,7 +67,7 @@ def test_numbers_are_told_as_they_would_be_in_the_last_release() -> None:
     third = rows_of("abef", ["1120", "2140", "7100", "1130"])  # all have 100 more
     found = undo_changes([first, second, third], "wage")
     assert found is not None
-    (one, two, three), change = found
+    (one, two, three), change = found.releases, found.change
     assert told(three) == {"a": "1120.0", "b": "2140.0", "e": "7100.0", "f": "1130.0"}
     assert told(two) | {"c": ""} == {"a": "1120.0", "b": "2140.0", "c": "", "e": "7100.0"}
     assert float(told(two)["c"]) == pytest.approx(3160)
@@ -90,7 +90,7 @@ def test_who_skips_a_release_is_followed(between: tuple[str, list[str]]) -> None
     last = rows_of("abcd", ["110", "125", "131", "147"])
     found = undo_changes([first, rows_of(*between), last], "wage")
     assert found is not None
-    assert told(found[0][0]) == told(found[0][2])
+    assert told(found.releases[0]) == told(found.releases[2])
 
 
 def test_what_follows_no_rule_is_told_as_numbers_of_its_own() -> None:
@@ -103,8 +103,8 @@ def test_what_follows_no_rule_is_told_as_numbers_of_its_own() -> None:
     # A promotion is no rule: who had one is somebody else from then on, and everybody else is followed.
     found = undo_changes([first, rows_of("abcd", ["1020", "2040", "3060", "6000"])], "wage")
     assert found is not None
-    assert told(found[0][0])["d"] != told(found[0][1])["d"]
-    assert told(found[0][0])["c"] == told(found[0][1])["c"]
+    assert told(found.releases[0])["d"] != told(found.releases[1])["d"]
+    assert told(found.releases[0])["c"] == told(found.releases[1])["c"]
 
 
 def test_a_release_without_the_attribute_is_filled_in() -> None:
@@ -113,18 +113,18 @@ def test_a_release_without_the_attribute_is_filled_in() -> None:
     assert undo_changes([first, nothing], "wage") is None
     found = undo_changes([nothing, first, rows_of("abcd", ["1020", "2040", "3060", "4080"])], "wage")
     assert found is not None
-    assert [told(one)["a"] for one in found[0]] == ["1020.0"] * 3
-    assert ["wage" in one.filled for one in found[0]] == [True, False, False]
+    assert [told(one)["a"] for one in found.releases] == ["1020.0"] * 3
+    assert ["wage" in one.filled for one in found.releases] == [True, False, False]
 
 
 def test_a_missing_number_is_told_as_it_is() -> None:
     first = rows_of("abcd", ["1000", "2000", "3000", "missing"])
     found = undo_changes([first, rows_of("abcd", ["1020", "2040", "3060", "missing"])], "wage")
     assert found is not None
-    assert told(found[0][1])["d"] == "missing"
+    assert told(found.releases[1])["d"] == "missing"
 
 
-@pytest.mark.parametrize("made", [FIRST, PATH])
+@pytest.mark.parametrize("made", [FIRST, PATH, " otherwise"])
 def test_an_attribute_that_has_the_name_of_a_made_one_is_refused(made: str) -> None:
     one = rows_of("abcd", ["1000", "2000", "3000", "4000"])
     other = replace(one, texts={"wage" + made: one.texts["wage"], **one.texts}, codes=one.codes[:, [0, 0]])
@@ -136,7 +136,7 @@ def test_a_number_that_nothing_can_hold_is_none() -> None:
     first = rows_of("abcd", ["1000", "2000", "3000", "1e999999999"])
     found = undo_changes([first, rows_of("abcd", ["1020", "2040", "3060", "1e999999999"])], "wage")
     assert found is not None
-    assert told(found[0][0])["d"] == told(found[0][1])["d"] == "1e999999999"
+    assert told(found.releases[0])["d"] == told(found.releases[1])["d"] == "1e999999999"
 
 
 def test_numbers_that_become_equal_are_one_value_and_stay_apart() -> None:
@@ -144,7 +144,7 @@ def test_numbers_that_become_equal_are_one_value_and_stay_apart() -> None:
     second = rows_of("abcdefg", ["1000", "1000", "2000", "3000", "4000", "5000", "6000"])
     found = undo_changes([first, second], "wage")
     assert found is not None
-    (one, two), change = found
+    (one, two), change = found.releases, found.change
     assert change.followed == 7
     assert told(two)["a"] == told(two)["b"] == "1000.0"
     assert told(one)["a"] == "1000.0"
@@ -318,7 +318,7 @@ def test_a_stated_rule_holds_from_each_release_to_the_next() -> None:
     between = rows_of(names, [str(7 * i % 11) for i in range(8)])
     found = undo_changes([first, between, third], "wage", Change(1.02, 10.0))
     assert found is not None
-    assert told(found[0][0]) == told(found[0][2])
+    assert told(found.releases[0]) == told(found.releases[2])
 
 
 @pytest.mark.parametrize("ago", [(3, 0), (1, 1), (-1, 0)])
@@ -337,8 +337,8 @@ def test_a_stated_rule_holds_from_each_period_to_the_next_where_periods_are_coun
     )
     found = undo_changes([first, second], "wage", Change(1.02, 10.0))
     assert found is not None
-    assert found[1].followed == 4
-    first_told, last_told = map(told, found[0])
+    assert found.change.followed == 4
+    first_told, last_told = map(told, found.releases)
     assert [first_told[who] for who in names[1::2]] == [last_told[who] for who in names[1::2]]
 
 
