@@ -84,11 +84,12 @@ def undo_changes(
     of several. The spell that has the last numbers keeps the name of the attribute.
 
     The rules of two releases are the one that most people follow; one that is `stated`, which holds from each
-    period to the next, or from each release where periods are not counted, if anybody follows it; and of a
-    column that is `kept`, that numbers stay as they are, if that links rows. A release without numbers, or
-    outside of a spell, is filled in with the numbers of its people in the release of the spell next to it.
-    None without a rule. Raises Unfit where somebody is in a release twice, or where an attribute has a name
-    that this one makes. O(releases^2 x rows log rows).
+    period to the next, or from each release where periods are not counted, if anybody follows it; of a column
+    that is `kept`, that numbers stay as they are, if that links rows; and of two releases of a spell without
+    any of these the one that leads over others. A release without numbers, or outside of a spell, is filled
+    in with the numbers of its people in the release of the spell next to it. None without a rule. Raises
+    Unfit where somebody is in a release twice, or where an attribute has a name that this one makes.
+    O(releases^2 x rows log rows).
     """
     places = [at for at, each in enumerate(releases) if name in each.texts and has_numbers(each, name)]
     with_it = [releases[at] for at in places]
@@ -103,6 +104,8 @@ def undo_changes(
         _add_unchanged(with_it, name, numbers, rules)
     strong = {pair for pair, found in rules.items() if any(change.beyond_chance for change in found)}
     every, narrow = (_joined(len(numbers), pairs) for pairs in (rules.keys(), strong))
+    for spell in every:
+        _add_composed(numbers, rules, spell)
 
     def made(spells: Sequence[Sequence[int]]) -> NumberSpells:
         rows, attributes = _told_by_spells(releases, name, places, numbers, rules, spells)
@@ -155,6 +158,27 @@ def _add_unchanged(releases: Sequence[Rows], name: str, numbers: Sequence[_Numbe
         if stays(told[before], told[after]):
             same = _between(numbers[before], numbers[after], Change())
             rules.setdefault((before, after), []).append(same)
+
+
+def _add_composed(numbers: Sequence[_Numbers], rules: Rules, spell: Sequence[int]) -> None:
+    """Add to two releases of a spell without a rule the one that leads over others, if anybody follows it."""
+    links = sorted(
+        (pair for pair in rules if pair[0] in spell and rules[pair][0].factor != 0),
+        key=lambda pair: rules[pair][0].weight,
+        reverse=True,
+    )
+    since = {spell[0]: Change()}  # the rule from the first release to each
+    while new := next((pair for pair in links if (pair[0] in since) != (pair[1] in since)), None):
+        before, after = new
+        if before in since:
+            since[after] = since[before].then(rules[new][0])
+        else:
+            since[before] = since[after].then(rules[new][0].repeated(-1))
+    for before, after in combinations(sorted(since), 2):
+        if (before, after) not in rules:
+            rule = since[before].repeated(-1).then(since[after])
+            if (found := _between(numbers[before], numbers[after], rule)).followed:
+                rules[before, after] = [found]
 
 
 def _joined(n: int, pairs: Collection[tuple[int, int]]) -> list[list[int]]:

@@ -53,6 +53,10 @@ class Change:
             factor, added = self.factor * factor, self.factor * added + self.sum
         return Change(factor, added) if times >= 0 else Change(1 / factor, -added / factor)
 
+    def then(self, other: Change) -> Change:
+        """Return the rule that holds after this one and then another held."""
+        return Change(other.factor * self.factor, other.factor * self.sum + other.sum)
+
     def expected(self, before: FloatArray) -> FloatArray:
         """Return the numbers after the change."""
         return self.factor * before + self.sum

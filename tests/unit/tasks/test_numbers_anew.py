@@ -46,6 +46,19 @@ def test_two_rules_that_no_rule_joins_make_two_attributes() -> None:
         assert [told(each, name) for each in found.releases] == [shown] * 4
 
 
+def test_a_rule_over_a_third_release_is_known_between_two_that_share_few_people() -> None:
+    """Two are in the first and the second: too few to find a rule, which the third release tells."""
+    first = rows_of("abcd", ["10", "25", "31", "47"])
+    second = rows_of("cdefg", ["81", "97", "60", "99", "72"])
+    last = rows_of("abcdefg", ["110", "125", "131", "147", "110", "149", "122"])
+    found = undo_changes([first, second, last], "wage")
+    assert found is not None
+    assert found.spells == ((0, 1, 2),)
+    for who in "cd":
+        assert len({told(each)[who] for each in found.releases}) == 1
+        assert len({told(each, "wage" + PATH)[who] for each in found.releases}) == 1
+
+
 def test_a_release_that_one_person_joins_is_asked_about_by_itself_too() -> None:
     """Of those in the second release a alone was in the first, and has an equal wage by chance."""
     first = rows_of("abcd", ["10", "25", "31", "47"])
