@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from policy.errors import InputError, PolicyError, UsageError, VerificationFailed, did_you_mean
@@ -10,7 +11,7 @@ from policy.load import load_policy, policy_digest, policy_from_document
 from policy.model import ReleasePolicy
 from policy.trusted import Trusted
 from release_store.canonical import digest_of, file_digest
-from release_store.commitment import is_made_of
+from release_store.commitment import draw_key, is_made_of
 from release_store.person_key import person_key
 from release_store.protocol.overrides import mark_of
 from release_store.publishing.public_files import kept_folder
@@ -62,7 +63,7 @@ def audit_series(
         source = read_table(judged_by, input_path=path, period=one.period, base=base, trusted=trusted)
         if source.digest != digest:
             raise UsageError("changed while it was being read", where=str(path), hint="Run again.")
-        return prepare(source, judged_by)
+        return prepare(replace(source, draw_key=draw_key(store.root)), judged_by)
 
     overridden = overrides(store, series)
     publications = [

@@ -1,4 +1,4 @@
-"""The seed of what a recoding or the repair draws: nobody without the store's key can draw it again."""
+"""The seed of draws of a recoding, the repair and attacks: nobody without the store's key can draw again."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import numpy as np
 from tasks.types import PreparedTable
 
 
-def seed_of(table: PreparedTable, seed: int) -> int:
-    """Return a seed of the policy's and of every value of the table, by HMAC-SHA-256 under the store's key.
+def seed_of(table: PreparedTable, seed: int | str) -> int:
+    """Return a seed of the policy's (or of what is drawn) and of every value of the table.
+
+    It is the HMAC-SHA-256 under the store's key.
 
     The policy's seed is published with the release, and noise that it alone decided could be taken off. Equal
     tables, seeds and keys give equal draws. Without a key (an evaluation, which publishes nothing, and a

@@ -28,6 +28,7 @@ from tasks.history.intersection import (
 )
 from tasks.history.persons import all_followed, joinable
 from tasks.history.selection import SAME_PERIOD, SelectedHistory, select_history
+from tasks.recoding.draws import seed_of
 from tasks.risk.attacks.attack import Attack, attack
 from tasks.risk.attacks.attackers import Knowledge, People, people_of
 from tasks.risk.attacks.disclosure import Fitting, fitting
@@ -181,10 +182,21 @@ class Evidence:
         tables = {f: self.tables(f) for f in linkage.ext_frac}
         found = [from_source(self.links, tables)]
         if linkage.errors:
-            found.append(erroneous(self.target, tables, linkage.errors))
+            found.append(erroneous(self.target, tables, linkage.errors, self.policy.privacy.k))
         if self.control_group is not None:
             found.append(hold_out(self.target, self.control_group, linkage.ext_frac, linkage.seeds))
         return found
+
+    @cached_property
+    def attacked(self) -> list[IntArray]:
+        """The people attacked, by draw: rows of the source, the largest share of it.
+
+        How often a guess is right of them is published, so nobody without the store's key can tell who they
+        are. Where no key is at hand, nothing is published, and seeds 0, 1, ... draw them.
+        """
+        linkage, source = self.policy.linkage, self.source
+        secret = seed_of(source, "people attacked") if source.draw_key else None
+        return draws(source.n_records, max(linkage.ext_frac), linkage.seeds, secret)
 
     @cached_property
     def _attacks(self) -> dict[str, Attack]:
@@ -193,7 +205,7 @@ class Evidence:
     def attack(self, attacker: str) -> Attack:
         """What one attacker gets of the people drawn with the largest share of the source."""
         if attacker not in self._attacks:
-            tables = self.tables(max(self.policy.linkage.ext_frac))
+            tables = self.attacked
             errors = self.policy.linkage.errors
             self._attacks[attacker] = attack(
                 self.target,

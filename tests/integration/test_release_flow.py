@@ -111,6 +111,16 @@ def test_a_run_reads_the_control_group_from_beside_the_policy(desk: Desk, capsys
     assert document(capsys)["not_run"] == len(limits)
 
 
+def test_an_audit_attacks_the_people_whom_the_run_attacked(desk: Desk, capsys: Capture) -> None:
+    policy = desk.policy(gates={gate: {"max": 1} for gate in ATTACKED})
+    assert desk.run(policy, desk.table(), "2026Q1", "ann", "--json") == 0
+    of_run = {gate["gate"]: gate["detail"] for gate in document(capsys)["gates"]}
+    desk.say("audit", "clinic", "--by", "ann", "--input", f"2026Q1={desk.table()}", "--json")
+    (release,) = document(capsys)["releases"]
+    of_audit = {gate["gate"]: gate["detail"] for gate in release["gates"]}
+    assert [of_audit[gate] for gate in ATTACKED] == [of_run[gate] for gate in ATTACKED]
+
+
 def test_a_run_as_json_tells_state_ids_counts_and_gates(desk: Desk, capsys: Capture) -> None:
     assert desk.run(desk.policy(), desk.table(), "2026Q1", "ann", "--json") == 0
     found = document(capsys)

@@ -39,7 +39,7 @@ class Figure:
     `hits` and `control` are the success against the people drawn and against the control group, `excess` the
     first less the second, and `excess_within` half the width of its 95% interval, which counts the draws and,
     where the control is a sample of people, those. `n_control` is how many of them were measured, None where
-    there is no sample. nan: not measured.
+    there is no sample, and `n_people` how many people of the draw in which fewest were. nan: not measured.
     """
 
     mean: float
@@ -50,6 +50,7 @@ class Figure:
     excess: float
     excess_within: float
     n_control: int | None
+    n_people: int
     witness: dict[str, int | str] = field(default_factory=dict)
 
 
@@ -75,6 +76,7 @@ class _Series:
     hits: list[FloatArray] = field(default_factory=list)
     control: list[FloatArray] = field(default_factory=list)
     outsiders: list[FloatArray] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)
     greatest: float = float("nan")
     witness: dict[str, int | str] = field(default_factory=dict)
 
@@ -105,6 +107,7 @@ class _Series:
             excess,
             excess_within,
             n_control,
+            min((count for count in self.counts if count), default=0),
             self.witness,
         )
 
@@ -208,6 +211,7 @@ def _mixed(people: People, partners: IntArray, what: Knowledge) -> People:
 
 def _add(series: _Series, chance: FloatArray, parts: Sequence[slice], rows: IntArray, one: IntArray) -> None:
     series.means.append(_by_draw(chance, parts))
+    series.counts += [int((~np.isnan(chance[part])).sum()) for part in parts]
     if np.isnan(chance).all():
         return
     greatest = int(np.nanargmax(chance))

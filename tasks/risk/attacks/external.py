@@ -19,7 +19,7 @@ from tasks.types import IntArray
 @dataclass(frozen=True)
 class External:
     """One kind of table: the links of everybody in it, the draws of each `ext_frac` as their places, and of
-    those who match one class only the share whose row may be in it (None: not asked).
+    those who match one class only the share whose row may be in it (None: not asked, or of too few people).
     """
 
     kind: str
@@ -33,8 +33,11 @@ def from_source(links: Links, tables: dict[float, list[IntArray]]) -> External:
     return External("of the source", links, tables)
 
 
-def erroneous(target: Target, tables: dict[float, list[IntArray]], share: float) -> External:
-    """Return the same tables with a share of wrong cells; each has errors of its own."""
+def erroneous(target: Target, tables: dict[float, list[IntArray]], share: float, fewest: int) -> External:
+    """Return the same tables with a share of wrong cells; each has errors of its own.
+
+    Whose row may be in a class depends on sensitive values: of under `fewest` people it is not told.
+    """
     source = target.source
     drawn = [(seed, rows) for found in tables.values() for seed, rows in enumerate(found)]
     rows = np.concatenate([rows for _, rows in drawn])
@@ -44,7 +47,9 @@ def erroneous(target: Target, tables: dict[float, list[IntArray]], share: float)
     places = iter(_places([len(rows) for _, rows in drawn]))
     placed = {f: [next(places) for _ in found] for f, found in tables.items()}
     unique = np.flatnonzero(links.only >= 0)
-    right = _may_hold(target, source.take(rows[unique]), units.owner[links.only[unique]])
+    right = None
+    if len(np.unique(rows[unique])) >= fewest:
+        right = _may_hold(target, source.take(rows[unique]), units.owner[links.only[unique]])
     return External(f"with errors in {share:.0%} of the cells", links, placed, right)
 
 
@@ -63,7 +68,7 @@ def _may_hold(target: Target, people: People, classes: IntArray) -> float:
     for name, counts in target.classes.counts.items():
         value = people.values[name]
         inside &= (value >= 0) & (counts[classes, np.maximum(value, 0)] > 0)
-    return float(inside.mean()) if len(inside) else 0.0
+    return float(inside.mean())
 
 
 def _places(sizes: Sequence[int]) -> list[IntArray]:

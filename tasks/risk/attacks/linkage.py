@@ -72,10 +72,14 @@ def link_people(numbers: FloatArray, codes: NDArray[np.int32], cells: Cells, siz
     return links.take(place)
 
 
-def draws(n_records: int, ext_frac: float, seeds: int) -> list[IntArray]:
-    """Return the attacker's tables: for each seed 0, 1, ... a share of the source's rows, none twice."""
+def draws(n_records: int, ext_frac: float, seeds: int, secret: int | None = None) -> list[IntArray]:
+    """Return the attacker's tables: for each seed 0, 1, ... a share of the source's rows, none twice.
+
+    With a `secret` nobody who does not have it can draw them again.
+    """
     size = max(1, round(ext_frac * n_records))
-    return [np.random.default_rng(seed).choice(n_records, size=size, replace=False) for seed in range(seeds)]
+    seeded = [np.random.default_rng(seed if secret is None else [secret, seed]) for seed in range(seeds)]
+    return [each.choice(n_records, size=size, replace=False) for each in seeded]
 
 
 def expected_risk(links: Links, tables: list[IntArray]) -> Spread:

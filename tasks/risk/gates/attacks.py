@@ -114,6 +114,14 @@ def _excess(figure: Figure) -> Said:
     return min(figure.excess + figure.excess_within, 1.0), told
 
 
+def _few(figure: Figure, k: int) -> str:
+    people = number_of(figure.n_people, "person", "people")
+    return (
+        f"a draw has {people} who can be attacked, and a figure about fewer than k = {k} could reveal a "
+        "value: raise linkage.ext_frac"
+    )
+
+
 def _with_interval(figure: Figure) -> str:
     return f"{figure.mean:.4f}" + ("" if isnan(figure.within) else f" ± {figure.within:.4f}")
 
@@ -154,6 +162,8 @@ def _judged(
             missing.append(f"{attacker}: not measured, there is no other sensitive attribute")
         for about, figure in figures.items():
             value, said = say(figure)
+            if not isnan(value) and figure.n_people < evidence.policy.privacy.k:
+                value, said = float("nan"), _few(figure, evidence.policy.privacy.k)
             if isnan(value):
                 missing.append(f"{attacker}: {about} not measured, {said}")
                 continue
