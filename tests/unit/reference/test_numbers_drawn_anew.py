@@ -168,8 +168,10 @@ def held_against_every_assignment(seeds: range) -> tuple[int, int, int]:
             pinned_of(series, by_every_assignment(series, filled=each)) for each in (False, True)
         )
         pinned = judged(series)
-        # What is filled in is known to nobody, so that more seem pinned than are; nobody else does.
-        assert truth <= filled == pinned, seed
+        # What is filled in is known to nobody, so that more seem pinned than are. A number that nobody
+        # brings from one release to another is another one there, so that a few more do.
+        assert truth <= filled <= pinned, seed
+        assert filled == pinned or (series.classes == ABSENT).any(), seed
         if not (series.spell < 0).any() and (series.spell == series.spell[0]).all():
             assert truth == filled, seed
         else:
