@@ -8,7 +8,6 @@ unrelated to those of all others: rules then join the releases around it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -124,11 +123,6 @@ def undo_changes(
 
     found = made(every)
     return replace(found, narrower=made(narrow)) if narrow and narrow != every else found
-
-
-def is_made_of(attribute: str, name: str) -> bool:
-    """Tell whether an attribute is one that spells make of the attribute `name`."""
-    return re.fullmatch(rf"{re.escape(name)}(| \(\d+\)|{OTHERWISE})", attribute) is not None
 
 
 def has_numbers(rows: Rows, name: str) -> bool:

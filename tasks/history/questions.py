@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 
 from policy.model import ReleasePolicy
-from tasks.history.changes import FIRST, PATH, NumberSpells, has_numbers, is_made_of, undo_changes
+from tasks.history.changes import FIRST, PATH, NumberSpells, has_numbers, undo_changes
 from tasks.history.dropped import with_dropped
 from tasks.history.rules import Change
-from tasks.history.spells import Spells, spells_of
+from tasks.history.spells import Spells, is_made_of, spells_of
 from tasks.history.subjects import Rows, Subjects, Unfit, subjects_of, texts_by_person
 
 RARE_VALUES = ", rare values"  # after the name of an attribute
@@ -89,7 +89,8 @@ def questions(
     alone = {name: one for name in asked if (one := of(releases, name))}
     coarser = [_of_coarser(releases, name, kept=name in kept) for name in alone if not alone[name].names]
     others = [each for one in alone.values() for each in one.others]
-    found = [*alone.values(), *(one for one in coarser if one is not None), *others]
+    rare = [_of_rare(releases, name) for name, one in alone.items() if not _joins_all(one, releases, name)]
+    found = [*alone.values(), *(one for one in (*coarser, *rare) if one is not None), *others]
     for names in _together({name: _share_changed(each) for name, each in alone.items()}):
         together, parts = list(releases), []
         for name in names:
@@ -203,6 +204,15 @@ def _of_kept(releases: Sequence[Rows], name: str) -> Question | None:
     same = _spells(releases, name, precise=True) if found is None or not found.whole else None
     asked = _of_either(found, same, partial(_beside_rule, name), partial(_of_column, name))
     return asked or _of_rare(releases, name)
+
+
+def _joins_all(question: Question, releases: Sequence[Rows], name: str) -> bool:
+    """Tell whether a spell of a question has all releases with an attribute, or it asks about rare values."""
+    own = (*question.stable, *question.beside, *(each + PATH for each in question.changed))
+    there = [at for at, each in enumerate(releases) if name in each.texts]
+    return any(one.startswith(name + RARE_VALUES) for one in own) or any(
+        all(one not in question.releases[at].filled for at in there) for one in own
+    )
 
 
 def _of_rare(releases: Sequence[Rows], name: str) -> Question | None:

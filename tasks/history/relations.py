@@ -24,6 +24,7 @@ from tasks.types import BoolArray, IntArray
 
 MOST_COMPARED = 2_000  # people of two releases, about, for time: a relation of most shows among these
 MOST_IN_CELLS = 500  # the same for cells, each of which is compared with everybody's value
+LEAST_STRATA = 50  # that are compared of many
 LEAST_WITHIN = 3  # people, beyond chance, whose value lies in their cell
 
 
@@ -42,10 +43,11 @@ def check_relations(
     """
     for at in range(len(releases) - 1):
         for before, after in _Pair(policy, releases, classes, at, stable, asked).relations():
+            columns = "it" if before == after else "one of these columns"
             raise Unfit(
                 f"{after} tells what {before} was in an earlier release, for most people or for those with "
-                "rare values, which links rows of the two releases: leave out one of these columns, or, if "
-                "it is a kept one, accept the link by `gates.worlds.kept: accept`"
+                f"rare values, which links rows of the two releases: leave out {columns}, or, if it is a "
+                "kept one, accept the link by `gates.worlds.kept: accept`"
             )
 
 
@@ -68,28 +70,27 @@ class _Pair:
         there = before.get_indexer(np.array(self._rows[1].person, dtype=object)[known])
         self._places: tuple[IntArray, IntArray] = there[there >= 0], known[there >= 0]
         self._linked: dict[str, BoolArray] = {}
+        self._found: dict[tuple[str | None, ...], list[tuple[IntArray, IntArray]]] = {}
 
     def relations(self) -> Iterator[tuple[str, str]]:
         """Yield each column of the earlier release, or two, and what tells it in the last one."""
         before, after = (self._columns(release) for release in (0, 1))
         for one, other in product(before, after):
-            some = self._unlinked(one, other)
-            if len(some) < LEAST_WITHIN:
-                continue
-            a, b = self._column(0, one, some), self._column(1, other, some)
-            if is_equal(a, b) or is_function(a, b):
-                yield one, other
+            for some, strata in self._alike(one, other):
+                a, b = self._column(0, one, some), self._column(1, other, some)
+                if is_equal(a, b, strata) or is_function(a, b, strata):
+                    yield one, other
         for total, release in [*((name, 0) for name in before), *((name, 1) for name in after)]:
-            some = self._unlinked(total)
-            column = self._column(release, total, some)
-            if len(some) < LEAST_WITHIN or not column.are_numbers:
-                continue
-            others = {name: self._column(1 - release, name, some) for name in (after, before)[release]}
-            numbers = [name for name, each in others.items() if each.are_numbers]
-            for parts in combinations(numbers, 2):
-                if is_sum(column, (others[parts[0]], others[parts[1]])):
-                    both = " with ".join(parts)
-                    yield (both, total) if release else (total, both)
+            for some, strata in self._alike(*((None, total) if release else (total, None))):
+                column = self._column(release, total, some)
+                if not column.are_numbers:
+                    continue
+                others = {name: self._column(1 - release, name, some) for name in (after, before)[release]}
+                numbers = [name for name, each in others.items() if each.are_numbers]
+                for parts in combinations(numbers, 2):
+                    if is_sum(column, (others[parts[0]], others[parts[1]]), strata):
+                        both = " with ".join(parts)
+                        yield (both, total) if release else (total, both)
         yield from self._of_cells(before, after)
 
     def _columns(self, release: int) -> list[str]:
@@ -105,20 +106,65 @@ class _Pair:
         codes = rows.of(name)[place]
         return Column([rows.texts[name][code] for code in codes.tolist()])
 
-    def _unlinked(self, *names: str, most: int = MOST_COMPARED) -> IntArray:
-        """Return people whose rows none of the columns links, as it is compared with itself already.
+    def _alike(self, before: str | None, after: str | None) -> list[tuple[IntArray, IntArray]]:
+        """Return what `_strata` yields, which is the same for all columns that link no rows."""
+        key = tuple(name if name in self._linking else None for name in (before, after))
+        if key not in self._found:
+            self._found[key] = list(self._strata(*key))
+        return self._found[key]
 
-        Of more than `most`, those of every so many classes: neither who they are nor their order follows from
-        the key under which people are hashed.
+    def _strata(self, before: str | None, after: str | None) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield people, and strata in which what is known tells nothing of how two columns go together.
+
+        People of a stratum have equal values of the columns that link rows, in either release, apart from the
+        two columns themselves; and once more, those whose rows a column does not link are alike in it. Of a
+        column beside itself, those are left out whose rows it links.
         """
-        some = np.flatnonzero(~np.logical_or.reduce([self._is_linked(name) for name in names]))
-        place = self._rows[1].place[self._places[1][some]]
-        some = some[place % -(-len(some) // most) == 0] if len(some) > most else some
+        here = np.arange(len(self._places[0]))
+        if before == after and before is not None:
+            here = here[~self._is_linked(before)]
+        known = [name for name in self._linking if self._is_linked(name)[here].any()]
+        for loose in (False, True):
+            if loose and not any((~self._is_linked(name)[here]).any() for name in known):
+                return
+            strata = np.zeros(len(here), dtype=np.int64)
+            for release, own in enumerate((before, after)):
+                rows, place = self._rows[release], self._places[release][here]
+                for name in known:
+                    if name != own and name in rows.texts:
+                        code = rows.of(name)[place]
+                        code = np.where(self._is_linked(name)[here], code, -1) if loose else code
+                        strata = pd.factorize(strata * (len(rows.texts[name]) + 1) + code)[0]
+            yield self._chosen(here, strata)
+
+    def _chosen(self, here: IntArray, strata: IntArray) -> tuple[IntArray, IntArray]:
+        """Return about `MOST_COMPARED` of people at most, of strata of several, in an order of their values.
+
+        Neither who they are nor their order follows from the key under which people are hashed.
+        """
+        some = np.bincount(strata, minlength=1)[strata] > 1
+        here, strata = here[some], strata[some]
+        if len(here) > MOST_COMPARED:
+            place = self._rows[1].place[self._places[1][here]]
+            first = pd.Series(place).groupby(strata).transform("min").to_numpy()
+            step = -(-len(here) // MOST_COMPARED)
+            few = max(1, min(step, len(np.unique(first)) // LEAST_STRATA))
+            chosen = first % few == 0
+            step = -(-int(chosen.sum()) // MOST_COMPARED)
+            chosen &= place // few % step == 0
+            here, strata = here[chosen], strata[chosen]
         told = [
-            np.column_stack([rows.place[own[some]], rows.codes[own[some]]])
+            np.column_stack([rows.place[own[here]], rows.codes[own[here]]])
             for rows, own in zip(self._rows, self._places, strict=True)
         ]
-        return some[np.lexsort(np.column_stack(told).T)]
+        order = np.lexsort(np.column_stack(told).T)
+        return here[order], pd.factorize(strata[order])[0]
+
+    @cached_property
+    def _linking(self) -> list[str]:
+        """The columns that link rows: stable ones, and those about which a question is asked."""
+        asked = [(*one.names, *one.same) for one in self._asked]
+        return list(dict.fromkeys([*self._stable, *(names[0] for names in asked if len(names) == 1)]))
 
     def _is_linked(self, name: str) -> BoolArray:
         """Tell of whom a stable attribute, or a question about the column alone, links the rows, (n,)."""
@@ -147,31 +193,28 @@ class _Pair:
         return np.asarray((number[codes[0]] == number[codes[1]]) & told[codes[0]])
 
     def _of_cells(self, before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """Yield the columns of either release that lie in the cells of a quasi-identifier of the other.
-
-        That they lie in the cells of their own release does not link the rows of two.
-        """
+        """Yield the columns of either release that lie in the cells of a quasi-identifier of the other."""
         for release, names in ((0, before), (1, after)):
-            for name, cells in product(names, self._cells[1 - release]):
-                some = self._unlinked(name, most=MOST_IN_CELLS)
-                if self._is_within(release, name, 1 - release, cells, some) and not any(
-                    self._is_within(own, name, own, cells, some) for own in (0, 1)
-                ):
+            classes = self._classes[1 - release]
+            for name, cells in product(names, [*classes.intervals, *classes.sets]):
+                if self._is_within(release, name, cells):
                     yield (cells, name) if release else (name, cells)
 
-    @cached_property
-    def _cells(self) -> tuple[list[str], list[str]]:
-        first, last = ([*each.intervals, *each.sets] for each in self._classes)
-        return first, last
+    def _is_within(self, release: int, name: str, cells: str) -> bool:
+        """Tell whether most values of a column lie in people's cells of the other release, beyond chance.
 
-    def _is_within(self, release: int, name: str, other: int, cells: str, some: IntArray) -> bool:
-        """Tell whether most values of a column of some people lie in their cells, beyond chance."""
-        if len(some) < LEAST_WITHIN or cells not in self._cells[other] or name not in self._columns(release):
-            return False
-        place = self._rows[other].place[self._places[other][some]]
-        inside = _inside(self._classes[other], cells, place, self._column(release, name, some))
-        n, within, by_chance = len(some), int(inside.trace()), float(inside.mean()) * len(some)
-        return within - by_chance >= LEAST_WITHIN and is_most(within, by_chance, n)
+        Chance is what the others of their class in the column's own release reach.
+        """
+        own = self._rows[release].place[self._places[release]]
+        some = np.flatnonzero(own % -(-len(own) // MOST_IN_CELLS) == 0) if len(own) else own
+        place = self._rows[1 - release].place[self._places[1 - release][some]]
+        inside = _inside(self._classes[1 - release], cells, place, self._column(release, name, some))
+        alike = own[some][:, None] == own[some]
+        within, by_chance = (
+            int(inside.trace()),
+            float(((inside & alike).sum(axis=1) / alike.sum(axis=1)).sum()),
+        )
+        return within - by_chance >= LEAST_WITHIN and is_most(within, by_chance, len(some))
 
 
 def _inside(classes: EquivalenceClasses, name: str, place: IntArray, column: Column) -> BoolArray:

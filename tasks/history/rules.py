@@ -78,6 +78,11 @@ def change_of(
     would by chance, of several the closest; a factor with a sum, which two people always follow, only if two
     more do. O(n log n).
     """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _change_of(before, after, half_before, half_after)
+
+
+def _change_of(before: FloatArray, after: FloatArray, half_before: float, half_after: float) -> Change:
     best = Change(people=len(before))
     exactness = ((0.0, 0.0), (0.0, half_after), (half_before, half_after))
     for tolerance in exactness:
@@ -141,7 +146,7 @@ def _best_of_both(
     rest = after - factor * before
     added = _most_covered(rest - spread, rest + spread)
     near = np.abs(rest - (added or 0.0)) <= spread
-    if np.ptp(before[near]) > 0:
+    if near.any() and np.ptp(before[near]) > 0:
         factor = float(np.polyfit(before[near], after[near], 1)[0])
     found = _best_sum(factor * before, after, abs(factor) * half_before, half_after)
     if found is None:

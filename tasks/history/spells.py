@@ -7,6 +7,7 @@ one release than in another, if for everybody alike.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -59,8 +60,7 @@ def spells_of(
     If it is `rare`, only categories of few people count, which these keep. Raises Unfit where somebody has
     several rows in one release, or an attribute a name that this one makes. O(releases^2 x rows log rows).
     """
-    made = [key for each in releases for key in each.texts if key.startswith((name + OTHERWISE, f"{name} ("))]
-    if made:
+    if any(is_made_of(key, name) for each in releases for key in each.texts if key != name):
         raise Unfit(f"the names of an attribute and of {name} are too similar: rename one")
     told = {at: texts_by_person(each, name) for at, each in enumerate(releases) if name in each.texts}
     if any(each.index.has_duplicates for each in told.values()):
@@ -116,6 +116,11 @@ def stays(before: pd.Series[str], after: pd.Series[str]) -> bool:
     return found is not None and found[2] is None
 
 
+def is_made_of(attribute: str, name: str) -> bool:
+    """Tell whether an attribute is one that spells make of the attribute `name`."""
+    return re.fullmatch(rf"{re.escape(name)}(| \(\d+\)|{OTHERWISE})", attribute) is not None
+
+
 def _now(texts: AbstractSet[str], same: Mapping[str, str], taken: Collection[str]) -> dict[str, str]:
     """Return what the categories of a spell are called with those of another: each otherwise, no two alike.
 
@@ -143,8 +148,8 @@ def _kept(
     both = after.index[after.index.isin(before.index)]
     if not len(both):
         return None
-    old, old_texts = pd.factorize(before.loc[both].to_numpy(dtype=object))
-    new, new_texts = pd.factorize(after.loc[both].to_numpy(dtype=object))
+    old, old_texts = pd.factorize(before.loc[both].to_numpy(dtype=object), sort=True)
+    new, new_texts = pd.factorize(after.loc[both].to_numpy(dtype=object), sort=True)
     place = pd.Index(old_texts).get_indexer(pd.Index(new_texts))
     same = old == place[new]
     if same.all() or _is_kept(old, place[new], 0) or (precise and _links(old, place[new])):
@@ -168,8 +173,8 @@ def _kept_rare(
 ) -> tuple[int, int, tuple[dict[str, str], dict[str, str]]] | None:
     """Return the same as `_kept` where only rare categories count."""
     both = after.index[after.index.isin(before.index)]
-    old, old_texts = pd.factorize(before.loc[both].to_numpy(dtype=object))
-    new, new_texts = pd.factorize(after.loc[both].to_numpy(dtype=object))
+    old, old_texts = pd.factorize(before.loc[both].to_numpy(dtype=object), sort=True)
+    new, new_texts = pd.factorize(after.loc[both].to_numpy(dtype=object), sort=True)
     found = _rare_names(old, new, list(old_texts), list(new_texts))
     return None if found is None else (len(both), *found)
 

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tasks.history.dependence import Column, is_equal, is_function, is_sum
+from tasks.history import dependence
+from tasks.history.dependence import Column
+from tasks.types import IntArray
 
 N = 16
 RANDOM = np.random.default_rng(5)
@@ -21,6 +23,23 @@ PAY = [int(pay) for pay in RANDOM.permutation(np.arange(1_000, 9_999))[:N]]
 
 def column(values: Sequence[Any]) -> Column:
     return Column([str(value) for value in values])
+
+
+def is_equal(first: Column, second: Column) -> bool:
+    return dependence.is_equal(first, second, nobody_known(first))
+
+
+def is_function(first: Column, second: Column) -> bool:
+    return dependence.is_function(first, second, nobody_known(first))
+
+
+def is_sum(total: Column, parts: tuple[Column, Column]) -> bool:
+    return dependence.is_sum(total, parts, nobody_known(total))
+
+
+def nobody_known(column: Column) -> IntArray:
+    """Everybody is in one stratum."""
+    return np.zeros(len(column.texts), dtype=np.int64)
 
 
 def later(day: date) -> date:

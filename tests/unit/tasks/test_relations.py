@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import test_persons
 from test_persons import ILLNESS, Told
 from test_world_gate import judged
 
@@ -17,7 +18,7 @@ from tests.support.small import small_policy
 GROUPS = 4
 N = GROUPS**2
 AGE = {"age": {"type": "integer", "bounds": [0, 10_000]}}
-ILL = ["flu", "hiv"] * 20
+ILL = ["flu", "hiv"] * 100
 FIRST = [[GROUPS * g + j for j in range(GROUPS)] for g in range(GROUPS)]
 SECOND = [[GROUPS * ((g + j) % GROUPS) + j for j in range(GROUPS)] for g in range(GROUPS)]
 TRANSIENT = {"stability": "transient"}
@@ -167,3 +168,102 @@ def test_rare_values_that_few_people_keep_link_their_rows(tmp_path: Path) -> Non
         found = judged(told[1], told[0])
         assert found.verdict is Verdict.FAIL
         assert "ward stayed the same for 8 of 40 people" in found.detail
+
+
+def test_a_column_that_is_finer_than_its_own_cells_and_lies_in_the_others_is_seen(tmp_path: Path) -> None:
+    """Four sites of eight people, one class each; then two sites a class, with the desk of everybody."""
+    site = [f"s{i // 8}" for i in range(32)]
+    halves = [
+        [i for i in range(32) if i // 16 == g and (i % 2 == i // 8 % 2) == h]
+        for g in range(2)
+        for h in (0, 1)
+    ]
+    told = []
+    for cut, columns in (([list(range(8 * g, 8 * g + 8)) for g in range(4)], {}), (halves, {"desk": site})):
+        told.append(release(tmp_path, cut, {}, list(columns), {"site": site}, columns, {}))
+    found = judged(told[1], told[0])
+    assert found.verdict is Verdict.UNKNOWN
+    assert "desk tells what site was" in found.detail
+
+
+def test_few_people_who_move_are_seen_by_what_everybody_was(tmp_path: Path) -> None:
+    """Four of twenty move, and the ward of before stands beside everybody's ward: 20 of 20 have it."""
+    ward = ["e", "w", "w", "e", *(("e", "e", "w", "w") * 4)]
+    now = ["w", "e", "e", "w", *ward[4:]]
+    before = [[0, 1], [2, 3], *([i, i + 1, i + 2, i + 3] for i in range(4, 20, 4))]
+    after = [[0, 3], [1, 2], *before[2:]]
+    told = []
+    for cut, columns in ((before, {"ward": ward}), (after, {"ward": now, "previous": ward})):
+        told.append(release(tmp_path, cut, {}, list(columns), {}, columns, {}))
+    found = judged(told[1], told[0])
+    assert found.verdict is not Verdict.PASS
+
+
+def test_one_huge_number_hides_no_sum(tmp_path: Path) -> None:
+    before = {"total": amounts(1), "month": amounts(2)}
+    before["total"][0] = 1e13
+    month = [1_000 * one for one in amounts(3)]
+    total = [one + more for one, more in zip(before["total"], month, strict=True)]
+    found = compared(tmp_path, before, {"total": total, "month": month})
+    assert found.verdict is Verdict.UNKNOWN
+
+
+@pytest.mark.parametrize("rooms", [3, 6])
+def test_columns_that_follow_a_stable_attribute_are_no_relation(tmp_path: Path, rooms: int) -> None:
+    """Each illness has rooms of its own, drawn anew each period: what links them is the illness."""
+    n = 200
+    told = []
+    for number in range(2):
+        random = np.random.default_rng(number)
+        room = [f"{ILL[i % 2]}{random.integers(rooms)}" for i in range(n)]
+        cut = [list(range(first, first + 20)) for first in range(0, n, 20)]
+        policy = {"room": TRANSIENT}
+        told.append(release(tmp_path, cut, policy, [], {}, {"room": room}, {}))
+    assert judged(told[1], told[0]).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize("huge", [1e308, -1e308])
+def test_numbers_that_nothing_can_hold_are_no_error(tmp_path: Path, huge: float) -> None:
+    before, after = ({"total": amounts(seed), "month": amounts(seed + 1)} for seed in (1, 3))
+    for column in before.values():
+        column[0] = huge
+    before["total"][1] = after["month"][2] = -huge
+    for sensitive in ({}, {"total": NUMBER, "month": NUMBER}):
+        assert compared(tmp_path, before, after, sensitive=sensitive).verdict is not Verdict.ERROR
+
+
+def test_a_name_with_a_unit_is_not_one_that_spells_make(tmp_path: Path) -> None:
+    both = {"cost": TRANSIENT, "cost (EUR)": TRANSIENT}
+    before, after = ({"cost": wards(seed), "cost (EUR)": wards(seed + 1)} for seed in (1, 3))
+    assert compared(tmp_path, before, after, sensitive=both).verdict is Verdict.PASS
+
+
+def test_rare_values_are_asked_about_though_other_releases_are_a_spell(tmp_path: Path) -> None:
+    """Two releases of forty others agree on their wards, and two more of forty people by rare ones alone."""
+    told = []
+    stay = [f"w{i % 4}" for i in range(40)]
+    for number in range(4):
+        own = [f"r{i}" if i % 5 == 0 else f"w{(i, 7 * i + i // 5)[number % 2] % 4}" for i in range(40)]
+        columns = {"ward": [*own, *stay, *stay[:8]]}
+        whose = range(40) if number > 1 else range(40, 80)
+        cut = [[8 * ((g + number * j) % 5) + j + whose[0] for j in range(8)] for g in range(5)]
+        told.append(release(tmp_path, [*cut, list(range(80, 88))], {}, ["ward"], {}, columns, {}))
+    found = judged(told[3], *told[:3])
+    assert found.verdict is Verdict.FAIL
+
+
+def test_the_key_of_people_decides_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several ways to name the wards of one release by those of the other are as good as each other."""
+    first = "w0 w4 w1 w3 w2 w4 w2 w4 w1 w4 w2 w0 w2 w3 w2 w2".split()
+    second = "g a d e g h g h a h g e g h d e".split()
+    cut = [4, 5, 2, 0], [15, 13, 10, 14], [6, 3, 1, 11], [9, 8, 12, 7]
+    values = set()
+    for number in range(6):
+        monkeypatch.setattr(test_persons, "KEY", bytes([65 + number]) * 32)
+        told = [
+            release(tmp_path, of, {}, ["ward"], {}, {"ward": wards}, {})
+            for of, wards in ((FIRST, first), (cut, second))
+        ]
+        found = judged(told[1], told[0])
+        values.add((found.verdict, found.value))
+    assert values == {(Verdict.FAIL, 9)}
