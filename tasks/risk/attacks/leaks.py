@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -35,6 +37,17 @@ def plain_text(text: str) -> str:
     return _SIGNS.sub(" ", visible_text(text).casefold()).strip()
 
 
+def plain_texts(texts: Sequence[str]) -> list[str]:
+    """Return `plain_text` of each text. O(characters): texts of ASCII are converted all at once."""
+    joined = "\n".join(texts)
+    if not joined.isascii() or joined.count("\n") != len(texts) - 1:
+        return [*map(plain_text, texts)]
+    words = joined.encode().translate(_ASCII_WORDS, _ASCII_INVISIBLE)
+    while b"  " in words:
+        words = words.replace(b"  ", b" ")
+    return words.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ").decode().split("\n")
+
+
 def visible_text(text: str) -> str:
     """Return a text without accents and invisible characters, its dashes and apostrophes alike."""
     if not text.isascii():
@@ -42,6 +55,12 @@ def visible_text(text: str) -> str:
     if not text.isprintable():
         return "".join(one for one in text if one.isprintable() or one.isspace())
     return text
+
+
+_ASCII_INVISIBLE = bytes(code for code in range(128) if not (chr(code).isprintable() or chr(code).isspace()))
+_ASCII_WORDS = bytes(
+    ord(chr(code).lower()) if chr(code).isalnum() or chr(code) == "\n" else ord(" ") for code in range(128)
+).ljust(256)
 
 
 def _plain_character(character: str) -> str:
@@ -66,6 +85,19 @@ def worth_looking_for(value: str) -> bool:
     return sum(character.isdigit() for character in value) >= SHORTEST_NUMBER
 
 
+def _worth_looking_for(values: NDArray[np.object_]) -> BoolArray:
+    """Tell of each of the plain values whether it is `worth_looking_for`. O(characters)."""
+    worth = np.zeros(len(values), dtype=bool)
+    for first, last in _pieces(values.tolist()):
+        kinds = _kinds(_codes("\n".join(values[first:last]) + "\n"))
+        lengths = np.fromiter(map(len, values[first:last]), dtype=np.int64, count=last - first)
+        starts = np.cumsum(lengths + 1) - lengths - 1
+        letters = np.add.reduceat(kinds == _LETTER, starts, dtype=np.int64)
+        digits = np.add.reduceat(kinds == _DIGIT, starts, dtype=np.int64)
+        worth[first:last] = np.where(letters > 0, lengths >= SHORTEST_WORD, digits >= SHORTEST_NUMBER)
+    return worth
+
+
 def holding(texts: Sequence[str], values: pd.Series) -> BoolArray:
     """Tell for each of the plain `texts` whether it holds one of the plain `values` that are long enough.
 
@@ -75,7 +107,8 @@ def holding(texts: Sequence[str], values: pd.Series) -> BoolArray:
     Raises OverflowError where that is over `MOST_WORK`.
     """
     found = np.zeros(len(texts), dtype=bool)
-    wanted = _Values([value for value in values.dropna().unique() if worth_looking_for(value)])
+    distinct = values.dropna().unique().astype(np.object_)
+    wanted = _Values(distinct[_worth_looking_for(distinct)].tolist())
     if len(wanted.of_length) * sum(map(len, texts)) > MOST_WORK:
         raise OverflowError
     for first, last in _pieces(texts):
@@ -111,7 +144,7 @@ def _pieces(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 def _holding(texts: Sequence[str], wanted: _Values) -> BoolArray:
     joined = "\n" + "\n".join(texts) + "\n"  # a plain text has no line end
-    codes = np.frombuffer(joined.encode("utf-32-le"), dtype=np.uint32)
+    codes = _codes(joined)
     starts = np.cumsum([1, *(len(text) + 1 for text in texts)])[:-1]
     kinds = _kinds(codes)
     powers = _powers(_BASE, len(codes))
@@ -138,11 +171,18 @@ def _holding(texts: Sequence[str], wanted: _Values) -> BoolArray:
 _OTHER, _DIGIT, _LETTER = 0, 1, 2
 
 
+def _codes(text: str) -> NDArray[np.uint32]:
+    return np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
+
+
 def _kinds(codes: NDArray[np.uint32]) -> NDArray[np.int8]:
     """Return what each character is, (characters,)."""
-    distinct, place = np.unique(codes, return_inverse=True)
-    kind = [_DIGIT if chr(c).isdigit() else _LETTER if chr(c).isalpha() else _OTHER for c in distinct]
-    return np.array(kind, dtype=np.int8)[place]
+    kind = np.full(int(codes.max(initial=0)) + 1, _OTHER, dtype=np.int8)
+    present = np.zeros(len(kind), dtype=bool)
+    present[codes] = True
+    for code in np.flatnonzero(present).tolist():
+        kind[code] = _DIGIT if chr(code).isdigit() else _LETTER if chr(code).isalpha() else _OTHER
+    return kind[codes]
 
 
 def _stands_alone(kinds: NDArray[np.int8], first: int, last: int) -> bool:
@@ -171,35 +211,80 @@ def _powers(base: int, n: int) -> HashArray:
 
 def equal(texts: Sequence[str], values: pd.Series) -> BoolArray:
     """Tell for each of the plain `texts` whether it is one of the plain `values` that are long enough."""
-    wanted = {value for value in values.dropna().unique() if worth_looking_for(value)}
-    return np.fromiter((text in wanted for text in texts), dtype=bool, count=len(texts))
+    known = set(values[values.isin(texts)])
+    return np.fromiter(
+        (text in known and worth_looking_for(text) for text in texts), dtype=bool, count=len(texts)
+    )
 
 
-def copied(column: pd.Series, identifiers: pd.Series, least: float) -> int:
+@dataclass(frozen=True)
+class PlainColumn:
+    """The plain cells of a column: `codes` (n,) are the places of their texts, -1 where a cell is missing.
+
+    `texts` (an object array) has no missing value; it may hold a text twice.
+    """
+
+    texts: NDArray[np.object_]
+    codes: IntArray
+
+    @property
+    def distinct(self) -> pd.Series:
+        """The texts as a series."""
+        return pd.Series(self.texts, dtype=object)
+
+    @cached_property
+    def word_counts(self) -> frozenset[int]:
+        """How many words the texts have."""
+        return frozenset(text.count(" ") + 1 for text in self.texts)
+
+    @cached_property
+    def bare_texts(self) -> NDArray[np.object_]:
+        """The texts without the leading zeros of their words."""
+        return np.array(_without_zeros(self.texts.tolist()), dtype=np.object_)
+
+
+def _without_zeros(texts: Sequence[str]) -> list[str]:
+    if not texts:
+        return []
+    return re.sub(r"(?<![^ \n])0+(?=[^ \n])", "", "\n".join(texts)).split("\n")
+
+
+def copied(column: PlainColumn, identifiers: PlainColumn, least: float) -> int:
     """Count the rows whose plain cell holds the plain identifier of the same row, of any length, as a word.
 
     0 unless they are over `least`, and over twice as many as hold the identifier of another row, drawn
-    for each: short numbers stand in many texts by chance.
+    for each: short numbers stand in many texts by chance. O(n + characters of the distinct cells).
     """
-    cells, people = column.tolist(), identifiers.tolist()
-    own = _holding_theirs(cells, people)
+    likely = np.append(_among_words_of(identifiers, column.bare_texts), False)
+    own = _holding_theirs(column, identifiers, identifiers.codes, likely)
     if own <= least:
         return 0
-    others = np.random.default_rng(0).permutation(len(people))
-    by_chance = _holding_theirs(cells, [people[other] for other in others])
+    others = np.random.default_rng(0).permutation(len(identifiers.codes))
+    by_chance = _holding_theirs(column, identifiers, identifiers.codes[others], likely)
     return own if own > 2 * by_chance else 0
 
 
-def _holding_theirs(cells: Sequence[str | None], people: Sequence[str | None]) -> int:
-    """Count the cells that hold the text beside them, but for leading zeros, as a word."""
+def _among_words_of(identifiers: PlainColumn, cells: NDArray[np.object_]) -> BoolArray:
+    """Tell which identifiers are some words of any bare cell, one after the other."""
+    runs: set[str] = set()
+    for cell in cells:
+        words = cell.split(" ")
+        for n in identifiers.word_counts:
+            runs.update(" ".join(words[first : first + n]) for first in range(len(words) - n + 1))
+    return np.asarray(pd.Series(identifiers.bare_texts, dtype=object).isin(runs).to_numpy(), dtype=bool)
+
+
+def _holding_theirs(column: PlainColumn, identifiers: PlainColumn, whose: IntArray, likely: BoolArray) -> int:
+    """Count the cells that hold the identifier with the number beside them, but for leading zeros, as a word.
+
+    `likely` says of each identifier whether any cell may.
+    """
     n = 0
-    for cell, who in zip(cells, people, strict=True):
-        if cell is None or who is None:
-            continue
-        bare = who.lstrip("0") or who[-1:]
-        if bare and bare in cell:  # words of both are divided by single blanks
-            padded = f" {' '.join(word.lstrip('0') or word[-1:] for word in cell.split())} "
-            n += f" {' '.join(word.lstrip('0') or word[-1:] for word in who.split())} " in padded
+    rows = np.flatnonzero(likely[whose] & (column.codes >= 0))
+    for cell, who in zip(column.codes[rows].tolist(), whose[rows].tolist(), strict=True):
+        bare = identifiers.texts[who].lstrip("0") or identifiers.texts[who][-1:]
+        if bare and bare in column.texts[cell]:  # words of both are divided by single blanks
+            n += f" {identifiers.bare_texts[who]} " in f" {column.bare_texts[cell]} "
     return n
 
 

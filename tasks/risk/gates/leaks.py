@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from release_store.records import GateResult, Verdict
 from tasks.preprocessing.prepare import number_text
-from tasks.risk.attacks.leaks import copied, equal, holding, once, plain_text, visible_text
+from tasks.risk.attacks.leaks import PlainColumn, copied, equal, holding, once, plain_texts, visible_text
 from tasks.risk.attacks.personal_numbers import kinds_in, kinds_in_numbers
 from tasks.risk.evidence import CannotTell, Evidence
 from tasks.risk.published import read_texts
@@ -77,15 +79,15 @@ def _kinds(evidence: Evidence, name: str, texts: Sequence[str]) -> dict[str, int
     return dict(kinds_in_numbers(texts) if _is_number(evidence, name) else kinds_in(map(visible_text, texts)))
 
 
-def _identifiers_in(evidence: Evidence, name: str, texts: Sequence[str], plain: list[pd.Series]) -> int:
+def _identifiers_in(evidence: Evidence, name: str, texts: Sequence[str], plain: list[PlainColumn]) -> int:
     """Count the distinct texts of a column that hold an identifier, or the rows that repeat their own."""
     source, n = evidence.source, 0
     if not _is_number(evidence, name):
-        written = [plain_text(text) for text in texts]
+        written = plain_texts(texts)
         if evidence.policy.roles.declared(name):
-            n = max((int(equal(written, values).sum()) for values in plain), default=0)
+            n = max((int(equal(written, values.distinct).sum()) for values in plain), default=0)
         else:
-            n = max((int(_held(written, values).sum()) for values in plain), default=0)
+            n = max((int(_held(written, values.distinct).sum()) for values in plain), default=0)
     own = _own_cells(evidence, name)
     least = max(1.0, COPIES * source.n_records)
     rows = max((copied(own, values, least) for values in plain), default=0)
@@ -99,27 +101,28 @@ def _held(texts: Sequence[str], values: pd.Series) -> BoolArray:
         raise CannotTell("searching for the identifiers would take too long for so much text") from None
 
 
-def _own_cells(evidence: Evidence, name: str) -> pd.Series:
+def _own_cells(evidence: Evidence, name: str) -> PlainColumn:
     """Return a column of the source as plain text, row by row."""
     source = evidence.source
     if name in source.sensitive_names:
-        texts, codes = source.sensitive_values[name], source.sensitive[:, source.sensitive_names.index(name)]
-    elif name in source.categorical_names:
-        texts, codes = source.domains[name], source.codes[:, source.categorical_names.index(name)]
-    elif name in source.numeric_names:
-        return plain_column(
-            pd.Series(source.numeric[:, source.numeric_names.index(name)]).map(number_text, "ignore")
-        )
-    else:
-        return plain_column(source.frame[name])
-    return pd.Series(np.array([*map(plain_text, texts)], dtype=object)[codes], dtype=object)
+        codes = source.sensitive[:, source.sensitive_names.index(name)]
+        return _plain(source.sensitive_values[name], codes)
+    if name in source.categorical_names:
+        return _plain(source.domains[name], source.codes[:, source.categorical_names.index(name)])
+    if name in source.numeric_names:
+        places, numbers = pd.factorize(source.numeric[:, source.numeric_names.index(name)])
+        return _plain([number_text(value) for value in numbers], places)
+    return plain_column(source.frame[name])
 
 
-def plain_column(column: pd.Series) -> pd.Series:
-    """Return the texts of a column as `plain_text` gives them; the missing are None."""
+def plain_column(column: pd.Series) -> PlainColumn:
+    """Return the texts of a column as `plain_text` gives them."""
     codes, distinct = pd.factorize(column)
-    plain = pd.Series([plain_text(str(text)) for text in distinct] + [None], dtype=object)
-    return pd.Series(plain.to_numpy()[codes], dtype=object)
+    return _plain([*map(str, np.asarray(distinct, dtype=np.object_))], codes)
+
+
+def _plain(texts: Sequence[str], codes: NDArray[np.integer[Any]]) -> PlainColumn:
+    return PlainColumn(np.array(plain_texts(texts), dtype=np.object_), codes.astype(np.int64))
 
 
 def unique_gate(evidence: Evidence) -> GateResult:

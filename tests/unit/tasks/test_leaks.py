@@ -13,7 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from release_store.records import GateResult, Verdict
-from tasks.risk.attacks.leaks import holding, once, plain_text, worth_looking_for
+from tasks.risk.attacks.leaks import (
+    PlainColumn,
+    copied,
+    holding,
+    once,
+    plain_text,
+    plain_texts,
+    worth_looking_for,
+)
 from tasks.risk.attacks.personal_numbers import is_german_insured, is_german_pension, is_strict, kinds_in
 from tasks.risk.evidence import Evidence
 from tasks.risk.registry import GATES, assess
@@ -227,6 +235,40 @@ def test_words_count_whole_and_numbers_too() -> None:
     values = pd.Series(["rose", "a000123", "1234567", "li", "12"])
     texts = ["rose fever", "roseola", "xa000123x", "no 1234567", "12345678", "li 12"]
     assert holding(texts, values).tolist() == [True, False, True, True, False, False]
+
+
+@given(st.lists(st.text("aB0 -_\t\x00\x1f\x7f\né", max_size=9), max_size=8))
+def test_texts_converted_all_at_once_are_those_of_one_at_a_time(texts: list[str]) -> None:
+    assert plain_texts(texts) == [plain_text(text) for text in texts]
+
+
+@given(st.lists(st.text("a0 1", max_size=9), min_size=1, max_size=4), st.data())
+def test_an_identifier_is_copied_where_the_words_of_its_own_row_hold_it(
+    texts: list[str], data: st.DataObject
+) -> None:
+    def bare(text: str) -> str:
+        return f" {' '.join(word.lstrip('0') or word[-1:] for word in text.split())} "
+
+    def rows(texts: list[str]) -> tuple[PlainColumn, list[str | None]]:
+        codes = data.draw(st.lists(st.integers(-1, len(texts) - 1), min_size=12, max_size=12))
+        column = PlainColumn(np.array(texts, dtype=object), np.array(codes))
+        return column, [None if code < 0 else texts[code] for code in codes]
+
+    cells, own = rows([plain_text(text) for text in texts])
+    people, whose = rows(["1", "01", "a 1", "a0", "0"])
+
+    def holding_theirs(whose: list[str | None]) -> int:
+        return sum(
+            cell is not None
+            and who is not None
+            and (who.lstrip("0") or who[-1:]) in cell
+            and bare(who) in bare(cell)
+            for cell, who in zip(own, whose, strict=True)
+        )
+
+    n = holding_theirs(whose)
+    by_chance = holding_theirs([whose[other] for other in np.random.default_rng(0).permutation(12)])
+    assert copied(cells, people, 1.0) == (n if n > 1 and n > 2 * by_chance else 0)
 
 
 @given(
