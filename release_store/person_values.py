@@ -23,6 +23,7 @@ from release_store.records import PersonHashes
 
 _USE = b"releasegate: values of people\0"
 _NONCE = 12
+_AT_ONCE = 1 << 16  # hashes
 MOST_BYTES = 1 << 31
 
 
@@ -99,6 +100,9 @@ def _key(key: bytes) -> bytes:
 
 def _bound_to(people: PersonHashes) -> bytes:
     digest = hashlib.sha256(people.fingerprint.encode())
-    for one, number in zip(people.hashes, people.classes or (), strict=True):
-        digest.update(f"\n{one} {number}".encode())
+    classes = people.classes or ()
+    for start in range(0, max(len(people.hashes), len(classes)), _AT_ONCE):
+        piece = slice(start, start + _AT_ONCE)
+        pairs = zip(people.hashes[piece], classes[piece], strict=True)
+        digest.update("".join(f"\n{one} {number}" for one, number in pairs).encode())
     return digest.digest()

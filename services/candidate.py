@@ -17,7 +17,7 @@ from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
 from release_store.summary import Revision, Summary
 from services.pipeline import PublishableRows
-from tasks.staging.people import class_numbers, people_of, row_people, with_values
+from tasks.staging.people import class_numbers, people_and_records, row_people, with_values
 from tasks.staging.stage import stage
 from tasks.types import Candidate, SourceTable
 
@@ -89,8 +89,10 @@ def people_of_rows(made: PublishableRows, candidate: Candidate, key: bytes | Non
         return None
     with _data_of(candidate) as file:
         numbers = class_numbers(file, rows, policy, len(source.frame))
-        found = people_of(source, numbers, policy, key)
-        return found and with_values(found, file, source, rows, numbers, policy, key, made.groups.seats)
+        found = people_and_records(source, numbers, policy, key)
+        if found is None:
+            return None
+        return with_values(*found, file, source, rows, numbers, policy, key, made.groups.seats)
 
 
 def _data_of(candidate: Candidate) -> AbstractContextManager[Path]:

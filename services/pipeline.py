@@ -110,7 +110,7 @@ def publishable_rows(
             return prepared.groups
         history, people = beside()
         followers = None
-        if people is not None:
+        if people is not None and (history or policy.method.history == "sticky"):
             followers = followers_of(prepared.source, policy, people.key, people.earlier)
         return repaired(
             table, representation, prepared.groups, method, policy, history, period, tell, followers

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import duckdb
+import numpy as np
 
 from policy.errors import VerificationFailed
 from release_store.audit import log as audit
@@ -59,13 +60,14 @@ def read_people(con: Connection, candidate_id: str) -> PersonHashes | None:
         return None
     found = con.execute(
         "SELECT person, class FROM person_hash WHERE candidate_id = ? ORDER BY person, class", [candidate_id]
-    ).fetchall()
-    known = all(number is not None for _, number in found)
+    ).fetchnumpy()
+    classes = np.ma.asarray(found["class"])
+    known = not np.ma.is_masked(classes)
     sealed = con.execute("SELECT sealed FROM person_values WHERE candidate_id = ?", [candidate_id]).fetchone()
     return PersonHashes(
         _fingerprints(con)[candidate_id],
-        tuple(person for person, _ in found),
-        tuple(int(number) for _, number in found) if known else None,
+        tuple(map(str, found["person"])),
+        tuple(classes.data.tolist()) if known else None,
         None if sealed is None else bytes(sealed[0]),
     )
 

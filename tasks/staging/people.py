@@ -10,11 +10,11 @@ import pandas as pd
 
 from policy.errors import StoreError
 from policy.model import ReleasePolicy
-from release_store.person_key import hashed_people, person_hash
+from release_store.person_key import hashed_rows
 from release_store.person_values import PersonValues, sealed_values
 from release_store.records import PersonHashes
 from tasks.risk.published import row_classes, row_values, same_rows
-from tasks.types import IntArray, Recoded, SourceTable
+from tasks.types import BoolArray, IntArray, Recoded, SourceTable
 
 NOT_THOSE = "the staged rows do not match the records: people cannot be placed in them"
 
@@ -22,21 +22,40 @@ NOT_THOSE = "the staged rows do not match the records: people cannot be placed i
 def people_of(
     source: SourceTable, classes: IntArray, policy: ReleasePolicy, key: bytes | None
 ) -> PersonHashes | None:
-    """Return the hashes of the people whose records are published, with the class (n,) of each record.
+    """Return the people of `people_and_records` alone."""
+    found = people_and_records(source, classes, policy, key)
+    return None if found is None else found[0]
 
-    A record of class -1 is not published. None without a key, or where the policy names no column that tells
-    whom a row is about. A row whose identifier is missing is nobody's. O(n) hashes, and one sort.
+
+def people_and_records(
+    source: SourceTable, classes: IntArray, policy: ReleasePolicy, key: bytes | None
+) -> tuple[PersonHashes, IntArray] | None:
+    """Return the hashes of the people whose records are published, and for each the first record of theirs.
+
+    `classes` (n,) has the class of each record; one of class -1 is not published. None without a key, or
+    where the policy names no column that tells whom a row is about. A row whose identifier is missing is
+    nobody's. O(n) hashes, and one sort.
     """
     column = policy.roles.key
     if key is None or column is None:
         return None
-    identifiers = source.frame[column].to_numpy(dtype=object)
-    published = zip(identifiers[classes >= 0], classes[classes >= 0].tolist(), strict=True)
-    return hashed_people(key, column, (row for row in published if isinstance(row[0], str)))
+    identifiers = source.frame[column]
+    records = np.flatnonzero((classes >= 0) & _known(identifiers))
+    texts = identifiers.to_numpy(dtype=object)[records]
+    people, first = hashed_rows(key, column, texts.tolist(), classes[records])
+    return people, records[first]
+
+
+def _known(identifiers: pd.Series) -> BoolArray:
+    """Tell of each row whether its identifier is a text."""
+    if isinstance(identifiers.dtype, pd.StringDtype):
+        return identifiers.notna().to_numpy()
+    return np.fromiter((isinstance(one, str) for one in identifiers), dtype=bool, count=len(identifiers))
 
 
 def with_values(
     people: PersonHashes,
+    records: IntArray,
     file: Path,
     source: SourceTable,
     rows: Recoded,
@@ -47,21 +66,20 @@ def with_values(
 ) -> PersonHashes:
     """Return the same people with what the staged rows say besides their quasi-identifiers, sealed.
 
-    `classes` (n,) as for `people_of`; `seats` (n, 2) the signature and position of each record, if they have
-    any. People who may have several rows have none. O(n log n).
+    `people`, `records` and `classes` (n,) as of `people_and_records`; `seats` (n, 2) the signature and
+    position of each record, if they have any. People who may have several rows have none. O(n log n).
     """
     if policy.rows != "one_per_person" or not policy.roles.sensitive or people.classes is None:
         return people
+    known = _known(source.frame[policy.roles.key])[rows.records]
+    if len(records) != known.sum():
+        return people  # a key that repeats: nobody can be followed through such a table
     texts, codes = row_values(file, policy)
-    identifiers = source.frame[policy.roles.key].to_numpy(dtype=object)[rows.records]
-    hashes = [person_hash(key, one) if isinstance(one, str) else "" for one in identifiers]
     place = classes[rows.records]
     seat = np.full((len(place), 2), -1) if seats is None else seats[rows.records]
-    order = pd.MultiIndex.from_arrays([hashes, place])
-    if not order[np.array(hashes, dtype=object) != ""].is_unique:
-        return people  # a key that repeats: nobody can be followed through such a table
-    own = order.get_indexer(pd.MultiIndex.from_arrays([list(people.hashes), list(people.classes)]))
-    strangers = np.flatnonzero(np.array(hashes, dtype=object) == "")
+    row = np.full(len(classes), -1, dtype=np.int64)
+    row[rows.records] = np.arange(len(place))
+    own, strangers = row[records], np.flatnonzero(~known)
     unknown = np.column_stack([place[strangers], seat[strangers], codes[strangers]]).astype(np.int32)
     unknown = unknown[np.lexsort(unknown.T[::-1])]  # in an order that says nothing of the input's
     values = PersonValues(

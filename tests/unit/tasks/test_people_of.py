@@ -11,7 +11,7 @@ import pandas as pd
 
 from policy.load import parse_policy
 from policy.model import ReleasePolicy
-from tasks.staging.people import people_of
+from tasks.staging.people import people_and_records, people_of
 from tasks.types import SourceTable
 
 KEY = b"k" * 32
@@ -51,3 +51,14 @@ def test_nothing_is_kept_without_a_key_or_a_column_of_keys() -> None:
     table, labels = source("ann"), np.array([0])
     assert people_of(table, labels, policy(), None) is None
     assert people_of(table, labels, policy(key=""), KEY) is None
+
+
+def test_the_first_record_of_everybody_is_known_too() -> None:
+    labels = np.array([0, 0, -1, 0, 1])
+    found = people_and_records(source("ann", None, "bob", "ann", "cid"), labels, policy(), KEY)
+    assert found is not None
+    people, records = found
+    assert dict(zip(people.hashes, records.tolist(), strict=True)) == {
+        hashes("ann")[0]: 0,
+        hashes("cid")[0]: 4,
+    }

@@ -25,7 +25,7 @@ from tasks.repair.followers import followers_of
 from tasks.repair.merge import repair
 from tasks.risk.evidence import Evidence
 from tasks.risk.registry import GATES, assess, gates_to_ask
-from tasks.staging.people import class_numbers, people_of, with_values
+from tasks.staging.people import class_numbers, people_and_records, with_values
 from tasks.types import Partition
 from tests.support.small import Published, anonymized, counts_of, prepared, published, small_policy, source_of
 
@@ -47,9 +47,9 @@ class Told:
         self.made: Published = published(policy, table, labels, folder)
         numbers = class_numbers(folder / "data.parquet", self.made.rows, policy, len(rows))
         source = source_of(policy, rows)
-        found = people_of(source, numbers, policy, KEY)
+        found = people_and_records(source, numbers, policy, KEY)
         file = folder / "data.parquet"
-        self.people = found and with_values(found, file, source, self.made.rows, numbers, policy, KEY)
+        self.people = found and with_values(*found, file, source, self.made.rows, numbers, policy, KEY)
 
     def evidence(self, *earlier: Told) -> Evidence:
         found = self.made.evidence(*(one.made for one in earlier))
