@@ -73,6 +73,7 @@ def partition(
     labels = np.zeros(n, dtype=np.int64)
     root_span = np.ptp(points, axis=0)
     root_span[root_span == 0] = 1.0
+    points = np.asfortranarray(points)  # a column is read at a time
     sorted_records = [np.argsort(points[:, d], kind="stable") for d in range(dimensions)]
     if weights.ncp and attributes is not None:
         sorted_records += [np.argsort(codes, kind="stable") for codes in attributes.codes.T]
@@ -124,17 +125,17 @@ def _split(
     keep = cut[node_of]
     rank = np.cumsum(cut) - 1
     node = rank[node_of[keep]]
+    # A stable partition within each node: rank among those of the same side, from the node's start.
+    first = new_starts[:-1:2]
+    lefts_at_start = np.cumsum(left_sizes) - left_sizes
+    left_place = (first - lefts_at_start)[node]
+    right_place = (new_starts[1::2] - first + lefts_at_start)[node] + np.arange(len(node))
     new_sorted = []
     for records in sorted_records:
         kept = records[keep]
         right = goes_right[kept]
-        # A stable partition within each node: rank among those of the same side, from the node's start.
         lefts_before = np.cumsum(~right) - ~right
-        first = np.concatenate([[0], np.cumsum(left_sizes + right_sizes)])[:-1]
-        lefts_at_start = np.concatenate([[0], np.cumsum(left_sizes)])[:-1]
-        left_rank = lefts_before - lefts_at_start[node]
-        right_rank = np.arange(len(kept)) - first[node] - left_rank
-        target = np.where(right, new_starts[2 * node + 1] + right_rank, new_starts[2 * node] + left_rank)
+        target = np.where(right, right_place - lefts_before, left_place + lefts_before)
         moved = np.empty_like(kept)
         moved[target] = kept
         new_sorted.append(moved)
