@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from tasks.types import FloatArray, Progress, no_progress
+
+if TYPE_CHECKING:
+    import torch
 
 CHUNK = 65_536
 
@@ -35,37 +41,23 @@ def encode(
     try:
         torch.manual_seed(seed)
         width = features.shape[1]
-        encoder = torch.nn.Sequential(
-            torch.nn.Linear(width, hidden), torch.nn.ReLU(), torch.nn.Linear(hidden, latent_dimensions)
-        ).to(device)
-        decoder = torch.nn.Sequential(
-            torch.nn.Linear(latent_dimensions, hidden), torch.nn.ReLU(), torch.nn.Linear(hidden, width)
-        ).to(device)
+        sizes = [(width, hidden), (hidden, latent_dimensions), (latent_dimensions, hidden), (hidden, width)]
+        layers = [torch.nn.Linear(*size).to(device) for size in sizes]
         draw = np.random.default_rng(seed)
         sample = features.astype(np.float32)
         if len(sample) > train_sample:
             sample = sample[np.sort(draw.choice(len(sample), train_sample, replace=False))]
         rows = torch.from_numpy(sample).to(device)
-        weights = [*encoder.parameters(), *decoder.parameters()]
-        optimizer = torch.optim.Adam(weights, lr=learning_rate, foreach=False, fused=True)
-        # Small batches are mostly overhead: the modules' own calls would take two thirds as long again.
-        linear, relu = torch.nn.functional.linear, torch.nn.functional.relu
-        (w1, b1, w2, b2), (w3, b3, w4, b4) = encoder.parameters(), decoder.parameters()
         loss_of_epoch = 0.0
-        for epoch in range(epochs):
-            order = torch.from_numpy(draw.permutation(len(sample))).to(device)
-            shuffled, losses = rows[order], []
-            for start in range(0, len(sample), batch):
-                part = shuffled[start : start + batch]
-                coded = linear(relu(linear(part, w1, b1)), w2, b2)
-                loss = torch.nn.functional.mse_loss(linear(relu(linear(coded, w3, b3)), w4, b4), part)
-                for weight in weights:
-                    weight.grad = None
-                loss.backward()  # type: ignore[no-untyped-call]  # torch declares no types for it
-                optimizer.step()
-                losses.append(loss.detach() * len(part))
-            loss_of_epoch = float(torch.stack(losses).sum()) / len(sample)
-            progress((epoch + 1) / epochs, f"epoch {epoch + 1} of {epochs}, loss {loss_of_epoch:.4f}")
+        with torch.no_grad():
+            step = _step_of(layers, learning_rate)
+            for epoch in range(epochs):
+                order = torch.from_numpy(draw.permutation(len(sample))).to(device)
+                shuffled = rows[order]
+                losses = [step(shuffled[start : start + batch]) for start in range(0, len(sample), batch)]
+                loss_of_epoch = float(torch.stack(losses).sum()) / len(sample)
+                progress((epoch + 1) / epochs, f"epoch {epoch + 1} of {epochs}, loss {loss_of_epoch:.4f}")
+        encoder = torch.nn.Sequential(layers[0], torch.nn.ReLU(), layers[1])
         latent = np.empty((len(features), latent_dimensions))
         # A product of matrices rounds by the place of a row; in doubles that is lost when they become floats.
         encoder.double()
@@ -76,3 +68,51 @@ def encode(
     finally:
         torch.set_num_threads(threads)
     return latent, loss_of_epoch
+
+
+def _step_of(
+    layers: Sequence[torch.nn.Linear], learning_rate: float
+) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Return what trains the four layers on a batch (m, d), and returns m times its loss before that.
+
+    Small batches are mostly overhead. So the gradients are written out, in the operations that autograd would
+    take, and `torch.optim.Adam` is left out: the weights are the same bit by bit, in a third of the time.
+    """
+    import torch
+
+    weights = [parameter for layer in layers for parameter in (layer.weight, layer.bias)]
+    w1, b1, w2, b2, w3, b3, w4, b4 = weights
+    gradients, means, squares = ([torch.zeros_like(weight) for weight in weights] for _ in range(3))
+    g1, h1, g2, h2, g3, h3, g4, h4 = gradients
+    steps = [torch.zeros((), device=w1.device) for _ in weights]
+    one = torch.ones((), device=w1.device)
+    v1, v2, v3, v4 = w1.t(), w2.t(), w3.t(), w4.t()
+    addmm, mm, relu, total = torch.addmm, torch.mm, torch.relu, torch.sum
+    loss_of, loss_backward = torch.nn.functional.mse_loss, torch.ops.aten.mse_loss_backward.default
+    relu_backward = torch.ops.aten.threshold_backward.default
+
+    def step(rows: torch.Tensor) -> torch.Tensor:
+        first = relu(addmm(b1, rows, v1))
+        coded = addmm(b2, first, v2)
+        second = relu(addmm(b3, coded, v3))
+        decoded = addmm(b4, second, v4)
+        slope = loss_backward(one, decoded, rows, 1)
+        mm(slope.t(), second, out=g4)
+        total(slope, 0, out=h4)
+        slope = relu_backward(mm(slope, w4), second, 0)
+        mm(slope.t(), coded, out=g3)
+        total(slope, 0, out=h3)
+        slope = mm(slope, w3)
+        mm(slope.t(), first, out=g2)
+        total(slope, 0, out=h2)
+        slope = relu_backward(mm(slope, w2), first, 0)
+        mm(slope.t(), rows, out=g1)
+        total(slope, 0, out=h1)
+        torch._foreach_add_(steps, 1)
+        torch._fused_adam_(
+            weights, gradients, means, squares, [], steps, lr=learning_rate, beta1=0.9, beta2=0.999,
+            weight_decay=0.0, eps=1e-8, amsgrad=False, maximize=False,
+        )  # fmt: skip
+        return loss_of(decoded, rows) * len(rows)
+
+    return step

@@ -53,3 +53,26 @@ def test_progress_is_told_each_epoch() -> None:
 def test_records_alike_are_encoded_alike() -> None:
     latent, _ = encode(np.ones((10, 2)), epochs=1, latent_dimensions=2)
     assert not np.ptp(latent, axis=0).any()
+
+
+@pytest.mark.parametrize(("n", "width", "latent"), [(300, 6, 3), (129, 1, 2)])
+def test_the_weights_are_those_that_autograd_and_adam_give(n: int, width: int, latent: int) -> None:
+    import torch
+
+    features = np.round(np.random.default_rng(2).normal(size=(n, width)), 1)
+    torch.manual_seed(5)
+    layers = [torch.nn.Linear(*size) for size in ((width, 32), (32, latent), (latent, 32), (32, width))]
+    first, second, third, fourth = layers
+    model = torch.nn.Sequential(first, torch.nn.ReLU(), second, third, torch.nn.ReLU(), fourth)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, foreach=False, fused=True)
+    draw, rows = np.random.default_rng(5), torch.from_numpy(features.astype(np.float32))
+    for _ in range(3):
+        shuffled = rows[torch.from_numpy(draw.permutation(n))]
+        for part in shuffled.split(128):
+            optimizer.zero_grad()
+            torch.nn.functional.mse_loss(model(part), part).backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+    with torch.no_grad():
+        expected = model[:3].double()(torch.from_numpy(features)).float().double().numpy()
+    found, _ = encode(features, latent_dimensions=latent, epochs=3, seed=5)
+    assert found.tobytes() == expected.tobytes()
