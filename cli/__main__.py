@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -16,6 +17,9 @@ from flows.runtime import machine_limits
 from policy.errors import ReleaseGateError, UsageError
 
 _INTERRUPTED = 130
+# A command makes many objects that live as long as it does: looking among them for garbage, which Python does
+# after every 700 new ones, takes a fifth of the imports' time.
+_COLLECT_AFTER = (200_000, 20, 50)
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -62,6 +66,7 @@ def _print_error(error: ReleaseGateError) -> int:
 
 def entry() -> NoReturn:
     """Run one command and end the process with its exit code."""
+    gc.set_threshold(*_COLLECT_AFTER)
     try:
         code = main()
     except SystemExit as ended:  # shell completion

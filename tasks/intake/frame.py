@@ -134,7 +134,8 @@ def frame_digest(frame: pd.DataFrame) -> str:
 
 
 def _pooled(column: pd.Series, pool: dict[str, str], too_long: InputError) -> NDArray[np.object_]:
-    codes, distinct = pd.factorize(column)
+    codes, found = pd.factorize(column)
+    distinct = np.asarray(found, dtype=object)
     if max(map(len, distinct), default=0) > LONGEST_CELL:
         raise too_long
     values = np.empty(len(distinct) + 1, dtype=object)

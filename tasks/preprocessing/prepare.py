@@ -106,13 +106,14 @@ def number_text(value: float) -> str:
 def column_texts(column: pd.Series[Any], missing_label: str) -> tuple[IntArray, tuple[str, ...]]:
     """Return codes and the texts that they stand for, sorted; the missing are one value."""
     if pd.api.types.is_numeric_dtype(column):
-        texts = np.array(
-            [missing_label if np.isnan(v) else number_text(v) for v in column.astype(float)], dtype=object
-        )
+        own, distinct = pd.factorize(column.to_numpy(dtype=np.float64, na_value=np.nan))
+        texts = [number_text(value) for value in distinct]
     else:
-        texts = np.where(column.isna(), missing_label, column.astype(object))
-    codes, names = pd.factorize(texts, sort=True)
-    return codes.astype(np.int64), tuple(str(name) for name in names)
+        own, found = pd.factorize(column)
+        texts = [*found]
+    missing = [missing_label] if (own < 0).any() else []
+    codes, names = pd.factorize(np.array([*texts, *missing], dtype=object), sort=True)
+    return codes.astype(np.int64)[own], tuple(str(name) for name in names)
 
 
 def _encode(

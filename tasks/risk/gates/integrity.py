@@ -60,11 +60,12 @@ def _same_rows(text: Path, data: Path, policy: ReleasePolicy) -> bool:
             quoted_formula(c) if c in quoted else f"CAST({identifier(c)} AS VARCHAR)" for c in columns
         )
         con.execute(f"CREATE TEMP VIEW as_parquet AS SELECT {texts} FROM {parquet}")
-        (different,) = con.execute(
-            "SELECT (SELECT count(*) FROM (FROM as_csv EXCEPT ALL FROM as_parquet)) + "
-            "(SELECT count(*) FROM (FROM as_parquet EXCEPT ALL FROM as_csv))"
-        ).fetchone() or (1,)
-    return int(different) == 0
+        # As many rows in both, and none that the other lacks: then the other has none besides either.
+        (same,) = con.execute(
+            "SELECT (SELECT count(*) FROM as_csv) = (SELECT count(*) FROM as_parquet) "
+            "AND NOT EXISTS (FROM as_csv EXCEPT ALL FROM as_parquet)"
+        ).fetchone() or (False,)
+    return bool(same)
 
 
 def truth_gate(evidence: Evidence) -> GateResult:
