@@ -11,18 +11,16 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
-import resource
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from time import perf_counter
 
 from benchmarks import report, synthetic_store
+from benchmarks.child import Run, run_child
 from benchmarks.synthetic_store import PER_SERIES
 from release_store.db.connection import DATABASE
 
@@ -30,36 +28,9 @@ COMMANDS = (("history",), ("history", "series000"), ("history", "--json"), ("ver
 PROMISED = {"history": 1.0, "verify": 30.0}
 
 
-@dataclass(frozen=True)
-class Run:
-    """One command: wall and CPU seconds, and peak resident memory in bytes."""
-
-    wall: float
-    cpu: float
-    peak: int
-
-
 def measure(store: Path, command: Sequence[str]) -> Run:
     """Run one command on the store to its end, and return what it cost. Raises RuntimeError if it fails."""
-    with tempfile.TemporaryFile() as output:
-        begun = perf_counter()
-        child = subprocess.Popen(
-            [sys.executable, "-m", "cli", "--store", str(store), *command],
-            stdout=output,
-            stderr=output,
-            cwd=report.ROOT,
-        )
-        _, status, used = os.wait4(child.pid, 0)
-        wall = perf_counter() - begun
-        child.returncode = os.waitstatus_to_exitcode(status)
-        if child.returncode:
-            output.seek(0)
-            raise RuntimeError(f"{' '.join(command)}: {output.read()[-1000:].decode()}")
-    return Run(wall, used.ru_utime + used.ru_stime, _bytes(used))
-
-
-def _bytes(used: resource.struct_rusage) -> int:
-    return used.ru_maxrss if sys.platform == "darwin" else used.ru_maxrss * 1024
+    return run_child([sys.executable, "-m", "cli", "--store", str(store), *command])[0]
 
 
 def tables(runs: dict[str, list[Run]], promised: Mapping[str, float]) -> str:

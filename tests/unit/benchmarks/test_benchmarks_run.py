@@ -9,7 +9,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from benchmarks import curve, curve_points, gate, inversion, membership, report, scale
+from benchmarks import command, curve, curve_points, gate, inversion, membership, report, scale
 from benchmarks.meter import Meter, peak_memory
 
 
@@ -91,6 +91,15 @@ def test_ae_lrhma_runs_on_nested_samples_and_a_dear_comparison_is_left_out(tmp_p
     assert run["pairs"] > 1
     assert set(run["costs"]) == {*scale.STAGES, "repair"} - {"pairwise", "whole history"}
     assert "left out" in scale.tables("ae-lrhma", [run])
+
+
+@pytest.mark.data
+@pytest.mark.nightly
+def test_the_command_benchmark_publishes_a_whole_release(capsys: pytest.CaptureFixture[str]) -> None:
+    (table,) = tables_in(command.main(["--tables", "eph", "--rows", "2000", "--methods", "mondrian"]))
+    assert table[0] == list(command.HEADER)
+    assert table[1][:3] == ["eph", "2,000", "mondrian"]
+    assert "# The first release" in capsys.readouterr().out
 
 
 def test_the_gate_benchmark_attacks_releases_of_disjoint_and_of_overlapping_classes(

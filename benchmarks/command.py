@@ -1,0 +1,229 @@
+"""What the first release of a large table costs: `releasegate init` and `releasegate run`, whole.
+
+    python -m benchmarks.command [--rows N ...] [--methods NAME ...] [--tables eph adult] [--write]
+
+Samples of the household survey (EPH), a row a person, with eight quasi-identifiers, and Adult. Each command
+is a process of its own, imports included. Beside it, DuckDB alone reads the same file, groups it by its
+quasi-identifiers, and writes it sorted: the least that a release could cost.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import yaml
+
+from benchmarks import report
+from benchmarks.child import run_child
+
+PANEL = Path("eph") / "eph_panel_2003q3_2014q2.parquet"
+POLICIES = report.ROOT / "examples" / "policies"
+ROWS = (100_000, 300_000, 1_000_000)
+METHODS = ("mondrian", "ae-lrhma")
+TABLES = ("eph", "adult")
+SEED = 42
+PERIOD = "2020"
+ADULT = Path("adult") / "adult_train.csv"
+# What a child runs: it reads the table, groups it, and writes each row with the size of its group, sorted.
+PLAIN = """
+import sys, duckdb
+file, target, *columns = sys.argv[1:]
+names = ", ".join(f'"{name}"' for name in columns)
+sizes = f"SELECT {names}, count(*) OVER (PARTITION BY {names}) AS n FROM '{file}' ORDER BY {names}"
+duckdb.execute(f"COPY ({sizes}) TO '{target}'")
+"""
+HEADER = (
+    "table", "rows", "method", "CPU seconds", "wall seconds", "peak memory, MB", "CPU seconds, DuckDB alone",
+    "ratio", "classes", "NCP", "report, MB",
+)  # fmt: skip
+COLUMNS = "agglomeration, age, sex, relationship, marital, education, birthplace, activity, health_cover"
+# Beside the five of examples/policies/eph.yaml.
+MORE_QUASI_IDENTIFIERS: dict[str, Any] = {
+    "relationship": {
+        "type": "categorical",
+        "hierarchy": {
+            "couple": ["head", "spouse"],
+            "younger": ["child", "child-in-law", "grandchild"],
+            "older": ["parent", "parent-in-law"],
+            "others": ["sibling", "other kin", "non-kin"],
+        },
+    },
+    "birthplace": {
+        "type": "categorical",
+        "hierarchy": {
+            "the country": ["this city", "elsewhere in province", "other province"],
+            "abroad": ["bordering country", "other country"],
+            "not told": ["unknown"],
+        },
+    },
+    "activity": {
+        "type": "categorical",
+        "hierarchy": {
+            "active": ["employed", "unemployed"],
+            "not active": ["inactive", "under 10"],
+            "not told": ["no interview"],
+        },
+    },
+}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A whole release: what its commands cost, what DuckDB alone costs, and what came out; sizes in bytes."""
+
+    table: str
+    rows: int
+    method: str
+    wall: float
+    cpu: float
+    peak: int
+    duckdb_cpu: float
+    classes: int
+    ncp: float
+    report: int
+
+
+def survey_policy(method: str) -> dict[str, Any]:
+    """Return the survey's example policy for one table of eight quasi-identifiers, as YAML holds it."""
+    found: dict[str, Any] = yaml.safe_load((POLICIES / "eph.yaml").read_text(encoding="utf-8"))
+    found["source"] = {}
+    found["roles"]["quasi_identifiers"] |= MORE_QUASI_IDENTIFIERS
+    found["expectations"] = {"missing": 0, "unique_key": True}
+    found["method"]["name"] = method
+    found["gates"] = {}
+    return found
+
+
+def adult_policy(method: str) -> dict[str, Any]:
+    """Return Adult's example policy with another method, and no limits of risk and loss."""
+    found: dict[str, Any] = yaml.safe_load((POLICIES / "adult.yaml").read_text(encoding="utf-8"))
+    found["method"] = {"name": method}
+    found["gates"] = {}
+    return found
+
+
+def write_sample(panel: Path, rows: int, file: Path) -> None:
+    """Write a random sample of the panel's rows, in the panel's order; each row gets a key of its own."""
+    with duckdb.connect() as con:
+        con.execute("SET enable_progress_bar=false; SET memory_limit='4GB'")
+        [(n,)] = con.execute("SELECT count(*) FROM read_parquet(?)", [str(panel)]).fetchall()
+        con.register(
+            "chosen", pd.DataFrame({"place": np.sort(np.random.default_rng(SEED).permutation(n)[:rows])})
+        )
+        con.execute(
+            f"COPY (SELECT person_id || ' ' || place AS person_id, {COLUMNS} "
+            f"FROM read_parquet('{panel}', file_row_number=true) JOIN chosen ON file_row_number = place "
+            f"ORDER BY place) TO '{file}' (FORMAT parquet)"
+        )
+
+
+def measure(table: str, method: str, file: Path, folder: Path) -> Measured:
+    """Release one file into a new store in `folder`, and return what it cost.
+
+    Raises RuntimeError if a command fails, or the release is not published.
+    """
+    document = adult_policy(method) if table == "adult" else survey_policy(method)
+    policy = folder / "policy.yaml"
+    policy.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+    command = [sys.executable, "-m", "cli", "--store", str(folder / "store")]
+    made, _ = run_child([*command, "init"])
+    released, printed = run_child(
+        [*command, "run", str(policy), "--input", str(file), "--period", PERIOD, "--json"]
+    )
+    outcome = json.loads(printed)
+    columns = [*document["roles"]["quasi_identifiers"], *document["roles"]["sensitive"]]
+    plain, _ = run_child([sys.executable, "-c", PLAIN, str(file), str(folder / "plain.csv"), *columns])
+    return Measured(
+        table,
+        outcome["rows"],
+        method,
+        made.wall + released.wall,
+        made.cpu + released.cpu,
+        max(made.peak, released.peak),
+        plain.cpu,
+        outcome["classes"],
+        outcome["ncp"],
+        Path(outcome["report"]).stat().st_size,
+    )
+
+
+def cells(one: Measured) -> list[str]:
+    """Return a row of the results."""
+    return [
+        one.table,
+        f"{one.rows:,}",
+        one.method,
+        f"{one.cpu:.1f}",
+        f"{one.wall:.1f}",
+        f"{one.peak / 1e6:,.0f}",
+        f"{one.duckdb_cpu:.2f}",
+        f"{one.cpu / one.duckdb_cpu:.0f}",
+        f"{one.classes:,}",
+        f"{one.ncp:.4f}",
+        f"{one.report / 1e6:.2f}",
+    ]
+
+
+WORDS = """# The first release of a large table
+
+What `releasegate init` and `releasegate run` cost together, each command a process of its own, imports
+included. The tables are random samples of the household survey (EPH, Source: INDEC), each row another
+person's, with the eight quasi-identifiers agglomeration, age, sex, relationship, marital, education,
+birthplace and activity; and Adult. Otherwise the policies are `examples/policies/eph.yaml` and
+`examples/policies/adult.yaml` without limits of risk and loss; every release is published.
+
+*DuckDB alone* reads the same file, counts how many rows are equal in the quasi-identifiers and the sensitive
+attribute, and writes all rows with these counts as CSV, sorted: the least that a release could cost. *Ratio*
+is that of the CPU seconds. The CPU seconds of a busy machine are up to twice those of an idle one."""
+
+
+def kept(rows: Sequence[Sequence[str]], version: str) -> list[list[str]]:
+    """Add rows to `results/command.csv` under the version that they were measured with, and return all."""
+    return report.kept_rows("command.csv", ["version", *HEADER], [[version, *row] for row in rows], 4)
+
+
+def main(arguments: Sequence[str] | None = None) -> str:
+    """Measure the releases, and return the page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.command", description=__doc__)
+    parser.add_argument("--rows", type=int, nargs="+", default=list(ROWS), help="rows of the samples")
+    parser.add_argument("--methods", nargs="+", default=list(METHODS))
+    parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
+    parser.add_argument("--version", default="now", help="what the page calls the measured version")
+    parser.add_argument("--write", action="store_true", help="write benchmarks/results/command.md")
+    chosen = parser.parse_args(arguments)
+    found = []
+    with tempfile.TemporaryDirectory() as name:
+        files = [("adult", report.datasets() / ADULT)] if "adult" in chosen.tables else []
+        for rows in chosen.rows if "eph" in chosen.tables else []:
+            files.append(("eph", Path(name) / f"{rows}.parquet"))
+            write_sample(report.datasets() / PANEL, rows, files[-1][1])
+        for table, file in files:
+            for method in chosen.methods:
+                with tempfile.TemporaryDirectory(dir=name) as folder:
+                    found.append(cells(measure(table, method, file, Path(folder))))
+                print(*found[-1], sep="  ", file=sys.stderr, flush=True)
+                if chosen.write:
+                    kept(found[-1:], chosen.version)
+    if chosen.write:
+        shown = report.table(["version", *HEADER, report.DAY], kept([], chosen.version))
+    else:
+        shown = report.table(HEADER, found)
+    page = "\n\n".join([WORDS, report.measured_with("python -m benchmarks.command --write"), shown])
+    print(page)
+    if chosen.write:
+        report.write("command.md", page)
+    return page
+
+
+if __name__ == "__main__":
+    main()
