@@ -44,10 +44,10 @@ def encode(
         sizes = [(width, hidden), (hidden, latent_dimensions), (latent_dimensions, hidden), (hidden, width)]
         layers = [torch.nn.Linear(*size).to(device) for size in sizes]
         draw = np.random.default_rng(seed)
-        sample = features.astype(np.float32)
+        sample = features
         if len(sample) > train_sample:
             sample = sample[np.sort(draw.choice(len(sample), train_sample, replace=False))]
-        rows = torch.from_numpy(sample).to(device)
+        rows = torch.from_numpy(sample.astype(np.float32)).to(device)
         loss_of_epoch = 0.0
         with torch.no_grad():
             step = _step_of(layers, learning_rate)
