@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.geometry.bitsets import ClassIndex, packed, places
+from tasks.geometry.bitsets import Words, packed
+from tasks.geometry.overlaps import Overlaps
 from tasks.geometry.space import Boxes, Points, distinct_rows
 from tasks.history.intersection import Allowed, History, allowed_values, narrowed, pairwise_fails
 from tasks.history.persons import Followed, allowed_by_person
 from tasks.types import BoolArray, IntArray
 
 ROWS = 512
+PAIRS = 1_000_000
 
 
 class Judge:
@@ -33,44 +35,48 @@ class Judge:
         self._cells = cells
         self._columns = columns
         self._l_least = l_least
-        self._people = ClassIndex(_as_boxes(points, history.boxes))
+        self._people = Overlaps(_as_boxes(points, history.boxes))
         self._by_cells = _Views.of(allowed_values(points, history, columns))
         self._by_person = None
         if followed is not None and followed.anywhere.any():
             self._by_person = _Views.of(allowed_by_person(followed, history, columns))
 
     def fails(self, boxes: Boxes, members: Sequence[IntArray]) -> BoolArray:
-        """Tell for each group, with the records in it, whether it fails, (n,)."""
+        """Tell for each group, with the records in it, whether it fails, (n,).
+
+        It fails beside a single earlier class, or somebody inside its cells, or in it, is narrowed to under l
+        values.
+        """
         failing = np.zeros(len(boxes), dtype=bool)
-        for first in range(0, len(boxes), ROWS):
-            rows = np.arange(first, min(first + ROWS, len(boxes)))
-            failing[rows] = self.fails_in_pairs(boxes.take(rows))
-        for row in np.flatnonzero(~failing).tolist():
-            failing[row] = self.narrows(boxes.take(np.array([row])), members[row])
+        if self._cells:
+            for first in range(0, len(boxes), ROWS):
+                rows = np.arange(first, min(first + ROWS, len(boxes)))
+                part = boxes.take(rows)
+                failing[rows] = pairwise_fails(part, self._history, self._columns, self._l_least)
+        own = {c: packed(boxes.present[c]) for c in self._columns}
+        if self._by_person is not None:
+            line = np.repeat(np.arange(len(boxes)), [len(one) for one in members])
+            rows = np.concatenate([np.empty(0, dtype=np.int64), *members])
+            inside = ~failing[line]
+            self._mark_narrowed(failing, own, self._by_person, line[inside], rows[inside])
+        if self._cells:
+            passing = np.flatnonzero(~failing)
+            for line, point in self._people.pairs(boxes.take(passing)):
+                self._mark_narrowed(failing, own, self._by_cells, passing[line], point)
         return failing
 
-    def fails_in_pairs(self, boxes: Boxes) -> BoolArray:
-        """Tell for each group whether it fails beside a single earlier class, (n,)."""
-        if not self._cells:
-            return np.zeros(len(boxes), dtype=bool)
-        return pairwise_fails(boxes, self._history, self._columns, self._l_least)
-
-    def narrows(self, box: Boxes, members: IntArray) -> bool:
-        """Tell whether anybody inside one group's cells, or in the group, is narrowed to under l values."""
-        if self._by_person is not None and self._some_narrowed(box, self._by_person, members):
-            return True
-        if not self._cells:
-            return False
-        return self._some_narrowed(box, self._by_cells, places(self._people.overlapping(box)[0]))
-
-    def _some_narrowed(self, box: Boxes, views: _Views, rows: IntArray) -> bool:
+    def _mark_narrowed(
+        self, failing: BoolArray, own: dict[int, Words], views: _Views, line: IntArray, row: IntArray
+    ) -> None:
+        """Mark the groups `line` (m,) of which `row` (m,) is in and narrowed."""
         for c in self._columns:
-            people = views.first[c][np.unique(views.place[c][rows])]
-            own = np.repeat(packed(box.present[c]), len(people), axis=0)
-            masks, seen = views.allowed.masks[c][people], views.allowed.seen[c][people]
-            if narrowed(own, masks, seen, self._l_least).any():
-                return True
-        return False
+            n_views = max(len(views.first[c]), 1)
+            key = np.unique(line * n_views + views.place[c][row])
+            group, view = key // n_views, views.first[c][key % n_views]
+            for first in range(0, len(key), PAIRS):
+                part = slice(first, first + PAIRS)
+                masks, seen = views.allowed.masks[c][view[part]], views.allowed.seen[c][view[part]]
+                failing[group[part][narrowed(own[c][group[part]], masks, seen, self._l_least)]] = True
 
 
 @dataclass(frozen=True)

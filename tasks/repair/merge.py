@@ -7,7 +7,7 @@ which it passes, first among those with which it stays within the largest group 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -26,13 +26,14 @@ from tasks.repair.groups import Groups, groups_of
 from tasks.repair.growing import Growing
 from tasks.repair.judge import Judge
 from tasks.repair.measure import Measure
+from tasks.repair.neighbours import LEAST, MORE, TRIES, Neighbours
 from tasks.repair.nesting import Nesting, nesting_of
 from tasks.repair.worlds import Questions, Worlds
 from tasks.types import BoolArray, IntArray, Partition, PreparedTable, Progress, no_progress
 from tasks.utility.ncp import scale_of
 
-TRIES = 384
-BATCH = 48
+AHEAD = 256  # failing groups whose neighbours are looked for at once
+FIRST, NEXT = 4, 12  # neighbours that are judged at once
 WORLD_ROUNDS = 2  # of merges of the groups that somebody is pinned by
 
 
@@ -77,7 +78,8 @@ def repair(
         growing = Growing(earlier, space, policy, attributes, apart)
     alike = groups.join_equal()
     beside = _Beside(growing, nesting)
-    look = _Search(groups, judge, beside, Measure(scale_of(table, policy), space), max_group_size)
+    neighbours = Neighbours(groups, Measure(scale_of(table, policy), space), max_group_size)
+    look = _Search(groups, judge, beside, neighbours)
     living = groups.living
     failing = living[judge.fails(groups.boxes.take(living), [groups.members[one] for one in living.tolist()])]
     by_size = failing[np.argsort(groups.size[failing], kind="stable")].tolist()
@@ -138,14 +140,17 @@ class _Beside:
 
 @dataclass(frozen=True)
 class _Search:
-    """Looks for neighbours; `mended` are the groups that took one in, and passed as they then were."""
+    """Looks for neighbours; `mended` are the groups that took one in, and passed as they then were.
+
+    `fails` keeps whether two groups fail as one, as long as neither changes.
+    """
 
     groups: Groups
     judge: Judge
     beside: _Beside
-    measure: Measure
-    max_group_size: int
+    neighbours: Neighbours
     mended: set[int] = field(default_factory=set)
+    fails: dict[tuple[int, int], bool] = field(default_factory=dict)
 
     def merge(
         self,
@@ -161,55 +166,89 @@ class _Search:
         `among` names groups that are tried first.
         """
         merged, stuck = 0, []
+
+        def passes(group: int) -> bool:
+            return not self.groups.alive[group] or (group in self.mended and not also_grown)
+
         for done, group in enumerate(failing):
             progress(done / len(failing), f"{merged} of {len(failing)} failing groups merged")
-            if not self.groups.alive[group] or (group in self.mended and not also_grown):
+            if done % AHEAD == 0:
+                self._look_ahead([one for one in failing[done : done + AHEAD] if not passes(one)])
+            if passes(group):
                 continue
             partner = None
             if among is not None and group in among:
-                partner = self.partner(group, np.unique(self.groups.parent[among[group]]))
+                partner = self._partner(group, [self._living(group, among[group])])
             if partner is None:
-                partner = self.partner(group)
+                partner = self._partner(group, self.neighbours.nearest(group))
             if partner is None:
                 stuck.append(group)
             else:
                 self.groups.join(group, partner)
+                self.neighbours.note(group, partner)
                 self.mended.add(group)
                 merged += 1
         return merged, stuck
 
-    def partner(self, group: int, among: IntArray | None = None) -> int | None:
-        """Return the neighbour with which the group passes at least cost, or None.
+    def _living(self, group: int, among: IntArray) -> IntArray:
+        """Return what `among` has become, the group itself apart, the cheapest first."""
+        others = np.unique(self.groups.parent[among])
+        others = others[self.groups.alive[others] & (others != group)]
+        return self.neighbours.by_cost(group, others)
 
-        Of those `among`, if they are named.
-        """
-        groups, measure = self.groups, self.measure
-        others = np.flatnonzero(groups.alive) if among is None else among[groups.alive[among]]
-        others = others[others != group]
-        if not len(others):
-            return None
-        merged = groups.merged(group, others)
-        size = groups.size[others]
-        cost = (
-            (size + groups.size[group]) * measure.ncp(merged)
-            - size * measure.ncp(groups.boxes.take(others))
-            - groups.size[group] * measure.ncp(groups.boxes.take(np.array([group])))
-        )
-        within = size + groups.size[group] <= self.max_group_size
-        by_cost = np.argsort(cost, kind="stable")
-        tried = np.concatenate([by_cost[within[by_cost]][: TRIES // 4], by_cost[~within[by_cost]][:TRIES]])
-        for first in range(0, len(tried), BATCH):
-            part = tried[first : first + BATCH]
-            boxes = merged.take(part)
-            for i in np.flatnonzero(~self.judge.fails_in_pairs(boxes)).tolist():
-                partner = int(others[part[i]])
-                members = np.concatenate([groups.members[group], groups.members[partner]])
-                box = boxes.take(np.array([i]))
-                if not self.judge.narrows(box, members) and not self.beside.undoes(
-                    groups, group, partner, box
-                ):
-                    return partner
+    def _partner(self, group: int, tried: Iterable[IntArray]) -> int | None:
+        """Return the first neighbour with which the group passes, or None."""
+        changed = self.neighbours.changed
+        fails: dict[int, bool] = {}
+        for part in tried:
+            others = part.tolist()
+            for place, other in enumerate(others):
+                if other not in fails and (group, other) in self.fails and not changed[[group, other]].any():
+                    fails[other] = self.fails[group, other]
+                elif other not in fails:
+                    asked = others[place : place + NEXT]
+                    fails.update(zip(asked, self._judge([(group, one) for one in asked]), strict=True))
+                if fails[other]:
+                    continue
+                box = self.groups.merged(group, np.array([other]))
+                if not self.beside.undoes(self.groups, group, other, box):
+                    return other
         return None
+
+    def _judge(self, pairs: Sequence[tuple[int, int]]) -> list[bool]:
+        """Tell for each two groups whether they fail as one."""
+        group, other = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+        members = self.groups.members
+        both = [np.concatenate([members[one], members[two]]) for one, two in pairs]
+        return self.judge.fails(self.groups.merged(group, other), both).tolist()
+
+    def _look_ahead(self, asked: Sequence[int]) -> None:
+        """Look for the neighbours of many groups at once, and judge the nearest until each has one."""
+        self.fails.clear()
+        self.neighbours.look_again()
+        open_ = list(asked)
+        for within, limit in TRIES.items():
+            waiting, open_ = open_, []
+            most = judged = 0
+            while waiting:
+                most = min(MORE * most, limit) or LEAST
+                found = self.neighbours.look_for(waiting, most, within=within)
+                near = {group: each.others.tolist() for group, each in zip(waiting, found, strict=True)}
+                while near and judged < most:
+                    first, judged = judged, min(judged + (NEXT if judged else FIRST), most)
+                    near = self._failing_with(near, first, judged)
+                open_ += [group for group, others in near.items() if len(others) < most or most == limit]
+                waiting = [group for group, others in near.items() if len(others) == most < limit]
+
+    def _failing_with(self, near: Mapping[int, list[int]], first: int, end: int) -> dict[int, list[int]]:
+        """Return the groups that fail with all of these of their neighbours."""
+        pairs = [(group, one) for group, others in near.items() for one in others[first:end]]
+        self.fails.update(zip(pairs, self._judge(pairs), strict=True))
+        return {
+            group: others
+            for group, others in near.items()
+            if all(self.fails[group, one] for one in others[first:end])
+        }
 
 
 def _undone_together(

@@ -235,13 +235,13 @@ def test_small_batches_of_neighbours_make_sound_releases_too(rows: list[Any], be
     table, other = prepared(policy, rows), prepared(policy, before)
     earlier = [("r1", generalized(other, anonymized(other, policy).labels, policy))]
     groups = anonymized(table, policy)
-    sizes = merge.BATCH, judging.ROWS
+    sizes = merge.AHEAD, merge.NEXT, judging.ROWS
     whole = repair(table, groups, policy, earlier, max_group_size=6)
-    merge.BATCH, judging.ROWS = 1, 1
+    merge.AHEAD, merge.NEXT, judging.ROWS = 1, 1, 1
     try:
         parts = repair(table, groups, policy, earlier, max_group_size=6)
     finally:
-        merge.BATCH, judging.ROWS = sizes
+        merge.AHEAD, merge.NEXT, judging.ROWS = sizes
     assert whole.labels.tolist() == parts.labels.tolist()
     assert whole.notes == parts.notes
 

@@ -1,0 +1,181 @@
+"""What a release costs whose series has earlier ones: the whole way through the service, by its stages.
+
+    python -m benchmarks.second_release [--rows N ...] [--earlier M] [--kinds KIND ...] [--write]
+
+Each release has a store to write to and half of the people of the one before it. Every size runs in a process
+of its own, and so does each release.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any, TypeVar
+
+import duckdb
+import numpy as np
+import pandas as pd
+import yaml
+
+from benchmarks import report
+from benchmarks.meter import Cost, Meter, peak_memory
+from release_store.store import ReleaseStore
+from services.release import release
+from services.runtime import Runtime, Stage
+from tasks.types import Progress
+
+R = TypeVar("R")
+
+PANEL = Path("eph") / "eph_panel_2003q3_2014q2.parquet"
+COLUMNS = "agglomeration, age, sex, relationship, marital, education, birthplace, activity, health_cover"
+ROWS = (30_000, 100_000, 300_000, 1_000_000)
+KINDS = {
+    "without a key": "nobody is followed, and cells are compared",
+    "with a key": "everybody is followed, and people are compared",
+}
+CHECKS = ("pairwise", "whole_history", "totals", "person", "person_difference", "worlds")
+PROMISED = 60.0
+SEED = 42
+
+
+class Measured(Runtime):
+    """A runtime that keeps what each stage cost."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.meter = Meter()
+        self.seconds: dict[str, float] = {}
+
+    def stage(self, stage: Stage, work: Callable[[Progress], R]) -> R:
+        """Carry out one stage, and keep its cost under its name."""
+        return self.meter.run(stage.name, super().stage, stage, work)
+
+    def show_gates(self, series: str, candidate_id: str, results: Sequence[Any]) -> None:
+        """Keep how long each comparison with earlier releases took, in wall seconds."""
+        self.seconds = {each.gate: each.seconds for each in results if each.gate in CHECKS}
+
+
+def policy_for(kind: str) -> dict[str, Any]:
+    """Return the survey's example policy with eight quasi-identifiers, as a document."""
+    example = report.ROOT / "examples" / "policies" / "eph.yaml"
+    document: dict[str, Any] = yaml.safe_load(example.read_text(encoding="utf-8"))
+    document.pop("source")
+    document["expectations"] = {"missing": 0}
+    document["publication"]["formats"] = ["parquet"]
+    roles, gates = document["roles"], document["gates"]
+    for name in ("relationship", "birthplace", "activity"):
+        roles["quasi_identifiers"][name] = {"type": "categorical"}
+    # The same answers stand in both tables: everybody is as old as before.
+    roles["quasi_identifiers"]["age"].pop("moves", None)
+    gates["worlds"] = {"changes": 0.0}
+    if kind == "without a key":
+        roles["dropped"] = [roles.pop("key")]
+        gates["worlds"] = {"unfollowed": "accept"}
+        gates.pop("person")
+    return document
+
+
+def write_tables(panel: Path, n_rows: int, n_tables: int, folder: Path) -> list[Path]:
+    """Write samples of the panel's rows, each with half of the rows of the one before it.
+
+    A row is a person: the panel asks some people again, whom nothing joins here.
+    """
+    with duckdb.connect() as con:
+        con.execute("SET enable_progress_bar=false; SET memory_limit='4GB'")
+        [(n,)] = con.execute("SELECT count(*) FROM read_parquet(?)", [str(panel)]).fetchall()
+        order = np.random.default_rng(SEED).permutation(n)
+        files = []
+        for number in range(n_tables):
+            files.append(folder / f"table-{number}.parquet")
+            chosen = np.take(order, np.arange(n_rows) + number * (n_rows // 2), mode="wrap")
+            con.register("chosen", pd.DataFrame({"place": np.sort(chosen)}))
+            con.execute(
+                f"COPY (SELECT 'p' || file_row_number AS person_id, {COLUMNS} FROM "
+                f"read_parquet('{panel}', file_row_number=true) JOIN chosen ON file_row_number = place "
+                f"ORDER BY place) TO '{files[-1]}' (FORMAT parquet)"
+            )
+            con.unregister("chosen")
+    return files
+
+
+def measure(policy: Path, store: Path, file: Path, period: str) -> dict[str, Any]:
+    """Release one table in this process, and return what each stage cost and what came of it."""
+    runtime = Measured()
+    outcome = release(policy, store=store, period=period, input_path=file, runtime=runtime)
+    costs = runtime.meter.costs
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    peak = max([used.ru_maxrss * 1024, peak_memory(), *(cost.peak for cost in costs.values())])
+    return {
+        "state": outcome.state,
+        "message": outcome.message,
+        "classes": outcome.n_classes,
+        "published": outcome.n_published,
+        "ncp": outcome.ncp,
+        "repair": outcome.repair.document() if outcome.repair else {},
+        "checks": runtime.seconds,
+        "costs": {stage: asdict(cost) for stage, cost in costs.items()},
+        "all": asdict(Cost(0.0, process_time(), peak)),
+    }
+
+
+def in_a_process(policy: Path, store: Path, file: Path, period: str) -> dict[str, Any]:
+    """Measure in a fresh process: its seconds are those of the whole command, imports too."""
+    command = [sys.executable, "-m", "benchmarks.second_release", "--one"]
+    command += [str(policy), str(store), str(file), period]
+    begun = perf_counter()
+    done = subprocess.run(command, cwd=report.ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{period} of {file.name} ended with {done.returncode}:\n{done.stderr[-3000:]}")
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    found["all"]["wall"] = perf_counter() - begun
+    return found
+
+
+def run(kind: str, n_rows: int, n_earlier: int, folder: Path) -> list[dict[str, Any]]:
+    """Release a series of so many earlier tables and one more; return what each cost, the last one last."""
+    files = write_tables(report.datasets() / PANEL, n_rows, n_earlier + 1, folder)
+    policy = folder / "policy.yaml"
+    policy.write_text(json.dumps(policy_for(kind)), encoding="utf-8")
+    ReleaseStore.create(folder / "store")
+    found = []
+    for number, file in enumerate(files):
+        period = f"{2010 + number // 4}Q{number % 4 + 1}"
+        found.append({"rows": n_rows, **in_a_process(policy, folder / "store", file, period)})
+        last = found[-1]
+        print(
+            f"{kind}, {n_rows:,} rows, release {number + 1}: {last['all']['cpu']:.1f} CPU s, "
+            f"{last['all']['wall']:.1f} s, {last['all']['peak'] / 2**20:,.0f} MiB; {last['state']}",
+            file=sys.stderr,
+            flush=True,
+        )
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> str:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.second_release", description="see above")
+    parser.add_argument("--rows", type=int, nargs="+", default=list(ROWS))
+    parser.add_argument("--earlier", type=int, default=1)
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
+    parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
+    chosen = parser.parse_args(arguments)
+    if chosen.one:
+        policy, store, file, period = chosen.one
+        print(json.dumps(measure(Path(policy), Path(store), Path(file), period)))
+        return ""
+    for kind in chosen.kinds:
+        for n in chosen.rows:
+            with tempfile.TemporaryDirectory() as folder:
+                print(json.dumps(run(kind, n, chosen.earlier, Path(folder)), indent=1))
+    return ""
+
+
+if __name__ == "__main__":
+    main()

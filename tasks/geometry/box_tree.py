@@ -1,0 +1,191 @@
+"""A tree over boxes: which of them a box overlaps is found without looking at them all.
+
+The boxes are put into an order in which neighbours lie near each other, by halving them again and again at the
+middle of the attribute in which they are spread most. Every `FAN` neighbours have one bounding box, every
+`FAN` of these another, and so on. Many boxes descend together, level by level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tasks.geometry.bitsets import Words, packed
+from tasks.geometry.space import Boxes
+from tasks.types import BoolArray, FloatArray, IntArray
+
+FAN = 8
+LINES = 4096  # boxes that descend together, fewer where they meet more than `PAIRS`
+PAIRS = 2_000_000
+
+
+@dataclass(frozen=True)
+class PackedBoxes:
+    """n boxes, their sets as bits: `low`, `high` (n, p), `bits` (n, w).
+
+    `ends` are the first word of each set that has values, and w.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    bits: Words
+    ends: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    def take(self, index: IntArray) -> PackedBoxes:
+        """Return the boxes at `index`."""
+        return PackedBoxes(self.low[index], self.high[index], self.bits[index], self.ends)
+
+    def bounding(self) -> PackedBoxes:
+        """Return one box for every `FAN` neighbours."""
+        first = np.arange(0, len(self), FAN)
+        return PackedBoxes(
+            np.minimum.reduceat(self.low, first),
+            np.maximum.reduceat(self.high, first),
+            np.bitwise_or.reduceat(self.bits, first),
+            self.ends,
+        )
+
+
+def pack_boxes(boxes: Boxes) -> PackedBoxes:
+    """Return the boxes with their sets as bits. O(n) bytes a value."""
+    words = [packed(member) for member in boxes.member if member.shape[1]]
+    ends = np.cumsum([0, *(each.shape[1] for each in words)])
+    bits = np.hstack([np.zeros((len(boxes), 0), dtype=np.uint64), *words])
+    return PackedBoxes(boxes.low, boxes.high, bits, tuple(ends.tolist()))
+
+
+class BoxTree:
+    """N boxes, ordered so that those that any box overlaps are found in about log N steps and the pairs."""
+
+    def __init__(self, boxes: PackedBoxes) -> None:
+        self.order = spatial_order(boxes)
+        self._levels = [boxes.take(self.order)]
+        while len(self._levels[-1]) > FAN:
+            self._levels.append(self._levels[-1].bounding())
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def pairs(self, boxes: PackedBoxes) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield which box overlaps which of the tree, ascending, all of one box at once."""
+
+        def meet(height: int, line: IntArray, node: IntArray) -> tuple[IntArray, IntArray]:
+            return _overlapping(boxes, line, self._levels[height], node)
+
+        for line, node in descend([len(level) for level in self._levels], len(boxes), meet):
+            key = np.sort(line * len(self) + self.order[node])
+            yield key // len(self), key % len(self)
+
+
+    def visits(self, boxes: PackedBoxes) -> int:
+        """Return how many nodes the boxes meet on their way down."""
+        found = 0
+
+        def meet(height: int, line: IntArray, node: IntArray) -> tuple[IntArray, IntArray]:
+            nonlocal found
+            found += len(line)
+            return _overlapping(boxes, line, self._levels[height], node)
+
+        for _ in descend([len(level) for level in self._levels], len(boxes), meet):
+            pass
+        return found
+
+
+def descend(
+    sizes: Sequence[int], n_lines: int, meet: Callable[[int, IntArray, IntArray], tuple[IntArray, IntArray]]
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield lines and items of a tree that meet at every height, all of one line at once.
+
+    `sizes` are how many nodes each height has, the items first; `meet(height, line, node)` keeps those of the
+    pairs that may meet below.
+    """
+    waiting = [np.arange(first, min(first + LINES, n_lines)) for first in range(0, n_lines, LINES)][::-1]
+    while waiting and sizes[0]:
+        lines, top = waiting.pop(), sizes[-1]
+        line, node = np.repeat(lines, top), np.tile(np.arange(top), len(lines))
+        for height in range(len(sizes) - 1, 0, -1):
+            line, node = meet(height, line, node)
+            if FAN * len(line) > PAIRS and len(lines) > 1:
+                waiting += np.array_split(lines, 2)[::-1]
+                break
+            line, node = below(line, node, sizes[height - 1])
+        else:
+            yield meet(0, line, node)
+
+
+def below(line: IntArray, node: IntArray, n_below: int) -> tuple[IntArray, IntArray]:
+    """Return each line with the nodes below its node, of which there are `n_below` in all."""
+    line = np.repeat(line, FAN)
+    node = (FAN * node[:, None] + np.arange(FAN)).reshape(-1)
+    there = node < n_below
+    return line[there], node[there]
+
+
+def _overlapping(
+    boxes: PackedBoxes, line: IntArray, others: PackedBoxes, place: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Return those of the pairs that overlap in every attribute."""
+    for begin, end in zip(boxes.ends, boxes.ends[1:], strict=False):
+        common = boxes.bits[line, begin] & others.bits[place, begin]
+        for word in range(begin + 1, end):
+            common |= boxes.bits[line, word] & others.bits[place, word]
+        kept = np.flatnonzero(common)
+        line, place = line[kept], place[kept]
+    for column in range(boxes.low.shape[1]):
+        kept = np.flatnonzero(
+            (boxes.low[line, column] <= others.high[place, column])
+            & (others.low[place, column] <= boxes.high[line, column])
+        )
+        line, place = line[kept], place[kept]
+    return line, place
+
+
+def spatial_order(boxes: PackedBoxes) -> IntArray:
+    """Return an order (n,) of the boxes in which near ones are near. O(n log^2 n) an attribute."""
+    n = len(boxes)
+    ranks = [_rank(0.5 * low + 0.5 * high) for low, high in zip(_finite(boxes.low), _finite(boxes.high), strict=True)]
+    for begin, end in zip(boxes.ends, boxes.ends[1:], strict=False):
+        ranks.append(_rank(_middle(boxes.bits[:, begin:end])))
+    ranks = [rank for rank in ranks if n and rank.max() > 0]
+    order = np.arange(n)
+    size = 1 << max(n - 1, 1).bit_length()
+    while size > FAN and ranks:
+        first = np.arange(0, n, size)
+        spread = [
+            (np.maximum.reduceat(here, first) - np.minimum.reduceat(here, first)) / rank.max()
+            for rank in ranks
+            for here in (rank[order],)
+        ]
+        widest = np.argmax(spread, axis=0)
+        part = np.arange(n) // size
+        key = np.stack(ranks)[widest[part], order]
+        order = order[np.lexsort((key, part))]
+        size //= 2
+    return order
+
+
+def _finite(bounds: FloatArray) -> FloatArray:
+    """Return the columns (p, n) of bounds, those without end moved to the last that is known."""
+    known = np.where(np.isfinite(bounds), bounds, np.nan)
+    found = []
+    for column, each in zip(bounds.T, known.T, strict=True):
+        some = each[~np.isnan(each)]
+        least, most = (some.min(), some.max()) if len(some) else (0.0, 0.0)
+        found.append(np.clip(np.nan_to_num(column, nan=least, posinf=most, neginf=least), least, most))
+    return np.array(found).reshape(bounds.shape[::-1])
+
+
+def _rank(values: FloatArray) -> IntArray:
+    return np.unique(values, return_inverse=True)[1].astype(np.int64)
+
+
+def _middle(bits: Words) -> FloatArray:
+    """Return the mean place of the values of each set (n, w), -1 for one without any."""
+    marks = np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little")
+    count = marks.sum(axis=1, dtype=np.int64)
+    return np.where(count > 0, marks @ np.arange(marks.shape[1], dtype=np.float64) / np.maximum(count, 1), -1.0)

@@ -1,0 +1,54 @@
+"""Which boxes overlap which: by a tree where a box meets few of them, by bits where it meets many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+
+from tasks.geometry.bitsets import ClassIndex, set_bits
+from tasks.geometry.box_tree import BoxTree, pack_boxes
+from tasks.geometry.space import Boxes
+from tasks.types import IntArray
+
+FEW = 4096  # boxes, so few that bits are as good
+ROWS = 512  # boxes that are compared at once by bits
+SAMPLE = 64  # boxes by which it is decided
+BITS = 128  # comparisons by bits that take as long as a node of the tree
+
+
+class Overlaps:
+    """N boxes, among which those that other boxes overlap are looked for."""
+
+    def __init__(self, boxes: Boxes) -> None:
+        self._boxes = boxes
+        self._by_tree = None if len(boxes) > FEW else False
+
+    def __len__(self) -> int:
+        return len(self._boxes)
+
+    @cached_property
+    def _tree(self) -> BoxTree:
+        return BoxTree(pack_boxes(self._boxes))
+
+    @cached_property
+    def _bits(self) -> ClassIndex:
+        return ClassIndex(self._boxes)
+
+    def pairs(self, boxes: Boxes) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield which of `boxes` overlaps which, ascending, all of one box at once.
+
+        Cost: by the tree about log N and the pairs for each box, by bits N / 64 words a quasi-identifier.
+        """
+        if self._by_tree is None and len(boxes):
+            sample = np.unique(np.linspace(0, len(boxes) - 1, SAMPLE).astype(np.int64))
+            visits = self._tree.visits(pack_boxes(boxes.take(sample)))
+            self._by_tree = visits * BITS < len(sample) * len(self)
+        if self._by_tree:
+            yield from self._tree.pairs(pack_boxes(boxes))
+            return
+        for first in range(0, len(boxes), ROWS):
+            rows = np.arange(first, min(first + ROWS, len(boxes)))
+            line, place = set_bits(self._bits.overlapping(boxes.take(rows)))
+            yield first + line, place
