@@ -68,7 +68,8 @@ def several(totals: IntArray, l_least: int, k: int) -> Several:
     for side, one in np.ndindex(2, len(totals)):
         sets = read[side, one]  # (other, values)
         asked = (sets.sum(axis=0) > 1) & (sets[last] | (one == last))
-        failing[side, one] = asked & (_values_left(sets) < l_least)
+        if asked.any():
+            failing[side, one] = asked & (_values_left(sets) < l_least)
     return Several(read, failing)
 
 

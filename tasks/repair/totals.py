@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush, heapreplace
 
 import numpy as np
 
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
 from tasks.geometry.components import components
-from tasks.geometry.space import boxes_of, counts_of, space_of
+from tasks.geometry.space import boxes_of, counts_of, distinct_rows, space_of
 from tasks.history.following import follows_nobody_into
 from tasks.history.intersection import compared_attributes, history_of
 from tasks.history.totals import exposed, several, surpluses
@@ -26,21 +27,23 @@ from tasks.types import BoolArray, IntArray, PreparedTable
 class _Difference:
     """The `surplus` of one attribute beside one earlier release (n, values), as in `surpluses`.
 
-    `part` (records,) is the row of the component that each record is in, -1 where that is not subtracted by
-    itself; `value` (records,) its value, -1 for who is left out.
+    Of each kind of records (kinds,): `part` is the row of the component that they are in, -1 where that is not
+    subtracted by itself; `value` their value.
     """
 
     surplus: IntArray
     part: IntArray
     value: IntArray
 
-    def wanted(self, l_least: int, k: int) -> tuple[BoolArray, bool]:
-        """Return the records of which one is to be left out for the first side that fails; if any does."""
+    def wanted(self, count: IntArray, l_least: int, k: int) -> BoolArray | None:
+        """Return the kinds of which one record is to be left out for the first side that fails; None if none
+        does. `count` (kinds,) are the records that are left.
+        """
         failing = exposed(self.surplus, l_least, k)
         if not failing.any():
-            return np.zeros(len(self.value), dtype=bool), False
+            return None
         row = int(np.flatnonzero(failing.any(axis=1))[0])
-        inside = self.value >= 0
+        inside = count > 0
         if row < len(self.surplus) - 1:
             inside &= self.part == row
         here = self.surplus[row]
@@ -49,55 +52,104 @@ class _Difference:
         # asks for the fewest, of those that the earlier release has too.
         good = here < 0
         if not few_joined:
-            good = (here <= 0) & (np.bincount(self.value[inside], minlength=len(here)) > -here)
+            n_here = np.bincount(self.value[inside], weights=count[inside], minlength=len(here))
+            good = (here <= 0) & (n_here > -here)
             good = good & (here == here[good].max()) if good.any() else here > 0
-        return inside & good[self.value], True
+        return np.asarray(inside & good[self.value])
 
-    def leave(self, record: int) -> None:
-        """Count one record as left out."""
-        value, part = self.value[record], self.part[record]
+    def leave(self, kind: int) -> None:
+        """Count one record of a kind as left out."""
+        value, part = self.value[kind], self.part[kind]
         self.surplus[-1, value] += 1
         if part >= 0:
             self.surplus[part, value] += 1
-        self.value[record] = -1
 
 
 @dataclass
 class _Several:
     """The `totals` (releases, values) of one attribute, the table's last, as in `several`.
 
-    `value` (records,) is that of each record, -1 for who is left out.
+    `value` (kinds,) is that of each kind of records.
     """
 
     totals: IntArray
     value: IntArray
 
-    def wanted(self, l_least: int, k: int) -> tuple[BoolArray, bool]:
-        """Return the records of which one is to be left out for the first value that fails; if any does."""
+    def wanted(self, count: IntArray, l_least: int, k: int) -> BoolArray | None:
+        """Return the kinds of which one record is to be left out for the first value that fails, as above."""
         found = several(self.totals, l_least, k)
         if not found.failing.any():
-            return np.zeros(len(self.value), dtype=bool), False
+            return None
         side, one, value = (int(place[0]) for place in np.nonzero(found.failing))
         others = found.others(side, one, value)
         last = len(self.totals) - 1
         own = self.totals[last]
         if (one == last) == (side == 0):
             # The table has more of the value: as many of it are left out as it has more.
-            return self.value == value, True
+            return np.asarray((count > 0) & (self.value == value))
         # It has too few: who is left out gives the set one value more, of those that ask for the fewest.
         read = found.read[side, one]
         level = self.totals[one] if one != last else self.totals[others].min(axis=0)
         good = read[others[others != last]].all(axis=0) if one != last else level > 0
         good &= ~read[others].all(axis=0) & (own > 0)
         if not good.any():
-            return np.zeros(len(self.value), dtype=bool), True
+            return np.zeros(len(self.value), dtype=bool)
         excess = np.where(good, own - level, np.iinfo(np.int64).max)
-        return (self.value >= 0) & (good & (excess == excess.min()))[self.value], True
+        return np.asarray((count > 0) & (good & (excess == excess.min()))[self.value])
 
-    def leave(self, record: int) -> None:
-        """Count one record as left out."""
-        self.totals[-1, self.value[record]] -= 1
-        self.value[record] = -1
+    def leave(self, kind: int) -> None:
+        """Count one record of a kind as left out."""
+        self.totals[-1, self.value[kind]] -= 1
+
+
+class _Queues:
+    """The records of each kind (k,), those of the largest groups first, and of these by `rank` (m,).
+
+    A group of over k people stays as it is, so that all of these are as large. `kind` and `label` (m,): -1
+    for who is in no group.
+    """
+
+    def __init__(self, kind: IntArray, label: IntArray, rank: IntArray, enough: int) -> None:
+        self._label, self._rank, self._enough = label, rank, enough
+        self._size = np.bincount(label[label >= 0])
+        inside = np.flatnonzero(kind >= 0)
+        spare = np.minimum(self._size[label[inside]], enough)
+        self._order = inside[np.lexsort((rank[inside], -spare, kind[inside]))]
+        self._spare = np.minimum(self._size[label[self._order]], enough)
+        self.count = np.bincount(kind[inside])
+        self._end = np.cumsum(self.count)
+        self._next = self._end - self.count
+        self._moved: list[list[tuple[int, int, int]]] = [[] for _ in self.count]  # whose groups became smaller
+
+    def take(self, chosen: IntArray) -> tuple[int, int]:
+        """Take the first record of the kinds `chosen`, which have some; return it and its kind."""
+        (_, _, record), kind = min((self._first(one), one) for one in chosen.tolist())
+        if self._moved[kind] and self._moved[kind][0][2] == record:
+            heappop(self._moved[kind])
+        else:
+            self._next[kind] += 1
+        self.count[kind] -= 1
+        self._size[self._label[record]] -= 1
+        return record, kind
+
+    def _first(self, kind: int) -> tuple[int, int, int]:
+        """Return the first record of a kind, with what it is ordered by."""
+        moved = self._moved[kind]
+        while self._next[kind] < self._end[kind]:
+            record = int(self._order[self._next[kind]])
+            entry = self._entry(record)
+            if -entry[0] == self._spare[self._next[kind]]:
+                break
+            heappush(moved, entry)
+            self._next[kind] += 1
+        else:
+            entry = None
+        while moved and (now := self._entry(moved[0][2])) != moved[0]:
+            heapreplace(moved, now)
+        return min(each for each in (entry, *moved[:1]) if each is not None)
+
+    def _entry(self, record: int) -> tuple[int, int, int]:
+        return -min(int(self._size[self._label[record]]), self._enough), int(self._rank[record]), record
 
 
 def leave_out_totals(
@@ -111,29 +163,27 @@ def leave_out_totals(
     """Return the records of `labels` (m,) that are to be left out beside the releases `earlier`.
 
     One after the other, at random within the largest groups, until no total exposes anybody, or as many as
-    the policy lets be left out. O(records) each.
+    the policy lets be left out. O(m log m), and O(kinds of records) for each: they are of one kind where they
+    have the same values and are in the same components.
     """
-    differences = _differences(table, labels, policy, earlier, apart)
+    differences, kind = _differences(table, labels, policy, earlier, apart)
     rank = np.random.default_rng(seed).permutation(len(labels))
-    size = np.bincount(labels[labels >= 0])
-    k, found = policy.privacy.k, []
+    queues = _Queues(kind, labels, rank, policy.privacy.k + 1)
+    found = []
     for _ in range(int(policy.gates.suppression.max * len(labels))):
-        asked = [one.wanted(policy.privacy.l, k) for one in differences]
-        chosen = np.flatnonzero(_in_common([records for records, fails in asked if fails], len(labels)))
+        asked = [one.wanted(queues.count, policy.privacy.l, policy.privacy.k) for one in differences]
+        chosen = np.flatnonzero(_in_common([kinds for kinds in asked if kinds is not None], len(queues.count)))
         if not len(chosen):
             break
-        spare = np.minimum(size[labels[chosen]], k + 1)  # a group of over k people stays as it is
-        record = int(chosen[np.lexsort((rank[chosen], -spare))[0]])
+        record, its_kind = queues.take(chosen)
         found.append(record)
-        size[labels[record]] -= 1
         for one in differences:
-            if one.value[record] >= 0:
-                one.leave(record)
+            one.leave(its_kind)
     return np.array(found, dtype=np.int64)
 
 
 def _in_common(asked: Sequence[BoolArray], n: int) -> BoolArray:
-    """Return the records that the first of `asked` names, and as many of the others as share any with it."""
+    """Return the kinds that the first of `asked` names, and as many of the others as share any with it."""
     chosen = asked[0] if asked else np.zeros(n, dtype=bool)
     for records in asked[1:]:
         chosen = chosen & records if (chosen & records).any() else chosen
@@ -146,8 +196,11 @@ def _differences(
     policy: ReleasePolicy,
     earlier: Sequence[tuple[str, EquivalenceClasses]],
     apart: Sequence[tuple[int, int]] | None,
-) -> list[_Difference | _Several]:
-    """Return how the groups of `labels` differ from each release by each attribute, and from all of them."""
+) -> tuple[list[_Difference | _Several], IntArray]:
+    """Return how the groups of `labels` differ from each release by each attribute, and from all of them.
+
+    And which kind each record is of, (m,), -1 for who is in no group.
+    """
     inside = np.flatnonzero(labels >= 0)
     groups = np.full(len(labels), -1, dtype=np.int64)
     groups[inside] = np.unique(labels[inside], return_inverse=True)[1]
@@ -155,12 +208,13 @@ def _differences(
     space = space_of([classes, *(each for _, each in earlier)], table)
     history = history_of(earlier, space, policy, apart)
     if history is None or not len(inside):
-        return []
+        return [], np.full(len(labels), -1, dtype=np.int64)
     boxes, own = boxes_of(classes, space), counts_of(classes, space)
     attributes = compared_attributes(policy)
     values = {name: _values(table, inside, space.sensitive[name], name) for name in attributes}
     totals: dict[str, list[IntArray]] = {name: [] for name in attributes}
     found: list[_Difference | _Several] = []
+    columns = list(values.values())
     for number, (release, each) in enumerate(earlier):
         if not follows_nobody_into(policy, release):
             continue
@@ -169,19 +223,23 @@ def _differences(
         for name in attributes:
             if name in each.counts:
                 surplus, row = surpluses(own[name], here, theirs[name], there, n)
-                part = np.where(groups >= 0, row[here[groups]], -1)
-                found.append(_Difference(surplus, part, values[name].copy()))
+                columns.append(row[here[groups[inside]]])
+                found.append(_Difference(surplus, columns[-1], values[name]))
                 totals[name].append(theirs[name].sum(axis=0))
     for name in attributes:
         every = np.array([*totals[name], own[name].sum(axis=0)])
         found.append(_Several(every, values[name]))
-    return found
+    first, kind = distinct_rows([np.zeros(len(inside), dtype=np.int64), *columns])
+    for one in found:
+        one.value = one.value[first]
+        if isinstance(one, _Difference):
+            one.part = one.part[first]
+    groups[inside] = kind
+    return found, groups
 
 
 def _values(table: PreparedTable, inside: IntArray, names: Sequence[str], attribute: str) -> IntArray:
-    """Return the place of each record's value among `names`, -1 for who is not `inside`."""
-    value = np.full(table.n_records, -1, dtype=np.int64)
+    """Return the place among `names` of the value of each record that is `inside`, (inside,)."""
     column = table.sensitive[inside, table.sensitive_names.index(attribute)]
     place = {text: i for i, text in enumerate(names)}
-    value[inside] = np.array([place[text] for text in table.sensitive_values[attribute]])[column]
-    return value
+    return np.array([place[text] for text in table.sensitive_values[attribute]], dtype=np.int64)[column]
