@@ -145,25 +145,30 @@ def _overlapping(
     return line, place
 
 
-def spatial_order(boxes: PackedBoxes) -> IntArray:
-    """Return an order (n,) of the boxes in which near ones are near. O(n log^2 n) an attribute."""
-    n = len(boxes)
-    ranks = [_rank(0.5 * low + 0.5 * high) for low, high in zip(_finite(boxes.low), _finite(boxes.high), strict=True)]
+def spatial_order(boxes: PackedBoxes, far: Sequence[float] = ()) -> IntArray:
+    """Return an order (n,) of the boxes in which near ones are near. O(n log^2 n) an attribute.
+
+    `far` tells of each number how far its ends lie apart, and of each set how far any two values do; without
+    it, the places of the values count.
+    """
+    n, p = len(boxes), boxes.low.shape[1]
+    middles = [0.5 * low + 0.5 * high for low, high in zip(_finite(boxes.low), _finite(boxes.high), strict=True)]
     for begin, end in zip(boxes.ends, boxes.ends[1:], strict=False):
-        ranks.append(_rank(_middle(boxes.bits[:, begin:end])))
-    ranks = [rank for rank in ranks if n and rank.max() > 0]
+        middles.append(_middle(boxes.bits[:, begin:end]))
+    ranks = [np.unique(middle, return_inverse=True)[1] for middle in middles]
+    chosen = [i for i, rank in enumerate(ranks) if n and rank.max() > 0 and (not far or far[i] > 0)]
     order = np.arange(n)
     size = 1 << max(n - 1, 1).bit_length()
-    while size > FAN and ranks:
-        first = np.arange(0, n, size)
-        spread = [
-            (np.maximum.reduceat(here, first) - np.minimum.reduceat(here, first)) / rank.max()
-            for rank in ranks
-            for here in (rank[order],)
-        ]
+    while size > FAN and chosen:
+        first, spread = np.arange(0, n, size), []
+        for i in chosen:
+            here = ranks[i][order]
+            width = np.maximum.reduceat(here, first) - np.minimum.reduceat(here, first)
+            width = width / ranks[i].max() if not far or i < p else width > 0
+            spread.append(width * (far[i] if far else 1.0))
         widest = np.argmax(spread, axis=0)
         part = np.arange(n) // size
-        key = np.stack(ranks)[widest[part], order]
+        key = np.stack([ranks[i] for i in chosen])[widest[part], order]
         order = order[np.lexsort((key, part))]
         size //= 2
     return order
@@ -178,10 +183,6 @@ def _finite(bounds: FloatArray) -> FloatArray:
         least, most = (some.min(), some.max()) if len(some) else (0.0, 0.0)
         found.append(np.clip(np.nan_to_num(column, nan=least, posinf=most, neginf=least), least, most))
     return np.array(found).reshape(bounds.shape[::-1])
-
-
-def _rank(values: FloatArray) -> IntArray:
-    return np.unique(values, return_inverse=True)[1].astype(np.int64)
 
 
 def _middle(bits: Words) -> FloatArray:

@@ -33,7 +33,8 @@ class Overlaps:
         return BoxTree(pack_boxes(self._boxes))
 
     @cached_property
-    def _bits(self) -> ClassIndex:
+    def bits(self) -> ClassIndex:
+        """The boxes, indexed so that those that others overlap are found by bits."""
         return ClassIndex(self._boxes)
 
     def pairs(self, boxes: Boxes) -> Iterator[tuple[IntArray, IntArray]]:
@@ -50,5 +51,5 @@ class Overlaps:
             return
         for first in range(0, len(boxes), ROWS):
             rows = np.arange(first, min(first + ROWS, len(boxes)))
-            line, place = set_bits(self._bits.overlapping(boxes.take(rows)))
+            line, place = set_bits(self.bits.overlapping(boxes.take(rows)))
             yield first + line, place

@@ -163,6 +163,23 @@ def points_of(table: PreparedTable, space: Space) -> Points:
     return Points(numbers[first], codes[first], place)
 
 
+def point_boxes(points: Points, like: Boxes) -> Boxes:
+    """Return each point as a box of the space of `like`: what is unknown is any value, (n,)."""
+    n = len(points)
+    unknown = np.isnan(points.numbers)
+    return Boxes(
+        np.where(unknown, -np.inf, points.numbers),
+        np.where(unknown, np.inf, points.numbers),
+        tuple(
+            (codes[:, None] == np.arange(member.shape[1])) | (codes < 0)[:, None]
+            for codes, member in zip(points.codes.T, like.member, strict=True)
+        ),
+        np.zeros((n, len(like.member)), dtype=bool),
+        tuple(np.zeros((n, present.shape[1]), dtype=bool) for present in like.present),
+        np.zeros((n, len(like.present)), dtype=bool),
+    )
+
+
 def placed(table: PreparedTable, space: Space) -> tuple[FloatArray, NDArray[np.int32]]:
     """Return every record's numbers (n, p) and codes (n, q) in the space; nan and -1: unknown."""
     numbers = np.full((table.n_records, len(space.numeric)), np.nan)

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
 from tasks.geometry.bitsets import ClassIndex, packed, places
-from tasks.geometry.containment import BLOCK, blocks
-from tasks.geometry.space import Boxes, Points, Space, boxes_of, concatenated
+from tasks.geometry.containment import blocks
+from tasks.geometry.overlaps import Overlaps
+from tasks.geometry.space import Boxes, Points, Space, boxes_of, concatenated, point_boxes
 from tasks.types import BoolArray, IntArray
 
 ROWS = 512
@@ -33,13 +34,18 @@ UNCONSTRAINED = np.iinfo(
 class History:
     """All classes of all earlier releases in one space: `boxes` (N), `release` (N,) numbered from the oldest.
 
-    `index` finds the classes that overlap a box.
+    `overlaps` finds the classes that overlap a box.
     """
 
     boxes: Boxes
     release: IntArray
     names: tuple[str, ...]
-    index: ClassIndex
+    overlaps: Overlaps
+
+    @property
+    def index(self) -> ClassIndex:
+        """The classes as bits."""
+        return self.overlaps.bits
 
     @property
     def n_releases(self) -> int:
@@ -91,7 +97,7 @@ def history_of(
     ]
     release = np.repeat(np.arange(len(placed)), [len(boxes) for boxes in placed])
     boxes = concatenated(placed)
-    return History(boxes, release, tuple(name for name, _ in earlier), ClassIndex(boxes))
+    return History(boxes, release, tuple(name for name, _ in earlier), Overlaps(boxes))
 
 
 def one_apart(n_releases: int) -> list[tuple[int, int]]:
@@ -202,21 +208,16 @@ def allowed_values(points: Points, history: History, columns: Sequence[int]) -> 
     shape = len(points), history.n_releases
     masks = {c: np.zeros((*shape, own[c].shape[1]), dtype=np.uint64) for c in columns}
     seen = {c: np.zeros(shape, dtype=bool) for c in columns}
-    widest = max((words.shape[1] for words in own.values()), default=1)
-    for block in blocks(points, history.boxes):
-        pieces = 1 + int(np.count_nonzero(block.inside)) * widest // BLOCK
-        for lines in np.array_split(np.arange(len(block.points)), pieces):
-            line, place = np.nonzero(block.inside[lines])
-            person, classes = block.points[lines[line]], block.classes[place]
-            for c in columns:
-                known = history.boxes.knows[classes, c]
-                x, j = person[known], history.release[classes[known]]
-                # Classes come in the order of their releases: equal people and releases are neighbours.
-                starts = np.flatnonzero(np.append(True, (np.diff(x) != 0) | (np.diff(j) != 0))[: len(x)])
-                if len(starts):
-                    union = np.bitwise_or.reduceat(own[c][classes[known]], starts, axis=0)
-                    masks[c][x[starts], j[starts]] = union
-                    seen[c][x[starts], j[starts]] = True
+    for point, place in history.overlaps.pairs(point_boxes(points, history.boxes)):
+        for c in columns:
+            known = history.boxes.knows[place, c]
+            x, classes = point[known], place[known]
+            j = history.release[classes]
+            # Classes come in the order of their releases: equal people and releases are neighbours.
+            starts = np.flatnonzero(np.append(True, (np.diff(x) != 0) | (np.diff(j) != 0))[: len(x)])
+            if len(starts):
+                masks[c][x[starts], j[starts]] = np.bitwise_or.reduceat(own[c][classes], starts, axis=0)
+                seen[c][x[starts], j[starts]] = True
     return Allowed(masks, seen)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tasks.geometry.bitsets import Words, packed
 from tasks.geometry.overlaps import Overlaps
-from tasks.geometry.space import Boxes, Points, distinct_rows
+from tasks.geometry.space import Boxes, Points, distinct_rows, point_boxes
 from tasks.history.intersection import Allowed, History, allowed_values, narrowed, pairwise_fails
 from tasks.history.persons import Followed, allowed_by_person
 from tasks.types import BoolArray, IntArray
@@ -35,11 +35,28 @@ class Judge:
         self._cells = cells
         self._columns = columns
         self._l_least = l_least
-        self._people = Overlaps(_as_boxes(points, history.boxes))
+        self._known: dict[bytes, bool] = {}
+        self._people = Overlaps(point_boxes(points, history.boxes))
         self._by_cells = _Views.of(allowed_values(points, history, columns))
         self._by_person = None
         if followed is not None and followed.anywhere.any():
             self._by_person = _Views.of(allowed_by_person(followed, history, columns))
+
+    def fails_still(self, boxes: Boxes, members: Sequence[IntArray]) -> BoolArray:
+        """Tell the same as `fails`, without looking again at the groups that were asked about in this way last."""
+        cells = np.hstack(
+            [
+                boxes.low.view(np.uint8),
+                boxes.high.view(np.uint8),
+                *(marks.view(np.uint8) for marks in (*boxes.member, *boxes.present)),
+            ]
+        )
+        keys = [cell.tobytes() + rows.tobytes() for cell, rows in zip(cells, members, strict=True)]
+        new = np.flatnonzero([key not in self._known for key in keys])
+        found = self.fails(boxes.take(new), [members[one] for one in new.tolist()])
+        known = self._known | {keys[one]: fails for one, fails in zip(new.tolist(), found.tolist(), strict=True)}
+        self._known = {key: known[key] for key in keys}
+        return np.array(list(map(self._known.__getitem__, keys)), dtype=bool)
 
     def fails(self, boxes: Boxes, members: Sequence[IntArray]) -> BoolArray:
         """Tell for each group, with the records in it, whether it fails, (n,).
@@ -96,20 +113,3 @@ class _Views:
             columns = [*masks.reshape(len(masks), -1).T, *allowed.seen[c].T]
             first[c], place[c] = distinct_rows(columns)
         return cls(allowed, first, place)
-
-
-def _as_boxes(points: Points, like: Boxes) -> Boxes:
-    """Return each person as a box of one point, so that those inside a class are found by bits."""
-    n = len(points)
-    unknown = np.isnan(points.numbers)
-    return Boxes(
-        np.where(unknown, -np.inf, points.numbers),
-        np.where(unknown, np.inf, points.numbers),
-        tuple(
-            codes[:, None] == np.arange(member.shape[1])
-            for codes, member in zip(points.codes.T, like.member, strict=True)
-        ),
-        np.zeros((n, len(like.member)), dtype=bool),
-        tuple(np.zeros((n, present.shape[1]), dtype=bool) for present in like.present),
-        np.zeros((n, len(like.present)), dtype=bool),
-    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -16,9 +17,9 @@ from policy.model import ReleasePolicy
 from policy.text import number_of
 from release_store.records import EquivalenceClasses
 from release_store.summary import Repair
-from tasks.geometry.space import Boxes, points_of, space_of
+from tasks.geometry.space import Boxes, Space, points_of, space_of
 from tasks.history.intersection import compared_attributes, history_of
-from tasks.history.persons import follow
+from tasks.history.persons import Followed, follow
 from tasks.recoding.generalize import generalized
 from tasks.repair.closing import closing_of
 from tasks.repair.followers import Followers
@@ -47,6 +48,7 @@ def repair(
     apart: Sequence[tuple[int, int]] | None = None,
     followers: Followers | None = None,
     worlds: Worlds | Questions | None = None,
+    kept: Kept | None = None,
     progress: Progress = no_progress,
 ) -> Partition:
     """Return the partition with failing groups merged or, where no merge helps, suppressed (label -1).
@@ -54,34 +56,30 @@ def repair(
     `earlier` are the classes of the earlier releases, oldest first, `apart` as in `history_of`. With
     `followers`, no person whom their hash joins with earlier classes stays narrowed either; with `worlds`,
     groups by which all releases at once pin somebody are merged too, though somebody may stay pinned. The
-    notes count merged and suppressed groups. Cost: failing groups times (groups + tried neighbours times
-    earlier classes).
+    notes count merged and suppressed groups. `kept` is what a round leaves to the next one of the same table
+    and releases. Cost: groups times what overlaps them, in the earlier releases and of people, and for each
+    failing group a look for neighbours in a tree.
     """
     classes = generalized(table, partition.labels, policy)
     space = space_of([classes, *(c for _, c in earlier)], table)
-    history = history_of(earlier, space, policy, apart)
     attributes = compared_attributes(policy)
-    if history is None or not attributes or not classes.n_classes:
+    if not earlier or not attributes or not classes.n_classes:
         return partition
-    columns = [list(space.sensitive).index(name) for name in attributes]
-    followed = follow(followers.hashes, followers.earlier, history) if followers else None
+    followed, judge = (kept or Kept()).of(table, policy, earlier, space, apart, followers)
     nesting = None
     if followers and followed is not None:
         nesting = nesting_of(
             followed, partition.labels, earlier, followers.earlier, space, attributes, policy.privacy.l
         )
-    cells = not (followers and followers.alone(policy, earlier))
-    judge = Judge(history, points_of(table, space), columns, policy.privacy.l, followed, cells=cells)
     groups = groups_of(partition.labels, classes, space, closing_of(policy, table, space))
     growing = None
     if policy.population == "cumulative":
         growing = Growing(earlier, space, policy, attributes, apart)
     alike = groups.join_equal()
     beside = _Beside(growing, nesting)
-    neighbours = Neighbours(groups, Measure(scale_of(table, policy), space), max_group_size)
-    look = _Search(groups, judge, beside, neighbours)
+    look = _Search(groups, judge, beside, Measure(scale_of(table, policy), space), max_group_size)
     living = groups.living
-    failing = living[judge.fails(groups.boxes.take(living), [groups.members[one] for one in living.tolist()])]
+    failing = living[judge.fails_still(groups.boxes.take(living), [groups.members[one] for one in living.tolist()])]
     by_size = failing[np.argsort(groups.size[failing], kind="stable")].tolist()
     merged, hopeless = look.merge(by_size, progress)
     # A neighbour that has grown since may take in what nobody could before.
@@ -105,6 +103,39 @@ def repair(
     now = _labels(partition.labels, groups)
     merged_labels = np.where(now >= 0, number[np.maximum(now, 0)], -1)
     return replace(partition, labels=merged_labels, repair=counts)
+
+
+@dataclass
+class Kept:
+    """What the earlier releases tell of a table whatever its groups are: kept for as long as its space stays."""
+
+    space: tuple[object, ...] = ()
+    found: tuple[Followed | None, Judge] | None = None
+
+    def of(
+        self,
+        table: PreparedTable,
+        policy: ReleasePolicy,
+        earlier: Sequence[tuple[str, EquivalenceClasses]],
+        space: Space,
+        apart: Sequence[tuple[int, int]] | None,
+        followers: Followers | None,
+    ) -> tuple[Followed | None, Judge]:
+        """Return where the table's people were before, if they can be followed, and the judge of its groups.
+
+        There is an earlier release.
+        """
+        asked = space.numeric, tuple(space.domains.items()), tuple(space.sensitive.items())
+        if self.found is None or self.space != asked:
+            history = history_of(earlier, space, policy, apart)
+            assert history is not None
+            columns = [list(space.sensitive).index(name) for name in compared_attributes(policy)]
+            followed = follow(followers.hashes, followers.earlier, history) if followers else None
+            cells = not (followers and followers.alone(policy, earlier))
+            points = points_of(table, space)
+            judge = Judge(history, points, columns, policy.privacy.l, followed, cells=cells)
+            self.space, self.found = asked, (followed, judge)
+        return self.found
 
 
 @dataclass(frozen=True)
@@ -138,7 +169,7 @@ class _Beside:
         return failing
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Search:
     """Looks for neighbours; `mended` are the groups that took one in, and passed as they then were.
 
@@ -148,9 +179,15 @@ class _Search:
     groups: Groups
     judge: Judge
     beside: _Beside
-    neighbours: Neighbours
+    measure: Measure
+    max_group_size: int
     mended: set[int] = field(default_factory=set)
     fails: dict[tuple[int, int], bool] = field(default_factory=dict)
+
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        """The neighbours of the groups."""
+        return Neighbours(self.groups, self.measure, self.max_group_size)
 
     def merge(
         self,

@@ -26,6 +26,7 @@ Grown = Callable[[IntArray, IntArray], tuple[FloatArray, FloatArray]]
 TRIES = {True: 96, False: 384}  # neighbours within the largest group size, and others
 LEAST = 6  # neighbours that are looked for at first
 MORE = 6  # times as many where none of them will do
+WIDE = 36  # nodes of a height are looked below for a first limit
 SLACK = 1e-9  # by which the bound of a cost gives way to rounding
 
 
@@ -79,7 +80,6 @@ class Neighbours:
     def __init__(self, groups: Groups, measure: Measure, max_group_size: int) -> None:
         self._groups, self._measure, self._most = groups, measure, max_group_size
         self._boxes = pack_boxes(groups.boxes)
-        self._order = spatial_order(self._boxes)
         self._ncp = measure.ncp(groups.boxes)
         # The words of each set that counts, with its weight and the number of its values.
         filled = np.cumsum([member.shape[1] > 0 for member in groups.boxes.member]) - 1
@@ -89,6 +89,13 @@ class Neighbours:
             for column, weight, n_values in measure.sets
             if groups.boxes.member[column].shape[1]
         ]
+        # How much it costs if two are at the ends of a number, or have other values of a set.
+        far = [0.0] * (len(groups.boxes.low.T) + len(ends) - 1)
+        for column, weight, _ in measure.numbers:
+            far[column] = weight / 3  # as far as any two are apart on average
+        for begin, _, weight, n_values in self._words:
+            far[len(groups.boxes.low.T) + ends.index(begin)] = 2 * weight / n_values
+        self._order = spatial_order(self._boxes, far)
         self._count = self._counted(self._boxes.bits)
         self.look_again()
 
@@ -211,7 +218,7 @@ class Neighbours:
     def _near_cost(self, asked: IntArray, within: bool, most: int) -> FloatArray:
         """Return a cost that the `most` cheapest neighbours of each group do not exceed, (n,).
 
-        Looks below those `most` nodes of each height that may have the cheapest.
+        Looks below those nodes of each height that may have the cheapest: `WIDE`, or `most`.
         """
         top, endless = len(self._levels[-1]), np.full(len(asked), np.inf)
         line, node = np.repeat(np.arange(len(asked)), top), np.tile(np.arange(top), len(asked))
@@ -219,7 +226,7 @@ class Neighbours:
             line, node, bound = self._met(asked, height, line, node, within, endless)
             if height:
                 order = np.lexsort((bound, line))
-                order = order[_place_in_run(line[order]) < most]
+                order = order[_place_in_run(line[order]) < max(most, WIDE)]
                 line, node = below(line[order], node[order], len(self._levels[height - 1]))
         other = self._order[node]
         kept = (other != asked[line]) & ~self.changed[other]

@@ -7,7 +7,7 @@ out are among those who seem to have left: nobody outside knows which they were.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from heapq import heappop, heappush, heapreplace
 
 import numpy as np
@@ -34,15 +34,23 @@ class _Difference:
     surplus: IntArray
     part: IntArray
     value: IntArray
+    _failing: BoolArray | None = None
+    _changed: list[int] = field(default_factory=list)
 
     def wanted(self, count: IntArray, l_least: int, k: int) -> BoolArray | None:
         """Return the kinds of which one record is to be left out for the first side that fails; None if none
         does. `count` (kinds,) are the records that are left.
         """
-        failing = exposed(self.surplus, l_least, k)
-        if not failing.any():
+        failing = self._failing
+        if failing is None:
+            failing = self._failing = exposed(self.surplus, l_least, k)
+        elif len(self._changed):
+            failing[self._changed] = exposed(self.surplus[self._changed], l_least, k)
+        self._changed = []
+        rows = failing.any(axis=1)
+        row = int(rows.argmax())
+        if not rows[row]:
             return None
-        row = int(np.flatnonzero(failing.any(axis=1))[0])
         inside = count > 0
         if row < len(self.surplus) - 1:
             inside &= self.part == row
@@ -59,10 +67,10 @@ class _Difference:
 
     def leave(self, kind: int) -> None:
         """Count one record of a kind as left out."""
-        value, part = self.value[kind], self.part[kind]
-        self.surplus[-1, value] += 1
-        if part >= 0:
-            self.surplus[part, value] += 1
+        value, part = int(self.value[kind]), int(self.part[kind])
+        for row in {len(self.surplus) - 1, part} - {-1}:
+            self.surplus[row, value] += 1
+            self._changed.append(row)
 
 
 @dataclass

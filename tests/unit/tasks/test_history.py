@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from release_store.records import EquivalenceClasses, SetCells
-from tasks.geometry import bitsets
+from tasks.geometry import bitsets, overlaps
 from tasks.geometry.bitsets import packed
 from tasks.geometry.space import Boxes, boxes_of, points_of, space_of
 from tasks.history import intersection as comparison
@@ -252,7 +252,7 @@ def test_people_are_looked_at_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     history, points = history_of(earlier, space, POLICY), points_of(table, space)
     assert history is not None
     whole = allowed_values(points, history, [0, 1])
-    monkeypatch.setattr(comparison, "BLOCK", 2)
+    monkeypatch.setattr(overlaps, "ROWS", 2)
     parts = allowed_values(points, history, [0, 1])
     for c in (0, 1):
         assert whole.seen[c].any()
