@@ -1,7 +1,7 @@
 """A tree over boxes: which of them a box overlaps is found without looking at them all.
 
-The boxes are put into an order in which neighbours lie near each other, by halving them again and again at the
-middle of the attribute in which they are spread most. Every `FAN` neighbours have one bounding box, every
+The boxes are put into an order in which neighbours lie near each other, by halving them again and again at
+the middle of the attribute in which they are spread most. Every `FAN` neighbours have one bounding box, every
 `FAN` of these another, and so on. Many boxes descend together, level by level.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from tasks.geometry.bitsets import Words, packed
 from tasks.geometry.space import Boxes
-from tasks.types import BoolArray, FloatArray, IntArray
+from tasks.types import FloatArray, IntArray
 
 FAN = 8
 LINES = 4096  # boxes that descend together, fewer where they meet more than `PAIRS`
@@ -80,7 +80,6 @@ class BoxTree:
         for line, node in descend([len(level) for level in self._levels], len(boxes), meet):
             key = np.sort(line * len(self) + self.order[node])
             yield key // len(self), key % len(self)
-
 
     def visits(self, boxes: PackedBoxes) -> int:
         """Return how many nodes the boxes meet on their way down."""
@@ -152,7 +151,9 @@ def spatial_order(boxes: PackedBoxes, far: Sequence[float] = ()) -> IntArray:
     it, the places of the values count.
     """
     n, p = len(boxes), boxes.low.shape[1]
-    middles = [0.5 * low + 0.5 * high for low, high in zip(_finite(boxes.low), _finite(boxes.high), strict=True)]
+    middles = [
+        0.5 * low + 0.5 * high for low, high in zip(_finite(boxes.low), _finite(boxes.high), strict=True)
+    ]
     for begin, end in zip(boxes.ends, boxes.ends[1:], strict=False):
         middles.append(_middle(boxes.bits[:, begin:end]))
     ranks = [np.unique(middle, return_inverse=True)[1] for middle in middles]
@@ -189,4 +190,6 @@ def _middle(bits: Words) -> FloatArray:
     """Return the mean place of the values of each set (n, w), -1 for one without any."""
     marks = np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little")
     count = marks.sum(axis=1, dtype=np.int64)
-    return np.where(count > 0, marks @ np.arange(marks.shape[1], dtype=np.float64) / np.maximum(count, 1), -1.0)
+    return np.where(
+        count > 0, marks @ np.arange(marks.shape[1], dtype=np.float64) / np.maximum(count, 1), -1.0
+    )

@@ -45,8 +45,8 @@ class Groups:
         self.alive[partner] = False
         self.parent[self.parent == partner] = group
 
-    def merged(self, group: int, partners: IntArray) -> Boxes:
-        """Return `group` with each of `partners`, in the cells that they would be published with."""
+    def merged(self, group: int | IntArray, partners: IntArray) -> Boxes:
+        """Return `group`, or each of several, with each of `partners`, in the cells of their publication."""
         boxes, theirs = self.boxes, self.boxes.take(partners)
         return self.close(
             replace(

@@ -43,7 +43,7 @@ class Judge:
             self._by_person = _Views.of(allowed_by_person(followed, history, columns))
 
     def fails_still(self, boxes: Boxes, members: Sequence[IntArray]) -> BoolArray:
-        """Tell the same as `fails`, without looking again at the groups that were asked about in this way last."""
+        """Tell the same as `fails`; looks only at groups that were not among those of the last call."""
         cells = np.hstack(
             [
                 boxes.low.view(np.uint8),
@@ -54,7 +54,9 @@ class Judge:
         keys = [cell.tobytes() + rows.tobytes() for cell, rows in zip(cells, members, strict=True)]
         new = np.flatnonzero([key not in self._known for key in keys])
         found = self.fails(boxes.take(new), [members[one] for one in new.tolist()])
-        known = self._known | {keys[one]: fails for one, fails in zip(new.tolist(), found.tolist(), strict=True)}
+        known = self._known | {
+            keys[one]: fails for one, fails in zip(new.tolist(), found.tolist(), strict=True)
+        }
         self._known = {key: known[key] for key in keys}
         return np.array(list(map(self._known.__getitem__, keys)), dtype=bool)
 

@@ -21,7 +21,9 @@ class Measure:
         n = len(spans)
         self.numbers = [(i, float(weights[i]), span) for i, span in enumerate(spans) if span > 0 < weights[i]]
         """The column of each number that counts, its weight and its span."""
-        self.sets = [(i, float(weights[n + i]), m) for i, m in enumerate(values) if m > 1 and weights[n + i] > 0]
+        self.sets = [
+            (i, float(weights[n + i]), m) for i, m in enumerate(values) if m > 1 and weights[n + i] > 0
+        ]
         """The column of each set that counts, its weight and the number of its values."""
 
     def ncp(self, boxes: Boxes) -> FloatArray:

@@ -79,7 +79,9 @@ def repair(
     beside = _Beside(growing, nesting)
     look = _Search(groups, judge, beside, Measure(scale_of(table, policy), space), max_group_size)
     living = groups.living
-    failing = living[judge.fails_still(groups.boxes.take(living), [groups.members[one] for one in living.tolist()])]
+    failing = living[
+        judge.fails_still(groups.boxes.take(living), [groups.members[one] for one in living.tolist()])
+    ]
     by_size = failing[np.argsort(groups.size[failing], kind="stable")].tolist()
     merged, hopeless = look.merge(by_size, progress)
     # A neighbour that has grown since may take in what nobody could before.
@@ -107,7 +109,7 @@ def repair(
 
 @dataclass
 class Kept:
-    """What the earlier releases tell of a table whatever its groups are: kept for as long as its space stays."""
+    """What the earlier releases tell of a table whatever its groups are, for as long as its space stays."""
 
     space: tuple[object, ...] = ()
     found: tuple[Followed | None, Judge] | None = None
@@ -123,12 +125,13 @@ class Kept:
     ) -> tuple[Followed | None, Judge]:
         """Return where the table's people were before, if they can be followed, and the judge of its groups.
 
-        There is an earlier release.
+        Raises ValueError where there is no earlier release.
         """
         asked = space.numeric, tuple(space.domains.items()), tuple(space.sensitive.items())
         if self.found is None or self.space != asked:
             history = history_of(earlier, space, policy, apart)
-            assert history is not None
+            if history is None:
+                raise ValueError("there is no earlier release")
             columns = [list(space.sensitive).index(name) for name in compared_attributes(policy)]
             followed = follow(followers.hashes, followers.earlier, history) if followers else None
             cells = not (followers and followers.alone(policy, earlier))
@@ -236,6 +239,7 @@ class _Search:
     def _partner(self, group: int, tried: Iterable[IntArray]) -> int | None:
         """Return the first neighbour with which the group passes, or None."""
         changed = self.neighbours.changed
+        other: int
         fails: dict[int, bool] = {}
         for part in tried:
             others = part.tolist()
@@ -257,7 +261,8 @@ class _Search:
         group, other = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
         members = self.groups.members
         both = [np.concatenate([members[one], members[two]]) for one, two in pairs]
-        return self.judge.fails(self.groups.merged(group, other), both).tolist()
+        found: list[bool] = self.judge.fails(self.groups.merged(group, other), both).tolist()
+        return found
 
     def _look_ahead(self, asked: Sequence[int]) -> None:
         """Look for the neighbours of many groups at once, and judge the nearest until each has one."""

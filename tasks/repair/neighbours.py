@@ -32,8 +32,8 @@ SLACK = 1e-9  # by which the bound of a cost gives way to rounding
 
 @dataclass(frozen=True)
 class _Nodes:
-    """n nodes: the least and the greatest of the bounds (n, p) and sizes (n,) of their groups, and of how many
-    values their sets have, `count` (n, s).
+    """n nodes: the least and the greatest of the bounds (n, p) and sizes (n,) of their groups, and of how
+    many values their sets have, `count` (n, s).
 
     `some` (n, w) are the values that any group has, `every` those that all have.
     """
@@ -140,14 +140,14 @@ class Neighbours:
         self.changed[[group, partner]] = True
 
     def look_for(self, asked: Sequence[int], most: int, *, within: bool) -> list[Ranking]:
-        """Return the cheapest `most` neighbours of each of many unchanged groups, and keep them for `nearest`."""
+        """Return the cheapest `most` neighbours of each of many unchanged groups; `nearest` uses them."""
         found = self._ranked(np.array(asked, dtype=np.int64), within, most)
         self._rankings.update(zip(((group, within) for group in asked), found, strict=True))
         return found
 
     def nearest(self, group: int) -> Iterator[IntArray]:
-        """Yield the living neighbours of a group, in parts: those with which it stays within the largest group
-        size, then the others, each by cost, and of each no more than `TRIES`.
+        """Yield the living neighbours of a group, in parts: those with which it stays within the largest
+        group size, then the others, each by cost, and of each no more than `TRIES`.
         """
         changed = np.flatnonzero(self.changed & self._groups.alive)
         changed = changed[changed != group]
@@ -156,11 +156,10 @@ class Neighbours:
         small = self._within(group_of, changed)
         for within, limit in TRIES.items():
             also, also_cost = changed[small == within], cost[small == within]
-            ranking = None if self.changed[group] else self._rankings.get((group, within))
+            known = None if self.changed[group] else self._rankings.get((group, within))
             seen, most = 0, LEAST
             while True:
-                if ranking is None:
-                    ranking = self._ranked(np.array([group]), within, most)[0]
+                ranking = known or self._ranked(np.array([group]), within, most)[0]
                 still = ~self.changed[ranking.others]
                 others, costs = ranking.others[still], ranking.cost[still]
                 near = also_cost < np.inf
@@ -173,7 +172,7 @@ class Neighbours:
                 seen += len(others)
                 if ranking.complete or seen >= limit:
                     break
-                ranking, most = None, MORE * max(most, len(ranking.others))
+                known, most = None, MORE * max(most, len(ranking.others))
 
     def cost(self, group: IntArray, other: IntArray) -> FloatArray:
         """Return what merging each group with the other beside it costs in NCP, (n,)."""
@@ -187,13 +186,14 @@ class Neighbours:
         within = self._within(group_of, others)
         by_cost = np.argsort(self.cost(group_of, others), kind="stable")
         small = within[by_cost]
-        return others[np.concatenate([by_cost[small][: TRIES[True]], by_cost[~small][: TRIES[False]]])]
+        order = np.concatenate([by_cost[small][: TRIES[True]], by_cost[~small][: TRIES[False]]])
+        return np.asarray(others[order])
 
     def _within(self, group: IntArray, other: IntArray) -> BoolArray:
         return np.asarray(self._groups.size[group] + self._groups.size[other] <= self._most)
 
     def _ranked(self, asked: IntArray, within: bool, most: int) -> list[Ranking]:
-        """Return the cheapest `most` unchanged neighbours of each group, if they stay within the size or not."""
+        """Return the cheapest `most` unchanged neighbours of each group, within the size or past it."""
         if not len(asked):
             return []
         limit = self._near_cost(asked, within, most)
@@ -202,7 +202,10 @@ class Neighbours:
             return self._met(asked, height, line, node, within, limit)[:2]
 
         found = list(descend([len(level) for level in self._levels], len(asked), meet))
-        line, other = np.concatenate([each[0] for each in found]), self._order[np.concatenate([each[1] for each in found])]
+        line, other = (
+            np.concatenate([each[0] for each in found]),
+            self._order[np.concatenate([each[1] for each in found])],
+        )
         kept = (other != asked[line]) & ~self.changed[other]
         line, other = line[kept], other[kept]
         cost = self.cost(asked[line], other)
@@ -211,7 +214,11 @@ class Neighbours:
         order = np.lexsort((other, cost, line))
         first = np.searchsorted(line[order], np.arange(len(asked) + 1))
         return [
-            Ranking(other[order[a : min(a + most, b)]], cost[order[a : min(a + most, b)]], b - a <= most and bool(np.isinf(end)))
+            Ranking(
+                other[order[a : min(a + most, b)]],
+                cost[order[a : min(a + most, b)]],
+                b - a <= most and bool(np.isinf(end)),
+            )
             for a, b, end in zip(first[:-1], first[1:], limit, strict=True)
         ]
 
@@ -294,7 +301,13 @@ class Neighbours:
         """
         for column, weight, span in self._measure.numbers:
 
-            def grown(group: IntArray, node: IntArray, column: int = column, span: float = span, weight: float = weight) -> tuple[FloatArray, FloatArray]:
+            def grown(
+                group: IntArray,
+                node: IntArray,
+                column: int = column,
+                span: float = span,
+                weight: float = weight,
+            ) -> tuple[FloatArray, FloatArray]:
                 low, high = self._boxes.low[group, column], self._boxes.high[group, column]
                 (low_least, low_most), (high_least, high_most) = (
                     [each[node, column] for each in both] for both in (nodes.low, nodes.high)
@@ -308,10 +321,18 @@ class Neighbours:
             yield grown
 
     def _grown_sets(self, nodes: _Nodes) -> Iterator[Grown]:
-        """Yield the same for each set; one that would have more values than the table is taken not to grow."""
+        """Yield the same for each set; one with more values than the table is taken not to grow."""
         for place, (begin, end, weight, n_values) in enumerate(self._words):
 
-            def grown(group: IntArray, node: IntArray, place: int = place, begin: int = begin, end: int = end, weight: float = weight, n_values: int = n_values) -> tuple[FloatArray, FloatArray]:
+            def grown(
+                group: IntArray,
+                node: IntArray,
+                place: int = place,
+                begin: int = begin,
+                end: int = end,
+                weight: float = weight,
+                n_values: int = n_values,
+            ) -> tuple[FloatArray, FloatArray]:
                 added, missing, common, everything = (np.zeros(len(node), dtype=np.int64) for _ in range(4))
                 for word in range(begin, end):
                     own, some = self._boxes.bits[group, word], nodes.some[node, word]
@@ -325,7 +346,9 @@ class Neighbours:
                 added += (self._count[group, place] == 1) & (added > 0)
                 missing += (greatest == 1) & (missing > 0)
                 fits = everything <= n_values
-                return weight / n_values * np.where(fits, added, 0), weight / n_values * np.where(fits, missing, 0)
+                return weight / n_values * np.where(fits, added, 0), weight / n_values * np.where(
+                    fits, missing, 0
+                )
 
             yield grown
 

@@ -27,8 +27,8 @@ from tasks.types import BoolArray, IntArray, PreparedTable
 class _Difference:
     """The `surplus` of one attribute beside one earlier release (n, values), as in `surpluses`.
 
-    Of each kind of records (kinds,): `part` is the row of the component that they are in, -1 where that is not
-    subtracted by itself; `value` their value.
+    Of each kind of records (kinds,): `part` is the row of the component that they are in, -1 where that is
+    not subtracted by itself; `value` their value.
     """
 
     surplus: IntArray
@@ -47,7 +47,7 @@ class _Difference:
         elif len(self._changed):
             failing[self._changed] = exposed(self.surplus[self._changed], l_least, k)
         self._changed = []
-        rows = failing.any(axis=1)
+        rows = np.asarray(failing.any(axis=1))
         row = int(rows.argmax())
         if not rows[row]:
             return None
@@ -127,7 +127,9 @@ class _Queues:
         self.count = np.bincount(kind[inside])
         self._end = np.cumsum(self.count)
         self._next = self._end - self.count
-        self._moved: list[list[tuple[int, int, int]]] = [[] for _ in self.count]  # whose groups became smaller
+        self._moved: list[list[tuple[int, int, int]]] = [
+            [] for _ in self.count
+        ]  # whose groups became smaller
 
     def take(self, chosen: IntArray) -> tuple[int, int]:
         """Take the first record of the kinds `chosen`, which have some; return it and its kind."""
@@ -180,7 +182,9 @@ def leave_out_totals(
     found = []
     for _ in range(int(policy.gates.suppression.max * len(labels))):
         asked = [one.wanted(queues.count, policy.privacy.l, policy.privacy.k) for one in differences]
-        chosen = np.flatnonzero(_in_common([kinds for kinds in asked if kinds is not None], len(queues.count)))
+        chosen = np.flatnonzero(
+            _in_common([kinds for kinds in asked if kinds is not None], len(queues.count))
+        )
         if not len(chosen):
             break
         record, its_kind = queues.take(chosen)
@@ -250,4 +254,5 @@ def _values(table: PreparedTable, inside: IntArray, names: Sequence[str], attrib
     """Return the place among `names` of the value of each record that is `inside`, (inside,)."""
     column = table.sensitive[inside, table.sensitive_names.index(attribute)]
     place = {text: i for i, text in enumerate(names)}
-    return np.array([place[text] for text in table.sensitive_values[attribute]], dtype=np.int64)[column]
+    translated = np.array([place[text] for text in table.sensitive_values[attribute]], dtype=np.int64)
+    return np.asarray(translated[column])
