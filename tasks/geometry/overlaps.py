@@ -37,16 +37,20 @@ class Overlaps:
         """The boxes, indexed so that those that others overlap are found by bits."""
         return ClassIndex(self._boxes)
 
+    def meets_few(self, boxes: Boxes) -> bool:
+        """Tell whether boxes like these, of which the first that are asked about decide, meet few."""
+        if self._by_tree is None and len(boxes):
+            sample = np.unique(np.linspace(0, len(boxes) - 1, SAMPLE).astype(np.int64))
+            visits = self._tree.visits(pack_boxes(boxes.take(sample)))
+            self._by_tree = visits * BITS < len(sample) * len(self)
+        return bool(self._by_tree)
+
     def pairs(self, boxes: Boxes) -> Iterator[tuple[IntArray, IntArray]]:
         """Yield which of `boxes` overlaps which, ascending, all of one box at once.
 
         Cost: by the tree about log N and the pairs for each box, by bits N / 64 words a quasi-identifier.
         """
-        if self._by_tree is None and len(boxes):
-            sample = np.unique(np.linspace(0, len(boxes) - 1, SAMPLE).astype(np.int64))
-            visits = self._tree.visits(pack_boxes(boxes.take(sample)))
-            self._by_tree = visits * BITS < len(sample) * len(self)
-        if self._by_tree:
+        if self.meets_few(boxes):
             yield from self._tree.pairs(pack_boxes(boxes))
             return
         for first in range(0, len(boxes), ROWS):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
-from tasks.geometry.bitsets import ClassIndex, packed, places
+from tasks.geometry.bitsets import ClassIndex, Words, packed, places
 from tasks.geometry.containment import blocks
 from tasks.geometry.overlaps import Overlaps
 from tasks.geometry.space import Boxes, Points, Space, boxes_of, concatenated, point_boxes
@@ -41,6 +42,11 @@ class History:
     release: IntArray
     names: tuple[str, ...]
     overlaps: Overlaps
+
+    @cached_property
+    def values(self) -> tuple[Words, ...]:
+        """The sensitive values of each class as bits, an attribute."""
+        return tuple(packed(present) for present in self.boxes.present)
 
     @property
     def index(self) -> ClassIndex:
@@ -172,8 +178,16 @@ def pairwise(
 
 def pairwise_fails(boxes: Boxes, history: History, columns: Sequence[int], l_least: int) -> BoolArray:
     """Tell for a few classes whether any of their compatible pairs fails, (n_classes,)."""
-    overlapping = history.index.overlapping(boxes)
     failing = np.zeros(len(boxes), dtype=bool)
+    if history.overlaps.meets_few(boxes):
+        own = {c: packed(boxes.present[c]) for c in columns}
+        for line, place in history.overlaps.pairs(boxes):
+            for c in columns:
+                common = sizes_of(own[c][line] & history.values[c][place])
+                known = boxes.knows[line, c] & history.boxes.knows[place, c]
+                failing[line[known & (common > 0) & (common < l_least)]] = True
+        return failing
+    overlapping = history.index.overlapping(boxes)
     for c in columns:
         pairs = overlapping & history.index.comparable(boxes, c)
         failing |= (pairs & history.index.sharing_some_but_few(boxes, c, l_least)).any(axis=1)

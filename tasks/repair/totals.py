@@ -41,21 +41,19 @@ class _Difference:
         """Return the kinds of which one record is to be left out for the first side that fails; None if none
         does. `count` (kinds,) are the records that are left.
         """
-        failing = self._failing
-        if failing is None:
-            failing = self._failing = exposed(self.surplus, l_least, k)
-        elif len(self._changed):
-            failing[self._changed] = exposed(self.surplus[self._changed], l_least, k)
+        if self._failing is None:
+            self._failing = exposed(self.surplus, l_least, k).any(axis=1)
+        elif self._changed:
+            self._failing[self._changed] = exposed(self.surplus[self._changed], l_least, k).any(axis=1)
         self._changed = []
-        rows = np.asarray(failing.any(axis=1))
-        row = int(rows.argmax())
-        if not rows[row]:
+        row = int(self._failing.argmax())
+        if not self._failing[row]:
             return None
         inside = count > 0
         if row < len(self.surplus) - 1:
             inside &= self.part == row
         here = self.surplus[row]
-        few_joined = failing[row, 1] and int(-here[here < 0].sum()) < k
+        few_joined = exposed(here[None], l_least, k)[0, 1] and int(-here[here < 0].sum()) < k
         # Few who joined are left out themselves; otherwise a value is added to those who left: the one that
         # asks for the fewest, of those that the earlier release has too.
         good = here < 0
