@@ -41,13 +41,14 @@ class _Difference:
         """Return the kinds of which one record is to be left out for the first side that fails; None if none
         does. `count` (kinds,) are the records that are left.
         """
-        if self._failing is None:
-            self._failing = exposed(self.surplus, l_least, k).any(axis=1)
+        failing = self._failing
+        if failing is None:
+            failing = self._failing = np.asarray(exposed(self.surplus, l_least, k).any(axis=1))
         elif self._changed:
-            self._failing[self._changed] = exposed(self.surplus[self._changed], l_least, k).any(axis=1)
+            failing[self._changed] = exposed(self.surplus[self._changed], l_least, k).any(axis=1)
         self._changed = []
-        row = int(self._failing.argmax())
-        if not self._failing[row]:
+        row = int(failing.argmax())
+        if not failing[row]:
             return None
         inside = count > 0
         if row < len(self.surplus) - 1:
