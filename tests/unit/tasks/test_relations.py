@@ -254,8 +254,8 @@ def test_rare_values_are_asked_about_though_other_releases_are_a_spell(tmp_path:
 
 def test_the_key_of_people_decides_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Several ways to name the wards of one release by those of the other are as good as each other."""
-    first = "w0 w4 w1 w3 w2 w4 w2 w4 w1 w4 w2 w0 w2 w3 w2 w2".split()
-    second = "g a d e g h g h a h g e g h d e".split()
+    first = ["w0", "w4", "w1", "w3", "w2", "w4", "w2", "w4", "w1", "w4", "w2", "w0", "w2", "w3", "w2", "w2"]
+    second = ["g", "a", "d", "e", "g", "h", "g", "h", "a", "h", "g", "e", "g", "h", "d", "e"]
     cut = [4, 5, 2, 0], [15, 13, 10, 14], [6, 3, 1, 11], [9, 8, 12, 7]
     values = set()
     for number in range(6):
