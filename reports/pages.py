@@ -51,6 +51,7 @@ def environment() -> Environment:
     )
     made.filters |= {
         "said": escape_text,
+        "breakable": escape_set,
         "plain": sanitize_text,
         "minute": minute,
         "number": number,
@@ -68,6 +69,11 @@ def environment() -> Environment:
 def escape_text(text: object) -> Markup:
     """Return a text that somebody gave: escaped, apart from the direction of what stands around it."""
     return _said(str(text))
+
+
+def escape_set(text: object) -> Markup:
+    """Return a set's text that may go on in the next line after each value: it is written without blanks."""
+    return escape_text(text).replace("|", Markup("|<wbr>"))
 
 
 @lru_cache(maxsize=16_384)
@@ -123,15 +129,17 @@ def embedded(value: Any) -> Markup:
 
 @cache
 def asset(name: str) -> str:
-    """Return a file of `assets`: the style with the colours, `charts.js` with the themes, `vega.js`."""
+    """Return a file of `assets`: the style with the colours, `charts.js` with Vega's options, `vega.js`."""
     if name == "vega.js":
         return _vega()
     text = (ASSETS / name).read_text(encoding="utf-8")
     if name == "style.css":
         return style_variables() + text
     if name == "charts.js":
-        themes = json.dumps({kind: vega_config(kind) for kind in ("light", "dark")})
-        return f"const THEMES = {themes};\n{text}"
+        fixed = {"actions": False, "defaultStyle": False, "hover": False}
+        kinds = ("light", "dark")
+        options = {kind: fixed | {"config": vega_config(kind), "tooltip": {"theme": kind}} for kind in kinds}
+        return f"const OPTIONS = {json.dumps(options)};\n{text}"
     return text
 
 

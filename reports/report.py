@@ -9,7 +9,7 @@ from release_store.store import ReleaseStore
 from reports.pages import inline_head, render
 from reports.report_model import ReportModel, SheetData, candidate_facts, read_sheet_data, report_model
 
-SCRIPTS = ("vega.js", "charts.js", "page.js")
+SCRIPTS = ("page.js", "vega.js", "charts.js")
 
 
 def candidate_report(store: ReleaseStore, candidate_id: str) -> bytes:

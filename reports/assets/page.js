@@ -1,84 +1,86 @@
 "use strict";
-// What every page can do: choose light or dark, and sort, search and break the lines of its tables.
-(() => {
+// What every page can do: choose light or dark, and sort and search its tables; and what other scripts share.
+// Scripts stand at the end of a page, and find the whole of it.
+const releasegate = (() => {
   const root = document.documentElement;
-  const kept = () => { try { return localStorage.getItem("theme"); } catch { return null; } };
-  const keep = (theme) => { try { localStorage.setItem("theme", theme); } catch { /* a page opened from a file */ } };
+  const $ = (id) => document.getElementById(id);
+  const preferred = () => (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  const theme = () => root.dataset.theme || preferred();
+  const read = (id) => JSON.parse($(id).textContent);
 
-  function themes() {
-    const button = document.getElementById("theme");
-    if (!button) return;
-    const dark = () => (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
-    const tell = () => { button.textContent = dark() ? "Light" : "Dark"; };
-    if (kept()) root.dataset.theme = kept();
+  /** Return a new element with some properties, and what is in it: texts, which stay texts, and elements. */
+  function made(tag, properties, ...inside) {
+    const element = Object.assign(document.createElement(tag), properties);
+    element.append(...inside);
+    return element;
+  }
+
+  // Control characters and signs that turn the direction of writing are shown as their numbers.
+  const UNSEEN = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+  const numbered = (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  const shown = (text) => String(text).replace(UNSEEN, numbered);
+  const bdi = (text) => made("bdi", {}, shown(text));
+  const address = () => new URLSearchParams(location.hash.slice(1));
+  const words = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
+  const loading = {};
+
+  /** Return what data/NAME.js holds: a script, as a page that was opened from a file loads nothing else. */
+  const load = (name) => (loading[name] ??= new Promise((loaded, failed) => {
+    const script = made("script", { src: `data/${name}.js` });
+    script.onload = () => loaded(globalThis.siteData[name]);
+    script.onerror = () => failed(new Error(`data/${name}.js cannot be read`));
+    document.head.append(script);
+  }));
+
+  function chooseTheme(button) {
+    const tell = () => { button.textContent = theme() === "dark" ? "Light" : "Dark"; };
+    try { root.dataset.theme = localStorage.theme ?? ""; } catch { /* a page opened from a file */ }
     button.hidden = false;
     tell();
     button.addEventListener("click", () => {
-      root.dataset.theme = dark() ? "light" : "dark";
-      keep(root.dataset.theme);
+      root.dataset.theme = theme() === "dark" ? "light" : "dark";
+      try { localStorage.theme = theme(); } catch { /* a page opened from a file */ }
       tell();
       document.dispatchEvent(new Event("theme"));
     });
   }
 
-  const value = (row, column) => {
-    const cell = row.cells[column];
-    return cell.dataset.value ?? cell.textContent.trim();
-  };
-  const compare = (a, b) => {
-    const [x, y] = [Number(a), Number(b)];
-    if (a !== "" && b !== "" && !Number.isNaN(x) && !Number.isNaN(y)) return x - y;
-    return a.localeCompare(b, undefined, { numeric: true });
-  };
+  const value = (row, column) => row.cells[column].dataset.value ?? row.cells[column].textContent.trim();
+  const { compare: byText } = new Intl.Collator(undefined, { numeric: true });
+  const compare = (a, b) => (a === "" || b === "" || Number.isNaN(a - b) ? byText(a, b) : a - b);
 
-  function sortable(table) {
-    [...table.tHead.rows[0].cells].forEach((head, column) => {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.append(...head.childNodes);
-      head.append(button);
-      button.addEventListener("click", () => {
-        const up = head.getAttribute("aria-sort") !== "ascending";
-        for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
-        head.setAttribute("aria-sort", up ? "ascending" : "descending");
-        const body = table.tBodies[0];
-        const rows = [...body.rows].sort((a, b) => compare(value(a, column), value(b, column)));
-        body.append(...(up ? rows : rows.reverse()));
-      });
+  function sortable(head) {
+    const { tBodies: [body], tHead: { rows: [heads] } } = head.closest("table");
+    const button = made("button", { type: "button" }, ...head.childNodes);
+    head.append(button);
+    button.addEventListener("click", () => {
+      const up = head.ariaSort !== "ascending";
+      for (const other of heads.cells) other.ariaSort = null;
+      head.ariaSort = up ? "ascending" : "descending";
+      const order = (a, b) => compare(value(a, head.cellIndex), value(b, head.cellIndex));
+      const rows = [...body.rows].sort(order);
+      body.append(...(up ? rows : rows.reverse()));
     });
   }
 
   function searchable(field) {
-    const table = document.getElementById(field.dataset.searches);
-    const told = document.getElementById(field.getAttribute("aria-describedby"));
+    const [table, told] = [field.dataset.searches, field.getAttribute("aria-describedby")].map($);
     let texts = null; // read when they are first asked for: there may be thousands
     function search() {
       texts ??= new Map([...table.tBodies[0].rows].map((row) => [row, row.textContent.toLowerCase()]));
-      const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
-      let n = 0;
-      for (const [row, text] of texts) {
-        row.hidden = !words.every((word) => text.includes(word));
-        n += row.hidden ? 0 : 1;
-      }
-      told.textContent = words.length ? `${n} of ${texts.size} rows` : `${texts.size} row${texts.size === 1 ? "" : "s"}`;
+      const wanted = words(field.value);
+      for (const [row, text] of texts) row.hidden = !wanted.every((word) => text.includes(word));
+      const n = [...texts.keys()].filter((row) => !row.hidden).length;
+      const all = `${texts.size} row${texts.size === 1 ? "" : "s"}`;
+      told.textContent = wanted.length ? `${n} of ${texts.size} rows` : all;
     }
     field.addEventListener("input", search);
     // By then the browser has put back what stood in the field when somebody left the page.
-    addEventListener("pageshow", () => { if (field.value) search(); });
+    addEventListener("pageshow", () => field.value && search());
   }
 
-  // A set is written without blanks: after each of its values it may go on in the next line.
-  function breakable(cell) {
-    const values = cell.textContent.split(/(?<=\|)/);
-    cell.replaceChildren(...values.flatMap((value) => [value, document.createElement("wbr")]));
-  }
-
-  function begin() {
-    themes();
-    document.querySelectorAll("td.cell bdi").forEach(breakable);
-    document.querySelectorAll("table.sortable").forEach(sortable);
-    document.querySelectorAll("input[data-searches]").forEach(searchable);
-  }
-  if (document.readyState === "loading") addEventListener("DOMContentLoaded", begin);
-  else begin();
+  chooseTheme($("theme"));
+  document.querySelectorAll("table.sortable thead th").forEach(sortable);
+  document.querySelectorAll("input[data-searches]").forEach(searchable);
+  return { $, address, bdi, load, made, read, shown, theme, words };
 })();

@@ -40,7 +40,8 @@ from reports.withheld import withholding_reason
 from tasks.risk.registry import GATES
 
 Tell = Callable[[float, str], None]
-CHARTS = ("vega.js", "charts.js", "page.js")
+CHARTS = ("page.js", "vega.js", "charts.js")
+VERIFY_SCRIPTS = ("page.js", "verify.js", "verify_page.js")
 
 
 @dataclass(frozen=True)
@@ -166,10 +167,10 @@ class _Site:
         self._log()
         overview = overview_of(self.whole, self.places, self.stories)
         self._page(INDEX, "site_index.html", "overview", [], overview=overview)
-        self._page(VERIFY, "site_verify.html", "verify", [], scripts=_verify_scripts())
+        self._page(VERIFY, "site_verify.html", "verify", [], scripts=VERIFY_SCRIPTS)
 
     def _assets(self) -> None:
-        for name in ("style.css", *CHARTS, "data.js", "log.js", "diff.js", *_verify_scripts()):
+        for name in ("style.css", *CHARTS, "log.js", "diff.js", *VERIFY_SCRIPTS):
             (self.folder / "assets" / name).write_text(asset(name), encoding="utf-8")
 
     def _page(self, place: str, *said: Any, **context: Any) -> None:
@@ -321,9 +322,10 @@ class _Site:
             "site_diff.html",
             "diff",
             [],
-            scripts=("page.js", "data.js", "diff.js"),
+            scripts=("page.js", "diff.js"),
             groups=groups,
             gates=list(GATES),
+            releases=[(name, one.release_id) for name, one in self.released.items()],
         )
 
     def _log(self) -> None:
@@ -333,7 +335,7 @@ class _Site:
             "site_log.html",
             "log",
             [],
-            scripts=("page.js", "data.js", "log.js"),
+            scripts=("page.js", "log.js"),
             events=list(reversed(self.log.newest)),
             actions=sorted(self.log.actions.items()),
             series=sorted((name, n) for name, n in self.log.of_series.items() if name),
@@ -346,10 +348,6 @@ class _Site:
                 "whole": not self.about.series,
             },
         )
-
-
-def _verify_scripts() -> tuple[str, ...]:
-    return ("page.js", "verify.js", "verify_page.js")
 
 
 def _drawn(judged: Sequence[AssessedRelease]) -> SeriesPictures:
