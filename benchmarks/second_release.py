@@ -170,9 +170,10 @@ def total(found: dict[str, Any]) -> Cost:
     return Cost(**found["all"])
 
 
-def slope(runs: Sequence[dict[str, Any]], seconds: Callable[[dict[str, Any]], float]) -> str:
+def slope(runs: Sequence[dict[str, Any]], seconds: Sequence[float]) -> str:
     """Return the slope of log seconds over log rows from 100,000 rows on, by least squares; 1 is linear."""
-    points = [(run["rows"], seconds(run)) for run in runs if run["rows"] >= LEAST_ROWS and seconds(run) > 0]
+    both = zip((run["rows"] for run in runs), seconds, strict=True)
+    points = [(rows, each) for rows, each in both if rows >= LEAST_ROWS and each > 0]
     if len({rows for rows, _ in points}) < 2:
         return ""
     rows, each = np.log(np.array(points, dtype=np.float64)).T
@@ -192,9 +193,13 @@ def section(kind: str, series: Sequence[Sequence[dict[str, Any]]]) -> str:
     ]
     lines = [[stage, *(f"{run['costs'][stage]['cpu']:.1f}" for run in runs)] for stage in runs[0]["costs"]]
     for line, stage in zip(lines, runs[0]["costs"], strict=True):
-        line.append(slope(runs, lambda run, stage=stage: run["costs"][stage]["cpu"]))  # type: ignore[misc]
+        line.append(slope(runs, [run["costs"][stage]["cpu"] for run in runs]))
     lines.append(
-        ["whole command", *(f"{total(run).cpu:.1f}" for run in runs), slope(runs, lambda run: total(run).cpu)]
+        [
+            "whole command",
+            *(f"{total(run).cpu:.1f}" for run in runs),
+            slope(runs, [total(run).cpu for run in runs]),
+        ]
     )
     lines.append(["the same for the first release", *(f"{total(each[0]).cpu:.1f}" for each in series), ""])
     lines.append(["whole command, wall", *(f"{total(run).wall:.1f}" for run in runs), ""])

@@ -20,7 +20,7 @@ from tasks.methods.registry import bound_method
 from tasks.partitioning.constraints import constraints_of
 from tasks.recoding.draws import seed_of
 from tasks.repair.followers import Followers
-from tasks.repair.merge import Kept, repair
+from tasks.repair.merge import RoundCache, repair
 from tasks.repair.past import pasts_of
 from tasks.repair.rounds import in_rounds
 from tasks.repair.staying import staying
@@ -109,7 +109,7 @@ def repaired(
     worlds = _worlds(table, groups, policy, history, followers, period)
     followed = followers and followers.into([name for name, _ in found.earlier], releases)
     constraints, points = constraints_of(table, policy.privacy), _points(table, representation)
-    kept = Kept()
+    cache = RoundCache()
 
     def merge(groups: Partition) -> Partition:
         return repair(
@@ -121,7 +121,7 @@ def repaired(
             apart=found.apart,
             followers=followed,
             worlds=worlds,
-            kept=kept,
+            cache=cache,
             progress=progress,
         )
 

@@ -48,7 +48,7 @@ def repair(
     apart: Sequence[tuple[int, int]] | None = None,
     followers: Followers | None = None,
     worlds: Worlds | Questions | None = None,
-    kept: Kept | None = None,
+    cache: RoundCache | None = None,
     progress: Progress = no_progress,
 ) -> Partition:
     """Return the partition with failing groups merged or, where no merge helps, suppressed (label -1).
@@ -56,7 +56,7 @@ def repair(
     `earlier` are the classes of the earlier releases, oldest first, `apart` as in `history_of`. With
     `followers`, no person whom their hash joins with earlier classes stays narrowed either; with `worlds`,
     groups by which all releases at once pin somebody are merged too, though somebody may stay pinned. The
-    notes count merged and suppressed groups. `kept` is what a round leaves to the next one of the same table
+    notes count merged and suppressed groups. `cache` is what a round leaves to the next one of the same table
     and releases. Cost: groups times what overlaps them, in the earlier releases and of people, and for each
     failing group a look for neighbours in a tree.
     """
@@ -65,7 +65,7 @@ def repair(
     attributes = compared_attributes(policy)
     if not earlier or not attributes or not classes.n_classes:
         return partition
-    followed, judge = (kept or Kept()).of(table, policy, earlier, space, apart, followers)
+    followed, judge = (cache or RoundCache()).of(table, policy, earlier, space, apart, followers)
     nesting = None
     if followers and followed is not None:
         nesting = nesting_of(
@@ -108,7 +108,7 @@ def repair(
 
 
 @dataclass
-class Kept:
+class RoundCache:
     """What the earlier releases tell of a table whatever its groups are, for as long as its space stays."""
 
     space: tuple[object, ...] = ()
