@@ -1,8 +1,8 @@
 """C(x), the classes whose every cell contains x, for many people at once (Hu et al., 2026, eq. 8).
 
-Every value of an attribute has the set of the classes that contain it, as bits. Attributes of few values
-are joined while their combinations stay few; a person's classes are then the AND of two or three sets.
-Equal people are counted once.
+People and classes are cut into tiles. In a tile every value of an attribute has the set of the classes that
+contain it, as bits. Attributes of few values are joined while their combinations stay few; a person's classes
+are then the AND of two or three sets.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tasks.geometry.bitsets import Words, packed
 from tasks.geometry.cells import Cells
 from tasks.geometry.nearest import nearest, nearest_of_all
+from tasks.geometry.tiles import tiles
 from tasks.types import BoolArray, FloatArray, IntArray
 
 COLUMN_WORDS = 4_000_000
@@ -57,8 +58,9 @@ def find_containing(numbers: FloatArray, codes: NDArray[np.int32], cells: Cells)
 
     Where cells were replaced, a person's classes are the nearest of those that contain them in the others.
 
-    nan and -1 are unknown and in every cell; so is any value of a domain without values. Cost: n times N / 64
-    words for each joined table, and the pairs found.
+    nan and -1 are unknown and in every cell; so is any value of a domain without values. Cost: the
+    pairs found, and about n log n where a person is in few classes (`tiles`), else n times N / 64 words for
+    each joined table.
     """
     if not (len(numbers) and len(cells)):
         return
@@ -75,6 +77,13 @@ def find_containing(numbers: FloatArray, codes: NDArray[np.int32], cells: Cells)
 
 
 def _containing(numbers: FloatArray, codes: NDArray[np.int32], cells: Cells) -> Iterator[ClassMatches]:
+    for tile in tiles(numbers, codes, cells.low, cells.high, cells.member):
+        people, classes = tile.people, tile.boxes
+        for found in _in_tile(numbers[people], codes[people], cells.take(classes)):
+            yield ClassMatches(people[found.people], found.starts, classes[found.classes])
+
+
+def _in_tile(numbers: FloatArray, codes: NDArray[np.int32], cells: Cells) -> Iterator[ClassMatches]:
     n, n_classes = len(numbers), len(cells)
     width = max(-(-n_classes // 64), 1)
     tables, coarse = [], []
