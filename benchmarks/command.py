@@ -1,10 +1,11 @@
 """What the first release of a large table costs: `releasegate init` and `releasegate run`, whole.
 
-    python -m benchmarks.command [--rows N ...] [--methods NAME ...] [--tables eph adult] [--write]
+    python -m benchmarks.command [--rows N ...] [--methods NAME ...] [--tables eph income adult] [--write]
 
-Samples of the household survey (EPH), a row a person, with eight quasi-identifiers, and Adult. Each command
-is a process of its own, imports included. Beside it, DuckDB alone reads the same file, groups it by its
-quasi-identifiers, and writes it sorted: the least that a release could cost.
+Samples of the household survey (EPH), a row a person, with eight quasi-identifiers; its rows, repeated as
+often as it takes, with an income by which most of them differ; and Adult. Each command is a process of its
+own, imports included. Beside it, DuckDB alone reads the same file, groups it by its quasi-identifiers, and
+writes it sorted: the least that a release could cost.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ PANEL = Path("eph") / "eph_panel_2003q3_2014q2.parquet"
 POLICIES = report.ROOT / "examples" / "policies"
 ROWS = (100_000, 300_000, 1_000_000)
 METHODS = ("mondrian", "ae-lrhma")
-TABLES = ("eph", "adult")
+TABLES = ("eph", "income", "adult")
+MOST_INCOME = 1_000_000
 SEED = 42
 PERIOD = "2020"
 ADULT = Path("adult") / "adult_train.csv"
@@ -104,6 +106,15 @@ def survey_policy(method: str) -> dict[str, Any]:
     return found
 
 
+def income_policy(method: str) -> dict[str, Any]:
+    """Return the survey's policy with an income as a ninth quasi-identifier, and without a key."""
+    found = survey_policy(method)
+    del found["roles"]["key"]
+    found["roles"]["quasi_identifiers"]["income"] = {"type": "numeric", "bounds": [0, MOST_INCOME]}
+    found["expectations"] = {"missing": 0}
+    return found
+
+
 def adult_policy(method: str) -> dict[str, Any]:
     """Return Adult's example policy with another method, and no limits of risk and loss."""
     found: dict[str, Any] = yaml.safe_load((POLICIES / "adult.yaml").read_text(encoding="utf-8"))
@@ -127,12 +138,24 @@ def write_sample(panel: Path, rows: int, file: Path) -> None:
         )
 
 
+def write_incomes(panel: Path, rows: int, file: Path) -> None:
+    """Write the panel's rows again and again until there are so many, each with an income drawn for it."""
+    with duckdb.connect() as con:
+        con.execute("SET enable_progress_bar=false; SET memory_limit='4GB'")
+        [(n,)] = con.execute("SELECT count(*) FROM read_parquet(?)", [str(panel)]).fetchall()
+        con.execute(
+            f"COPY (SELECT {COLUMNS}, (hash(file_row_number, again) % {MOST_INCOME})::INTEGER AS income "
+            f"FROM read_parquet('{panel}', file_row_number=true), range({-(-rows // n)}) AS t(again) "
+            f"ORDER BY again, file_row_number LIMIT {rows}) TO '{file}' (FORMAT parquet)"
+        )
+
+
 def measure(table: str, method: str, file: Path, folder: Path) -> Measured:
     """Release one file into a new store in `folder`, and return what it cost.
 
     Raises RuntimeError if a command fails, or the release is not published.
     """
-    document = adult_policy(method) if table == "adult" else survey_policy(method)
+    document = POLICY_OF[table](method)
     policy = folder / "policy.yaml"
     policy.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
     command = [sys.executable, "-m", "cli", "--store", str(folder / "store")]
@@ -157,6 +180,10 @@ def measure(table: str, method: str, file: Path, folder: Path) -> Measured:
     )
 
 
+POLICY_OF = {"eph": survey_policy, "income": income_policy, "adult": adult_policy}
+SOURCE_OF = {"eph": write_sample, "income": write_incomes}
+
+
 def cells(one: Measured) -> list[str]:
     """Return a row of the results."""
     return [
@@ -179,8 +206,10 @@ WORDS = """# The first release of a large table
 What `releasegate init` and `releasegate run` cost together, each command a process of its own, imports
 included. The tables are random samples of the household survey (EPH, Source: INDEC), each row another
 person's, with the eight quasi-identifiers agglomeration, age, sex, relationship, marital, education,
-birthplace and activity; and Adult. Otherwise the policies are `examples/policies/eph.yaml` and
-`examples/policies/adult.yaml` without limits of risk and loss; every release is published.
+birthplace and activity; *income*: the survey's rows, repeated and without a key, with a made-up income from
+0 to 999,999 as a ninth, by which most of them differ; and Adult. Otherwise the policies are
+`examples/policies/eph.yaml` and `examples/policies/adult.yaml` without limits of risk and loss; every release
+is published.
 
 *DuckDB alone* reads the same file, counts how many rows are equal in the quasi-identifiers and the sensitive
 attribute, and writes all rows with these counts as CSV, sorted: the least that a release could cost. *Ratio*
@@ -204,9 +233,10 @@ def main(arguments: Sequence[str] | None = None) -> str:
     found = []
     with tempfile.TemporaryDirectory() as name:
         files = [("adult", report.datasets() / ADULT)] if "adult" in chosen.tables else []
-        for rows in chosen.rows if "eph" in chosen.tables else []:
-            files.append(("eph", Path(name) / f"{rows}.parquet"))
-            write_sample(report.datasets() / PANEL, rows, files[-1][1])
+        for table, write in SOURCE_OF.items():
+            for rows in chosen.rows if table in chosen.tables else []:
+                files.append((table, Path(name) / f"{table}-{rows}.parquet"))
+                write(report.datasets() / PANEL, rows, files[-1][1])
         for table, file in files:
             for method in chosen.methods:
                 with tempfile.TemporaryDirectory(dir=name) as folder:

@@ -22,6 +22,7 @@ const ACTS = new Map(Object.entries({ // by its event: what a person does, and r
 const [OVERRIDABLE, OVERRIDES_NEEDED, OPTIONAL_GATES] = [["fail", "unknown"], 2, ["err", "umr", "sadr"]];
 const [CLOCK_TOLERANCE, DEEPEST] = [60, 100]; // seconds; arrays and objects within each other
 const [LARGEST_DOCUMENT, LARGEST_FILE] = [2 ** 28, 2 ** 31]; // bytes; a browser digests a file at once
+const SLICE = 2 ** 15; // bytes that are unpacked at once
 
 class Broken extends Error {} // a fault after which the rest of a bundle cannot be checked; its text is shown
 function fail(why) { throw new Broken(why); }
@@ -89,8 +90,11 @@ const little = (found) => BigInt(`0x${found.match(/../g).reverse().join("")}`);
 const isHash = (found) => typeof found === "string" && /^[0-9a-f]{64}$/.test(found);
 
 const cryptography = () => globalThis.crypto?.subtle ?? unable();
-const sha256 = async (...parts) =>
-  new Uint8Array(await cryptography().digest("SHA-256", await new Blob(parts).arrayBuffer()));
+/** Return the digest of arrays of bytes one after the other; one alone is not copied, it may be large. */
+const sha256 = async (...parts) => {
+  const whole = parts.length === 1 ? parts[0] : await new Blob(parts).arrayBuffer();
+  return new Uint8Array(await cryptography().digest("SHA-256", whole));
+};
 
 function unable() {
   const how = "Open it in a current browser, from a file or over HTTPS, or run the script";
@@ -184,21 +188,31 @@ async function readDirectory(blob) {
   return at === length && next === start && count === members.size ? members : fail(NO_BUNDLE);
 }
 
+/** Stream a blob in slices: inflated, one is up to a thousand times as long, and the page stands still for it. */
+function inSlices(blob) {
+  let at = 0;
+  const pull = async (stream) => {
+    if (at >= blob.size) return stream.close();
+    stream.enqueue(new Uint8Array(await blob.slice(at, (at += SLICE)).arrayBuffer()));
+  };
+  return new ReadableStream({ pull }, { highWaterMark: 0 });
+}
+
 /** Return the bytes of a member. gzip refuses one that is cut or goes on, and another length or CRC-32. */
 async function unpacked(name, { data, size, method, sums }) {
   const zipped = new Blob([GZIP, ...(method === DEFLATED ? [data] : storedBlocks(data)), ...sums]);
-  const pieces = [];
+  const bytes = new Uint8Array(size);
   let length = 0;
   try {
-    for await (const piece of zipped.stream().pipeThrough(new DecompressionStream("gzip"))) {
+    for await (const piece of inSlices(zipped).pipeThrough(new DecompressionStream("gzip"))) {
+      if (length + piece.length > size) fail(`${name} is longer than the directory says`);
+      bytes.set(piece, length);
       length += piece.length;
-      if (length > size) fail(`${name} is longer than the directory says`);
-      pieces.push(piece);
     }
   } catch (error) {
     throw error instanceof TypeError ? new Broken(`${name} does not match its checksum in the zip`) : error;
   }
-  return new Uint8Array(await new Blob(pieces).arrayBuffer());
+  return bytes;
 }
 
 // Reading a bundle ------------------------------------------------------------------------------------------
@@ -446,7 +460,7 @@ async function isMarked(bytes, override) {
   const found = /^\{\n  "releasegate:override": (\{.*?\n  \})(,\n|\n\}\n$)/s.exec(written);
   if (!found || !same(parsed(found[1]), { gates: item(override, "gates"), by: people })) return false;
   const judged = found[2] === ",\n" ? `{\n${written.slice(found[0].length)}` : "{}\n";
-  return same(override.judged, { [PACKAGE]: hex(await sha256(judged)) });
+  return same(override.judged, { [PACKAGE]: hex(await sha256(new TextEncoder().encode(judged))) });
 }
 
 async function* checkPolicy({ manifest, policy }) {

@@ -20,7 +20,7 @@ from tasks.intake.lines import LONGEST_LINE, count_records
 from tasks.intake.sealed import SealedFile, sealed
 from tasks.intake.source import SUFFIXES
 from tasks.intake.text import DELIMITERS, LONGEST_HEADER, check_text, read_header
-from tasks.risk.attacks.leaks import holding, plain_text
+from tasks.risk.attacks.leaks import LongValues, holding, plain_text
 from tasks.risk.attacks.personal_numbers import kinds_in
 from tasks.sql import identifier, literal
 
@@ -71,7 +71,7 @@ class TableFacts:
 
     def holders(self, name: str, others: Sequence[str]) -> set[str]:
         """Return those of the columns `others` of which some value holds a value of the column `name`."""
-        values = pd.Series([plain_text(value) for value in self.values(name)], dtype=object)
+        values = LongValues(pd.Series([plain_text(value) for value in self.values(name)], dtype=object))
         texts = {other: [plain_text(value) for value in self.values(other)] for other in others}
         return {other for other in others if holding(texts[other], values).any()}
 

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -98,8 +99,8 @@ def _worth_looking_for(values: NDArray[np.object_]) -> BoolArray:
     return worth
 
 
-def holding(texts: Sequence[str], values: pd.Series) -> BoolArray:
-    """Tell for each of the plain `texts` whether it holds one of the plain `values` that are long enough.
+def holding(texts: Sequence[str], values: LongValues) -> BoolArray:
+    """Tell for each of the plain `texts` whether it holds one of the plain `values`.
 
     A value counts where it does not begin or end inside of a word or number; one of letters and digits that
     has `INSIDE_A_WORD` characters counts anywhere. Windows of each length of a value are compared by
@@ -107,19 +108,19 @@ def holding(texts: Sequence[str], values: pd.Series) -> BoolArray:
     Raises OverflowError where that is over `MOST_WORK`.
     """
     found = np.zeros(len(texts), dtype=bool)
-    distinct = values.dropna().unique().astype(np.object_)
-    wanted = _Values(distinct[_worth_looking_for(distinct)].tolist())
-    if len(wanted.of_length) * sum(map(len, texts)) > MOST_WORK:
+    if len(values.of_length) * sum(map(len, texts)) > MOST_WORK:
         raise OverflowError
     for first, last in _pieces(texts):
-        found[first:last] = _holding(texts[first:last], wanted)
+        found[first:last] = _holding(texts[first:last], values)
     return found
 
 
-class _Values:
-    """Texts by their lengths, each length's sorted by their hashes."""
+class LongValues:
+    """Those of some plain texts that are `worth_looking_for`, by length, each length's sorted by hash."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
+    def __init__(self, values: pd.Series) -> None:
+        distinct = values.dropna().unique().astype(np.object_)
+        texts = distinct[_worth_looking_for(distinct)].tolist()
         lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
         ordered = np.array(texts, dtype=object)
         self.of_length: dict[int, tuple[HashArray, NDArray[np.object_]]] = {}
@@ -142,7 +143,7 @@ def _pieces(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
         yield first, len(texts)
 
 
-def _holding(texts: Sequence[str], wanted: _Values) -> BoolArray:
+def _holding(texts: Sequence[str], wanted: LongValues) -> BoolArray:
     joined = "\n" + "\n".join(texts) + "\n"  # a plain text has no line end
     codes = _codes(joined)
     starts = np.cumsum([1, *(len(text) + 1 for text in texts)])[:-1]
@@ -209,12 +210,11 @@ def _powers(base: int, n: int) -> HashArray:
     return np.multiply.accumulate(powers)
 
 
-def equal(texts: Sequence[str], values: pd.Series) -> BoolArray:
-    """Tell for each of the plain `texts` whether it is one of the plain `values` that are long enough."""
-    known = set(values[values.isin(texts)])
-    return np.fromiter(
-        (text in known and worth_looking_for(text) for text in texts), dtype=bool, count=len(texts)
-    )
+def equal(texts: Sequence[str], column: PlainColumn) -> BoolArray:
+    """Tell for each of the plain `texts` whether it is one of a column's that are long enough."""
+    known: BoolArray = column.index.get_indexer(pd.Index(texts, dtype=object)) >= 0
+    long: BoolArray = np.fromiter(map(worth_looking_for, texts), dtype=bool, count=len(texts))
+    return known & long
 
 
 @dataclass(frozen=True)
@@ -227,10 +227,15 @@ class PlainColumn:
     texts: NDArray[np.object_]
     codes: IntArray
 
-    @property
-    def distinct(self) -> pd.Series:
-        """The texts as a series."""
-        return pd.Series(self.texts, dtype=object)
+    @cached_property
+    def index(self) -> pd.Index[Any]:
+        """The texts, each once, to look for others among them."""
+        return pd.Index(pd.unique(self.texts))
+
+    @cached_property
+    def long_values(self) -> LongValues:
+        """The texts that are long enough to be looked for inside of others."""
+        return LongValues(pd.Series(self.texts, dtype=object))
 
     @cached_property
     def word_counts(self) -> frozenset[int]:
@@ -241,6 +246,12 @@ class PlainColumn:
     def bare_texts(self) -> NDArray[np.object_]:
         """The texts without the leading zeros of their words."""
         return np.array(_without_zeros(self.texts.tolist()), dtype=np.object_)
+
+    @cached_property
+    def bare_index(self) -> tuple[IntArray, pd.Index[Any]]:
+        """The place of each bare text among the distinct ones, and these."""
+        places, distinct = pd.factorize(self.bare_texts)
+        return places.astype(np.int64), pd.Index(distinct)
 
 
 def _without_zeros(texts: Sequence[str]) -> list[str]:
@@ -271,7 +282,11 @@ def _among_words_of(identifiers: PlainColumn, cells: NDArray[np.object_]) -> Boo
         words = cell.split(" ")
         for n in identifiers.word_counts:
             runs.update(" ".join(words[first : first + n]) for first in range(len(words) - n + 1))
-    return np.asarray(pd.Series(identifiers.bare_texts, dtype=object).isin(runs).to_numpy(), dtype=bool)
+    places, distinct = identifiers.bare_index
+    found = distinct.get_indexer(pd.Index([*runs], dtype=object))
+    among = np.zeros(len(distinct), dtype=bool)
+    among[found[found >= 0]] = True
+    return among[places]
 
 
 def _holding_theirs(column: PlainColumn, identifiers: PlainColumn, whose: IntArray, likely: BoolArray) -> int:

@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 
 from release_store.records import GateResult, Verdict
 from tasks.preprocessing.prepare import number_text
-from tasks.risk.attacks.leaks import PlainColumn, copied, equal, holding, once, plain_texts, visible_text
+from tasks.risk.attacks.leaks import (
+    LongValues,
+    PlainColumn,
+    copied,
+    equal,
+    holding,
+    once,
+    plain_texts,
+    visible_text,
+)
 from tasks.risk.attacks.personal_numbers import kinds_in, kinds_in_numbers
 from tasks.risk.evidence import CannotTell, Evidence
 from tasks.risk.published import read_texts
@@ -85,16 +94,16 @@ def _identifiers_in(evidence: Evidence, name: str, texts: Sequence[str], plain: 
     if not _is_number(evidence, name):
         written = plain_texts(texts)
         if evidence.policy.roles.declared(name):
-            n = max((int(equal(written, values.distinct).sum()) for values in plain), default=0)
+            n = max((int(equal(written, values).sum()) for values in plain), default=0)
         else:
-            n = max((int(_held(written, values.distinct).sum()) for values in plain), default=0)
+            n = max((int(_held(written, values.long_values).sum()) for values in plain), default=0)
     own = _own_cells(evidence, name)
     least = max(1.0, COPIES * source.n_records)
     rows = max((copied(own, values, least) for values in plain), default=0)
     return max(n, rows)
 
 
-def _held(texts: Sequence[str], values: pd.Series) -> BoolArray:
+def _held(texts: Sequence[str], values: LongValues) -> BoolArray:
     try:
         return holding(texts, values)
     except OverflowError:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from release_store.records import GateResult, Verdict
 from tasks.risk.attacks.leaks import (
+    LongValues,
     PlainColumn,
     copied,
     holding,
@@ -234,7 +235,7 @@ def test_identifiers_that_are_not_at_hand_block(tmp_path: Path) -> None:
 def test_words_count_whole_and_numbers_too() -> None:
     values = pd.Series(["rose", "a000123", "1234567", "li", "12"])
     texts = ["rose fever", "roseola", "xa000123x", "no 1234567", "12345678", "li 12"]
-    assert holding(texts, values).tolist() == [True, False, True, True, False, False]
+    assert holding(texts, LongValues(values)).tolist() == [True, False, True, True, False, False]
 
 
 @given(st.lists(st.text("aB0 -_\t\x00\x1f\x7f\né", max_size=9), max_size=8))
@@ -294,7 +295,7 @@ def test_what_is_held_is_what_plain_loops_find(texts: list[str], values: list[st
 
     plain, wanted = [plain_text(one) for one in texts], [plain_text(one) for one in values]
     expected = [any(holds(text, value) for value in wanted) for text in plain]
-    assert holding(plain, pd.Series(wanted, dtype=object)).tolist() == expected
+    assert holding(plain, LongValues(pd.Series(wanted, dtype=object))).tolist() == expected
 
 
 @pytest.mark.parametrize(
