@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 
 import numpy as np
@@ -18,6 +18,11 @@ class SensitiveColumn:
     codes: IntArray
     n_values: int
     numbers: FloatArray | None = None
+
+    def take(self, records: IntArray) -> SensitiveColumn:
+        """Return the attribute of some of the records."""
+        numbers = None if self.numbers is None else self.numbers[records]
+        return replace(self, codes=self.codes[records], numbers=numbers)
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,11 @@ class Constraints:
             if not bool(self.column_holds(column, counts, low, high, size)):
                 return False
         return True
+
+    def take(self, records: IntArray) -> Constraints:
+        """Return the constraints on some of the records."""
+        person = None if self.person is None else self.person[records]
+        return replace(self, columns=tuple(one.take(records) for one in self.columns), person=person)
 
     def counted(self, column: SensitiveColumn, records: IntArray) -> IntArray:
         """Return the codes that count in a group of these records: of a person, each code once."""

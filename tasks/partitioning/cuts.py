@@ -5,45 +5,62 @@ from __future__ import annotations
 import numpy as np
 
 from tasks.partitioning.constraints import SensitiveColumn
-from tasks.types import BoolArray, FloatArray, IntArray
+from tasks.types import FloatArray, IntArray
 
 Sides = tuple[FloatArray, FloatArray]
+FAR = np.iinfo(np.int64).max
 
 
 def positions_of_cuts(
-    values: FloatArray, starts: IntArray, nodes: IntArray, k: int, quantiles: tuple[float, ...]
+    values: FloatArray,
+    starts: IntArray,
+    nodes: IntArray,
+    k: int,
+    quantiles: tuple[float, ...],
+    passed: IntArray | None = None,
 ) -> IntArray:
     """Return (nodes, quantiles) positions between two different values, nearest to each quantile.
 
-    A position that would leave a side with under k records is replaced by the node's end.
+    A position that would leave a side with under k rows is replaced by the node's end. `passed` (n + 1,) are
+    the rows before each position, where a record stands for several; None: one row a record.
     """
-    first, last = starts[nodes][:, None], starts[nodes + 1][:, None]
+    passed = np.arange(len(values) + 1) if passed is None else passed
+    end = starts[nodes + 1][:, None]
+    first, last = passed[starts[nodes]][:, None], passed[end]
     target = first + np.rint((last - first) * np.array(quantiles)).astype(np.int64)
     changes = np.flatnonzero(values[1:] != values[:-1]) + 1
     if not len(changes):
-        return np.broadcast_to(last, target.shape).copy()
-    place = np.searchsorted(changes, target)
-    after = changes[np.minimum(place, len(changes) - 1)]
-    before = changes[np.maximum(place - 1, 0)]
+        return np.broadcast_to(end, target.shape).copy()
+    rows = passed[changes]
+    place = np.searchsorted(rows, target)
+    after = np.minimum(place, len(changes) - 1)
+    before = np.maximum(place - 1, 0)
 
-    def allowed(position: IntArray) -> BoolArray:
-        return np.asarray((position >= first + k) & (position <= last - k))
+    def distance(change: IntArray) -> IntArray:
+        allowed = (rows[change] >= first + k) & (rows[change] <= last - k)
+        return np.where(allowed, np.abs(rows[change] - target), FAR)
 
-    far = np.iinfo(np.int64).max
-    distance_after = np.where(allowed(after), np.abs(after - target), far)
-    distance_before = np.where(allowed(before), np.abs(before - target), far)
-    nearest = np.where(distance_before <= distance_after, before, after)
-    none = (distance_after == far) & (distance_before == far)
-    return np.sort(np.where(none, last, nearest), axis=1)
+    distance_after, distance_before = distance(after), distance(before)
+    nearest = changes[np.where(distance_before <= distance_after, before, after)]
+    none = (distance_after == FAR) & (distance_before == FAR)
+    return np.sort(np.where(none, end, nearest), axis=1)
 
 
 class Buckets:
     """The records of nodes between successive cut positions, so that every side is a cumulative sum.
 
-    `records` (n,) are in one dimension's order within their nodes, `cuts` (nodes, c) positions in it.
+    `records` (n,) are in one dimension's order within their nodes, `cuts` (nodes, c) positions in it, and
+    `rows` (n,) how many rows each record stands for; None: one.
     """
 
-    def __init__(self, records: IntArray, starts: IntArray, nodes: IntArray, cuts: IntArray) -> None:
+    def __init__(
+        self,
+        records: IntArray,
+        starts: IntArray,
+        nodes: IntArray,
+        cuts: IntArray,
+        rows: IntArray | None = None,
+    ) -> None:
         edges = np.column_stack([starts[nodes], cuts, starts[nodes + 1]])
         sizes = np.diff(edges, axis=1)
         self._shape = sizes.shape
@@ -56,13 +73,18 @@ class Buckets:
         self._bucket = np.repeat(np.arange(sizes.size), self._sizes)
         self._filled = np.flatnonzero(self._sizes)
         self._first = (np.cumsum(self._sizes) - self._sizes)[self._filled]
+        self._rows = None if rows is None else rows[self._records].astype(np.float64)
+        if self._rows is not None:
+            # As floats they are exact: there are fewer than 2^53.
+            sizes = np.bincount(self._bucket, self._rows, sizes.size).astype(np.int64).reshape(sizes.shape)
         self.left_size = np.cumsum(sizes, axis=1)[:, :-1]
         self.right_size = sizes.sum(axis=1, keepdims=True) - self.left_size
 
     def counts(self, column: SensitiveColumn) -> tuple[IntArray, IntArray]:
         """Return the counts of sensitive values left and right of each cut, each (nodes, cuts, m)."""
         m = column.n_values
-        flat = np.bincount(self._bucket * m + column.codes[self._records], minlength=len(self._sizes) * m)
+        cell = self._bucket * m + column.codes[self._records]
+        flat = np.bincount(cell, self._rows, len(self._sizes) * m).astype(np.int64, copy=False)
         running = np.cumsum(flat.reshape(*self._shape, m), axis=1)
         return running[:, :-1], running[:, -1:] - running[:, :-1]
 

@@ -3,6 +3,8 @@
 A level costs a constant number of passes over the records in each dimension: the records are sorted
 once a dimension and stay sorted within their nodes. O(r n log n) for the sorting; a level costs
 O(r (r + a) n) for r dimensions and a published attributes that the score looks at, and there are O(log n).
+Records that are equal in all of these and in what is sensitive are one, which counts as many times: a cut
+never divides them, and the leaves are the same.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tasks.geometry.space import distinct_rows
 from tasks.partitioning.attributes import Attributes
 from tasks.partitioning.constraints import Constraints
 from tasks.partitioning.cuts import Buckets, positions_of_cuts
@@ -18,6 +21,7 @@ from tasks.partitioning.scores import Score, Terms, Weights, scores
 from tasks.types import FloatArray, IntArray, Progress, no_progress
 
 CHUNK_CELLS = 4_000_000
+FEW = 0.7  # distinct records in the table, past which it does not pay to look at them instead
 
 
 @dataclass(frozen=True)
@@ -66,9 +70,29 @@ def partition(
     without them. Every leaf satisfies `constraints` if all records together do. Records with equal
     coordinates are never cut apart. Equal inputs give equal labels.
     """
-    weights = rule.terms()
-    if weights.ncp and attributes is None:
+    if rule.terms().ncp and attributes is None:
         raise ValueError(f"the score `{rule.score}` needs the attributes that are published")
+    columns = [*points.T, *(each for one in constraints.columns for each in (one.codes, one.numbers))]
+    if attributes is not None:
+        columns += [*attributes.numeric.T, *attributes.codes.T]
+    first, place = distinct_rows([each for each in columns if each is not None])
+    if len(first) > FEW * len(points):
+        return _leaves(points, constraints, rule, progress, attributes, None)
+    own = None if attributes is None else attributes.take(first)
+    rows = np.bincount(place)
+    return _leaves(points[first], constraints.take(first), rule, progress, own, rows)[place]
+
+
+def _leaves(
+    points: FloatArray,
+    constraints: Constraints,
+    rule: SplitRule,
+    progress: Progress,
+    attributes: Attributes | None,
+    rows: IntArray | None,
+) -> IntArray:
+    """Return one leaf label a record, each of which stands for as many `rows` (n,); None: for one."""
+    weights = rule.terms()
     n, dimensions = points.shape
     labels = np.zeros(n, dtype=np.int64)
     root_span = np.ptp(points, axis=0)
@@ -89,6 +113,7 @@ def partition(
             weights,
             attributes,
             tuple(sorted_records[dimensions:]),
+            rows,
         )
         cut_dimension, cut_position = _best_cuts(sorted_records[:dimensions], starts, terms, rule)
         is_leaf = cut_dimension < 0
@@ -146,8 +171,8 @@ def _best_cuts(
     sorted_records: list[IntArray], starts: IntArray, terms: Terms, rule: SplitRule
 ) -> tuple[IntArray, IntArray]:
     """Return for each node the dimension (-1: a leaf) and the position of its best feasible cut."""
-    points, constraints = terms.points, terms.constraints
-    sizes = np.diff(starts)
+    points, constraints, rows = terms.points, terms.constraints, terms.rows
+    sizes = np.diff(starts) if rows is None else np.add.reduceat(rows[sorted_records[0]], starts[:-1])
     cut_dimension = np.full(len(sizes), -1, dtype=np.int64)
     cut_position = starts[1:].copy()
     spans = np.column_stack(
@@ -162,7 +187,8 @@ def _best_cuts(
     if rule.variance_threshold > 0 and len(candidates):
         wide = np.zeros(len(candidates), dtype=bool)
         for d, records in enumerate(sorted_records):
-            wide |= _variances(points[records, d], starts)[candidates] >= rule.variance_threshold
+            found = _variances(points[records, d], starts, None if rows is None else rows[records])
+            wide |= found[candidates] >= rule.variance_threshold
         candidates = candidates[wide | (sizes[candidates] > rule.variance_cap)]
     if not len(candidates):
         return cut_dimension, cut_position
@@ -173,8 +199,9 @@ def _best_cuts(
     for first in range(0, len(candidates), step):
         part = candidates[first : first + step]
         for d, records in enumerate(sorted_records):
-            cuts = positions_of_cuts(points[records, d], starts, part, constraints.k, rule.quantiles)
-            buckets = Buckets(records, starts, part, cuts)
+            passed = None if rows is None else np.append(0, np.cumsum(rows[records]))
+            cuts = positions_of_cuts(points[records, d], starts, part, constraints.k, rule.quantiles, passed)
+            buckets = Buckets(records, starts, part, cuts, rows)
             found = scores(buckets, terms, spans[part], d, widest=rule.score == "widest")
             choice = found.argmax(axis=1)
             score = found[np.arange(len(part)), choice]
@@ -185,8 +212,9 @@ def _best_cuts(
     return cut_dimension, cut_position
 
 
-def _variances(values: FloatArray, starts: IntArray) -> FloatArray:
-    sizes = np.diff(starts)
-    mean = np.add.reduceat(values, starts[:-1]) / sizes
-    deviation = values - np.repeat(mean, sizes)
-    return np.asarray(np.add.reduceat(deviation**2, starts[:-1]) / sizes)
+def _variances(values: FloatArray, starts: IntArray, rows: IntArray | None) -> FloatArray:
+    weight = np.ones(len(values)) if rows is None else rows.astype(np.float64)
+    sizes = np.add.reduceat(weight, starts[:-1])
+    mean = np.add.reduceat(weight * values, starts[:-1]) / sizes
+    deviation = values - np.repeat(mean, np.diff(starts))
+    return np.asarray(np.add.reduceat(weight * deviation**2, starts[:-1]) / sizes)

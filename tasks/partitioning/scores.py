@@ -29,7 +29,8 @@ class Terms:
     """What the terms are computed from, for all nodes of a level.
 
     `points` (n, r) and the root's spans of its first `r_span` columns, which the span is a mean of;
-    `attributes`, and for each categorical one the records in its order within their nodes.
+    `attributes`, and for each categorical one the records in its order within their nodes; how many `rows`
+    (n,) each record stands for, None for one.
     """
 
     points: FloatArray
@@ -39,6 +40,7 @@ class Terms:
     weights: Weights
     attributes: Attributes | None
     by_code: tuple[IntArray, ...]
+    rows: IntArray | None = None
 
 
 def scores(buckets: Buckets, terms: Terms, spans: FloatArray, dimension: int, *, widest: bool) -> FloatArray:

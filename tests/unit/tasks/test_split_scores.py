@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tasks.partitioning import mondrian
 from tasks.partitioning.attributes import WIDE, Attributes
 from tasks.partitioning.constraints import Constraints, SensitiveColumn
 from tasks.partitioning.cuts import Buckets, positions_of_cuts
@@ -236,3 +237,23 @@ def test_every_leaf_satisfies_the_model_and_costs_no_more_than_the_whole(
     assert len(groups) == 1 or all(limits.group_holds(np.array(group)) for group in groups)
     cost = sum(len(group) * slow_ncp(made, np.array(group)) for group in groups) / len(points)
     assert cost <= slow_ncp(made, everyone) + 1e-9
+
+
+@given(
+    tables(),
+    st.sampled_from(["paper", "ncp", "blend", "widest"]),
+    st.sampled_from([0.0, 0.05]),
+    st.integers(0, 2**32 - 1),
+)
+def test_equal_records_are_looked_at_once_and_the_leaves_are_the_same(
+    table: tuple[FloatArray, Attributes, Constraints, Weights, int], score: Any, threshold: float, seed: int
+) -> None:
+    points, made, limits, _, _ = table
+    again = np.random.default_rng(seed).integers(0, len(points), 5 * len(points))
+    rule = SplitRule(2 * limits.k - 1, score, variance_threshold=threshold)
+    found = []
+    for few in (0.0, 1.0):  # never, and always
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            monkeypatch.setattr(mondrian, "FEW", few)
+            found.append(partition(points[again], limits.take(again), rule, attributes=made.take(again)))
+    assert np.array_equal(*found)
