@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array
 
+from tasks.history.numbering import number_rows
 from tasks.types import BoolArray, IntArray
 
 ABSENT = -1
@@ -51,8 +52,8 @@ def cohorts_of(classes: IntArray) -> Cohorts:
     """
     first = np.concatenate([[0], np.cumsum(classes.max(axis=0, initial=ABSENT) + 1)])
     place = np.where(classes == ABSENT, ABSENT, classes + first[:-1])
-    rows, number, size = np.unique(place, axis=0, return_inverse=True, return_counts=True)
-    return Cohorts(rows, size.astype(np.int64), number.reshape(-1).astype(np.int64), int(first[-1]))
+    number, rows = number_rows(place + 1, int(first[-1]) + 1)
+    return Cohorts(place[rows], np.bincount(number, minlength=len(rows)), number, int(first[-1]))
 
 
 def world_of(cohorts: Cohorts, value: IntArray, n_values: int) -> csr_array:

@@ -9,12 +9,12 @@ ends are one node. A cycle through an edge exists just where its ends are in one
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import coo_array, csc_array
+from scipy.sparse import csc_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
 from tasks.history.cohorts import ABSENT, Cohorts
-from tasks.history.numbering import distinct_codes, number_codes
-from tasks.types import IntArray
+from tasks.history.numbering import distinct_codes, number_codes, number_rows, stable_order
+from tasks.types import BoolArray, IntArray
 
 EDGES_AT_ONCE = 2_000_000
 
@@ -53,15 +53,25 @@ def divisions(cohorts: Cohorts) -> list[tuple[IntArray, IntArray]]:
     # The newest releases first: whoever left or came last is short most often.
     for side in sorted(chosen, key=lambda side: (-max(side), len(side))):
         ends = [_nodes(cohorts.place[:, sorted(part)]) for part in (side, everything - side)]
-        found.append((ends[0], np.where(ends[1] > 0, ends[1] + len(cohorts.size), 0)))
+        found.append((ends[0], np.where(ends[1] > 0, ends[1] + ends[0].max(initial=0), 0)))
     return found
+
+
+def arcs_on_cycles(tail: IntArray, head: IntArray, n_nodes: int) -> BoolArray:
+    """Tell which arcs (m,) lie on a directed cycle: those in one strongly connected component.
+
+    No arc may come twice, loops excepted: SciPy's search would not end. O(m log m + n_nodes).
+    """
+    order = stable_order(tail, n_nodes)
+    first = np.concatenate([[0], np.cumsum(np.bincount(tail, minlength=n_nodes))])
+    graph = csr_array((np.ones(len(tail)), head[order], first), (n_nodes, n_nodes))
+    label = connected_components(graph, directed=True, connection="strong")[1]
+    return np.asarray(label[tail] == label[head])
 
 
 def _nodes(place: IntArray) -> IntArray:
     """Number equal rows from 1 on; 0 where there is no class."""
-    if not place.shape[1]:
-        return np.zeros(len(place), dtype=np.int64)
-    number = np.unique(place, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64) + 1
+    number = number_rows(place + 1, int(place.max(initial=ABSENT)) + 2)[0] + 1
     return np.where((place == ABSENT).all(axis=1), 0, number)
 
 
@@ -88,9 +98,7 @@ def _at_ends(by_value: csc_array, pairs: IntArray, left: IntArray, right: IntArr
         gains.append(pairs[number, 1 - column])
     n_nodes, place = number_codes(np.concatenate([*tails, *heads]), len(pairs) * span)
     tail, head = np.split(place, 2)
-    graph = coo_array((np.ones(len(tail), dtype=np.int8), (tail, head)), (n_nodes, n_nodes))
-    label = connected_components(graph.tocsr(), directed=True, connection="strong")[1]
-    on_cycle = label[tail] == label[head]
+    on_cycle = arcs_on_cycles(tail, head, n_nodes)
     return np.stack([np.concatenate(cohorts)[on_cycle], np.concatenate(gains)[on_cycle]], axis=1).astype(
         np.int64
     )

@@ -27,6 +27,7 @@ import math
 import random
 from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -34,8 +35,8 @@ from scipy.sparse.csgraph import connected_components
 
 from tasks.history.attribute import Attribute
 from tasks.history.cohorts import ABSENT, cohorts_of
-from tasks.history.exchange import divisions
-from tasks.history.numbering import number_codes
+from tasks.history.exchange import arcs_on_cycles, divisions
+from tasks.history.numbering import distinct_of, number_codes, random_order, stable_order
 from tasks.types import BoolArray, FloatArray, IntArray
 
 UNSETTLED = 0.2  # of the sweeps at first: they lie too near the known world, and are not counted
@@ -81,13 +82,13 @@ def likely_values(
     chain = Chain(classes, value, seed, seat)
     counts = _Counts(chain.cohort, len(attributes[0].value))
     if (chain.n_present < 2).all():
-        counts.add(np.arange(len(value)), value)
+        counts.add(chain.everybody, [value])
         return Likely(counts.likeliest(attributes), 0, 0)
     first = round(UNSETTLED * sweeps)
     for number in range(sweeps):
-        for subject, world in chain.sweep():
+        for counted, worlds in chain.sweep():
             if number >= first:
-                counts.add(subject, world)
+                counts.add(counted, worlds)
     return Likely(counts.likeliest(attributes), sweeps - first, chain.moved)
 
 
@@ -97,15 +98,18 @@ class Chain:
     def __init__(self, classes: IntArray, value: IntArray, seed: int, seat: IntArray | None = None) -> None:
         self.value = value.copy()
         self.moved = 0
+        self.everybody = np.ones(len(value), dtype=bool)
         self._rng = np.random.default_rng(seed)
         self._random = random.Random(seed)  # noqa: S311 -- no secret; for walks, where single numbers are drawn
         cohorts = cohorts_of(classes)
         self.cohort, self.n_present = cohorts.number, cohorts.n_present[cohorts.number]
+        self._n_cohorts = len(cohorts.size)
+        self._by_cohort = stable_order(self.cohort, self._n_cohorts)
         self._place = cohorts.place[cohorts.number]
-        self.sides = [(one[cohorts.number], other[cohorts.number]) for one, other in divisions(cohorts)]
+        self.sides = divisions(cohorts)
         subject, release = np.nonzero(self._place != ABSENT)
         number = self._place[subject, release]
-        order = np.argsort(number, kind="stable")
+        order = stable_order(number, cohorts.n_classes)
         # Who is in which class, class by class, and the tuples that are published there.
         self._member, self._class = subject[order], number[order]
         self._start = np.searchsorted(self._class, np.arange(cohorts.n_classes + 1))
@@ -113,50 +117,51 @@ class Chain:
         self._n_tuples = int(value.max(initial=-1)) + 1
         self._seats = None if seat is None else _Seats.of(value, seat, self._member, self._class)
 
-    def sweep(self) -> list[tuple[IntArray, IntArray]]:
-        """Make every move; return subjects, and tuples (n,) that everybody may have, for each world to count.
+    def sweep(self) -> list[tuple[BoolArray, list[IntArray]]]:
+        """Make every move; return who counts (n,), and the worlds in which they do: tuples of everybody (n,).
 
         Whoever may interchange does so as likely as not, so that both worlds count. Whoever has a seat is
         counted by what can be exchanged within the signature, and others by all other moves.
         """
-        everybody = np.arange(len(self.value))
-        unseated = everybody if self._seats is None else self._seats.nobody
-        found = []
+        unseated = self.everybody if self._seats is None else self._seats.nobody
+        worlds = []
         self.shuffle()
         # In two for each other tuple, so that every pair of them is met now and then.
         n_exchanges = min(max(2 * (self._n_tuples - 1), LEAST_EXCHANGES), MOST_EXCHANGES)
-        for number in self._rng.integers(len(self.sides), size=n_exchanges if len(unseated) else 1).tolist():
+        for number in self._rng.integers(len(self.sides), size=n_exchanges if unseated.any() else 1).tolist():
             self.exchange(self.sides[number])
-            found.append((unseated, self.value.copy()))
-        found += [(unseated, world) for world in self.interchange()]
+            worlds.append(self.value.copy())
+        found = [(unseated, [*worlds, *self.interchange()])]
         if self._seats is not None:
-            found += [(everybody, world) for world in self.interchange_seats()]
+            found.append((self.everybody, [*self.interchange_seats()]))
         for _ in range(BLOCKS):
             self.redraw()
         return found
 
     def shuffle(self) -> None:
         """Let the members of every cohort change places."""
-        drawn = np.lexsort((self._rng.random(len(self.value)), self.cohort))
-        self.value[np.argsort(self.cohort, kind="stable")] = self.value[drawn]
+        drawn = random_order(self.cohort, self._n_cohorts, self._rng)
+        self.value[self._by_cohort] = self.value[drawn]
 
     def exchange(self, side: tuple[IntArray, IntArray]) -> None:
-        """Exchange pairs of tuples along cycles that are walked, over a division's two sides."""
+        """Exchange pairs of tuples along cycles that are walked, over a division's two sides. O(n log n)."""
         partner, pair = self._pairs()
-        rows = np.flatnonzero(partner[self.value] >= 0)
-        own = self.value[rows]
-        lower = own < partner[own]
+        lower = np.arange(len(partner)) < partner
+        n_pairs = int(pair.max(initial=-1)) + 1
+        rows = np.flatnonzero((partner >= 0)[self.value])
+        # Subjects of one cohort with one tuple lead from the same end to the same: they are one arc.
+        codes = ((2 * pair + lower) * self._n_cohorts)[self.value[rows]] + self.cohort[rows]
+        n_arcs, arc = number_codes(codes, 2 * n_pairs * self._n_cohorts)
+        way, cohort = np.divmod(distinct_of(codes, arc, n_arcs), self._n_cohorts)
+        ends = np.stack([side[0][cohort], side[1][cohort]])
         span = int(max(side[0].max(initial=0), side[1].max(initial=0))) + 1
-        tail = pair[own] * span + np.where(lower, side[0][rows], side[1][rows])
-        head = pair[own] * span + np.where(lower, side[1][rows], side[0][rows])
-        n_ends, place = number_codes(np.concatenate([tail, head]), (int(pair.max(initial=-1)) + 1) * span)
+        ends = np.where(way & 1, ends, ends[::-1]) + (way >> 1) * span
+        n_ends, place = number_codes(ends.reshape(-1), n_pairs * span)
         tail, head = np.split(place, 2)
         # No cycle leaves a strongly connected component, and reversing one leaves all components.
-        graph = coo_array((np.ones(len(rows), dtype=np.int8), (tail, head)), (n_ends, n_ends))
-        label = connected_components(graph.tocsr(), directed=True, connection="strong")[1]
-        inside = label[tail] == label[head]
-        rows, tail, head = rows[inside], tail[inside], head[inside]
-        subject = rows[self._walks(tail, head, n_ends)]
+        inside = np.flatnonzero(arcs_on_cycles(tail, head, n_ends)[arc])
+        rows, arc = rows[inside], arc[inside]
+        subject = rows[self._walks(tail[arc], head[arc], n_ends)]
         self.value[subject] = partner[self.value[subject]]
         self.moved += len(subject)
 
@@ -164,19 +169,17 @@ class Chain:
         """Walk until an end comes again and turn the cycle's arrows, often; return those that are turned.
 
         `tail` and `head` (arrows,) are ends, of which there are `n_ends`. How many walks there are follows
-        from what no exchange changes: about one in which every arrow is met.
+        from what no exchange changes: about one in which every arrow is met. Few are met: memoryviews
+        read single numbers without copying the rest. O(arrows log arrows + n_ends).
         """
         if not len(tail):
             return tail
         draw = self._random.random
         # Arrows by the end that they lead from, whose number no cycle changes.
         degree = np.bincount(tail, minlength=n_ends)
-        first, many = (np.cumsum(degree) - degree).tolist(), degree.tolist()
-        order = np.argsort(tail, kind="stable")
-        place_of = np.empty_like(order)
-        place_of[order] = np.arange(len(order))
-        spot, arrows, begin, heads = (each.tolist() for each in (place_of, order, tail, head))
-        tails = list(begin)
+        now = head.copy()
+        arrows, heads, begin = stable_order(tail, n_ends).data, now.data, tail.data
+        first, many = (np.cumsum(degree) - degree).data, degree.data
         most = 2 + 2 * len(tail) // (1 + math.isqrt(int((degree > 0).sum())))
         for _ in range(self._random.randrange(most)):
             end = begin[int(draw() * len(begin))]
@@ -184,16 +187,15 @@ class Chain:
             path: list[int] = []
             while end not in met:
                 met[end] = len(path)
-                arrow = arrows[first[end] + int(draw() * many[end])]
-                path.append(arrow)
-                end = heads[arrow]
-            cycle = path[met[end] :]
-            places = [spot[arrow] for arrow in cycle]
-            # At each end the arrow that came takes the place of the one that left.
-            for arrow, place in zip(cycle, [*places[1:], places[0]], strict=True):
-                arrows[place], spot[arrow] = arrow, place
-                tails[arrow], heads[arrow] = heads[arrow], tails[arrow]
-        return np.flatnonzero(np.array(tails) != tail)
+                place = first[end] + int(draw() * many[end])
+                path.append(place)
+                end = heads[arrows[place]]
+            # At each end of the cycle the arrow that came takes the place of the one that leaves.
+            came = arrows[path[-1]]
+            for source, place in zip(list(met)[met[end] :], path[met[end] :], strict=True):
+                arrow = arrows[place]
+                arrows[place], heads[arrow], came = came, source, arrow
+        return np.flatnonzero(now != head)
 
     def interchange(self) -> tuple[IntArray, IntArray]:
         """Exchange pairs of tuples in components of subjects who are matched in every class."""
@@ -267,7 +269,7 @@ class Chain:
         `member`, `group`, `lower` (entries,): who is in which class with which of two tuples; `other` (n,).
         """
         key = 2 * group + lower
-        order = np.lexsort((self._rng.random(len(key)), key))
+        order = random_order(key, int(key.max(initial=0)) + 1, self._rng)
         member, key = member[order], key[order]
         first = np.flatnonzero(np.diff(key, prepend=-1))
         length = np.diff(np.append(first, len(key)))
@@ -352,7 +354,7 @@ class _Seats:
     group: IntArray
     start: IntArray
     tuples: IntArray
-    nobody: IntArray  # who has none
+    nobody: BoolArray  # who has none, (n,)
 
     @classmethod
     def of(cls, value: IntArray, seat: IntArray, member: IntArray, place: IntArray) -> _Seats | None:
@@ -364,8 +366,8 @@ class _Seats:
         mine = np.flatnonzero(seated[member])
         signature = np.searchsorted(numbers, seat[member[mine], 0])
         group = place[mine] * len(numbers) + signature
-        tuples, nobody = value[seated][first], np.flatnonzero(~seated)
-        return cls(member[mine], signature, group, np.append(start, len(seats)), tuples, nobody)
+        tuples = value[seated][first]
+        return cls(member[mine], signature, group, np.append(start, len(seats)), tuples, ~seated)
 
     def two(self, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
         """Return the tuples of two positions of each signature; the same one where there is one position."""
@@ -381,24 +383,39 @@ class _Counts:
 
     def __init__(self, cohort: IntArray, n_tuples: int) -> None:
         self._cohort, self._n_tuples = cohort, n_tuples
+        self._first, self._span = cohort * n_tuples, (int(cohort.max(initial=-1)) + 1) * n_tuples
         self._codes, self._times = (np.empty(0, dtype=np.int64) for _ in range(2))
         self._new: list[IntArray] = []
+        self._new_times: list[IntArray] = []
         self._n_new = 0
 
-    def add(self, subject: IntArray, world: IntArray) -> None:
-        """Count the tuples that some subjects have in a world, (n,)."""
-        self._new.append(self._cohort[subject] * self._n_tuples + world[subject])
-        self._n_new += len(subject)
+    def add(self, counted: BoolArray, worlds: list[IntArray]) -> None:
+        """Count the tuples that those of `counted` (n,) have in worlds (n,).
+
+        The last one counts for all, and every change on the way to it corrects that: O(n) a world, but only
+        changes are kept.
+        """
+        self._add(np.flatnonzero(counted), worlds[-1], len(worlds))
+        for times, (one, other) in enumerate(pairwise(worlds), start=1):
+            changed = np.flatnonzero(one != other)
+            changed = changed[counted[changed]]
+            self._add(changed, one, times)
+            self._add(changed, other, -times)
         if self._n_new > KEPT:
             self._count()
 
+    def _add(self, subject: IntArray, world: IntArray, times: int) -> None:
+        self._new.append(self._first[subject] + world[subject])
+        self._new_times.append(np.full(len(subject), times))
+        self._n_new += len(subject)
+
     def _count(self) -> None:
         """Count what is new: many times the same."""
-        codes, times = np.unique(np.concatenate(self._new), return_counts=True)
-        both, place = np.unique(np.concatenate([self._codes, codes]), return_inverse=True)
-        times = np.bincount(place.reshape(-1), np.concatenate([self._times, times]))
-        self._codes, self._times, self._new = both, times.astype(np.int64), []
-        self._n_new = 0
+        codes = np.concatenate([self._codes, *self._new])
+        n_codes, place = number_codes(codes, self._span)
+        times = np.bincount(place, np.concatenate([self._times, *self._new_times]))
+        self._codes, self._times = distinct_of(codes, place, n_codes), times.astype(np.int64)
+        self._new, self._new_times, self._n_new = [], [], 0
 
     def likeliest(self, attributes: tuple[Attribute, ...]) -> FloatArray:
         """Return the share of the likeliest value of each attribute in each subject's cohort, (n, s)."""

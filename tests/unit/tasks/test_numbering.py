@@ -1,4 +1,4 @@
-"""Distinct numbers by a table, held against sorting."""
+"""Distinct numbers and orders, held against what numpy finds by comparisons."""
 
 from __future__ import annotations
 
@@ -25,3 +25,35 @@ def test_either_way_is_taken(monkeypatch: pytest.MonkeyPatch, longer: int) -> No
     n, place = numbering.number_codes(np.array([7, 3, 7, 9]), 10)
     assert (n, place.tolist()) == (3, [1, 0, 1, 2])
     assert numbering.distinct_codes(np.array([7, 3, 7, 9]), 10).tolist() == [3, 7, 9]
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 5)] * 3), max_size=30), st.integers(0, 3))
+def test_rows_are_numbered_in_the_order_of_their_columns(rows: list[tuple[int, ...]], n_columns: int) -> None:
+    codes = np.array(rows, dtype=np.int64).reshape(-1, 3)[:, :n_columns]
+    number, any_of = numbering.number_rows(codes, 6)
+    if n_columns:
+        distinct, place = np.unique(codes, axis=0, return_inverse=True)
+        assert number.tolist() == place.reshape(-1).tolist()
+        assert codes[any_of].tolist() == distinct.tolist()
+    else:
+        assert (number.tolist(), len(any_of)) == ([0] * len(codes), min(len(codes), 1))
+
+
+@pytest.mark.parametrize("bits", [12, 20, 63])
+@pytest.mark.parametrize("span", [1, 7, 300, 70_000])
+def test_equal_codes_stay_in_their_order(monkeypatch: pytest.MonkeyPatch, bits: int, span: int) -> None:
+    """Where few bits are sorted at once, several rounds are needed."""
+    monkeypatch.setattr(numbering, "BITS", bits)
+    for n in (0, 1, 500):
+        codes = np.random.default_rng(n).integers(0, span, n)
+        expected = np.argsort(codes, kind="stable")
+        assert numbering.stable_order(codes, span).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("bits", [20, 63])
+def test_equal_codes_are_ordered_by_what_is_drawn(monkeypatch: pytest.MonkeyPatch, bits: int) -> None:
+    monkeypatch.setattr(numbering, "BITS", bits)
+    for n in (0, 1, 500):
+        codes = np.random.default_rng(n).integers(0, 9, n)
+        expected = np.lexsort((np.random.default_rng(3).random(n), codes))
+        assert numbering.random_order(codes, 9, np.random.default_rng(3)).tolist() == expected.tolist()
