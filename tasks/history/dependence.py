@@ -146,12 +146,12 @@ def _is_beyond_chance(
     reached = measure(first, second)
     if 2 * reached <= most:
         return False
-    by_chance = [measure(first, _permuted(second, strata, seed)) for seed in range(N_PERMUTATIONS)]
+    by_chance = [measure(first, permuted(second, strata, seed)) for seed in range(N_PERMUTATIONS)]
     mean = float(np.mean(by_chance))
     return reached > max(by_chance) and reached - mean >= LEAST_NEIGHBOURS and is_most(reached, mean, most)
 
 
-def _permuted(values: IntArray, strata: IntArray, seed: int) -> IntArray:
+def permuted(values: IntArray, strata: IntArray, seed: int) -> IntArray:
     """Return the values (n,), permuted within each stratum."""
     random = np.random.default_rng(seed).random(len(values))
     found = np.empty_like(values)

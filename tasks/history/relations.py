@@ -17,6 +17,7 @@ from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
 from tasks.history.changes import PATH
 from tasks.history.dependence import Column, is_equal, is_function, is_most, is_sum
+from tasks.history.grouping import is_grouping
 from tasks.history.questions import Question, followed_attributes
 from tasks.history.spells import OTHERS
 from tasks.history.subjects import Rows, Unfit
@@ -80,6 +81,8 @@ class _Pair:
                 a, b = self._column(0, one, some), self._column(1, other, some)
                 if is_equal(a, b, strata) or is_function(a, b, strata):
                     yield one, other
+            if self._is_grouping(one, other):
+                yield one, other
         for total, release in [*((name, 0) for name in before), *((name, 1) for name in after)]:
             for some, strata in self._alike(*((None, total) if release else (total, None))):
                 column = self._column(release, total, some)
@@ -106,23 +109,29 @@ class _Pair:
         codes = rows.of(name)[place]
         return Column([rows.texts[name][code] for code in codes.tolist()])
 
+    def _is_grouping(self, before: str, after: str) -> bool:
+        """Tell whether people who share a value of one column share one of the other, of all in both."""
+        here = self._unlinked(before, after)
+        first, second = self._codes(0, before)[here], self._codes(1, after)[here]
+        return is_grouping(first, second, lambda: [strata for _, strata in self._strata(before, after)])
+
+    def _codes(self, release: int, name: str) -> IntArray:
+        return self._rows[release].of(name)[self._places[release]]
+
     def _alike(self, before: str | None, after: str | None) -> list[tuple[IntArray, IntArray]]:
-        """Return what `_strata` yields, which is the same for all columns that link no rows."""
+        """Return what `_chosen` makes of `_strata`, which is the same for all columns that link no rows."""
         key = tuple(name if name in self._linking else None for name in (before, after))
         if key not in self._found:
-            self._found[key] = list(self._strata(*key))
+            self._found[key] = [self._chosen(*each) for each in self._strata(*key)]
         return self._found[key]
 
     def _strata(self, before: str | None, after: str | None) -> Iterator[tuple[IntArray, IntArray]]:
         """Yield people, and strata in which what is known tells nothing of how two columns go together.
 
         People of a stratum have equal values of the columns that link rows, in either release, apart from the
-        two columns themselves; and once more, those whose rows a column does not link are alike in it. Of a
-        column beside itself, those are left out whose rows it links.
+        two columns themselves; and once more, those whose rows a column does not link are alike in it.
         """
-        here = np.arange(len(self._places[0]))
-        if before == after and before is not None:
-            here = here[~self._is_linked(before)]
+        here = self._unlinked(before, after)
         known = [name for name in self._linking if self._is_linked(name)[here].any()]
         for loose in (False, True):
             if loose and not any((~self._is_linked(name)[here]).any() for name in known):
@@ -134,8 +143,13 @@ class _Pair:
                     if name != own and name in rows.texts:
                         code = rows.of(name)[place]
                         code = np.where(self._is_linked(name)[here], code, -1) if loose else code
-                        strata = pd.factorize(strata * (len(rows.texts[name]) + 1) + code)[0]
-            yield self._chosen(here, strata)
+                        strata = pd.factorize(strata * (len(rows.texts[name]) + 1) + code, sort=True)[0]
+            yield here, strata
+
+    def _unlinked(self, before: str | None, after: str | None) -> IntArray:
+        """Return all people, or those whose rows a column does not link, of a column beside itself."""
+        here = np.arange(len(self._places[0]))
+        return here[~self._is_linked(before)] if before == after and before is not None else here
 
     def _chosen(self, here: IntArray, strata: IntArray) -> tuple[IntArray, IntArray]:
         """Return about `MOST_COMPARED` of people at most, of strata of several, in an order of their values.
