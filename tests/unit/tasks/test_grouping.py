@@ -74,6 +74,39 @@ def test_twelve_people_in_pairs_are_enough_and_eight_are_too_few() -> None:
         assert seen(code, other_names(code, n)) is enough
 
 
+@pytest.mark.parametrize(
+    ("names", "pairs", "enough"),
+    [(N, 3, False), (N, 4, True), (20, 3, False), (20, 5, True), (2, 12, False), (2, 16, True)],
+)
+def test_few_pairs_show_other_names_of_a_code_that_nobody_else_shares(
+    names: int, pairs: int, *, enough: bool
+) -> None:
+    code = np.arange(N)
+    code[: 2 * pairs] //= 2
+    assert seen(code, other_names(code, names)) is enough
+
+
+@pytest.mark.parametrize(
+    ("per", "exceptions", "enough"),
+    [
+        (2, 0.25, True),
+        (2, 0.35, False),
+        (5, 1 / 3, True),
+        (10, 0.4, True),
+        (100, 0.45, True),
+        (10, 0.55, False),
+    ],
+)
+def test_larger_codes_show_other_names_with_more_exceptions(
+    per: int, exceptions: float, *, enough: bool
+) -> None:
+    random = np.random.default_rng(7)
+    code = np.arange(2_000) // per
+    after = other_names(code, 2_000)
+    moved = random.random(2_000) < exceptions
+    assert seen(code, np.where(moved, random.choice(after, 2_000), after)) is enough
+
+
 def test_nothing_tells_of_codes_that_nobody_shares() -> None:
     assert not seen(np.arange(N), other_names(np.arange(N), N))
 
@@ -140,8 +173,8 @@ def test_columns_drawn_by_themselves_are_hardly_ever_related() -> None:
 
 
 @pytest.mark.integration
-def test_of_ten_thousand_comparisons_at_most_ten_are_reported() -> None:
+def test_of_ten_thousand_comparisons_at_most_one_is_reported() -> None:
     found, compared = reported((5, 8, 10, 12, 16, 24, 40, 60, 200, 2_000), 120)
     more, large = reported((20_000,), 10)
     assert compared + large > 10_000
-    assert found + more <= 10
+    assert found + more <= 1
