@@ -23,25 +23,31 @@ class Cohorts:
     """Which subjects share their classes in r releases; c cohorts of n subjects.
 
     `place` (c, r): the class of the cohort in each release, classes counted from 0 over all releases, or
-    `ABSENT`; `size` (c,): how many subjects it has; `number` (n,): the cohort of each subject.
+    `ABSENT`; `size` (c,): how many subjects it has; `number` (n,): the cohort of each subject. `rows` (c, r):
+    how many rows each member has in each class; None where everybody has one.
     """
 
     place: IntArray
     size: IntArray
     number: IntArray
     n_classes: int
+    rows: IntArray | None = None
 
     @cached_property
     def incidence(self) -> csr_array:
-        """Which cohorts lie in which class, (classes, c), entries 1."""
+        """How many rows a member of each cohort has in each class, (classes, c)."""
         cohort, release = np.nonzero(self.place != ABSENT)
         shape = (self.n_classes, len(self.place))
-        return csr_array((np.ones(len(cohort), dtype=np.int64), (self.place[cohort, release], cohort)), shape)
+        return csr_array((self.rows_at(cohort, release), (self.place[cohort, release], cohort)), shape)
 
     @cached_property
     def n_present(self) -> IntArray:
         """Return in how many releases each cohort is, (c,)."""
         return np.asarray((self.place != ABSENT).sum(axis=1))
+
+    def rows_at(self, cohort: IntArray, release: IntArray) -> IntArray:
+        """Return how many rows a member of some cohorts (e,) has in the class of some releases (e,)."""
+        return np.ones(len(cohort), dtype=np.int64) if self.rows is None else self.rows[cohort, release]
 
 
 def cohorts_of(classes: IntArray) -> Cohorts:
@@ -70,14 +76,24 @@ def published_of(cohorts: Cohorts, world: csr_array) -> csr_array:
 
 
 def values_shared(cohorts: Cohorts, published: csr_array) -> csr_array:
-    """Return for each cohort the values that all its classes have, (c, n_values), entries 1.
+    """Return for each cohort the values that all its classes have as often as a member has rows, entries 1.
 
-    No other value is possible for it. Cohorts in no release have none.
+    (c, n_values); no other value is possible for it. Cohorts in no release have none.
     """
-    found = (cohorts.incidence.T.tocsr() @ published.astype(bool).astype(np.int64)).tocoo()
-    everywhere = found.data == cohorts.n_present[found.row]
+    members = cohorts.incidence.T.tocsr()
+    if cohorts.rows is None:
+        held = (members @ published.astype(bool).astype(np.int64)).tocoo()
+    else:
+        of_class = members.tocoo()
+        found = published[of_class.col].tocoo()
+        often = found.data >= of_class.data[found.row]
+        ones = np.ones(int(often.sum()), dtype=np.int64)
+        at = (of_class.row[found.row[often]], found.col[often])
+        held = csr_array((ones, at), (members.shape[0], published.shape[1])).tocoo()
+        held.sum_duplicates()
+    everywhere = held.data == cohorts.n_present[held.row]
     entries = np.ones(int(everywhere.sum()), dtype=np.int64)
-    return csr_array((entries, (found.row[everywhere], found.col[everywhere])), found.shape)
+    return csr_array((entries, (held.row[everywhere], held.col[everywhere])), held.shape)
 
 
 def same_figures(cohorts: Cohorts, world: csr_array, published: csr_array) -> BoolArray:

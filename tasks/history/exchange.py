@@ -57,6 +57,24 @@ def divisions(cohorts: Cohorts) -> list[tuple[IntArray, IntArray]]:
     return found
 
 
+def divisions_of_classes(cohorts: Cohorts) -> list[tuple[IntArray, IntArray]]:
+    """Return the two ends of each cohort where members may have several rows, one division a binary digit.
+
+    On one side are the classes whose number has the digit 1: any two classes are apart in some division. An
+    end is what rows a member has in the classes of a side. O(c r log c) for each digit of the classes.
+    """
+    rows = np.zeros_like(cohorts.place) if cohorts.rows is None else cohorts.rows
+    found = []
+    for digit in range(max(cohorts.n_classes - 1, 1).bit_length()):
+        one = (cohorts.place >> digit & 1).astype(bool)
+        ends = [
+            _nodes(np.where(side, cohorts.place, ABSENT), np.where(side, rows, 0))
+            for side in ((cohorts.place != ABSENT) & one, (cohorts.place != ABSENT) & ~one)
+        ]
+        found.append((ends[0], np.where(ends[1] > 0, ends[1] + ends[0].max(initial=0), 0)))
+    return found
+
+
 def arcs_on_cycles(tail: IntArray, head: IntArray, n_nodes: int) -> BoolArray:
     """Tell which arcs (m,) lie on a directed cycle: those in one strongly connected component.
 
@@ -69,9 +87,15 @@ def arcs_on_cycles(tail: IntArray, head: IntArray, n_nodes: int) -> BoolArray:
     return np.asarray(label[tail] == label[head])
 
 
-def _nodes(place: IntArray) -> IntArray:
-    """Number equal rows from 1 on; 0 where there is no class."""
-    number = number_rows(place + 1, int(place.max(initial=ABSENT)) + 2)[0] + 1
+def _nodes(place: IntArray, rows: IntArray | None = None) -> IntArray:
+    """Number equal vectors of `place`, and `rows` if given, from 1 on; 0 where there is no class."""
+    vectors = place + 1
+    if rows is not None:  # gaps lie where other classes are
+        order = np.argsort(place, axis=1, kind="stable")
+        vectors = np.concatenate(
+            [np.take_along_axis(each, order, axis=1) for each in (vectors, rows)], axis=1
+        )
+    number = number_rows(vectors, int(vectors.max(initial=0)) + 1)[0] + 1
     return np.where((place == ABSENT).all(axis=1), 0, number)
 
 

@@ -4,6 +4,8 @@ HiGHS, through scipy, is asked for numbers y[c, v] >= 0 of the members of cohort
 
     sum over v of y[c, v] = size of c;  sum over c in C of y[c, v] = how often class C has v
 
+Where members of c have several rows in C, y[c, v] counts as often in C.
+
 Near a cohort only some cohorts vary. With all others as the known world has them, a solution is another
 world; with all others free, values that no solution has are impossible.
 """
@@ -76,16 +78,17 @@ def near(
     variable, release = np.nonzero(place != ABSENT)
     key = place[variable, release] * world.shape[1] + value[variable]
     keys, row = np.unique(key, return_inverse=True)
-    counts = csr_array((np.ones(len(row)), (row.reshape(-1), variable)), (len(keys), n))
+    rows_of_member = cohorts.rows_at(cohort[variable], release).astype(float)
+    counts = csr_array((rows_of_member, (row.reshape(-1), variable)), (len(keys), n))
     number, each = keys // world.shape[1], keys % world.shape[1]
     classes, at = np.unique(number, return_inverse=True)
     inside = cohorts.incidence[classes].tocoo()
     spot = np.minimum(np.searchsorted(chosen, inside.col), len(chosen) - 1)
     varies = chosen[spot] == inside.col
-    ones = np.ones(int(varies.sum()), dtype=np.int64)
-    mine = csr_array((ones, (inside.row[varies], spot[varies])), (len(classes), len(chosen)))
+    at_class = (inside.row[varies], spot[varies])
+    mine = csr_array((inside.data[varies], at_class), (len(classes), len(chosen)))
     own = (mine @ world[chosen]).tocsr()
-    others = np.where(varies, 0, cohorts.size[inside.col])
+    others = np.where(varies, 0, inside.data * cohorts.size[inside.col])
     outsiders = np.bincount(inside.row, others, len(classes)).astype(np.int64)[at]
     total = np.asarray(published[classes][at, each]).reshape(-1).astype(float)
     kept = np.asarray(own[at, each]).reshape(-1).astype(float)

@@ -14,6 +14,7 @@ what a limit ends is undecided.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -178,12 +179,12 @@ def _begun(
         somebody[finer.cohorts.number] = np.arange(len(value))
         add(search, cohorts.number[somebody[finer.found // n_values]], finer.found % n_values)
     shared = values_shared(cohorts, published)
-    _exchange(search, shared)
+    add_exchanges(search, shared, divisions(cohorts))
     return search, shared
 
 
-def _exchange(search: Search, shared: csr_array) -> None:
-    """Add what exchanges of two values give to those who lack some.
+def add_exchanges(search: Search, shared: csr_array, sides: Sequence[tuple[IntArray, IntArray]]) -> None:
+    """Add what exchanges of two values over some divisions, `sides`, give to those who lack some.
 
     In each turn every cohort that lacks values names the pair of values that most people have, of those that
     were not tried.
@@ -191,7 +192,7 @@ def _exchange(search: Search, shared: csr_array) -> None:
     short = short_cohorts(search)
     if not len(short):
         return
-    by_value, sides = search.world.tocsc(), divisions(search.cohorts)
+    by_value = search.world.tocsc()
     cohort, pair, weight = _pairs(search, shared, short)
     tried = 0
     while len(short) and len(cohort) and tried < search.limits.pairs:
