@@ -22,6 +22,7 @@ class Limits:
     """Where the search ends: pairs of values, visits of people for chains, calls of the solver, their size.
 
     That is in variables, of one question and of many `at_once`, and in nodes. A large call counts as several.
+    Of many, at most so many `questions` are asked in one linear program.
     """
 
     pairs: int = 5_000
@@ -29,6 +30,7 @@ class Limits:
     calls: int = 20_000
     variables: int = 100_000
     at_once: int = 100_000
+    questions: int = 300
     nodes: int = 1_000
 
 

@@ -27,6 +27,7 @@ from tasks.history.subjects import Unfit
 from tasks.history.worlds import Possible, add_exchanges
 from tasks.types import BoolArray, IntArray
 
+QUESTIONS = 10  # of one linear program: rows that count twice leave few solutions of many whole
 MOST_CELLS = 50_000_000  # people times the most classes of a person, for memory
 
 

@@ -15,7 +15,7 @@ from tasks.types import FloatArray, IntArray
 
 VARIABLES_OF_A_CALL = 1_000  # of the solver; a larger one counts as several
 MANY = 16  # questions that are asked at once before each is asked by itself
-AT_ONCE = 300  # questions of one linear program
+AT_ONCE = 300  # questions of one linear program, or fewer by the limits
 STEPS = (1, 2)  # of classes between the people who are asked about and those who vary, many at once
 WORTHWHILE = 0.02  # of the questions: as many must be answered for them to be asked at once again
 
@@ -87,19 +87,20 @@ def _ask_at_once(
     """Ask about many in the neighbourhood of all, as long as that answers some."""
     if len(questions) < MANY:
         return
+    at_once = min(AT_ONCE, search.limits.questions)
     while True:
         ordered = sorted(questions, key=lambda one: (*search.cohorts.place[one.cohort][::-1], one.place))
         n_answered = 0
-        for first in range(0, len(ordered), AT_ONCE):
+        for first in range(0, len(ordered), at_once):
             if _out_of_calls(search):
                 return
-            n_answered += _ask_part(search, shared, most, ordered[first : first + AT_ONCE], steps)
+            n_answered += _ask_part(search, shared, most, ordered[first : first + at_once], steps)
         n_before, questions = len(questions), _still_open(search, most, questions)
         if n_answered < max(1, WORTHWHILE * n_before) or len(questions) < MANY:
             break
     if steps == STEPS[0]:
-        for first in range(0, len(questions), AT_ONCE):
-            _rule_out(search, shared, most, questions[first : first + AT_ONCE])
+        for first in range(0, len(questions), at_once):
+            _rule_out(search, shared, most, questions[first : first + at_once])
 
 
 def _problem_of(

@@ -158,7 +158,7 @@ def subjects_of(
     release = np.repeat(np.arange(len(releases)), sizes)
     person = _persons(releases)
     place = np.concatenate([each.place for each in releases])
-    value, described = _tuples(releases, attributes, widths or {}, beside)
+    value, described = tuples_of(releases, attributes, widths or {}, beside)
     order = np.lexsort((release, person))
     twice = (np.diff(person[order]) == 0) & (np.diff(release[order]) == 0)
     if twice.any():
@@ -216,7 +216,7 @@ def _persons(releases: Sequence[Rows]) -> IntArray:
     return number
 
 
-def _tuples(
+def tuples_of(
     releases: Sequence[Rows], attributes: Sequence[str], widths: Mapping[str, float], beside: Sequence[str]
 ) -> tuple[IntArray, tuple[Attribute, ...]]:
     """Return the tuple of every row, numbered by what it says, and which value each has of each attribute."""

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from policy.model import ReleasePolicy
 from policy.text import number_of
@@ -29,7 +28,15 @@ from tasks.history.worlds import Possible
 from tasks.risk.evidence import CannotTell, Evidence, LeftByPerson, NotAtHand
 from tasks.risk.gates.persons import NO_KEY
 from tasks.risk.possible import ChangedNumbers, further_questions, likely_of, possible_of, values_left
-from tasks.risk.published import row_classes
+from tasks.risk.several_rows import (
+    WHOSE_ROWS,
+    Answer,
+    Members,
+    answer_of,
+    everybody_has_one_row,
+    members_of,
+    short_by_sets,
+)
 from tasks.types import BoolArray, IntArray
 
 SOLVER = "has every release, knows the class of everybody in each, and solves for all at once"
@@ -49,7 +56,6 @@ NO_KEPT = (
 )
 NO_EARLIER = "nothing but their class is known of people"
 HEADROOM = 3  # values above l that are looked for, once everybody has l
-PEOPLE_AT_ONCE = 100_000  # whose classes are compared, for memory
 SURE = 0.95  # is reported where the policy asks for no limit
 CHANGED = "people have another value than before in an attribute that the policy calls stable"
 
@@ -92,70 +98,74 @@ def worlds_gate(evidence: Evidence) -> GateResult:
 
 
 def _of_classes(evidence: Evidence, why: str) -> GateResult:
-    """Assess a release by itself: what somebody may have is what their class has, or all of their classes.
+    """Assess a release by itself: what somebody may have is what their class has.
 
-    Rows are counted where people may have several, and only the run that made them knows whose they are.
+    Where people may have several rows, what all of their classes together leave is asked besides. People
+    are counted, and rows where whose they are is not known.
     """
-    policy, least, by_rows = evidence.policy, evidence.policy.privacy.l, _knows_rows_alone(evidence)
-    classes = evidence.classes if by_rows else evidence.counted
+    policy, least, several = evidence.policy, evidence.policy.privacy.l, evidence.policy.rows == "several"
+    classes = evidence.classes if several and evidence.row_people is None else evidence.counted
+    members = members_of(evidence) if several else None
     stable, may_change = followed_attributes(policy)
     fewest = np.full(classes.n_classes, least)
     for name in [*stable, *may_change]:
         counts, texts = classes.counts[name], classes.sensitive_values[name]
         fewest = np.minimum(fewest, values_of_classes(counts, texts, policy.roles.sensitive[name].width))
     few, sure = fewest < least, _sure_classes(policy, classes, [*stable, *may_change])
-    n, n_sure = (int(classes.size[each].sum()) for each in (few, sure))
-    who = ("row", "rows") if by_rows or policy.roles.key is None else ("person", "people")
-    detail = (
-        f"{why}; of {number_of(int(classes.size.sum()), *who)}, "
-        f"{n} with fewer than l = {least} values in their class"
-    )
+
+    def n_in(chosen: BoolArray) -> int:
+        return int(classes.size[chosen].sum()) if members is None else len(members.in_any(chosen))
+
+    by_rows = policy.roles.key is None or (several and members is None)
+    n = number_of(n_in(np.ones_like(few)), *(("row", "rows") if by_rows else ("person", "people")))
+    detail = f"{why}; of {n}, {n_in(few)} with fewer than l = {least} values in their class"
     if policy.gates.worlds.p_max is not None:
-        detail += f", {n_sure} with a value likelier than p_max = {policy.gates.worlds.p_max:g}"
-    failing = int(classes.size[few | sure].sum())
-    if policy.rows == "several" and stable:
-        crossed = _in_several_classes(evidence, classes, stable)
-        detail += f", {crossed} in all of their classes together"
-        failing += crossed
+        detail += f", {n_in(sure)} with a value likelier than p_max = {policy.gates.worlds.p_max:g}"
+    failing = n_in(few | sure)
+    if several and stable:
+        return _of_rows(evidence, members, stable, few | sure, detail)
     return _result(Verdict.FAIL if failing else Verdict.PASS, float(failing), detail)
 
 
-def _knows_rows_alone(evidence: Evidence) -> bool:
-    return evidence.policy.rows == "several" and evidence.row_people is None
+def _of_rows(
+    evidence: Evidence, members: Members | None, stable: Sequence[str], failing: BoolArray, detail: str
+) -> GateResult:
+    """Assess what all rows of a release leave possible of stable attributes, besides `failing` classes (c,).
 
-
-def _in_several_classes(evidence: Evidence, classes: EquivalenceClasses, stable: Sequence[str]) -> int:
-    """Return how many people with rows in several classes keep fewer than l values that all of these have.
-
-    A stable attribute has one value for a person, in whatever rows. O(rows log rows + people x values).
+    Raises CannotTell where nothing fails and whose rows they are is not known.
     """
-    policy, own = evidence.policy, evidence.people
-    if evidence.row_people is not None:
-        with evidence.sealed_data() as file:
-            place = row_classes(file, policy)
-        whose = evidence.row_people
-    elif own is not None and own.classes is not None:
-        place, whose = (
-            np.array(own.classes, dtype=np.int64),
-            pd.factorize(np.array(own.hashes, dtype=object))[0],
-        )
-    else:
+    if members is None:
         raise CannotTell(NO_KEY)
-    pairs = np.unique(np.column_stack([whose, place])[whose >= 0], axis=0)
-    count = np.unique(pairs[:, 0], return_counts=True)[1]
-    place, count = pairs[np.repeat(count > 1, count), 1], count[count > 1]
-    end = np.cumsum(count)
-    few = np.zeros(len(count), dtype=bool)
-    for name in stable:
-        present, texts = classes.counts[name] > 0, classes.sensitive_values[name]
-        for some in np.array_split(np.arange(len(count)), 1 + len(count) // PEOPLE_AT_ONCE):
-            if not len(some):
-                continue
-            begin = int(end[some[0]] - count[some[0]])
-            of_rows = present[place[begin : end[some[-1]]]]
-            left = np.logical_and.reduceat(of_rows, end[some] - count[some] - begin, axis=0)
-            few[some] |= values_of_classes(left, texts, policy.roles.sensitive[name].width) < policy.privacy.l
-    return int(few.sum())
+    if evidence.row_people is None:
+        failing_people = np.union1d(members.in_any(failing), short_by_sets(evidence, members, stable))
+        if not len(failing_people) and not everybody_has_one_row(evidence, members):
+            raise NotAtHand(WHOSE_ROWS)
+        verdict = Verdict.FAIL if len(failing_people) else Verdict.PASS
+        return _result(verdict, float(len(failing_people)), detail)
+    answer = answer_of(evidence, members, stable)
+    n_failing = len(np.union1d(members.in_any(failing), answer.pinned))
+    open_ = len(answer.undecided) or not answer.allowed(evidence.policy)
+    verdict = Verdict.FAIL if n_failing else Verdict.UNKNOWN if open_ else Verdict.PASS
+    return _result(
+        verdict, float(n_failing), f"{detail}, {answer.words(evidence.policy)}", _witness(members, answer)
+    )
+
+
+def _witness(members: Members, answer: Answer) -> dict[str, Any]:
+    """Return the counts of a release that was solved by itself: people, and subjects by their values."""
+    found = answer.possible
+    return {
+        "people": members.n_people,
+        "releases": 1,
+        "cohorts": len(found.cohorts.size),
+        "pinned": len(answer.pinned),
+        "pinned_here": len(answer.pinned),
+        "undecided": len(answer.undecided),
+        "changed": answer.several,
+        "solver_calls": found.calls,
+        "by_sets": _counts(found.by_sets, found),
+        "by_worlds": _counts(found.least, found),
+    }
 
 
 def _sure_classes(policy: ReleasePolicy, classes: EquivalenceClasses, names: Sequence[str]) -> BoolArray:
