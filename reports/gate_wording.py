@@ -139,7 +139,7 @@ GATES: dict[str, tuple[str, str]] = {
     "worlds": (
         "Can an attacker who solves all releases jointly narrow somebody to too few possible values?",
         (
-            "An attacker who solves {earlier} and this release jointly still finds at least {l} possible "
+            "An attacker who solves {earlier} jointly still finds at least {l} possible "
             "values for each of {people}."
         ),
     ),

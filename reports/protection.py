@@ -46,6 +46,7 @@ def measurement_sentence(gate: Document, policy: Document) -> str:
             return ""
         n = int(solved["releases"]) - 1
         one = "the earlier release" if n == 1 else f"the {n} earlier releases"
+        one = f"{one} and this release" if n else "all classes of this release"
         stable = " and ".join(_stable(policy))
         people = number_of(solved["people"], "person", "people")
         words |= {"earlier": one, "people": people, "attributes": stable}
@@ -101,13 +102,24 @@ def not_protected(gates: Sequence[Document], policy: Document, figures: Document
             "names and personal numbers there; no gate measures what others may know of these columns."
         )
     lines.append("Other series, and what others publish about the same people, are not compared.")
-    solved = any(gate["gate"] == WORLDS and gate["verdict"] == Verdict.PASS for gate in gates)
+    solved = any(_is_solved(gate, policy) for gate in gates)
     if not solved or not _follows(policy):
         lines.append(
             "The comparison consists of local checks: there are sets of releases that pass all of them "
             "and still reveal a value."
         )
     return lines
+
+
+def _is_solved(gate: Document, policy: Document) -> bool:
+    """Tell whether a gate solved all classes jointly and passed.
+
+    Where people may have several rows, it did so just where it counted people, or nothing is stable.
+    """
+    if gate["gate"] != WORLDS or gate["verdict"] != Verdict.PASS:
+        return False
+    counted = bool((gate.get("witness") or {}).get("people"))
+    return counted or policy.get("rows") != "several" or not _stable(policy)
 
 
 def _of_attackers(gates: Sequence[Document], policy: Document) -> list[str]:

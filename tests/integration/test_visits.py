@@ -73,8 +73,42 @@ def test_every_class_has_so_many_people(desk: Desk) -> None:
         found = people_in_classes(desk, period)
         assert min(found) >= K
         assert sum(found) >= N_PEOPLE
+        candidate = desk.store.candidates()[-1].candidate_id
+        (solved,) = [one for one in desk.store.gates(candidate) if one.gate == "worlds"]
+        assert solved.verdict is Verdict.PASS
+        assert (solved.witness["people"], solved.witness["pinned"]) == (N_PEOPLE, 0)
     report = next(desk.root.glob("releases/clinic/*/report.html")).read_text()
     assert "Rows were counted, not people" not in report
+
+
+@pytest.mark.enemy("reader", "learns a value")
+def test_a_person_with_more_rows_than_the_others_is_held_back(desk: Desk) -> None:
+    """Of ten people of one age one has four visits, and only her disease has so many rows."""
+    diseases = [f"disease {i}" for i in range(10)]
+    n_visits = [4] + [1] * 9
+    table = pd.DataFrame(
+        {
+            "person": np.repeat([f"p{i:04d}" for i in range(10)], n_visits),
+            "age": 40,
+            "disease": np.repeat(diseases, n_visits),
+        }
+    )
+    path = desk.folder / "visits.csv"
+    roles = {
+        "key": "person",
+        "quasi_identifiers": {"age": {"type": "integer", "bounds": [0, 110]}},
+        "sensitive": {"disease": {"stability": "stable"}},
+    }
+    policy = {"roles": roles, "privacy": PRIVACY, "rows": "several", "expectations": {"rows": {"min": 1}}}
+    for period, rows, code in (("2026Q1", table, 4), ("2026Q2", table.drop_duplicates("person"), 0)):
+        rows.to_csv(path, index=False)
+        with plain_prefect():
+            assert desk.run(desk.policy(**policy), path, period) == code
+    first, _ = desk.store.candidates()
+    failing = [one for one in desk.store.gates(first.candidate_id) if one.verdict is not Verdict.PASS]
+    assert [(one.gate, one.value) for one in failing] == [("worlds", 1.0)]
+    assert "publish one row a person" in failing[0].detail
+    assert [one.period for one in desk.store.releases("clinic")] == ["2026Q2"]
 
 
 @pytest.mark.enemy("reader", "learns a value")
