@@ -37,7 +37,7 @@ def show_outcome(outcome: Outcome, store: Path) -> None:
         out.print(
             f"repair: {number_of(outcome.repair.failing_groups, 'group')} would have failed against "
             f"earlier releases; {outcome.repair.merged:,} merged, "
-            f"{number_of(outcome.repair.suppressed_records, 'record')} left out"
+            f"{number_of(outcome.repair.n_left_out, 'record')} left out"
         )
     if outcome.report:
         out.print(f"report: {sanitize_text(outcome.report)}", markup=False, soft_wrap=True)

@@ -43,6 +43,11 @@ class Repair:
     over_max_group_size: int
     left_out_records: int | None = None  # of those that no merged class takes; None where nobody looked
 
+    @property
+    def n_left_out(self) -> int:
+        """How many records were left out, alone or with their groups."""
+        return self.suppressed_records + (self.left_out_records or 0)
+
     def document(self) -> dict[str, int]:
         """Return it as plain JSON."""
         return {name: n for name, n in asdict(self).items() if n is not None}

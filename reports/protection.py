@@ -190,7 +190,12 @@ def _of_history(gates: Sequence[Document], policy: Document) -> list[str]:
     transient = [str(one["name"]) for one in sensitive if one.get("stability") == "transient"]
     if transient:
         ignored = policy.get("gates", {}).get("transient") == "ignore"
-        what = "it is not compared" if ignored else "it is assumed unchanged"
+        what = "it is not compared" if ignored else "classes are compared as if it did not"
+        if not ignored and any(gate["gate"] == WORLDS and gate["value"] is not None for gate in gates):
+            what += (
+                ". What all releases tell together is examined as if it did not in those in which most "
+                "people keep it, or their numbers follow one rule, and in each of the others by itself"
+            )
         lines.append(f"{', '.join(transient)} may change between releases: {what}.")
     return lines
 

@@ -158,7 +158,7 @@ def making_of(facts: Document) -> list[tuple[str, str]]:
     if repair and repair.failing_groups:
         said = (
             f"{number_of(repair.failing_groups, 'group')} would have failed against earlier releases; "
-            f"{repair.merged:,} merged, {number_of(repair.suppressed_records, 'record')} left out"
+            f"{repair.merged:,} merged, {number_of(repair.n_left_out, 'record')} left out"
         )
         found.append(("repair", said))
     return found

@@ -157,9 +157,10 @@ def _worlds(
     except Unfit:
         return None
     limits = Limits(calls=policy.gates.worlds.calls)
-    return (
-        Questions([Worlds(past, policy.privacy.l, limits, groups.seats) for past in pasts]) if pasts else None
-    )
+    if not pasts:
+        return None
+    asked = [Worlds(past, policy.privacy.l, limits, groups.seats) for past in pasts]
+    return Questions(asked, groups.seats)
 
 
 def _stayed(

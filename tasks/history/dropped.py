@@ -1,4 +1,7 @@
-"""Attributes that earlier releases published and the policy no longer has: what they told is still known."""
+"""Attributes that not every release published: what others tell of the same people is known all the same.
+
+Earlier releases have some that the policy no longer has, and lack those that it has had since.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,26 @@ def with_dropped(releases: Sequence[Rows], known: Collection[str]) -> tuple[list
         never_changed.append(name)
         found = [each if name in each.texts else fill(each, name, first) for each in found]
     return found, never_changed, changed
+
+
+def with_added(releases: Sequence[Rows], stable: Sequence[str]) -> tuple[list[Rows], list[str]]:
+    """Return the releases, and those of the `stable` attributes that one release alone published.
+
+    Whoever is in a release without one that several published has the value there that is first told of them,
+    or `NEVER`. What one alone published is told by its rows, and by nothing else. O(rows).
+    """
+    found, alone = list(releases), []
+    for name in stable:
+        having = [each for each in releases if name in each.texts]
+        if len(having) == len(releases):
+            continue
+        if len(having) == 1:
+            alone.append(name)
+            continue
+        told = pd.concat([texts_by_person(each, name) for each in having])
+        first = told[~told.index.duplicated()]
+        found = [each if name in each.texts else fill(each, name, first) for each in found]
+    return found, alone
 
 
 def fill(rows: Rows, name: str, known: pd.Series[str]) -> Rows:

@@ -16,7 +16,7 @@ import pandas as pd
 
 from policy.model import ReleasePolicy
 from tasks.history.changes import FIRST, PATH, NumberSpells, has_numbers, undo_changes
-from tasks.history.dropped import with_dropped
+from tasks.history.dropped import with_added, with_dropped
 from tasks.history.rules import Change
 from tasks.history.spells import Spells, is_made_of, spells_of
 from tasks.history.subjects import Rows, Subjects, Unfit, subjects_of, texts_by_person
@@ -289,13 +289,21 @@ def known_attributes(
 ) -> tuple[list[Rows], list[str], list[str]]:
     """Return the releases as they are asked about, and the attributes that never change and that may.
 
-    Among them are those that an earlier release published and the policy no longer knows.
+    Among them are those that an earlier release published and the policy no longer knows. What is stable and
+    one release alone published is looked at in that release, as what may change is.
     """
     stable, may_change = followed_attributes(policy)
     known = (*policy.roles.sensitive, *linking_columns(policy, releases))
     found, never_changed, changed = with_dropped(releases, known)
+    found, alone = with_added(found, stable)
+    stable = [name for name in stable if name not in alone]
     ignored = policy.gates.transient == "ignore"
-    return found, [*stable, *never_changed], [*may_change, *([] if ignored else changed)]
+    return found, [*stable, *never_changed], [*may_change, *alone, *([] if ignored else changed)]
+
+
+def lacking(releases: Sequence[Rows], names: Sequence[str]) -> list[str]:
+    """Return which of some attributes an earlier release did not publish."""
+    return [name for name in names if any(name in each.filled or name not in each.texts for each in releases)]
 
 
 def questions_of(

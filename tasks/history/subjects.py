@@ -78,7 +78,8 @@ class Subjects:
     `attributes` describe the tuples. A row of nobody known is a subject of its own. Somebody whose values are
     not what they were is another subject from then on. Of the `followed` people, who are in several releases,
     `changed` did so. `rows[r]` are the subjects of the rows of each release. `seat` (n, 2): the signature and
-    position that each was given last. `transient` are attributes besides, which may change.
+    position that each was given last. `person` (n,): who each is, numbered alike for the same rows whatever
+    the attributes. `transient` are attributes besides, which may change.
     """
 
     classes: IntArray
@@ -88,19 +89,25 @@ class Subjects:
     followed: int
     rows: tuple[IntArray, ...]
     seat: IntArray
+    person: IntArray
     transient: tuple[Transient, ...] = ()
 
+    @property
+    def n_people(self) -> int:
+        """How many people there are."""
+        return int(self.person.max(initial=-1)) + 1
 
-def rows_of(
-    key: bytes,
-    people: PersonHashes,
-    classes: EquivalenceClasses,
-    attributes: Sequence[str],
-) -> Rows:
+    def people(self, of: BoolArray) -> BoolArray:
+        """Tell for each person (p,) whether any subject of theirs, (n,), is one `of` these."""
+        found = np.zeros(self.n_people, dtype=bool)
+        found[self.person[of]] = True
+        return found
+
+
+def rows_of(key: bytes, people: PersonHashes, classes: EquivalenceClasses) -> Rows:
     """Return the rows of a kept release with all that it published, by its sealed values. Raises Unfit.
 
-    `attributes` must be among it. The values of each class must be those that were published, as often.
-    O(rows).
+    The values of each class must be those that were published, as often. O(rows).
     """
     if people.classes is None:
         raise Unfit("its people were stored without their classes")
@@ -110,9 +117,6 @@ def rows_of(
         values = open_values(key, people)
     except NotOpened:
         raise Unfit("the values of its people cannot be decrypted with this key") from None
-    missing = [name for name in attributes if name not in values.texts]
-    if missing:
-        raise Unfit(f"{missing[0]} was not published")
     own = np.array(people.classes, dtype=np.int64)
     place = np.concatenate([own, values.strangers[:, 0].astype(np.int64)])
     codes = np.concatenate([values.codes, values.strangers[:, 3:]]).astype(np.int64)
@@ -180,6 +184,8 @@ def subjects_of(
     classes[subject, release] = place
     values = np.zeros(n, dtype=np.int64)
     values[subject] = value
+    whose = np.zeros(n, dtype=np.int64)
+    whose[subject] = person
     seat = np.full((n, 2), NONE, dtype=np.int64)
     given = np.concatenate([each.seat for each in releases])
     known = np.flatnonzero(given[:, 0] >= 0)
@@ -188,7 +194,7 @@ def subjects_of(
     may_change = tuple(
         _transient(releases, rows, n, name, (widths or {}).get(name, 0.0)) for name in transient
     )
-    return Subjects(classes, values, described, changed, followed, rows, seat, may_change)
+    return Subjects(classes, values, described, changed, followed, rows, seat, whose, may_change)
 
 
 def _transient(

@@ -10,8 +10,8 @@ import numpy as np
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
 from tasks.history.questions import (
-    followed_attributes,
     known_attributes,
+    lacking,
     questions_of,
     subjects_by,
     with_kept,
@@ -37,6 +37,9 @@ def past_of(
     if policy.rows != "one_per_person":
         return None
     releases, stable, may_change = known_attributes(policy, _releases(table, policy, earlier, followers))
+    # Where an attribute was added people keep the signatures of before; the repair knows what it tells.
+    added = [name for name in lacking(releases, stable) if name in policy.roles.sensitive]
+    stable, may_change = [name for name in stable if name not in added], [*may_change, *added]
     if not stable:
         return None
     releases, beside = with_kept(policy, releases)
@@ -75,7 +78,6 @@ def _releases(
     apart: Sequence[tuple[int, int]] | None = None,
 ) -> list[Rows]:
     """Return the rows of the earlier releases, and of the table, whose records are in no class yet."""
-    stable, _ = followed_attributes(policy)
     found = []
     for (name, classes), people, ago in zip(
         earlier, followers.earlier, periods_ago(apart, len(earlier)), strict=True
@@ -84,7 +86,7 @@ def _releases(
             continue
         if people is None:
             raise Unfit("not everybody can be followed into every earlier release")
-        found.append(replace(rows_of(followers.key, people, classes, stable), ago=ago))
+        found.append(replace(rows_of(followers.key, people, classes), ago=ago))
     kept = {name: column_texts(table.frame[name], policy.source.missing_label) for name in policy.roles.kept}
     sensitive = {name: table.sensitive_values[name] for name in table.sensitive_names}
     own = Rows(

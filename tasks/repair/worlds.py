@@ -3,6 +3,8 @@
 Two groups that become one are one equation less: whatever was possible for anybody before is possible still,
 so that what was found before a merge holds after it. Where merges do not help, single records are left out:
 somebody who is in one class alone can take another's value there, and nothing else says that they did not.
+Where that takes somebody with a signature, one person of each other position of it leaves the class as well:
+then every class holds as many in one position as in another, as before.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ class Worlds:
             self._seat[past.subject[given]] = seat[given]
         self._found: Possible | None = None
         self._asked = np.empty(0, dtype=np.int64)  # who is short
+        self._asked_of = np.empty(0, dtype=np.int64)  # the group of each subject when that was found
         self.n_short = 0
 
     def failing(self, labels: IntArray) -> IntArray:
@@ -107,19 +110,23 @@ class Worlds:
             held &= there[earlier]
         return held
 
-    def left_out(self, labels: IntArray) -> IntArray:
+    def left_out(self, labels: IntArray, *, seated: bool = False) -> IntArray:
         """Return the records of `labels` (m,) that are to be left out so that fewer people are pinned.
 
         Where somebody leaves the table, a chain of exchanges need not keep the values of their class there.
         As few leave as will do for each who is pinned or undecided: by chains of exchanges, and for whom none
-        is found by the solver. Whoever has a signature stays. Asks about the groups that `failing` was last
-        asked about, and names nobody where it found nobody.
+        is found by the solver. Whoever has a signature stays, unless the `seated` may leave too. Asks about
+        the groups that `failing` was last asked about, and names nobody where it found nobody.
         """
         if not self.n_short:
             return np.empty(0, dtype=np.int64)
         past, now = self._past, self._now(labels)
         short = self._short(now)
-        may = (now != ABSENT) & (self._seat[:, 0] < 0)
+        may = now != ABSENT
+        if not seated:
+            may &= self._seat[:, 0] < 0
+        if not may.any():
+            return np.empty(0, dtype=np.int64)
         classes = np.column_stack([past.classes, now])
         chains = Chains(classes, past.value, may)
         few = replace(self._limits, calls=min(self._limits.calls, LEAVING_CALLS))
@@ -138,8 +145,36 @@ class Worlds:
                     break
             else:
                 chains.gone[leaving.find(subject, wanted, chains.gone)] = True
-        self._found = None  # who leaves a class alone may take possible values from those who stay
-        return np.flatnonzero(chains.gone[past.subject])
+        out = np.flatnonzero(chains.gone[past.subject])
+        if len(out):
+            self.forget()
+        return out
+
+    def forget(self) -> None:
+        """Forget what was found: who leaves a class alone may take possible values from those who stay."""
+        self._found = None
+
+    def beside(self, labels: IntArray, seats: IntArray, out: IntArray) -> IntArray:
+        """Return records to leave out beside the records `out`, so that signatures stay balanced.
+
+        `seats` (m, 2) are those of the records, which every group of `labels` holds alike: as many people
+        leave every position of a signature there, first those who are pinned, then those who were in an
+        earlier release. O(m) for each group and signature of the records `out`.
+        """
+        leaving = np.zeros(len(labels), dtype=bool)
+        leaving[out] = True
+        known = np.where(self._past.known, 1, 2)
+        rank = np.where(np.isin(self._past.subject, self._asked), 0, known)
+        there = out[seats[out, 0] >= 0]
+        found: list[IntArray] = [np.empty(0, dtype=np.int64)]
+        for group, signature in np.unique(np.column_stack([labels[there], seats[there, 0]]), axis=0).tolist():
+            rows = np.flatnonzero((labels == group) & (seats[:, 0] == signature))
+            position = seats[rows, 1]
+            n_leaving = np.bincount(position[leaving[rows]], minlength=int(position.max()) + 1)
+            for one, lack in enumerate((n_leaving.max() - n_leaving).tolist()):
+                mates = rows[(position == one) & ~leaving[rows]]
+                found.append(mates[np.argsort(rank[mates], kind="stable")[:lack]])
+        return np.concatenate(found)
 
     def _wanted(self, subject: int) -> BoolArray:
         """Return the tuples (m,) with a value not known to be possible, wherever the subject lacks one."""
@@ -163,6 +198,8 @@ class Worlds:
 
     def _short(self, now: IntArray) -> IntArray:
         """Return the subjects who are pinned or undecided."""
+        if self._found is not None and np.array_equal(now, self._asked_of):
+            return self._asked
         past = self._past
         classes = np.column_stack([past.classes, now])
         found = possible_values(
@@ -178,7 +215,7 @@ class Worlds:
         self._found = found
         there = (classes != ABSENT).any(axis=1)
         short = np.flatnonzero(there & (found.pinned(self._least) | found.undecided(self._least)))
-        self.n_short, self._asked = len(short), short
+        self.n_short, self._asked, self._asked_of = len(short), short, now
         return short
 
     def _mates(self, short: IntArray, now: IntArray) -> IntArray:
@@ -204,10 +241,13 @@ class Worlds:
 
 
 class Questions:
-    """Several questions about the same groups: what any of them names fails, or is left out."""
+    """Several questions about the same groups: what any of them names fails, or is left out.
 
-    def __init__(self, worlds: Sequence[Worlds]) -> None:
-        self._worlds = worlds
+    `seats` (m, 2): the signatures and positions of the records, if the groups hold positions alike.
+    """
+
+    def __init__(self, worlds: Sequence[Worlds], seats: IntArray | None = None) -> None:
+        self._worlds, self._seats = worlds, seats
 
     @property
     def n_short(self) -> int:
@@ -226,5 +266,16 @@ class Questions:
         return found
 
     def left_out(self, labels: IntArray) -> IntArray:
-        """Return the records of `labels` (m,) that `Worlds.left_out` names for any question."""
-        return np.unique(np.concatenate([each.left_out(labels) for each in self._worlds]))
+        """Return the records of `labels` (m,) that `Worlds.left_out` names for any question.
+
+        People with signatures leave where nobody else can, and their signatures stay balanced.
+        """
+        out = np.unique(np.concatenate([each.left_out(labels) for each in self._worlds]))
+        if not len(out):
+            out = np.unique(np.concatenate([each.left_out(labels, seated=True) for each in self._worlds]))
+            if self._seats is not None:
+                out = np.union1d(out, self._worlds[0].beside(labels, self._seats, out))
+        if len(out):
+            for each in self._worlds:
+                each.forget()
+        return out

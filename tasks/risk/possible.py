@@ -17,23 +17,27 @@ from tasks.history.search import Limits
 from tasks.history.subjects import Rows, Subjects, Unfit
 from tasks.history.worlds import Possible, possible_values, values_shown
 from tasks.risk.evidence import CannotTell
-from tasks.types import IntArray
+from tasks.types import BoolArray, IntArray
 
 
 @dataclass(frozen=True)
 class ChangedNumbers:
     """Of how many people too little is possible once the rule of an attribute is taken back.
 
-    Of `failing` people that is so, or a value is `likelier` than the policy's `gates.worlds.p_max`.
+    Of the people who are `failing` (p,) that is so, or a value is `likelier` than `gates.worlds.p_max`.
     """
 
     names: tuple[str, ...]
     change: Change
-    people: int
+    failing: BoolArray
     pinned: int
     undecided: int
     likelier: int = 0
-    failing: int = 0
+
+    @property
+    def n_failing(self) -> int:
+        """How many people fail."""
+        return int(self.failing.sum())
 
     @property
     def name(self) -> str:
@@ -140,22 +144,22 @@ def further_questions(
         subjects, possible = possible_of(
             policy, one.releases, [*stable, *one.stable], one.changed, one.transient(may_change), one.beside
         )
-        pinned, undecided = possible.pinned(policy.privacy.l), possible.undecided(policy.privacy.l)
+        pinned = subjects.people(possible.pinned(policy.privacy.l))
+        undecided = subjects.people(possible.undecided(policy.privacy.l)) & ~pinned
         over = np.zeros(len(pinned), dtype=bool)
         if policy.gates.worlds.p_max is not None and subjects.attributes:
-            over = likely_of(policy, subjects).over(policy.gates.worlds.p_max)
+            over = subjects.people(likely_of(policy, subjects).over(policy.gates.worlds.p_max))
         found.append(
             ChangedNumbers(
                 (*one.names, *one.same),
                 one.change,
-                len(pinned),
+                pinned | over,
                 int(pinned.sum()),
                 int(undecided.sum()),
                 int(over.sum()),
-                int((pinned | over).sum()),
             )
         )
-    if not any(each.failing for each in found):
+    if not any(each.n_failing for each in found):
         try:
             check_relations(policy, releases, classes, stable, asked)
         except Unfit as reason:

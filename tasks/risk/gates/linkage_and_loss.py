@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from policy.gates import Limit
 from policy.recoding import Form, contains_its_people
 from release_store.records import GateResult, Verdict
+from tasks.history.questions import followed_attributes
 from tasks.risk.attacks.external import External
 from tasks.risk.attacks.linkage import Spread, expected_risk, unique_match_rate
 from tasks.risk.evidence import Evidence
@@ -17,6 +19,15 @@ NO_CONTROL = "needs the people of linkage.control, which are missing"
 EMPTY = "the release has no rows to attack"
 NEAREST = "link: the nearest published cells or rows, ties counted, since values were replaced or noised; "
 NONE = "nobody: a limit on the loss to analysts"
+WAITING = (
+    "with `method.history: sticky` people without a counterpart wait, and groups that earlier releases "
+    "expose are left out whole; `method.history: repair` makes groups without counterparts, and may leave "
+    "out fewer"
+)
+COMPARED = (
+    "the values of {names} may change, and those of two releases rule one another out; "
+    "`gates.transient: ignore` does not compare them"
+)
 
 
 def err_gate(evidence: Evidence) -> GateResult:
@@ -70,13 +81,14 @@ def suppression_gate(evidence: Evidence) -> GateResult:
     """Share of the source's records that are not published."""
     left_out = evidence.n_source - evidence.n_published
     share = left_out / evidence.n_source
-    return _limited(
-        "suppression",
-        share,
-        evidence.policy.gates.suppression,
-        NONE,
-        f"{left_out} of {evidence.n_source} records left out",
-    )
+    policy, detail = evidence.policy, f"{left_out} of {evidence.n_source} records left out"
+    found = _limited("suppression", share, policy.gates.suppression, NONE, detail)
+    if found.verdict is Verdict.FAIL and evidence.earlier and policy.method.history == "sticky":
+        detail = f"{detail}; {WAITING}"
+        _, may_change = followed_attributes(policy)
+        if may_change:
+            detail += f"; {COMPARED.format(names=', '.join(may_change))}"
+    return replace(found, detail=detail)
 
 
 def _given(limit: Limit | None) -> Limit:

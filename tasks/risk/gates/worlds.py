@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,7 +14,7 @@ from policy.text import number_of
 from release_store.records import EquivalenceClasses, GateResult, PersonHashes, Verdict
 from tasks.history.following import follows_people
 from tasks.history.persons import why_not_joined
-from tasks.history.questions import followed_attributes, known_attributes
+from tasks.history.questions import followed_attributes, known_attributes, lacking
 from tasks.history.sampling import ROUNDING, Likely
 from tasks.history.subjects import (
     Rows,
@@ -58,6 +59,13 @@ NO_EARLIER = "nothing but their class is known of people"
 HEADROOM = 3  # values above l that are looked for, once everybody has l
 SURE = 0.95  # is reported where the policy asks for no limit
 CHANGED = "people have another value than before in an attribute that the policy calls stable"
+CHANGES = (
+    "raise `gates.worlds.changes` to {share:g} if attackers must allow for so many changes, publish the "
+    "values of before, or call the attribute `transient`"
+)
+NO_SIGNATURES = (
+    "`method.history: repair` keeps no signatures, and leaves out single people: it may need fewer of them"
+)
 
 
 def worlds_gate(evidence: Evidence) -> GateResult:
@@ -85,7 +93,7 @@ def worlds_gate(evidence: Evidence) -> GateResult:
     if policy.gates.worlds.sweeps:
         likely = likely_of(policy, subjects)
     dropped = [name for name in [*stable, *may_change] if name not in policy.roles.sensitive]
-    result = _judged(evidence, subjects, found, likely, numbers, len(releases))
+    result = _judged(evidence, subjects, found, likely, numbers, releases)
     if dropped:
         told = f"; {', '.join(dropped)} of earlier releases, which the policy no longer has, with the others"
         result = replace(result, detail=result.detail + told)
@@ -190,12 +198,13 @@ def _of_numbers_alone(evidence: Evidence, numbers: Sequence[ChangedNumbers], n_r
             "no attribute is stable, and no number changed by one rule: releases tell nothing of each other"
         )
         return _result(Verdict.PASS, 0.0, without)
-    pinned, undecided = (max(getattr(each, field) for each in numbers) for field in ("failing", "undecided"))
+    failing = np.any([each.failing for each in numbers], axis=0)
+    pinned, undecided = int(failing.sum()), max(each.undecided for each in numbers)
     releases = number_of(n_releases, "release")
     detail = f"of the people in {releases}, " + "; ".join(each.words for each in numbers)
     verdict = Verdict.FAIL if pinned else Verdict.UNKNOWN if undecided else Verdict.PASS
     witness = {
-        "people": numbers[0].people,
+        "people": len(failing),
         "releases": n_releases,
         "changed_numbers": _changed_numbers(numbers),
     }
@@ -206,7 +215,7 @@ def _changed_numbers(numbers: Sequence[ChangedNumbers]) -> dict[str, dict[str, i
     """Return the counts by attribute, of several questions about one those by which most people fail."""
     worst = {each.name: each for each in numbers}
     for each in reversed(numbers):
-        if each.failing >= worst[each.name].failing:
+        if each.n_failing >= worst[each.name].n_failing:
             worst[each.name] = each
     return {name: each.witness for name, each in worst.items()}
 
@@ -253,7 +262,7 @@ def _rows(evidence: Evidence, name: str, people: PersonHashes, classes: Equivale
     if people.values is None:
         raise NotAtHand(f"{name}: {NO_VALUES}")
     try:
-        rows = rows_of(evidence.key or b"", people, classes, followed_attributes(policy)[0])
+        rows = rows_of(evidence.key or b"", people, classes)
     except Unfit as reason:
         raise CannotTell(f"{name}: {reason}") from None
     if rows.kept is None and policy.roles.kept and policy.gates.worlds.kept == "ask":
@@ -267,70 +276,87 @@ def _judged(
     found: Possible,
     likely: Likely | None,
     numbers: Sequence[ChangedNumbers],
-    n_releases: int,
+    releases: Sequence[Rows],
 ) -> GateResult:
-    least, p_max = evidence.policy.privacy.l, evidence.policy.gates.worlds.p_max
-    pinned, undecided = found.pinned(least), found.undecided(least)
+    policy = evidence.policy
+    least, p_max = policy.privacy.l, policy.gates.worlds.p_max
+    pinned = subjects.people(found.pinned(least))
+    undecided = subjects.people(found.undecided(least)) & ~pinned
     here = np.zeros(len(pinned), dtype=bool)
-    here[subjects.rows[-1]] = True
+    here[subjects.person[subjects.rows[-1]]] = True
     n_pinned, n_undecided = int(pinned.sum()), int(undecided.sum())
-    n = len(pinned)
     failing, few = pinned.copy(), f"{n_pinned} with fewer than l = {least} possible values"
     if likely is not None and p_max is not None:
-        over = likely.over(p_max)
-        failing = pinned | over
+        over = subjects.people(likely.over(p_max))
+        failing |= over
         few = f"{few}, {int(over.sum())} with a value likelier than p_max = {p_max:g}"
-    stable, may_change = followed_attributes(evidence.policy)
-    likely_classes = _sure_classes(evidence.policy, evidence.classes, may_change)
-    sure = int(evidence.classes.size[likely_classes].sum())
-    if sure:
-        few = f"{few}, {sure} by what may change, in their class"
+    stable, may_change = followed_attributes(policy)
+    added = lacking(releases, stable)
+    alone = [name for name in added if not any(name in each.texts for each in releases[:-1])]
+    likely_classes = _sure_classes(policy, evidence.classes, [*may_change, *alone])
+    sure = likely_classes[releases[-1].place]
+    if sure.any():
+        few = f"{few}, {int(sure.sum())} by what may change, in their class"
+        failing[subjects.person[subjects.rows[-1][sure]]] = True
     detail = (
-        f"of {number_of(n, 'person', 'people')} in {number_of(n_releases, 'release')}, {few}; "
+        f"of {number_of(len(pinned), 'person', 'people')} in {number_of(len(releases), 'release')}, {few}; "
         f"{n_undecided} undecided after {number_of(found.calls, 'call')} of the solver"
     )
     if n_undecided and found.spent:
-        detail += f" (`gates.worlds.calls` is {evidence.policy.gates.worlds.calls})"
-    allowed = subjects.changed <= evidence.policy.gates.worlds.changes * subjects.followed
+        detail += f" (`gates.worlds.calls` is {policy.gates.worlds.calls})"
+    allowed = subjects.changed <= policy.gates.worlds.changes * subjects.followed
     if subjects.changed:
         detail += f"; {subjects.changed} of {subjects.followed} {CHANGED}"
-        detail += ", and nobody else in any world" if allowed else ": no world fits"
+        share = math.ceil(1000 * subjects.changed / subjects.followed) / 1000
+        none_fits = f" ({CHANGES.format(share=share)}): no world fits"
+        detail += ", and nobody else in any world" if allowed else none_fits
     looked_at = [*stable, *(name for each in numbers for name in each.names)]
     for names, how in (
-        ([name for name in may_change if name not in looked_at], "checked in each release by itself"),
         (
-            [name for name in evidence.policy.roles.sensitive if name not in [*stable, *may_change]],
-            "not looked at",
+            [name for name in may_change if name not in looked_at],
+            "may change and is checked in each release by itself",
+        ),
+        (
+            [name for name in policy.roles.sensitive if name not in [*stable, *may_change]],
+            "may change and is not looked at",
+        ),
+        (alone, "was not published before and is checked in this release by itself"),
+        (
+            [name for name in added if name not in alone],
+            "was not published by every release and is known of the people of those that did",
         ),
     ):
         if names:
-            detail += f"; {', '.join(names)} may change and is {how}"
+            detail += f"; {', '.join(names)} {how}"
     detail += "".join(f"; {each.words}" for each in numbers) + _without(evidence)
     witness: dict[str, Any] = {
-        "people": n,
-        "releases": n_releases,
+        "people": len(pinned),
+        "releases": len(releases),
         "cohorts": len(found.cohorts.size),
         "pinned": n_pinned,
         "pinned_here": int((pinned & here).sum()),
         "undecided": n_undecided,
         "changed": subjects.changed,
         "solver_calls": found.calls,
-        "by_sets": _counts(found.by_sets, found),
-        "by_worlds": _counts(found.least, found),
+        "by_sets": _counts(found.by_sets, found, subjects),
+        "by_worlds": _counts(found.least, found, subjects),
     }
     if likely is not None:
-        witness["sure"] = _sure(likely, SURE if p_max is None else p_max)
+        witness["sure"] = _sure(likely, SURE if p_max is None else p_max, subjects)
     if numbers:
         witness["changed_numbers"] = _changed_numbers(numbers)
-    n_failing = max(int(failing.sum()), sure, *(each.failing for each in numbers))
+    failing = np.any([failing, *(each.failing for each in numbers)], axis=0)
+    n_failing = int(failing.sum())
     open_ = n_undecided or any(each.undecided for each in numbers) or not allowed
     verdict = Verdict.FAIL if n_failing else Verdict.UNKNOWN if open_ else Verdict.PASS
+    if verdict is Verdict.FAIL and policy.method.history == "sticky":
+        detail += f"; {NO_SIGNATURES}"
     return _result(verdict, float(n_failing), detail, witness)
 
 
-def _sure(likely: Likely, limit: float) -> dict[str, float | int]:
+def _sure(likely: Likely, limit: float, subjects: Subjects) -> dict[str, float | int]:
     """Return how many people have a value that is likelier than the limit, and how that was sampled."""
-    over = likely.over(limit)
+    over = subjects.people(likely.over(limit))
     return {
         "limit": limit,
         "people": int(over.sum()),
@@ -340,9 +366,10 @@ def _sure(likely: Likely, limit: float) -> dict[str, float | int]:
     }
 
 
-def _counts(values: IntArray, found: Possible) -> dict[str, int]:
+def _counts(values: IntArray, found: Possible, subjects: Subjects) -> dict[str, int]:
     """Return how many people have one possible value, two, or more in the attribute that has the fewest."""
-    fewest = values.min(axis=1)[found.cohorts.number]
+    fewest = np.full(subjects.n_people, np.iinfo(values.dtype).max)
+    np.minimum.at(fewest, subjects.person, values.min(axis=1)[found.cohorts.number])
     return {str(n): int((fewest == n).sum()) for n in (1, 2)} | {"more": int((fewest > 2).sum())}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from test_persons import AGE, ILLNESS
@@ -16,7 +17,7 @@ from tasks.history.worlds import possible_values
 from tasks.recoding.generalize import generalized
 from tasks.repair.merge import repair
 from tasks.repair.rounds import in_rounds
-from tasks.repair.worlds import Worlds
+from tasks.repair.worlds import Questions, Worlds
 from tasks.types import IntArray, Partition
 from tests.support.small import counts_of, prepared, small_policy
 
@@ -189,3 +190,39 @@ def test_whoever_has_a_signature_is_not_left_out() -> None:
     labels = np.array([0, 0, 1, 0, 1, 1])
     seat = np.column_stack([np.zeros(6, dtype=np.int64), value])
     assert Worlds(past_of(classes, value), 2, Limits(), seat).left_out(labels).tolist() == []
+
+
+def seated_series(seed: int) -> tuple[Past, IntArray, IntArray]:
+    """A release and groups with as many of either illness, and a second attribute that signatures ignore."""
+    rng = np.random.default_rng(seed)
+    illness = np.tile([0, 1], 10)
+    ward = rng.integers(0, 2, 20)
+    seat = np.column_stack([np.zeros(20, dtype=np.int64), illness])
+
+    def groups() -> IntArray:
+        labels = np.empty(20, dtype=np.int64)
+        for one in (0, 1):
+            labels[illness == one] = rng.permutation(np.arange(10) % 5)
+        return labels
+
+    attributes = Attribute(np.array([0, 0, 1, 1])), Attribute(np.array([0, 1, 0, 1]))
+    past = Past(groups()[:, None], 2 * illness + ward, seat, np.arange(20), attributes)
+    return past, groups(), seat
+
+
+@pytest.mark.parametrize("seed", [1, 6, 7, 10])
+def test_where_nobody_else_can_leave_whole_buckets_of_signatures_do(seed: int) -> None:
+    past, labels, seat = seated_series(seed)
+    assert n_short(past, labels)
+    assert not n_short(past, np.full(20, ABSENT))  # the earlier release alone pins nobody
+    worlds = Questions([Worlds(past, 2, Limits(), seat)], seat)
+    for _ in range(len(labels)):
+        worlds.failing(labels)
+        out = worlds.left_out(labels)
+        if not len(out):
+            break
+        labels[out] = -1
+    assert n_short(past, labels) == 0
+    held = [np.bincount(seat[labels == group, 1], minlength=2) for group in range(5)]
+    assert all(one == other for one, other in held)
+    assert (labels >= 0).sum() >= 8

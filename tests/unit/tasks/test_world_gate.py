@@ -119,6 +119,7 @@ def test_values_that_changed_leave_it_unknown(tmp_path: Path) -> None:
     assert found.verdict is Verdict.UNKNOWN
     assert "2 of 3 people have another value than before" in found.detail
     assert found.detail.endswith(": no world fits")
+    assert "raise `gates.worlds.changes` to 0.667 if attackers must allow for so many changes" in found.detail
 
 
 def test_the_policy_says_how_many_changes_attackers_must_allow_for(tmp_path: Path) -> None:
@@ -133,6 +134,17 @@ def test_the_policy_says_how_many_changes_attackers_must_allow_for(tmp_path: Pat
         found = judged(second, first)
         assert found.verdict is verdict
         assert found.witness["changed"] == 2
+
+
+def test_people_whose_values_changed_are_counted_once(tmp_path: Path) -> None:
+    """Of six people two changed, who are somebody else from then on."""
+    policy = with_gates(worlds={"changes": 0.4})
+    first = told(tmp_path, "ann 1 flu, bob 2 hiv, cyd 3 cough, dan 4 hiv, eve 5 flu, fay 6 cough", policy)
+    second = told(tmp_path, "ann 1 flu, bob 2 cough, cyd 3 hiv, dan 4 hiv, eve 5 flu, fay 6 cough", policy)
+    found = judged(second, first)
+    assert (found.verdict, found.witness["people"]) == (Verdict.PASS, 6)
+    assert found.detail.startswith("of 6 people in 2 releases")
+    assert found.witness["by_sets"] == {"1": 0, "2": 0, "more": 6}
 
 
 def test_a_search_without_calls_is_undecided_and_says_what_to_raise(tmp_path: Path) -> None:
@@ -224,6 +236,18 @@ def test_who_fails_in_both_ways_is_counted_once(tmp_path: Path) -> None:
     found = judged(told(tmp_path, "ann 1 flu, bob 2 hiv", policy), first)
     assert found.verdict is Verdict.FAIL
     assert (found.value, found.witness["pinned"], found.witness["sure"]["people"]) == (1, 1, 1)
+
+
+def test_who_fails_by_different_attributes_is_counted_with_the_others(tmp_path: Path) -> None:
+    """In one class three of four have flu, in the other three of four the same ward: all eight fail."""
+    policy = small_policy(AGE, WARD, roles={"key": "person"}, gates={"worlds": {"p_max": 0.6}})
+    one = ("ann", "flu", "n"), ("ben", "flu", "e"), ("cyd", "flu", "s"), ("dan", "hiv", "w")
+    other = ("eve", "flu", "n"), ("fay", "hiv", "n"), ("gil", "cold", "n"), ("hal", "gout", "w")
+    rows = [(who, 10.0 * at, *cells) for at, each in enumerate((one, other)) for who, *cells in each]
+    first, second = (Told(tmp_path / name, rows, [0] * 4 + [1] * 4, policy) for name in "ab")
+    found = judged(second, first)
+    assert (found.verdict, found.value) == (Verdict.FAIL, 8)
+    assert "4 with a value likelier than p_max = 0.6, 4 by what may change" in found.detail
 
 
 def test_without_sweeps_nothing_is_said_of_how_sure(tmp_path: Path) -> None:
@@ -320,6 +344,39 @@ def test_what_an_earlier_release_told_is_known_though_the_policy_drops_it(tmp_pa
         ).verdict
         is Verdict.PASS
     )
+
+
+BOTH_STABLE = small_policy(AGE, {name: {"stability": "stable"} for name in WARD}, roles={"key": "person"})
+
+
+def test_a_stable_attribute_that_is_new_is_told_by_its_own_release_alone(tmp_path: Path) -> None:
+    first = release_of(tmp_path, *FIRST, policy=with_gates())
+    apart = [(*row[:3], ward) for row, ward in zip(FIRST, ("east", "west", "west", "east"), strict=True)]
+    found = judged(release_of(tmp_path, *apart, policy=BOTH_STABLE), first)
+    assert found.verdict is Verdict.PASS, found.detail
+    assert "ward was not published before and is checked in this release by itself" in found.detail
+    # Ann and Ben are the only ones who stay: their illness is flu or hiv, and all with these are in the east.
+    rows = [*FIRST[:2], *SECOND[2:]]
+    found = judged(release_of(tmp_path, *rows, policy=BOTH_STABLE), first)
+    assert (found.verdict, found.value) == (Verdict.FAIL, 2)
+
+
+def test_what_an_earlier_release_did_not_publish_is_known_of_who_stayed(tmp_path: Path) -> None:
+    """By illness alone everybody has two; with the ward, which the last two releases have, some have one."""
+    rows = [("ann", 1.0, "flu", "east"), ("bob", 2.0, "hiv", "west"), ("cyd", 3.0, "hiv", "east")]
+    rows += [("dan", 4.0, "flu", "west")]
+    alone = with_gates()
+    first = Told(tmp_path / "a", [row[:3] for row in rows], [0, 0, 0, 0], alone)
+    second = Told(tmp_path / "b", rows, [0, 0, 0, 0], BOTH_STABLE)
+    third = Told(tmp_path / "c", rows, [0, 0, 0, 0], BOTH_STABLE)
+    assert judged(second, first).verdict is Verdict.PASS
+    found = judged(third, first, second)
+    assert found.verdict is Verdict.PASS, found.detail
+    assert "ward was not published by every release and is known of the people of those" in found.detail
+    cut = Told(tmp_path / "d", [rows[i] for i in (0, 2, 1, 3)], [0, 0, 1, 1], BOTH_STABLE)
+    found = judged(cut, first, second)
+    assert (found.verdict, found.value) == (Verdict.FAIL, 4)
+    assert "`method.history: repair` keeps no signatures" in found.detail
 
 
 def test_categories_that_hardly_ever_change_are_asked_about_as_if_they_did_not(tmp_path: Path) -> None:
