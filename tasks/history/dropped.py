@@ -16,16 +16,24 @@ from tasks.history.subjects import Rows, texts_by_person
 NEVER = "\x00"  # stands for the value of who was in no release that tells one
 
 
-def with_dropped(releases: Sequence[Rows], known: Collection[str]) -> tuple[list[Rows], list[str], list[str]]:
-    """Return the releases, and the attributes besides those `known`: that never changed, and that did.
+def with_dropped(
+    releases: Sequence[Rows], known: Collection[str]
+) -> tuple[list[Rows], list[str], list[str], list[str]]:
+    """Return the releases, and the attributes besides those `known`: that never changed, that did, and more.
+
+    The last are those that one release alone published, which is not the first: its rows tell them, and
+    nothing else does.
 
     An attribute changed if somebody who is followed has two values of it. One that never did is filled in:
     whoever is in a release without it has the value there that another release tells of them, or `NEVER`.
     Two worlds of the rows that are filled in are two worlds of those that were published. O(rows).
     """
     names = list(dict.fromkeys(name for each in releases for name in each.texts if name not in known))
-    found, never_changed, changed = list(releases), [], []
+    found, never_changed, changed, alone = list(releases), [], [], []
     for name in names:
+        if [name in each.texts for each in releases].count(True) == 1 and name not in releases[0].texts:
+            alone.append(name)
+            continue
         told = pd.concat([texts_by_person(each, name) for each in releases if name in each.texts])
         first = told[~told.index.duplicated()]
         if (first.reindex(told.index).to_numpy() != told.to_numpy()).any():
@@ -33,7 +41,7 @@ def with_dropped(releases: Sequence[Rows], known: Collection[str]) -> tuple[list
             continue
         never_changed.append(name)
         found = [each if name in each.texts else fill(each, name, first) for each in found]
-    return found, never_changed, changed
+    return found, never_changed, changed, alone
 
 
 def with_added(releases: Sequence[Rows], stable: Sequence[str]) -> tuple[list[Rows], list[str]]:

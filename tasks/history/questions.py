@@ -294,11 +294,11 @@ def known_attributes(
     """
     stable, may_change = followed_attributes(policy)
     known = (*policy.roles.sensitive, *linking_columns(policy, releases))
-    found, never_changed, changed = with_dropped(releases, known)
-    found, alone = with_added(found, stable)
-    stable = [name for name in stable if name not in alone]
+    found, never_changed, changed, alone = with_dropped(releases, known)
+    found, new = with_added(found, stable)
+    stable = [name for name in stable if name not in new]
     ignored = policy.gates.transient == "ignore"
-    return found, [*stable, *never_changed], [*may_change, *alone, *([] if ignored else changed)]
+    return found, [*stable, *never_changed], [*may_change, *new, *alone, *([] if ignored else changed)]
 
 
 def lacking(releases: Sequence[Rows], names: Sequence[str]) -> list[str]:

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tasks.history.chains import Chains
+from tasks.history.chains import Chain, Chains
 from tasks.history.cohorts import ABSENT
 from tasks.history.search import Limits
 from tasks.history.sticky import Past
@@ -110,27 +110,46 @@ class Worlds:
             held &= there[earlier]
         return held
 
-    def left_out(self, labels: IntArray, *, seated: bool = False) -> IntArray:
+    def left_out(
+        self,
+        labels: IntArray,
+        out: IntArray | None = None,
+        seats: IntArray | None = None,
+        *,
+        seated: bool = False,
+    ) -> IntArray:
         """Return the records of `labels` (m,) that are to be left out so that fewer people are pinned.
 
         Where somebody leaves the table, a chain of exchanges need not keep the values of their class there.
         As few leave as will do for each who is pinned or undecided: by chains of exchanges, and for whom none
         is found by the solver. Whoever has a signature stays, unless the `seated` may leave too. Asks about
-        the groups that `failing` was last asked about, and names nobody where it found nobody.
+        the groups that `failing` was last asked about, and names nobody where it found nobody, beside the
+        records that are `out` in any case. With `seats`, those whom `beside` names leave as well.
         """
+        out = np.empty(0, dtype=np.int64) if out is None else out
         if not self.n_short:
-            return np.empty(0, dtype=np.int64)
+            return out
         past, now = self._past, self._now(labels)
         short = self._short(now)
         may = now != ABSENT
         if not seated:
             may &= self._seat[:, 0] < 0
         if not may.any():
-            return np.empty(0, dtype=np.int64)
+            return out
         classes = np.column_stack([past.classes, now])
         chains = Chains(classes, past.value, may)
         few = replace(self._limits, calls=min(self._limits.calls, LEAVING_CALLS))
         leaving = Leaving(classes, past.value, may, few)
+        chains.gone[past.subject[out]] = True
+
+        def cost(chain: Chain) -> int:
+            """Count the records that leave for a chain, with those beside them."""
+            if seats is None or not chain.out:
+                return len(chain.out)
+            gone = chains.gone.copy()
+            gone[list(chain.out)] = True
+            return int(gone.sum() - chains.gone.sum()) + len(self.beside(labels, seats, gone[past.subject]))
+
         for subject in short.tolist():
             wanted = self._wanted(subject)
             others = chains.values_beside(subject)
@@ -141,11 +160,14 @@ class Worlds:
                 ]
                 known = [chain for chain in found if chain is not None]
                 if known:
-                    chains.leave(min(known, key=lambda chain: len(chain.out)))
+                    chains.leave(min(known, key=cost))
                     break
             else:
                 chains.gone[leaving.find(subject, wanted, chains.gone)] = True
-        out = np.flatnonzero(chains.gone[past.subject])
+        gone = chains.gone[past.subject]
+        if seats is not None:
+            gone[self.beside(labels, seats, gone)] = True
+        out = np.flatnonzero(gone)
         if len(out):
             self.forget()
         return out
@@ -154,18 +176,16 @@ class Worlds:
         """Forget what was found: who leaves a class alone may take possible values from those who stay."""
         self._found = None
 
-    def beside(self, labels: IntArray, seats: IntArray, out: IntArray) -> IntArray:
-        """Return records to leave out beside the records `out`, so that signatures stay balanced.
+    def beside(self, labels: IntArray, seats: IntArray, leaving: BoolArray) -> IntArray:
+        """Return records to leave out beside those that are `leaving` (m,), so that signatures stay balanced.
 
         `seats` (m, 2) are those of the records, which every group of `labels` holds alike: as many people
         leave every position of a signature there, first those who are pinned, then those who were in an
-        earlier release. O(m) for each group and signature of the records `out`.
+        earlier release. O(m) for each group and signature of those who are leaving.
         """
-        leaving = np.zeros(len(labels), dtype=bool)
-        leaving[out] = True
         known = np.where(self._past.known, 1, 2)
         rank = np.where(np.isin(self._past.subject, self._asked), 0, known)
-        there = out[seats[out, 0] >= 0]
+        there = np.flatnonzero(leaving & (labels >= 0) & (seats[:, 0] >= 0))
         found: list[IntArray] = [np.empty(0, dtype=np.int64)]
         for group, signature in np.unique(np.column_stack([labels[there], seats[there, 0]]), axis=0).tolist():
             rows = np.flatnonzero((labels == group) & (seats[:, 0] == signature))
@@ -272,9 +292,8 @@ class Questions:
         """
         out = np.unique(np.concatenate([each.left_out(labels) for each in self._worlds]))
         if not len(out):
-            out = np.unique(np.concatenate([each.left_out(labels, seated=True) for each in self._worlds]))
-            if self._seats is not None:
-                out = np.union1d(out, self._worlds[0].beside(labels, self._seats, out))
+            for each in self._worlds:
+                out = each.left_out(labels, out, self._seats, seated=True)
         if len(out):
             for each in self._worlds:
                 each.forget()

@@ -63,6 +63,7 @@ CHANGES = (
     "raise `gates.worlds.changes` to {share:g} if attackers must allow for so many changes, publish the "
     "values of before, or call the attribute `transient`"
 )
+LEFT_OUT = "leave out {names}, which not every release published: signatures know nothing of it"
 NO_SIGNATURES = (
     "`method.history: repair` keeps no signatures, and leaves out single people: it may need fewer of them"
 )
@@ -349,7 +350,9 @@ def _judged(
     n_failing = int(failing.sum())
     open_ = n_undecided or any(each.undecided for each in numbers) or not allowed
     verdict = Verdict.FAIL if n_failing else Verdict.UNKNOWN if open_ else Verdict.PASS
-    if verdict is Verdict.FAIL and policy.method.history == "sticky":
+    if verdict is Verdict.FAIL and added:
+        detail += f"; {LEFT_OUT.format(names=', '.join(added))}"
+    elif verdict is Verdict.FAIL and policy.method.history == "sticky":
         detail += f"; {NO_SIGNATURES}"
     return _result(verdict, float(n_failing), detail, witness)
 
