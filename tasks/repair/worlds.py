@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tasks.history.chains import Chain, Chains
+from tasks.history.chains import Chains
 from tasks.history.cohorts import ABSENT
 from tasks.history.search import Limits
 from tasks.history.sticky import Past
@@ -141,15 +141,6 @@ class Worlds:
         few = replace(self._limits, calls=min(self._limits.calls, LEAVING_CALLS))
         leaving = Leaving(classes, past.value, may, few)
         chains.gone[past.subject[out]] = True
-
-        def cost(chain: Chain) -> int:
-            """Count the records that leave for a chain, with those beside them."""
-            if seats is None or not chain.out:
-                return len(chain.out)
-            gone = chains.gone.copy()
-            gone[list(chain.out)] = True
-            return int(gone.sum() - chains.gone.sum()) + len(self.beside(labels, seats, gone[past.subject]))
-
         for subject in short.tolist():
             wanted = self._wanted(subject)
             others = chains.values_beside(subject)
@@ -160,7 +151,7 @@ class Worlds:
                 ]
                 known = [chain for chain in found if chain is not None]
                 if known:
-                    chains.leave(min(known, key=cost))
+                    chains.leave(min(known, key=lambda chain: len(chain.out)))
                     break
             else:
                 chains.gone[leaving.find(subject, wanted, chains.gone)] = True
