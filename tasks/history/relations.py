@@ -47,7 +47,7 @@ def check_relations(
             columns = "it" if before == after else "one of these columns"
             raise Unfit(
                 f"{after} tells what {before} was in an earlier release, for most people or for those with "
-                f"rare values, which links rows of the two releases: leave out {columns}, or, if it is a "
+                f"rare values, which links rows of the two releases: leave {columns} out, or, if it is a "
                 "kept one, accept the link by `gates.worlds.kept: accept`"
             )
 
