@@ -161,8 +161,8 @@ def _of_rows(
 
 
 def _witness(members: Members, answer: Answer) -> dict[str, Any]:
-    """Return the counts of a release that was solved by itself: people, and subjects by their values."""
-    found = answer.possible
+    """Return the counts of a release that was solved by itself."""
+    found, person = answer.possible, np.unique(answer.people.person, return_inverse=True)[1]
     return {
         "people": members.n_people,
         "releases": 1,
@@ -172,8 +172,8 @@ def _witness(members: Members, answer: Answer) -> dict[str, Any]:
         "undecided": len(answer.undecided),
         "changed": answer.several,
         "solver_calls": found.calls,
-        "by_sets": _counts(found.by_sets, found),
-        "by_worlds": _counts(found.least, found),
+        "by_sets": _counts(found.by_sets, found, person),
+        "by_worlds": _counts(found.least, found, person),
     }
 
 
@@ -339,8 +339,8 @@ def _judged(
         "undecided": n_undecided,
         "changed": subjects.changed,
         "solver_calls": found.calls,
-        "by_sets": _counts(found.by_sets, found, subjects),
-        "by_worlds": _counts(found.least, found, subjects),
+        "by_sets": _counts(found.by_sets, found, subjects.person),
+        "by_worlds": _counts(found.least, found, subjects.person),
     }
     if likely is not None:
         witness["sure"] = _sure(likely, SURE if p_max is None else p_max, subjects)
@@ -369,10 +369,13 @@ def _sure(likely: Likely, limit: float, subjects: Subjects) -> dict[str, float |
     }
 
 
-def _counts(values: IntArray, found: Possible, subjects: Subjects) -> dict[str, int]:
-    """Return how many people have one possible value, two, or more in the attribute that has the fewest."""
-    fewest = np.full(subjects.n_people, np.iinfo(values.dtype).max)
-    np.minimum.at(fewest, subjects.person, values.min(axis=1)[found.cohorts.number])
+def _counts(values: IntArray, found: Possible, person: IntArray) -> dict[str, int]:
+    """Return how many people have one possible value, two, or more in the attribute that has the fewest.
+
+    `person` (n,): who each subject is, numbered from 0.
+    """
+    fewest = np.full(int(person.max(initial=-1)) + 1, np.iinfo(values.dtype).max)
+    np.minimum.at(fewest, person, values.min(axis=1)[found.cohorts.number])
     return {str(n): int((fewest == n).sum()) for n in (1, 2)} | {"more": int((fewest > 2).sum())}
 
 
