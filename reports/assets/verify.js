@@ -22,7 +22,7 @@ const ACTS = new Map(Object.entries({ // by its event: what a person does, and r
 const [OVERRIDABLE, OVERRIDES_NEEDED, OPTIONAL_GATES] = [["fail", "unknown"], 2, ["err", "umr", "sadr"]];
 const [CLOCK_TOLERANCE, DEEPEST] = [60, 100]; // seconds; arrays and objects within each other
 const [LARGEST_DOCUMENT, LARGEST_FILE] = [2 ** 28, 2 ** 31]; // bytes; a browser digests a file at once
-const SLICE = 2 ** 15; // bytes that are unpacked at once
+const SLICE = 2 ** 15; // bytes that are unpacked at once, under 2^16 as a block of Deflate is
 
 class Broken extends Error {} // a fault after which the rest of a bundle cannot be checked; its text is shown
 function fail(why) { throw new Broken(why); }
@@ -149,13 +149,27 @@ const numbers = (bytes, size, places) => // of 16 or 32 bits
   places.map((at) => new DataView(bytes.buffer, bytes.byteOffset)[`getUint${size}`](at, true));
 const NO_BUNDLE = "is not a complete bundle written by releasegate; copy it again from its source";
 
-/** Yield what is stored as it is in the form of Deflate: blocks with their length, and that inverted. */
-function* storedBlocks(part) {
-  for (let at = 0; at < part.size; at += 0xffff) {
-    const block = part.slice(at, at + 0xffff);
-    yield* [Uint8Array.of(0), Uint16Array.of(block.size, ~block.size), block];
+/** Yield a member as a gzip file. Inflated, a piece is up to a thousand times as long, and the page stands still. */
+function* gzipPieces({ data, method, sums }) {
+  yield GZIP;
+  for (let at = 0; at < data.size; at += SLICE) {
+    const slice = data.slice(at, at + SLICE);
+    // What is stored as it is becomes a block of Deflate, with its length, and that inverted.
+    const block = () => new Blob([Uint8Array.of(0), Uint16Array.of(slice.size, ~slice.size), slice]);
+    yield method === STORED ? block() : slice;
   }
-  yield Uint8Array.of(1, 0, 0, 255, 255); // the last one
+  if (method === STORED) yield Uint8Array.of(1, 0, 0, 255, 255); // the last one
+  yield* sums;
+}
+
+/** Return a stream that asks for each piece as it is needed, so that the page stays alive. */
+function streamOf(pieces) {
+  const pull = async (stream) => {
+    const { done, value } = pieces.next();
+    if (done) return stream.close();
+    stream.enqueue(new Uint8Array(await new Blob([value]).arrayBuffer()));
+  };
+  return new ReadableStream({ pull }, { highWaterMark: 0 });
 }
 
 /** Return the members of a bundle, by name: data as packed, its method, CRC-32 and length as written. */
@@ -188,23 +202,13 @@ async function readDirectory(blob) {
   return at === length && next === start && count === members.size ? members : fail(NO_BUNDLE);
 }
 
-/** Stream a blob in slices: inflated, one is up to a thousand times as long, and the page stands still for it. */
-function inSlices(blob) {
-  let at = 0;
-  const pull = async (stream) => {
-    if (at >= blob.size) return stream.close();
-    stream.enqueue(new Uint8Array(await blob.slice(at, (at += SLICE)).arrayBuffer()));
-  };
-  return new ReadableStream({ pull }, { highWaterMark: 0 });
-}
-
 /** Return the bytes of a member. gzip refuses one that is cut or goes on, and another length or CRC-32. */
-async function unpacked(name, { data, size, method, sums }) {
-  const zipped = new Blob([GZIP, ...(method === DEFLATED ? [data] : storedBlocks(data)), ...sums]);
+async function unpacked(name, member) {
+  const [zipped, size] = [streamOf(gzipPieces(member)), member.size];
   const bytes = new Uint8Array(size);
   let length = 0;
   try {
-    for await (const piece of inSlices(zipped).pipeThrough(new DecompressionStream("gzip"))) {
+    for await (const piece of zipped.pipeThrough(new DecompressionStream("gzip"))) {
       if (length + piece.length > size) fail(`${name} is longer than the directory says`);
       bytes.set(piece, length);
       length += piece.length;
