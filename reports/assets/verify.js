@@ -149,7 +149,7 @@ const numbers = (bytes, size, places) => // of 16 or 32 bits
   places.map((at) => new DataView(bytes.buffer, bytes.byteOffset)[`getUint${size}`](at, true));
 const NO_BUNDLE = "is not a complete bundle written by releasegate; copy it again from its source";
 
-/** Yield a member as a gzip file. Inflated, a piece is up to a thousand times as long, and the page stands still. */
+/** Yield a member as a gzip file, in small pieces: one blocks the page while it is inflated, to a thousandfold. */
 function* gzipPieces({ data, method, sums }) {
   yield GZIP;
   for (let at = 0; at < data.size; at += SLICE) {
