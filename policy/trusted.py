@@ -1,4 +1,4 @@
-"""Which files a policy may name: below its own folder, and below folders that the store's owner lists."""
+"""What a store's owner trusts: folders of files, packages of methods, and a cluster that may see the data."""
 
 from __future__ import annotations
 
@@ -14,8 +14,22 @@ _NEVER_ENDS = (".key", ".pem", ".token")
 
 
 @dataclass(frozen=True)
+class Cluster:
+    """A Dask cluster that decides the fragments of large tables: the address of its scheduler.
+
+    `ca`, `certificate` and `key` are files in PEM form, for an address that begins with `tls://`.
+    """
+
+    address: str
+    ca: Path | None = None
+    certificate: Path | None = None
+    key: Path | None = None
+
+
+@dataclass(frozen=True)
 class Trusted:
-    """What the owner of a store trusts: folders of files, packages of methods; and paths that are never read.
+    """What the owner of a store trusts: folders of files, packages of methods, a cluster; and paths that are
+    never read.
 
     `never` holds the store's folder, its keys and its lists of people, as resolved paths.
     """
@@ -23,6 +37,7 @@ class Trusted:
     folders: tuple[Path, ...] = ()
     packages: tuple[str, ...] = ()
     never: tuple[Path, ...] = ()
+    cluster: Cluster | None = None
 
     def named(self, written: str, base: Path, where: str) -> Path:
         """Return the path that a policy in the folder `base` names in its field `where`, links resolved.

@@ -12,10 +12,19 @@ from typing import Protocol, TypeVar
 from policy.model import ReleasePolicy
 from release_store.records import PersonHashes
 from services.runtime import Runtime, Stage
-from tasks.composition import History, groups_of, leaves_of, repaired
+from tasks.composition import (
+    Engine,
+    History,
+    fragments_of,
+    groups_of,
+    in_this_process,
+    leaves_of,
+    repaired,
+)
 from tasks.methods.base import PLACES, BoundMethod
 from tasks.preprocessing.prepare import prepare as prepare_table
 from tasks.repair.followers import followers_of
+from tasks.representation.features import unit_ranges
 from tasks.types import Notes, Partition, PreparedTable, Progress, Recoded, Representation, SourceTable
 
 R = TypeVar("R")
@@ -24,6 +33,7 @@ PREPROCESSING = Stage("preprocessing", "convert columns to arrays")
 REPRESENTATION = Stage("representation", "compute representations", long=True)
 PARTITIONING = Stage("partitioning", "partition the records", long=True)
 AGGREGATION = Stage("aggregation", "aggregate inside the leaves", long=True)
+FRAGMENTS = Stage("fragments", "make the groups of a large table, a fragment at a time", long=True)
 REPAIR = Stage("repair", "merge groups that earlier releases would expose", long=True)
 RECODING = Stage("recoding", "generalize the groups")
 
@@ -76,9 +86,20 @@ class PublishableRows:
         return {"parts": parts, **self.groups.notes, **repair, **self.rows.notes}
 
 
-def prepare(source: SourceTable, policy: ReleasePolicy, method: BoundMethod, stages: Stages) -> Prepared:
-    """Run the stages that need no history."""
+def prepare(
+    source: SourceTable,
+    policy: ReleasePolicy,
+    method: BoundMethod,
+    stages: Stages,
+    engine: Engine = in_this_process,
+) -> Prepared:
+    """Run the stages that need no history; `engine` decides the fragments of a table that has several."""
     table = stages.stage(PREPROCESSING, lambda _: prepare_table(source, policy))
+    if table.n_records > method.fragment_size:
+        found = stages.stage(FRAGMENTS, lambda tell: fragments_of(table, method, policy, engine, tell))
+        if found is not None:  # what a method learned is of one fragment alone
+            there = Representation(unit_ranges(table), of_method=False)
+            return Prepared(source, policy, method, table, there, found)
     representation = stages.stage(REPRESENTATION, lambda tell: method.represent(table, tell))
     leaves = stages.stage(PARTITIONING, lambda tell: leaves_of(table, representation, method, policy, tell))
     groups = stages.stage(

@@ -31,6 +31,7 @@ from services.actor import resolve_actor
 from services.awaited_input import ExpectedInput
 from services.candidate import stage_candidate
 from services.candidate_run import CandidateRun
+from services.cluster import engine_of
 from services.observability.notice_delivery import notify_on_exit
 from services.outcome import Outcome
 from services.pipeline import PersonHistory, prepare, publishable_rows
@@ -131,7 +132,8 @@ def _run_stages(run: CandidateRun, input_path: Path | None, base: Path, revision
                 return resume_candidate(run, waiting)
     run.stage(VALIDATION, lambda _: validate_source(source, policy, store, period, run.actor))
     control = run.read_control(source, base)
-    prepared = prepare(source, policy, bound_method(policy), run)
+    engine = engine_of(run.trusted.cluster, run.trusted.packages)
+    prepared = prepare(source, policy, bound_method(policy), run, engine)
     with run.series_lock():
         reason = revision.reason if revision else None
         asked = resolve_revision(store, policy.series, period, by=run.actor, revise=reason)

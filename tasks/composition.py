@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 
 from policy.model import ReleasePolicy
 from policy.period import periods_apart
@@ -18,6 +21,7 @@ from tasks.history.subjects import Unfit
 from tasks.methods.base import BoundMethod
 from tasks.methods.registry import bound_method
 from tasks.partitioning.constraints import constraints_of
+from tasks.partitioning.fragments import fragments
 from tasks.recoding.draws import seed_of
 from tasks.repair.followers import Followers
 from tasks.repair.merge import RoundCache, repair
@@ -41,6 +45,62 @@ SIZES = ("max_group_size", "leaf_size")  # parameters that count people
 
 History = Sequence[tuple[Release, EquivalenceClasses]]
 """The earlier releases of a series with their classes, oldest first."""
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """Records decided by themselves: what a method looks at, without identifiers, keys and kept columns."""
+
+    table: PreparedTable
+    policy: ReleasePolicy
+
+
+Decide = Callable[[Fragment], Partition]
+Engine = Callable[[Decide, Iterator[Fragment], int, Progress], Iterator[Partition]]
+"""What decides so many fragments, wherever it does: it gives their partitions in the fragments' order."""
+
+
+def in_this_process(
+    decide: Decide, each: Iterator[Fragment], number: int, progress: Progress
+) -> Iterator[Partition]:
+    """Decide one fragment after another, here."""
+    for done, fragment in enumerate(each):
+        progress(done / number, f"fragment {done + 1} of {number}")
+        yield decide(fragment)
+
+
+def fragments_of(
+    table: PreparedTable, method: BoundMethod, policy: ReleasePolicy, engine: Engine, progress: Progress
+) -> Partition | None:
+    """Return the groups of all fragments of a table of many distinct records; None where it is decided whole.
+
+    Raises ValueError where what `engine` gives is not the partition of a fragment.
+    """
+    found = fragments(table, constraints_of(table, policy.privacy), method.fragment_size)
+    if len(found) == 1:
+        return None
+    bare = replace(table, frame=pd.DataFrame(index=table.frame.index), identifying=None, draw_key=b"")
+    labels = np.full(table.n_records, -1, dtype=np.int64)
+    notes: Counter[str] = Counter(fragments=len(found))
+    n_groups = 0
+    each = (Fragment(bare.take(records), policy) for records in found)
+    for records, part in zip(found, engine(decide, each, len(found), progress), strict=True):
+        if part.labels.shape != records.shape or part.labels.min() < -1:
+            raise ValueError("a fragment came back with other records")
+        labels[records] = np.where(part.labels < 0, -1, part.labels + n_groups)
+        n_groups += part.n_groups
+        notes.update({name: note for name, note in part.notes.items() if isinstance(note, int)})
+    return Partition(labels, dict(notes))
+
+
+def decide(fragment: Fragment) -> Partition:
+    """Return the groups of a fragment, as its policy's method makes them of a table of its records alone."""
+    table, policy = fragment.table, fragment.policy
+    method = bound_method(policy)
+    there = method.represent(table, no_progress)
+    leaves = leaves_of(table, there, method, policy, no_progress)
+    found = groups_of(table, there, leaves, method, policy, no_progress)
+    return Partition(found.labels.astype(np.int32), found.notes)
 
 
 def leaves_of(

@@ -30,10 +30,15 @@ class Parameters(BaseModel):
 
 
 class CommonParameters(Parameters):
-    """What every method has: the size that classes are kept to where they can be; 3k if None."""
+    """What every method has: the size that classes are kept to where they can be, 3k if None; and how large
+    a table is decided at once.
+    """
 
     max_group_size: Annotated[int | None, Field(ge=2)] = Field(
         None, description="records a class has at most, where the model can be held with it; none: 3k"
+    )
+    fragment_size: Annotated[int, Field(ge=1000)] = Field(
+        1_000_000, description="distinct records above which a table is decided in fragments of so many"
     )
 
 

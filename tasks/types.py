@@ -98,17 +98,18 @@ class Representation:
     """Where records lie: `latent`, (n, r).
 
     `blocks` (n,), where there are any, are those inside which distances go along a graph of neighbours.
+    `of_method` is false for the attributes of a table whose fragments had each a representation of its own.
     """
 
     latent: FloatArray
     blocks: IntArray | None = None
     notes: Notes = field(default_factory=dict)
+    of_method: bool = True
 
     def take(self, rows: IntArray) -> Representation:
         """Return the records at `rows`, in their order."""
-        return Representation(
-            self.latent[rows], None if self.blocks is None else self.blocks[rows], dict(self.notes)
-        )
+        blocks = None if self.blocks is None else self.blocks[rows]
+        return replace(self, latent=self.latent[rows], blocks=blocks)
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,7 @@ class BoundMethod:
     parts: tuple[str, str, str, str]
     parameters: Parameters
     max_group_size: int
+    fragment_size: int
     seed: int
     represent: Represent
     partition: Cut

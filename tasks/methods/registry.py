@@ -132,6 +132,7 @@ def bound_method(policy: ReleasePolicy, where: str = "policy") -> BoundMethod:
         (represent.name, cut.name, group.name, recode.name),
         parameters,
         max_group_size,
+        parameters.fragment_size,
         policy.seed,
         represent.bind(parameters, setting),
         cut.bind(parameters, setting),

@@ -29,9 +29,11 @@ def latent_figures(
 
     None where nothing was learned. Only the method's part tells that (autoencoder, Isomap, LLE): the notes of
     an embedding are those of its blocks, which features have too. A part that a method brings itself is not
-    known to be learned. None too for one dimension, and where nothing is published. O(m log m).
+    known to be learned. None too for a table that was decided in fragments, for one dimension, and where
+    nothing is published. O(m log m).
     """
-    if bound_method(policy).parts[0] not in LEARNED or representation.latent.shape[1] < 2 or not len(records):
+    learned = representation.of_method and bound_method(policy).parts[0] in LEARNED
+    if not learned or representation.latent.shape[1] < 2 or not len(records):
         return None
     least = policy.privacy.k
     chosen = np.sort(records)  # the order of the rows is not to change how sums are rounded

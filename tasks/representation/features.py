@@ -24,7 +24,7 @@ def z_scored(table: PreparedTable, *, encoding: Encoding = "one-hot", clip: floa
     """
     if encoding == "one-hot":
         _check_width(table)
-    columns = [_z(_clipped(_imputed(values), clip)) for values in table.numeric.T]
+    columns = [_z(_clipped(imputed(values), clip)) for values in table.numeric.T]
     if encoding == "integer":
         columns += [_z(codes.astype(np.float64)) for codes in table.codes.T]
         return np.column_stack(columns)
@@ -47,14 +47,14 @@ def _check_width(table: PreparedTable) -> None:
 
 def unit_ranges(table: PreparedTable) -> FloatArray:
     """Return (n, p + q): numbers and codes, each scaled to [0, 1] over the table (classic Mondrian)."""
-    columns = [_unit(_imputed(values)) for values in table.numeric.T]
+    columns = [_unit(imputed(values)) for values in table.numeric.T]
     columns += [_unit(codes.astype(np.float64)) for codes in table.codes.T]
     return np.column_stack(columns)
 
 
 def ranks(table: PreparedTable) -> FloatArray:
     """Return (n, d): numbers as ranks in [0, 1], and categories at half their one-hot weight."""
-    blocks = [_ranked(_imputed(values))[:, None] for values in table.numeric.T]
+    blocks = [_ranked(imputed(values))[:, None] for values in table.numeric.T]
     blocks += [0.5 * _one_hot(codes, len(table.domains[n])) for n, codes in _coded(table)]
     return np.concatenate(blocks, axis=1)
 
@@ -63,9 +63,12 @@ def _coded(table: PreparedTable) -> list[tuple[str, np.ndarray]]:
     return list(zip(table.categorical_names, table.codes.T, strict=True))
 
 
-def _imputed(values: FloatArray) -> FloatArray:
+def imputed(values: FloatArray) -> FloatArray:
+    """Return numbers (n,) with the median in place of missing ones; 0 where a fragment has no number."""
     missing = np.isnan(values)
-    return np.where(missing, np.median(values[~missing]), values) if missing.any() else values
+    if not missing.any():
+        return values
+    return np.where(missing, 0.0 if missing.all() else np.median(values[~missing]), values)
 
 
 def _clipped(values: FloatArray, share: float) -> FloatArray:

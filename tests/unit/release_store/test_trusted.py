@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from policy.errors import UsageError
-from policy.trusted import TRUSTED_FILE
+from policy.trusted import TRUSTED_FILE, Cluster
 from release_store.trusted import load_trusted
 
 
@@ -54,6 +54,15 @@ def test_folders_and_packages_are_read(root: Path, tmp_path: Path) -> None:
         ("everything: true", "unknown field", ": everything"),
         ("- /data", "should be a list of texts", ""),
         ("folders: [", "", ""),
+        ("engine: dask", "should be {name: dask, address: ...}", ": engine"),
+        ("engine: {name: spark, address: 'tcp://127.0.0.1:1'}", "should be {name: dask", ": engine.name"),
+        ("engine: {name: dask}", "should be {name: dask, address: ...}", ": engine.address"),
+        ("engine: {name: dask, address: 'tls://h:1', key: /key}", "is missing", ": engine.ca"),
+        ("engine: {name: dask, address: 'tls://h:1', ca: ca}", "is not an absolute path", ": engine.ca"),
+        *(
+            (f"engine: {{name: dask, address: '{address}'}}", "without encryption", ": engine.address")
+            for address in ("tcp://10.0.0.7:8786", "tcp://scheduler:8786", "ucx://127.0.0.1:1", "127.0.0.1:1")
+        ),
         (b"folders: [\xff]", "is not valid YAML (UnicodeDecodeError)", ""),
     ],
 )
@@ -61,7 +70,7 @@ def test_what_it_cannot_say_is_refused_by_field(root: Path, text: str, message: 
     path = written(root, text)
     with pytest.raises(UsageError) as caught:
         load_trusted(root)
-    assert message in caught.value.message
+    assert message in caught.value.message, caught.value
     assert caught.value.where == f"{path}{where}"
     assert caught.value.hint
 
@@ -75,3 +84,26 @@ def test_a_file_that_others_can_write_is_refused(root: Path) -> None:
     assert caught.value.where == str(path)
     path.chmod(0o600)
     assert load_trusted(root).folders == (Path("/"),)
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:8786", "tcp://localhost:8786", "tcp://[::1]:8786"])
+def test_a_cluster_on_this_machine_is_read(root: Path, address: str) -> None:
+    written(root, f"engine: {{name: dask, address: '{address}'}}")
+    assert load_trusted(root).cluster == Cluster(address)
+
+
+def test_a_cluster_over_a_network_has_the_files_of_its_tls(root: Path, tmp_path: Path) -> None:
+    files = {name: tmp_path / f"{name}.txt" for name in ("ca", "certificate", "key")}
+    listed = ", ".join(f"{name}: {path}" for name, path in files.items())
+    written(root, f"engine: {{name: dask, address: 'tls://node:8786', {listed}}}")
+    with pytest.raises(UsageError) as caught:
+        load_trusted(root)
+    assert caught.value.where == str(files["ca"])
+    for path in files.values():
+        path.write_text("PEM")
+        path.chmod(0o600)
+    assert load_trusted(root).cluster == Cluster("tls://node:8786", **files)
+    files["key"].chmod(0o644)
+    with pytest.raises(UsageError) as caught:
+        load_trusted(root)
+    assert (caught.value.message, caught.value.where) == ("the key can be read by others", str(files["key"]))

@@ -1,0 +1,75 @@
+"""A table too large to be decided at once, cut into fragments that are decided one by one.
+
+The cuts are medians of single attributes, each over all records of what it cuts: the tree does not depend on
+the order of the records, on a sample, or on where the fragments are decided (LeFevre et al., 2006, cut so).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tasks.geometry.space import distinct_rows
+from tasks.partitioning.constraints import Constraints
+from tasks.representation.features import imputed
+from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable
+
+
+def fragments(table: PreparedTable, constraints: Constraints, most: int) -> list[IntArray]:
+    """Return the records of each fragment, in their order: one fragment of all if `most` distinct ones do.
+
+    Records are equal that have the same quasi-identifiers, sensitive values and person. Where there are more
+    than `most` distinct ones, a fragment of more than `most` records is cut at the median of the attribute
+    whose sides are narrowest beside it, if both sides hold `constraints`; else at that of the next attribute.
+    One that cannot be cut stays whole. Records that are equal in all attributes stay together.
+    O(d n log(n / most)) for d attributes.
+    """
+    everybody = np.arange(table.n_records)
+    if table.n_records <= most or _n_distinct(table) <= most:
+        return [everybody]
+    columns = [*(imputed(values) for values in table.numeric.T), *table.codes.T]
+    spans = [float(np.ptp(column)) or 1.0 for column in columns]
+    found: list[IntArray] = []
+    left = [everybody]
+    while left:
+        records = left.pop()
+        sides = _sides(columns, spans, records, constraints) if len(records) > most else None
+        if sides is None:
+            found.append(records)
+        else:
+            left += [records[~sides], records[sides]]
+    return found
+
+
+def _n_distinct(table: PreparedTable) -> int:
+    whose = [] if table.person is None else [table.person]
+    first, _ = distinct_rows([*table.numeric.T, *table.codes.T, *table.sensitive.T, *whose])
+    return len(first)
+
+
+def _sides(
+    columns: list[FloatArray], spans: list[float], records: IntArray, constraints: Constraints
+) -> BoolArray | None:
+    """Return which of the records are on the low side of the best cut that both sides can bear, if any."""
+    gains = np.zeros(len(columns))
+    for number, column in enumerate(columns):
+        values = column[records]
+        low = _low_side(values)
+        share = low.mean()
+        if 0 < share < 1:
+            inside = share * np.ptp(values[low]) + (1 - share) * np.ptp(values[~low])
+            gains[number] = (np.ptp(values) - inside) / spans[number] * min(share, 1 - share)
+    for number in np.argsort(-gains, kind="stable").tolist():
+        if gains[number] <= 0:
+            return None
+        low = _low_side(columns[number][records])
+        if constraints.group_holds(records[low]) and constraints.group_holds(records[~low]):
+            return low
+    return None
+
+
+def _low_side(values: FloatArray) -> BoolArray:
+    """Return which values are under the median, or at it, whichever divides them more evenly."""
+    median = np.partition(values, len(values) // 2)[len(values) // 2]
+    under, at = values < median, values <= median
+    nearer = under if abs(under.mean() - 0.5) <= abs(at.mean() - 0.5) else at
+    return np.asarray(nearer)

@@ -1,0 +1,218 @@
+"""A Dask cluster decides the fragments: the same bytes, whatever dies, and one line for whatever is wrong."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import services.cluster as by_cluster
+from policy.errors import ReleaseGateError, TransientFailure, UsageError
+from policy.model import ReleasePolicy
+from policy.trusted import TRUSTED_FILE, Cluster
+from services.cluster import engine_of
+from services.release import release
+from services.reproduction import reproduce
+from services.runtime import Runtime
+from tasks.composition import Decide, decide, fragments_of, in_this_process
+from tasks.methods.registry import bound_method
+from tasks.types import Partition, PreparedTable, no_progress
+from tests.support import cluster as work
+from tests.support.cluster import CANARY, Processes, dask_cluster
+from tests.support.front_desk import Desk
+from tests.support.small import prepared, small_policy
+
+ROWS = 3_000
+METHOD = {"name": "mondrian", "parameters": {"fragment_size": 1000}}
+
+
+@pytest.fixture(scope="module")
+def flag(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The file that a worker makes before it dies, as the cluster's processes know it."""
+    path = tmp_path_factory.mktemp("flag") / "died"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(work.FLAG, str(path))
+        yield path
+
+
+@pytest.fixture(scope="module")
+def processes(flag: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
+    del flag  # its variable is set before the workers begin
+    with dask_cluster(tmp_path_factory.mktemp("dask"), 2) as made:
+        yield made
+
+
+@pytest.fixture
+def cluster(processes: Processes) -> Cluster:
+    return processes.cluster
+
+
+@pytest.fixture(scope="module")
+def policy() -> ReleasePolicy:
+    ages = {"age": {"type": "numeric", "bounds": [0, 120]}, "city": {"type": "categorical"}}
+    return small_policy(ages, method=METHOD)
+
+
+@pytest.fixture(scope="module")
+def table(policy: ReleasePolicy) -> PreparedTable:
+    draw = np.random.default_rng(1)
+    columns = (
+        draw.uniform(0, 120, ROWS),
+        draw.choice(["Bonn", "Celle"], ROWS),
+        draw.choice(["a", "b"], ROWS),
+    )
+    return prepared(policy, list(zip(*(column.tolist() for column in columns), strict=True)))
+
+
+def decided(
+    table: PreparedTable, policy: ReleasePolicy, cluster: Cluster | None, how: Decide = decide
+) -> Partition:
+    """Decide the table's fragments by `how`, on a cluster or here."""
+    engine = engine_of(cluster)
+    found = fragments_of(
+        table,
+        bound_method(policy),
+        policy,
+        lambda _, each, number, progress: engine(how, each, number, progress),
+        no_progress,
+    )
+    assert found is not None
+    return found
+
+
+def refused(table: PreparedTable, policy: ReleasePolicy, cluster: Cluster, how: Decide) -> ReleaseGateError:
+    with pytest.raises(ReleaseGateError) as caught:
+        decided(table, policy, cluster, how)
+    assert caught.value.hint
+    return caught.value
+
+
+def test_a_worker_that_is_killed_costs_its_fragment_and_nothing_else(
+    table: PreparedTable, policy: ReleasePolicy, cluster: Cluster, flag: Path
+) -> None:
+    alone = decided(table, policy, None)
+    found = decided(table, policy, cluster, work.decide_after_one_death)
+    assert flag.exists()
+    assert np.array_equal(found.labels, alone.labels)
+    assert found.notes == alone.notes
+
+
+def test_the_release_of_a_cluster_has_the_bytes_of_one_process(
+    desk: Desk, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw = np.random.default_rng(2)
+    columns = {
+        "age": draw.integers(18, 95, ROWS), "income": draw.integers(10, 95_000, ROWS),
+        "city": draw.choice(["Aix", "Brno", "Cork"], ROWS), "disease": draw.choice(["flu", "none"], ROWS),
+        "ward": draw.choice(["a", "b"], ROWS), "street": "", "name": [f"name {i}" for i in range(ROWS)],
+        "person": [f"p{i}" for i in range(ROWS)],
+    }  # fmt: skip
+    file = desk.folder / "large.csv"
+    pd.DataFrame(columns).to_csv(file, index=False)
+    policy = desk.policy(method=METHOD)
+    trusted = desk.folder / TRUSTED_FILE
+    trusted.write_text(json.dumps({"engine": {"name": "dask", "address": cluster.address}}))
+    trusted.chmod(0o600)
+    asked: list[str] = []
+    by_dask = by_cluster.carry_out
+    monkeypatch.setattr(by_cluster, "versions", lambda: asked.append("fragment") or _versions())
+    stages: list[str] = []
+    runtime = Runtime(lambda _, words: stages.append(words.partition(":")[0]))
+    made = release(policy, store=desk.root, period="2026Q1", input_path=file, runtime=runtime)
+    assert by_cluster.carry_out is by_dask
+    assert made.state == "published", made.message
+    assert made.release_id is not None
+    assert "fragments" in stages
+    assert len(asked) == 4
+    assert reproduce(desk.store, made.release_id, file).same  # in one process
+    assert cluster.address not in policy.read_text()
+
+
+_versions = by_cluster.versions
+
+
+@pytest.mark.enemy("other account", "reads a file")
+def test_what_fails_on_a_worker_says_nothing_of_a_row_here_or_in_its_log(
+    table: PreparedTable, policy: ReleasePolicy, processes: Processes, capfd: pytest.CaptureFixture[str]
+) -> None:
+    error = refused(table, policy, processes.cluster, work.fail)
+    assert error.message.startswith("a fragment on a worker failed (ValueError at ")
+    log = processes.log.read_text()
+    assert "Compute Failed" in log
+    printed = "".join([*capfd.readouterr(), log])
+    assert CANARY not in f"{error} {printed}"
+    assert "array" not in printed
+    assert error.__cause__ is error.__context__ is None
+
+
+def test_workers_of_another_version_are_told(
+    table: PreparedTable, policy: ReleasePolicy, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = dict(by_cluster.versions())
+    monkeypatch.setattr(by_cluster, "versions", lambda: (*{**ours, "numpy": "1.26.0"}.items(),))
+    error = refused(table, policy, cluster, decide)
+    assert error.message == f"a worker has numpy {ours['numpy']}, this command 1.26.0"
+    assert (error.where, type(error)) == ("engine", UsageError)
+
+
+def test_an_address_that_nobody_answers_is_told(
+    table: PreparedTable, policy: ReleasePolicy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+    monkeypatch.setattr(by_cluster, "CONNECT_SECONDS", 0.5)
+    error = refused(table, policy, Cluster(address), decide)
+    assert error.message.startswith(f"no Dask scheduler answers at {address}")
+    assert isinstance(error, TransientFailure)
+
+
+def test_a_cluster_without_workers_is_told(
+    table: PreparedTable, policy: ReleasePolicy, tmp_path: Path
+) -> None:
+    ticks = count(step=40)
+    with dask_cluster(tmp_path, 0) as made:
+        empty = made.cluster
+
+        def engine(how: Decide, each: object, number: int, progress: object) -> Iterator[Partition]:
+            return by_cluster._by_dask(empty, (), how, each, number, progress, lambda: float(next(ticks)))  # type: ignore[arg-type]
+
+        with pytest.raises(TransientFailure) as caught:
+            fragments_of(table, bound_method(policy), policy, engine, no_progress)
+    assert caught.value.message == f"the cluster at {empty.address} has no worker that takes work"
+
+
+def test_a_fragment_that_ends_every_worker_is_told(
+    table: PreparedTable, policy: ReleasePolicy, tmp_path: Path
+) -> None:
+    with dask_cluster(tmp_path, 1, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0") as made:
+        error = refused(table, policy, made.cluster, work.die)
+    assert error.message == "a fragment ended every worker that it was given to"
+    assert "fragment_size" in error.hint
+
+
+def test_a_scheduler_that_goes_away_is_told(
+    table: PreparedTable, policy: ReleasePolicy, tmp_path: Path
+) -> None:
+    with dask_cluster(tmp_path, 1) as made:
+        engine = engine_of(made.cluster)
+
+        def interrupted(how: Decide, each: object, number: int, progress: object) -> Iterator[Partition]:
+            parts = engine(how, each, number, progress)  # type: ignore[arg-type]
+            yield next(parts)
+            made.scheduler.kill()
+            yield from parts
+
+        with pytest.raises(TransientFailure) as caught:
+            fragments_of(table, bound_method(policy), policy, interrupted, no_progress)
+    assert "was lost" in caught.value.message
+
+
+def test_without_an_engine_this_process_decides() -> None:
+    assert engine_of(None) is in_this_process

@@ -1,0 +1,105 @@
+"""A Dask cluster on this machine, and work that ends its worker."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from policy.trusted import Cluster
+from tasks.composition import Fragment, decide
+from tasks.types import Partition
+from tests.support.timeouts import HANG_TIMEOUT
+
+FLAG = "RELEASEGATE_TEST_FLAG"
+CANARY = "zebra-4711"
+
+
+@dataclass(frozen=True)
+class Processes:
+    """A running cluster: its address, the scheduler's process, and the file that its processes log to."""
+
+    cluster: Cluster
+    scheduler: subprocess.Popen[bytes]
+    log: Path
+
+
+@contextmanager
+def dask_cluster(folder: Path, workers: int, **settings: str) -> Iterator[Processes]:
+    """Run a scheduler and so many workers, each with a nanny that begins it again, until the block ends.
+
+    `settings` are Dask's, as its environment variables name them.
+    """
+    folder.mkdir(exist_ok=True)
+    file, log = folder / "scheduler.json", folder / "log"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **settings}
+    common = ["--scheduler-file", str(file)]
+    commands = [
+        ["dask_scheduler", *common, "--host", "127.0.0.1", "--port", "0", "--dashboard-address", ":0"],
+        ["dask_worker", *common, "--nworkers", str(workers), "--nthreads", "1", "--no-dashboard",
+         "--local-directory", str(folder)],
+    ]  # fmt: skip
+    with ExitStack() as stack:
+        written = stack.enter_context(log.open("wb"))
+        running = []
+        for module, *arguments in commands[: 2 if workers else 1]:
+            made = subprocess.Popen(
+                [sys.executable, "-m", f"distributed.cli.{module}", *arguments],
+                env=environment,
+                stdout=written,
+                stderr=written,
+                start_new_session=True,
+            )
+            stack.callback(_end, made)
+            running.append(made)
+        yield Processes(Cluster(_address(file, running[0], workers)), running[0], log)
+
+
+def _address(file: Path, scheduler: subprocess.Popen[bytes], workers: int) -> str:
+    """Return the scheduler's address once all workers are there."""
+    from distributed import Client
+
+    end = time.monotonic() + HANG_TIMEOUT
+    while not file.exists() or not file.read_text().rstrip().endswith("}"):
+        assert scheduler.poll() is None, "the scheduler ended"
+        assert time.monotonic() < end, "the scheduler did not begin"
+        time.sleep(0.05)
+    address: str = json.loads(file.read_text())["address"]
+    with Client(address, timeout=HANG_TIMEOUT, set_as_default=False) as client:
+        if workers:
+            client.wait_for_workers(workers, timeout=HANG_TIMEOUT)
+    return address
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait(HANG_TIMEOUT)
+
+
+def decide_after_one_death(fragment: Fragment) -> Partition:
+    """Kill the worker at once, the first time; decide the fragment every other time."""
+    try:
+        Path(os.environ[FLAG]).touch(exist_ok=False)
+    except FileExistsError:
+        return decide(fragment)
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("a killed worker goes on")
+
+
+def die(_fragment: Fragment) -> Partition:
+    """Kill the worker."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("a killed worker goes on")
+
+
+def fail(fragment: Fragment) -> Partition:
+    """Fail with a message that holds a cell."""
+    raise ValueError(f"{CANARY}: {fragment.table.codes}")
