@@ -8,12 +8,21 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 import duckdb
+from cryptography.exceptions import InternalError
 
 from policy.errors import ReleaseGateError, TransientFailure
 from policy.fault import place
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+REFUSALS = (
+    OSError,
+    duckdb.IOException,
+    duckdb.OutOfMemoryException,
+    MemoryError,
+    InternalError,  # OpenSSL where no memory is left
+)
 
 
 def sanitize_errors(function: Callable[P, R], what: str) -> Callable[P, R]:
@@ -28,7 +37,7 @@ def sanitize_errors(function: Callable[P, R], what: str) -> Callable[P, R]:
             return function(*args, **kwargs)
         except ReleaseGateError as error:
             failure = type(error)(error.message, where=error.where, hint=error.hint)
-        except (OSError, duckdb.IOException, duckdb.OutOfMemoryException, MemoryError) as error:
+        except REFUSALS as error:
             failure = TransientFailure(
                 f"the system refused {what} ({_system_word(error)} at {place(error)})",
                 hint="Check disk space, memory, permissions and the network, and run it again.",

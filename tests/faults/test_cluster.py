@@ -11,8 +11,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 import services.cluster as by_cluster
+from examples.cluster import certificates
 from policy.errors import ReleaseGateError, TransientFailure, UsageError
 from policy.model import ReleasePolicy
 from policy.trusted import TRUSTED_FILE, Cluster
@@ -29,6 +31,7 @@ from tests.support.front_desk import Desk
 from tests.support.small import prepared, small_policy
 
 ROWS = 3_000
+EXAMPLE = Path(certificates.__file__).parent
 METHOD = {"name": "mondrian", "parameters": {"fragment_size": 1000}}
 
 
@@ -212,6 +215,42 @@ def test_a_scheduler_that_goes_away_is_told(
         with pytest.raises(TransientFailure) as caught:
             fragments_of(table, bound_method(policy), policy, interrupted, no_progress)
     assert "was lost" in caught.value.message
+
+
+def test_the_commands_of_the_example_make_a_cluster_that_nobody_joins_without_its_certificate(
+    table: PreparedTable, policy: ReleasePolicy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from distributed import Security
+
+    folder = tmp_path / "certificates"
+    certificates.main([str(folder), "scheduler", "127.0.0.1"])
+    ca, certificate, key = (folder / name for name in ("ca.pem", "node.pem", "node.key"))
+    services = yaml.safe_load((EXAMPLE / "compose.yaml").read_text())["services"]
+    scheduler, worker = (
+        services[name]["command"].replace("/certificates", str(folder)) for name in ("scheduler", "worker")
+    )
+    assert scheduler.count(" --port 8786") == worker.count(" tls://scheduler:8786") == 1
+    security = Security(
+        require_encryption=True,
+        tls_ca_file=str(ca),
+        tls_client_cert=str(certificate),
+        tls_client_key=str(key),
+    )
+    with dask_cluster(
+        tmp_path / "dask",
+        1,
+        scheduler.replace(" --port 8786", " --port 0"),
+        worker.replace(" tls://scheduler:8786", "").replace(" --local-directory /tmp", ""),
+        security,
+    ) as made:
+        inside = Cluster(made.cluster.address, ca, certificate, key)
+        assert inside.address.startswith("tls://127.0.0.1:")
+        assert np.array_equal(decided(table, policy, inside).labels, decided(table, policy, None).labels)
+        monkeypatch.setattr(by_cluster, "CONNECT_SECONDS", 2.0)
+        certificates.main([str(tmp_path / "others"), "127.0.0.1"])
+        others = (tmp_path / "others" / name for name in ("ca.pem", "node.pem", "node.key"))
+        error = refused(table, policy, Cluster(inside.address, *others), decide)
+        assert error.message.startswith(f"no Dask scheduler answers at {inside.address}")
 
 
 def test_without_an_engine_this_process_decides() -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from policy.trusted import Cluster
 from tasks.composition import Fragment, decide
@@ -31,27 +32,37 @@ class Processes:
     log: Path
 
 
+SCHEDULER = "dask scheduler --port 0 --no-dashboard"
+WORKER = "dask worker --nthreads 1 --no-dashboard"
+
+
 @contextmanager
-def dask_cluster(folder: Path, workers: int, **settings: str) -> Iterator[Processes]:
+def dask_cluster(
+    folder: Path,
+    workers: int,
+    scheduler: str = SCHEDULER,
+    worker: str = WORKER,
+    security: Any = None,
+    **settings: str,
+) -> Iterator[Processes]:
     """Run a scheduler and so many workers, each with a nanny that begins it again, until the block ends.
 
-    `settings` are Dask's, as its environment variables name them.
+    `scheduler` and `worker` are their commands, `settings` those of Dask as environment variables name them.
     """
     folder.mkdir(exist_ok=True)
     file, log = folder / "scheduler.json", folder / "log"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **settings}
     common = ["--scheduler-file", str(file)]
     commands = [
-        ["dask_scheduler", *common, "--host", "127.0.0.1", "--port", "0", "--dashboard-address", ":0"],
-        ["dask_worker", *common, "--nworkers", str(workers), "--nthreads", "1", "--no-dashboard",
-         "--local-directory", str(folder)],
-    ]  # fmt: skip
+        [*scheduler.split()[1:], *common, "--host", "127.0.0.1"],
+        [*worker.split()[1:], *common, "--nworkers", str(workers), "--local-directory", str(folder)],
+    ]
     with ExitStack() as stack:
         written = stack.enter_context(log.open("wb"))
         running = []
-        for module, *arguments in commands[: 2 if workers else 1]:
+        for command in commands[: 2 if workers else 1]:
             made = subprocess.Popen(
-                [sys.executable, "-m", f"distributed.cli.{module}", *arguments],
+                [sys.executable, "-m", "dask", *command],
                 env=environment,
                 stdout=written,
                 stderr=written,
@@ -59,10 +70,10 @@ def dask_cluster(folder: Path, workers: int, **settings: str) -> Iterator[Proces
             )
             stack.callback(_end, made)
             running.append(made)
-        yield Processes(Cluster(_address(file, running[0], workers)), running[0], log)
+        yield Processes(Cluster(_address(file, running[0], workers, security)), running[0], log)
 
 
-def _address(file: Path, scheduler: subprocess.Popen[bytes], workers: int) -> str:
+def _address(file: Path, scheduler: subprocess.Popen[bytes], workers: int, security: Any) -> str:
     """Return the scheduler's address once all workers are there."""
     from distributed import Client
 
@@ -72,7 +83,7 @@ def _address(file: Path, scheduler: subprocess.Popen[bytes], workers: int) -> st
         assert time.monotonic() < end, "the scheduler did not begin"
         time.sleep(0.05)
     address: str = json.loads(file.read_text())["address"]
-    with Client(address, timeout=HANG_TIMEOUT, set_as_default=False) as client:
+    with Client(address, security=security, timeout=HANG_TIMEOUT, set_as_default=False) as client:
         if workers:
             client.wait_for_workers(workers, timeout=HANG_TIMEOUT)
     return address
