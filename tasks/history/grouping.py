@@ -17,12 +17,16 @@ from tasks.types import IntArray
 MOST_CHANCE = 1e-4  # that as many people have one value of the other column
 
 
-def is_grouping(first: IntArray, second: IntArray, strata: Callable[[], Sequence[IntArray]]) -> bool:
+def is_grouping(
+    first: IntArray, second: IntArray, strata: Callable[[], Sequence[IntArray]], *, differ: bool = False
+) -> bool:
     """Tell whether most people who share a value of one column (n,) share one of the other, beyond chance.
 
     Also if only people count who have the most frequent value of neither. Chance is what random permutations
     reach within strata, people who are alike already: `strata` gives several ways to number them, (n,) each,
-    and is called only where more than half is reached. The order of people decides nothing. O(n log n).
+    and is called only where more than half is reached. With `differ`, the people are those whose two values,
+    which have one numbering, are not the same: chance is then among the pairs that differ too. The order of
+    people decides nothing. O(n log n).
     """
     if not len(first):
         return False
@@ -38,23 +42,28 @@ def is_grouping(first: IntArray, second: IntArray, strata: Callable[[], Sequence
             people = (first != modes[0]) & (second != modes[1]) if rare else slice(None)
             asked = asked or strata()
             if any(
-                _is_beyond_chance(reached, most, one[people], other[people], each[people]) for each in asked
+                _is_beyond_chance(reached, most, one[people], other[people], each[people], differ)
+                for each in asked
             ):
                 return True
     return False
 
 
-def _is_beyond_chance(reached: int, most: int, first: IntArray, second: IntArray, strata: IntArray) -> bool:
+def _is_beyond_chance(
+    reached: int, most: int, first: IntArray, second: IntArray, strata: IntArray, differ: bool
+) -> bool:
     """Tell whether permutations reach less; as few are made as show that they do not."""
-    if not is_most(reached, _least_by_chance(first, second, strata), most):
+    if not differ and not is_most(reached, _least_by_chance(first, second, strata), most):
         return False
     group = first[np.lexsort((first, strata))]
     order = np.lexsort((second, strata))
     values, strata = second[order], strata[order]
-    by_chance: list[int] = []
+    by_chance: list[float] = []
     for seed in range(N_PERMUTATIONS):
-        drawn, _, count = _table(group, permuted(values, strata, seed))
-        by_chance.append(_together(drawn, count)[0])
+        drawn, other, count = _table(group, permuted(values, strata, seed))
+        apart = drawn != other if differ else np.ones(len(drawn), dtype=bool)
+        by_luck, most_by_luck = _together(drawn[apart], count[apart])
+        by_chance.append(by_luck * most / max(most_by_luck, 1))
         mean = float(np.mean(by_chance))
         if reached <= by_chance[-1] or not is_most(reached, mean, most):
             return False

@@ -113,7 +113,15 @@ class _Pair:
         """Tell whether people who share a value of one column share one of the other, of all in both."""
         here = self._unlinked(before, after)
         first, second = self._codes(0, before)[here], self._codes(1, after)[here]
-        return is_grouping(first, second, lambda: [strata for _, strata in self._strata(before, after)])
+        differ = False
+        if before == after:  # those who kept a value may be linked by it: the others have another one
+            texts = [rows.texts[before] for rows in self._rows]
+            number = pd.factorize(np.array([*texts[0], *texts[1]], dtype=object))[0]
+            first, second = number[first], number[len(texts[0]) + second]
+            differ = bool((first != second).all())
+        return is_grouping(
+            first, second, lambda: [strata for _, strata in self._strata(before, after)], differ=differ
+        )
 
     def _codes(self, release: int, name: str) -> IntArray:
         return self._rows[release].of(name)[self._places[release]]

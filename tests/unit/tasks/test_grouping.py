@@ -37,6 +37,14 @@ def seen(before: IntArray, after: IntArray, *strata: IntArray) -> bool:
     return is_grouping(codes(before), codes(after), lambda: some)
 
 
+def seen_of_changes(before: IntArray, after: IntArray) -> bool:
+    """Ask of those whose value is another one; the two columns have one numbering."""
+    there = np.flatnonzero(before != after)
+    return is_grouping(
+        before[there], after[there], lambda: [np.zeros(len(there), dtype=np.int64)], differ=True
+    )
+
+
 def other_names(values: IntArray, n: int, seed: int = 1) -> IntArray:
     """Return what a public table with n names makes of the values."""
     found = codes(values)
@@ -65,6 +73,25 @@ def test_codes_under_other_names_are_seen_with_one_in_five_exceptions(code: IntA
         assert seen(code, told, illness)
         assert seen(told, code, illness)
         assert not seen(code, random.permutation(told), illness)
+
+
+@pytest.mark.parametrize("share", [(0.6, 0.35, 0.03, 0.02), (0.5, 0.5), (0.3, 0.3, 0.2, 0.2)])
+def test_who_changes_among_few_values_must_take_another_one(share: tuple[float, ...]) -> None:
+    """Of two answers, a new one is told by the old one: that is what a change is, and no link."""
+    random = np.random.default_rng(4)
+    before, drawn = (random.choice(len(share), 20_000, p=share) for _ in range(2))
+    assert not seen_of_changes(before, drawn)
+    assert not seen_of_changes(before, np.where(random.random(20_000) < 0.8, before, drawn))
+
+
+def test_values_under_other_names_are_seen_among_the_changes() -> None:
+    random = np.random.default_rng(5)
+    before = random.integers(0, 8, 2_000)
+    renamed = np.where(before < 4, before + 8, before)  # half of the values have other names now
+    assert seen_of_changes(before, renamed)
+    assert seen_of_changes(
+        before, np.where(random.random(2_000) < 0.9, renamed, random.integers(0, 12, 2_000))
+    )
 
 
 def test_twelve_people_in_pairs_are_enough_and_eight_are_too_few() -> None:
