@@ -115,10 +115,11 @@ def row(name: str, used: Run, worker: int, digest: str) -> list[str]:
 
 WORDS = """# A large table, and a cluster that decides its fragments
 
-{rows:,} rows of the household survey (EPH, Source: INDEC), repeated, with a made-up income by which nearly all of
-them differ, released with Mondrian by `releasegate run`: once by one process, once with a cluster of {workers} Dask
-workers of {memory} each on the same machine. The first worker that was seen at work was killed with -9. The files that
-came out are {same}. CPU seconds and peak memory are those of the command; the workers' CPU seconds are not in them."""
+{rows:,} rows of the household survey (EPH, Source: INDEC), repeated, with a made-up income by which nearly
+all of them differ, released with Mondrian by `releasegate run`: once by one process, once with a cluster of
+{workers} Dask workers of {memory} each on the same machine. The first worker that was seen at work was killed
+with -9. The files that came out are {same}. CPU seconds and peak memory are those of the
+command; the workers' CPU seconds are not in them."""
 
 
 def main(arguments: Sequence[str] | None = None) -> str:
