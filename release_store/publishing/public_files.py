@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from policy.errors import VerificationFailed
+from policy.errors import StoreError, VerificationFailed
 from policy.plain_file import open_plain
 from release_store.canonical import stream_digest
 from release_store.records import Release, ReleaseState
@@ -183,7 +183,16 @@ def replace_file(path: Path, data: bytes, *, mode: int = 0o644) -> None:
 
 
 def replace_link(path: Path, target: str | None) -> None:
-    """Let the symbolic link `path` point to `target` by one rename; None takes it away."""
+    """Let the symbolic link `path` point to `target` by one rename; None takes it away.
+
+    Raises StoreError where a folder has the link's place.
+    """
+    if path.is_dir() and not path.is_symlink():
+        raise StoreError(
+            "is a folder where the store has a link",
+            where=str(path),
+            hint="If the store was copied, copy it again with its links (`cp -a`); else move the folder away.",
+        )
     if target is None:
         path.unlink(missing_ok=True)
         return

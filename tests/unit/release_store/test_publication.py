@@ -325,3 +325,18 @@ def test_a_release_that_was_changed_before_it_was_recovered_is_not_taken_for_it(
     assert store.releases() == []
     assert [finding.where for finding in verify(store)] == ["clinic/clinic-2024-r1"]
     assert publish_one(store, approved(store)).release_id == "clinic-2024-r2"
+
+
+def test_a_store_that_was_copied_without_its_links_is_told(store: ReleaseStore) -> None:
+    publish_one(store, approved(store, period="2024"))
+    link = store.root / "releases" / "clinic" / "latest"
+    link.unlink()
+    link.mkdir()
+    following = approved(store, period="2025")
+    with pytest.raises(StoreError, match="a folder where the store has a link") as caught:
+        publish_one(store, following)
+    assert caught.value.where == str(link)
+    link.rmdir()
+    recover(store)
+    assert link.is_symlink()
+    assert verify(store) == []
