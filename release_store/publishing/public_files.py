@@ -191,7 +191,7 @@ def replace_link(path: Path, target: str | None) -> None:
         raise StoreError(
             "is a folder where the store has a link",
             where=str(path),
-            hint="If the store was copied, copy it again with its links (`cp -a`); else move the folder away.",
+            hint="Copy the store again with its links (`cp -a`), or move the folder away.",
         )
     if target is None:
         path.unlink(missing_ok=True)
