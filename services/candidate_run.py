@@ -84,17 +84,16 @@ class CandidateRun:
         candidate: Candidate,
         notes: Mapping[str, Any],
         control: PreparedTable | None,
-        table_figures: Callable[[], Mapping[str, Any]],
+        table_figures: Mapping[str, Any],
     ) -> Outcome:
         """Ask the gates, publish what passes them, and return the outcome.
 
         `notes` are those of the candidate's groups, `control` the people who are not in the table.
-        `table_figures` gives the part of the figures that needs the groups. The series' lock must be held:
+        `table_figures` are the part of the figures that needs the groups. The series' lock must be held:
         the verdict holds for one history.
         """
         store, name = self.store, candidate.candidate_id
-        with self._failing_with(candidate):
-            figures = table_figures()
+        with self.failing_with(candidate):
             found = self.stage(
                 RISK_GATE,
                 lambda tell: assess_candidate(
@@ -104,7 +103,7 @@ class CandidateRun:
                     store,
                     actor=self.actor,
                     control=control,
-                    table_figures=figures,
+                    table_figures=table_figures,
                     progress=tell,
                 ),
             )
@@ -153,8 +152,8 @@ class CandidateRun:
             yield
 
     @contextmanager
-    def _failing_with(self, candidate: Candidate) -> Iterator[None]:
-        """End the candidate where the gate could not even be asked."""
+    def failing_with(self, candidate: Candidate) -> Iterator[None]:
+        """End the candidate where its figures break, or the gates could not even be asked."""
         try:
             yield
         except ReleaseGateError as error:

@@ -111,7 +111,7 @@ def _run_stages(run: CandidateRun, record: CandidateRecord, input_path: Path | N
         candidate = run.stage(
             RESTAGING, lambda _: restage_candidate(record, source, policy, store, run.actor)
         )
-        return run.assess_and_publish(table, candidate, record.summary.notes, control, lambda: shown)
+        return run.assess_and_publish(table, candidate, record.summary.notes, control, shown)
 
 
 def _check_digest(store: ReleaseStore, origin: str, digest: str, record: CandidateRecord) -> None:

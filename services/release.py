@@ -11,6 +11,7 @@ The flow `release` does the same with Prefect's runtime.
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ from services.candidate_run import CandidateRun
 from services.cluster import engine_of
 from services.observability.notice_delivery import notify_on_exit
 from services.outcome import Outcome
-from services.pipeline import PersonHistory, prepare, publishable_rows
+from services.pipeline import PersonHistory, Prepared, prepare, publishable_rows
 from services.publication import outcome_of
 from services.repetition import find_equivalent_candidate, resume_candidate
 from services.revision import resolve_revision
@@ -44,6 +45,7 @@ from services.validation import validate_source
 from tasks.composition import History
 from tasks.methods.registry import bound_method
 from tasks.reporting.table import table_figures
+from tasks.types import Candidate, Notes, PreparedTable, SourceTable
 
 VALIDATION = Stage("validation", "check the table against its expectations")
 STAGING = Stage("staging", "write and seal the candidate", retries=1)
@@ -130,10 +132,8 @@ def _run_stages(run: CandidateRun, input_path: Path | None, base: Path, revision
             waiting = find_equivalent_candidate(store, policy, period, source.commitment)
             if waiting is not None:
                 return resume_candidate(run, waiting)
-    run.stage(VALIDATION, lambda _: validate_source(source, policy, store, period, run.actor))
-    control = run.read_control(source, base)
-    engine = engine_of(run.trusted.cluster, run.trusted.packages)
-    prepared = prepare(source, policy, bound_method(policy), run, engine)
+    control, prepared = _prepared(run, source, base)
+    source = prepared.source
     with run.series_lock():
         reason = revision.reason if revision else None
         asked = resolve_revision(store, policy.series, period, by=run.actor, revise=reason)
@@ -148,22 +148,45 @@ def _run_stages(run: CandidateRun, input_path: Path | None, base: Path, revision
         waiting = find_equivalent_candidate(store, policy, period, source.commitment)
         if waiting is not None:  # another run made it meanwhile
             return resume_candidate(run, waiting)
-        made = publishable_rows(prepared, period, run, lambda: _beside(store, policy.series))
-        candidate = run.stage(
-            STAGING,
-            lambda _: stage_candidate(made, store, period=period, actor=run.actor, revision=revision),
+        candidate, notes, figures = _staged(run, prepared, revision)
+        table = prepared.table
+        del prepared  # the gates read the files and the table: all else of the rows is memory that they need
+        return run.assess_and_publish(table, candidate, notes, control, figures)
+
+
+def _prepared(run: CandidateRun, source: SourceTable, base: Path) -> tuple[PreparedTable | None, Prepared]:
+    """Run the stages that need no history; return the people who are not in the table, and what was prepared.
+
+    Of the input's columns it has the key alone: all else that is needed of them is in its table.
+    """
+    policy, store, key = run.policy, run.store, run.policy.roles.key
+    run.stage(VALIDATION, lambda _: validate_source(source, policy, store, run.period, run.actor))
+    control = run.read_control(source, base)
+    engine = engine_of(run.trusted.cluster, run.trusted.packages)
+    prepared = prepare(source, policy, bound_method(policy), run, engine)
+    frame = source.frame[[] if key is None else [key]].copy()
+    return control, replace(prepared, source=replace(source, frame=frame, identifiers=None))
+
+
+def _staged(
+    run: CandidateRun, prepared: Prepared, revision: Revision | None
+) -> tuple[Candidate, Notes, dict[str, Any]]:
+    """Make the rows and stage them; return the candidate, what the stages tell, and the table's figures."""
+    policy, store, period = run.policy, run.store, run.period
+    made = publishable_rows(prepared, period, run, lambda: _beside(store, policy.series))
+    candidate = run.stage(
+        STAGING,
+        lambda _: stage_candidate(made, store, period=period, actor=run.actor, revision=revision),
+    )
+    rows, labels = made.rows, made.groups.labels
+    with run.failing_with(candidate):
+        figures = run.stage(
+            FIGURES,
+            lambda _: table_figures(
+                made.table, rows.records, prepared.representation, labels, rows.frame, policy
+            ),
         )
-
-        def figures() -> dict[str, Any]:
-            rows, labels = made.rows, made.groups.labels
-            return run.stage(
-                FIGURES,
-                lambda _: table_figures(
-                    made.table, rows.records, prepared.representation, labels, rows.frame, policy
-                ),
-            )
-
-        return run.assess_and_publish(prepared.table, candidate, made.notes, control, figures)
+    return candidate, made.notes, figures
 
 
 def _beside(store: ReleaseStore, series: str) -> tuple[History, PersonHistory]:

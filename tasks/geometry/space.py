@@ -18,6 +18,7 @@ from release_store.records import EquivalenceClasses
 from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable
 
 T = TypeVar("T", bound=np.generic)
+MOST_KEYS = 2**62
 
 
 @dataclass(frozen=True)
@@ -181,30 +182,45 @@ def point_boxes(points: Points, like: Boxes) -> Boxes:
 
 
 def placed(table: PreparedTable, space: Space) -> tuple[FloatArray, NDArray[np.int32]]:
-    """Return every record's numbers (n, p) and codes (n, q) in the space; nan and -1: unknown."""
-    numbers = np.full((table.n_records, len(space.numeric)), np.nan)
-    for column, name in enumerate(space.numeric):
-        if name in table.numeric_names:
-            numbers[:, column] = table.numeric[:, table.numeric_names.index(name)]
-    codes = np.full((table.n_records, len(space.domains)), -1, dtype=np.int32)
-    for column, (name, domain) in enumerate(space.domains.items()):
-        if name in table.categorical_names:
-            rank = {value: i for i, value in enumerate(domain)}
-            translated = np.array([rank[value] for value in table.domains[name]], dtype=np.int32)
-            codes[:, column] = translated[table.codes[:, table.categorical_names.index(name)]]
+    """Return every record's numbers (n, p) and codes (n, q) in the space; nan and -1: unknown.
+
+    Where the space has the table's own columns and values, these are the table's arrays, and no copies.
+    """
+    numbers, codes = table.numeric, table.codes
+    if space.numeric != table.numeric_names:
+        numbers = np.full((table.n_records, len(space.numeric)), np.nan)
+        for column, name in enumerate(space.numeric):
+            if name in table.numeric_names:
+                numbers[:, column] = table.numeric[:, table.numeric_names.index(name)]
+    begin_alike = all(
+        space.domains.get(name, ())[: len(domain)] == domain for name, domain in table.domains.items()
+    )
+    if tuple(space.domains) != table.categorical_names or not begin_alike:
+        codes = np.full((table.n_records, len(space.domains)), -1, dtype=np.int32)
+        for column, (name, domain) in enumerate(space.domains.items()):
+            if name in table.categorical_names:
+                rank = {value: i for i, value in enumerate(domain)}
+                translated = np.array([rank[value] for value in table.domains[name]], dtype=np.int32)
+                codes[:, column] = translated[table.codes[:, table.categorical_names.index(name)]]
     return numbers, codes
 
 
 def distinct_rows(columns: Sequence[NDArray[np.generic]]) -> tuple[IntArray, IntArray]:
     """Return the first row of each distinct combination, and each row's combination. O(n) a column."""
     key = np.zeros(len(columns[0]) if columns else 0, dtype=np.int64)
+    span = 1  # of the keys so far: they are numbered anew where the next could not be told from one another
     for column in columns:
         part, found = pd.factorize(column, use_na_sentinel=False)
-        key, _ = pd.factorize(key * np.int64(len(found)) + part)
-    n = int(key.max(initial=-1)) + 1
-    first = np.empty(n, dtype=np.int64)
+        if span > MOST_KEYS // max(len(found), 1):
+            key, kinds = pd.factorize(key)
+            span = len(kinds)
+        key *= np.int64(len(found))
+        key += part
+        span *= len(found)
+    key, kinds = pd.factorize(key)
+    first = np.empty(len(kinds), dtype=np.int64)
     first[key[::-1]] = np.arange(len(key))[::-1]
-    return first, key.astype(np.int64)
+    return first, key
 
 
 def equal_cells(one: EquivalenceClasses, other: EquivalenceClasses) -> int | None:

@@ -33,7 +33,7 @@ from tasks.risk.attacks.attack import Attack, attack
 from tasks.risk.attacks.attackers import Knowledge, People, people_of
 from tasks.risk.attacks.disclosure import Fitting, fitting
 from tasks.risk.attacks.external import External, erroneous, from_source, hold_out
-from tasks.risk.attacks.linkage import Links, draws
+from tasks.risk.attacks.linkage import Links, draws, link_people
 from tasks.risk.attacks.target import Target
 from tasks.risk.published import people_counted, read_rows
 from tasks.types import FloatArray, IntArray, PreparedTable
@@ -128,10 +128,14 @@ class Evidence:
         everything = Knowledge(tuple(range(people.numbers.shape[1])), tuple(range(people.codes.shape[1])))
         return fitting(self.target, people, people, everything)
 
-    @property
+    @cached_property
     def links(self) -> Links:
         """The classes that such an attacker finds."""
-        return self.everybody.links
+        gates = self.policy.gates
+        if gates.sadr or gates.sadr_excess or gates.pr_dr or gates.pr_dr_excess:
+            return self.everybody.links
+        people, units = self.target.source, self.target.units(None)
+        return link_people(people.numbers, people.codes, units.cells, units.size)
 
     def tables(self, ext_frac: float) -> list[IntArray]:
         """The attacker's tables with this share of the source."""
