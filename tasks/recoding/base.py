@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from policy.model import ReleasePolicy
+from tasks.geometry.space import MOST_KEYS, distinct_rows
 from tasks.recoding.cells import WHOLE, write_set
 from tasks.types import FloatArray, IntArray, Notes, PreparedTable, Recoded
 
@@ -18,31 +19,55 @@ def rows_of(
     records: IntArray,
     cells: Mapping[str, np.ndarray],
     *,
+    group: IntArray | None = None,
     sensitive: Mapping[str, IntArray] | None = None,
     notes: Notes | None = None,
 ) -> Recoded:
     """Return the published rows of `records` (m,), sorted by all their cells: the order says nothing.
 
-    `cells[column]` (m,) are the published columns of the quasi-identifiers, numbers or texts. `sensitive`
-    (m,) says for an attribute which record's value stands in each row; left out, the row's own.
+    `cells[column]` are the published columns of the quasi-identifiers, numbers or texts: (m,), or one a group
+    where `group` (m,) says which each row has. `sensitive` (m,) says for an attribute which record's value
+    stands in each row; left out, the row's own. O(m log m), and 8 bytes a cell.
     """
     import pandas as pd
 
-    columns: dict[str, Any] = {}
+    of = np.arange(len(records)) if group is None else group
+    columns: dict[str, tuple[Any, np.ndarray]] = {}  # its values, and which of them stands in each row
     for column in policy.cell_columns():
         values = cells[column]
-        columns[column] = pd.array(values, dtype="str") if values.dtype == object else values
+        columns[column] = pd.array(values, dtype="str") if values.dtype == object else values, of
     for i, name in enumerate(table.sensitive_names):
         chosen = records if sensitive is None or name not in sensitive else sensitive[name]
         if name in table.sensitive_numbers:
-            columns[name] = table.sensitive_numbers[name][chosen]
+            columns[name] = table.sensitive_numbers[name], chosen
         else:
             texts = np.array(table.sensitive_values[name], dtype=object)
-            columns[name] = pd.array(texts[table.sensitive[chosen, i]], dtype="str")
+            columns[name] = pd.array(texts, dtype="str"), table.sensitive[chosen, i]
     for name in policy.roles.kept:
-        columns[name] = table.frame[name].iloc[records].reset_index(drop=True)
-    frame = pd.DataFrame(columns).sort_values(list(columns), kind="stable", na_position="last")
-    return Recoded(records[frame.index.to_numpy()], frame.reset_index(drop=True), dict(notes or {}))
+        columns[name] = table.frame[name].array, records
+    order = _sorted_rows(list(columns.values()), len(records))
+    made = {name: values[place[order]] for name, (values, place) in columns.items()}
+    return Recoded(records[order], pd.DataFrame(made, copy=False), dict(notes or {}))
+
+
+def _sorted_rows(columns: Sequence[tuple[Any, np.ndarray]], n: int) -> IntArray:
+    """Return the order of n rows by one column after another, missing values last, equal rows as they were.
+
+    Of a column its values are sorted, and not its cells.
+    """
+    import pandas as pd
+
+    key, span = np.zeros(n, dtype=np.int64), 1
+    for values, place in columns:
+        codes, found = pd.factorize(values, sort=True)
+        kinds = len(found) + 1
+        if span > MOST_KEYS // kinds:
+            distinct, key = np.unique(key, return_inverse=True)
+            span = len(distinct)
+        key *= kinds
+        key += np.where(codes < 0, len(found), codes)[place]
+        span *= kinds
+    return np.argsort(key, kind="stable")
 
 
 def as_published(values: FloatArray, policy: ReleasePolicy, name: str) -> np.ndarray:
@@ -53,16 +78,9 @@ def as_published(values: FloatArray, policy: ReleasePolicy, name: str) -> np.nda
 
 
 def set_texts(values: tuple[str, ...], member: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """Return the text of each set `member` (n, |values|), `*` where it is `whole` (n,). O(distinct sets)."""
-    texts = np.empty(len(member), dtype=object)
-    packed = np.packbits(member, axis=1)
-    written: dict[bytes, str] = {}
-    for i, row in enumerate(packed):
-        if whole[i]:
-            texts[i] = WHOLE
-            continue
-        key = row.tobytes()
-        if key not in written:
-            written[key] = write_set([values[v] for v in np.flatnonzero(member[i])])
-        texts[i] = written[key]
-    return texts
+    """Return the text of each set `member` (n, |values|), `*` where it is `whole` (n,). O(n |values|)."""
+    first, place = distinct_rows([whole, *np.packbits(member, axis=1).T])
+    texts = np.empty(len(first), dtype=object)
+    for i, one in enumerate(first.tolist()):
+        texts[i] = WHOLE if whole[one] else write_set([values[v] for v in np.flatnonzero(member[one])])
+    return texts[place]

@@ -34,7 +34,8 @@ def generalized(table: PreparedTable, labels: IntArray, policy: ReleasePolicy) -
     sets: dict[str, SetCells] = {}
     for column, name in enumerate(table.categorical_names):
         domain = table.domains[name]
-        member = count_cells(labels[kept], table.codes[kept, column], len(size), len(domain)) > 0
+        member = np.zeros((len(size), len(domain)), dtype=bool)
+        member[labels[kept], table.codes[kept, column]] = True
         sets[name] = SetCells(domain, member, np.asarray(member.all(axis=1) & (len(domain) > 1)))
         hierarchy = policy.roles.categorical[name].hierarchy
         if closed and hierarchy is not None:
@@ -52,18 +53,17 @@ def generalized(table: PreparedTable, labels: IntArray, policy: ReleasePolicy) -
 def count_cells(labels: IntArray, codes: np.ndarray, n_groups: int, n_values: int) -> IntArray:
     """Return how often each code stands in each group, (n_groups, n_values)."""
     flat = np.bincount(labels * n_values + codes, minlength=n_groups * n_values)
-    return flat.reshape(n_groups, n_values).astype(np.int64)
+    return flat.reshape(n_groups, n_values).astype(np.int64, copy=False)
 
 
 def generalized_rows(table: PreparedTable, labels: IntArray, policy: ReleasePolicy) -> Recoded:
     """Return one row a record of a group, with the cells of its class."""
     classes = generalized(table, labels, policy)
     kept = np.flatnonzero(labels >= 0)
-    group = labels[kept]
     cells: dict[str, np.ndarray] = {}
     for name, bounds in classes.intervals.items():
-        cells[f"{name}_min"] = as_published(bounds[:, 0], policy, name)[group]
-        cells[f"{name}_max"] = as_published(bounds[:, 1], policy, name)[group]
+        cells[f"{name}_min"] = as_published(bounds[:, 0], policy, name)
+        cells[f"{name}_max"] = as_published(bounds[:, 1], policy, name)
     for name, each in classes.sets.items():
-        cells[name] = set_texts(each.values, each.member, each.whole)[group]
-    return rows_of(table, policy, kept, cells)
+        cells[name] = set_texts(each.values, each.member, each.whole)
+    return rows_of(table, policy, kept, cells, group=labels[kept])

@@ -26,11 +26,11 @@ def centroids(table: PreparedTable, labels: IntArray, policy: ReleasePolicy) -> 
     cells: dict[str, np.ndarray] = {}
     for column, name in enumerate(table.numeric_names):
         mean = _means(table.numeric[kept, column], group, n_groups, _middle(policy, name))
-        cells[name] = as_published(mean, policy, name)[group]
+        cells[name] = as_published(mean, policy, name)
     for column, name in enumerate(table.categorical_names):
         counts = count_cells(group, table.codes[kept, column], n_groups, len(table.domains[name]))
-        cells[name] = _single(table.domains[name])[counts.argmax(axis=1)][group]
-    return rows_of(table, policy, kept, cells)
+        cells[name] = _single(table.domains[name])[counts.argmax(axis=1)]
+    return rows_of(table, policy, kept, cells, group=group)
 
 
 def medians(
@@ -60,11 +60,11 @@ def medians(
     for column, name in enumerate(table.numeric_names):
         mean = _means(table.numeric[kept, column], group, n_groups, _middle(policy, name))
         own = table.numeric[chosen, column]
-        cells[name] = as_published(np.where(np.isnan(own), mean, own), policy, name)[group]
+        cells[name] = as_published(np.where(np.isnan(own), mean, own), policy, name)
     for column, name in enumerate(table.categorical_names):
-        cells[name] = _single(table.domains[name])[table.codes[chosen, column]][group]
+        cells[name] = _single(table.domains[name])[table.codes[chosen, column]]
     error = squared_error(representation.latent, labels, representation.latent[chosen])
-    return rows_of(table, policy, kept, cells, notes={"squared_error_to_medians": error})
+    return rows_of(table, policy, kept, cells, group=group, notes={"squared_error_to_medians": error})
 
 
 def _means(values: FloatArray, group: IntArray, n_groups: int, default: float) -> FloatArray:

@@ -91,7 +91,8 @@ def _run(suite: Any, table: SourceTable) -> list[ExpectationResult]:
     context = gx.get_context(mode="ephemeral")
     context.variables.progress_bars = ProgressBarsConfig(globally=False)
     asset = context.data_sources.add_pandas("source").add_dataframe_asset("table")
-    batch = asset.add_batch_definition_whole_dataframe("whole").get_batch({"dataframe": table.frame})
+    frame = table.frame.copy(deep=False)  # the library keeps it for as long as the process lives
+    batch = asset.add_batch_definition_whole_dataframe("whole").get_batch({"dataframe": frame})
     by_row = [e for e in suite.expectations if _judges_rows(e, ColumnMapExpectation)]
     whole = [e for e in suite.expectations if not _judges_rows(e, ColumnMapExpectation)]
     found: dict[int, ExpectationResult] = {}
@@ -102,6 +103,7 @@ def _run(suite: Any, table: SourceTable) -> list[ExpectationResult]:
         part = gx.ExpectationSuite(name=name, expectations=expectations)
         for result in batch.validate(part, result_format=result_format).results:
             found[result.expectation_config.meta["number"]] = _told(result, len(table.frame))
+    frame.drop(columns=[*frame.columns], inplace=True)
     if len(found) != len(suite.expectations):
         raise RuntimeError("an expectation gave no result")
     return [found[number] for number in sorted(found)]
