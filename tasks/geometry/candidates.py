@@ -53,10 +53,13 @@ class _Table:
     rows: Words
 
 
-def find_containing(numbers: FloatArray, codes: NDArray[np.int32], cells: Cells) -> Iterator[ClassMatches]:
+def find_containing(
+    numbers: FloatArray, codes: NDArray[np.int32], cells: Cells, people: IntArray | None = None
+) -> Iterator[ClassMatches]:
     """Yield the classes of all people `numbers` (n, p), `codes` (n, q) who are in some class, in chunks.
 
-    Where cells were replaced, a person's classes are the nearest of those that contain them in the others.
+    Of the others than `people`, ascending, where they are given, nothing is looked for. Where cells were
+    replaced, a person's classes are the nearest of those that contain them in the others.
 
     nan and -1 are unknown and in every cell; so is any value of a domain without values. Cost: the
     pairs found, and about n log n where a person is in few classes (`tiles`), else n times N / 64 words for
@@ -65,22 +68,25 @@ def find_containing(numbers: FloatArray, codes: NDArray[np.int32], cells: Cells)
     if not (len(numbers) and len(cells)):
         return
     if cells.all_true:
-        yield from _containing(numbers, codes, cells)
+        yield from _containing(numbers, codes, cells, people)
     elif cells.all_replaced:
-        for people, starts, classes in nearest_of_all(numbers, codes, cells.untrue()):
-            yield ClassMatches(people, starts, classes)
+        everybody = np.arange(len(numbers)) if people is None else people
+        for here, starts, classes in nearest_of_all(everybody, numbers, codes, cells.untrue()):
+            yield ClassMatches(here, starts, classes)
     else:
-        for found in _containing(numbers, codes, cells.certain()):
+        for found in _containing(numbers, codes, cells.certain(), people):
             parts = nearest(found.people, found.starts, found.classes, numbers, codes, cells.untrue())
-            for people, starts, classes in parts:
-                yield ClassMatches(people, starts, classes)
+            for here, starts, classes in parts:
+                yield ClassMatches(here, starts, classes)
 
 
-def _containing(numbers: FloatArray, codes: NDArray[np.int32], cells: Cells) -> Iterator[ClassMatches]:
-    for tile in tiles(numbers, codes, cells.low, cells.high, cells.member):
-        people, classes = tile.people, tile.boxes
-        for found in _in_tile(numbers[people], codes[people], cells.take(classes)):
-            yield ClassMatches(people[found.people], found.starts, classes[found.classes])
+def _containing(
+    numbers: FloatArray, codes: NDArray[np.int32], cells: Cells, people: IntArray | None
+) -> Iterator[ClassMatches]:
+    for tile in tiles(numbers, codes, cells.low, cells.high, cells.member, people):
+        here, classes = tile.people, tile.boxes
+        for found in _in_tile(numbers[here], codes[here], cells.take(classes)):
+            yield ClassMatches(here[found.people], found.starts, classes[found.classes])
 
 
 def _in_tile(numbers: FloatArray, codes: NDArray[np.int32], cells: Cells) -> Iterator[ClassMatches]:

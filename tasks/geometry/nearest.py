@@ -62,17 +62,17 @@ def nearest(
 
 
 def nearest_of_all(
-    numbers: FloatArray, codes: NDArray[np.int32], cells: Replaced
+    people: IntArray, numbers: FloatArray, codes: NDArray[np.int32], cells: Replaced
 ) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
-    """Yield the same where every class may be anybody's: all known cells were put in place of values.
+    """Yield the same of `people` where every class may be anybody's: all known cells were replaced.
 
     Cost: people times classes times attributes.
     """
     n_classes = len(cells.values)
     step = max(1, PAIRS // n_classes)
     held = [np.ascontiguousarray(~member.T) for member in cells.member]
-    for first in range(0, len(numbers), step):
-        here = np.arange(first, min(first + step, len(numbers)))
+    for first in range(0, len(people), step):
+        here = people[first : first + step]
         far = np.zeros((len(here), n_classes))
         for place, column in enumerate(cells.columns.tolist()):
             apart = numbers[here, column][:, None] - cells.values[:, place]

@@ -19,6 +19,7 @@ from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable
 
 T = TypeVar("T", bound=np.generic)
 MOST_KEYS = 2**62
+"""Combinations that one 64-bit number may tell apart."""
 
 
 @dataclass(frozen=True)
@@ -205,13 +206,18 @@ def placed(table: PreparedTable, space: Space) -> tuple[FloatArray, NDArray[np.i
     return numbers, codes
 
 
-def distinct_rows(columns: Sequence[NDArray[np.generic]]) -> tuple[IntArray, IntArray]:
-    """Return the first row of each distinct combination, and each row's combination. O(n) a column."""
-    key = np.zeros(len(columns[0]) if columns else 0, dtype=np.int64)
-    span = 1  # of the keys so far: they are numbered anew where the next could not be told from one another
+def distinct_rows(columns: Iterable[NDArray[np.generic]]) -> tuple[IntArray, IntArray]:
+    """Return the first row of each distinct combination, and each row's combination. O(n) a column.
+
+    The columns are taken one by one: those of a generator are not in memory together.
+    """
+    key, span = np.zeros(0, dtype=np.int64), 0
     for column in columns:
         part, found = pd.factorize(column, use_na_sentinel=False)
-        if span > MOST_KEYS // max(len(found), 1):
+        if not span:
+            key, span = part.astype(np.int64, copy=False), len(found)
+            continue
+        if span > MOST_KEYS // len(found):  # keys would not be told from one another: they are numbered anew
             key, kinds = pd.factorize(key)
             span = len(kinds)
         key *= np.int64(len(found))

@@ -36,8 +36,11 @@ def tiles(
     low: FloatArray,
     high: FloatArray,
     member: tuple[BoolArray, ...],
+    people: IntArray | None = None,
 ) -> Iterator[Tile]:
     """Yield tiles of people `numbers` (n, p), `codes` (n, q) and N boxes. Each person is in one tile.
+
+    Where `people` are given, ascending, the others are in none.
 
     `low`, `high` (N, p) and `member[q]` (N, |domain|) are the boxes. nan and -1 are unknown and in every box;
     so is any value of a domain without values. O((n + the boxes of all tiles) log n).
@@ -46,7 +49,7 @@ def tiles(
         _Numbers(numbers[:, column], low[:, column], high[:, column]) for column in range(numbers.shape[1])
     ]
     axes += [_Codes(codes[:, column], each) for column, each in enumerate(member) if each.shape[1]]
-    waiting = [Tile(np.arange(len(numbers)), np.arange(len(low)))]
+    waiting = [Tile(np.arange(len(numbers)) if people is None else people, np.arange(len(low)))]
     while waiting:
         tile = waiting.pop()
         parts = _cut(tile, axes)

@@ -13,6 +13,7 @@ with nothing certain but the ends.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,18 +52,21 @@ def classes_of(published: pd.DataFrame, policy: ReleasePolicy, *, noised: bool =
 
     O(m) a column.
     """
-    columns: list[np.ndarray] = []
+    first, of = distinct_rows(_cells_of(published, policy, noised))
+    if len(of) < len(published):  # there is no such column: all rows are one class
+        return Classes(np.zeros(1, dtype=np.int64), np.zeros(len(published), dtype=np.int64))
+    return Classes(first, of)
+
+
+def _cells_of(published: pd.DataFrame, policy: ReleasePolicy, noised: bool) -> Iterator[np.ndarray]:
     for name in policy.roles.quasi_identifiers:
         form = policy.form(name)
         if name not in policy.roles.numeric:
-            columns.append(pd.factorize(published[name])[0])
+            yield pd.factorize(published[name])[0]
         elif form is Form.CONTAINS:
-            columns += [published[f"{name}_{end}"].to_numpy(dtype=np.float64) for end in ("min", "max")]
+            yield from (published[f"{name}_{end}"].to_numpy(dtype=np.float64) for end in ("min", "max"))
         elif noised or form is Form.REPLACED:
-            columns.append(published[name].to_numpy(dtype=np.float64))
-    if not columns:
-        return Classes(np.zeros(min(len(published), 1), dtype=np.int64), np.zeros(len(published), np.int64))
-    return Classes(*distinct_rows(columns))
+            yield published[name].to_numpy(dtype=np.float64)
 
 
 def of_intervals(

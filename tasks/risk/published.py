@@ -140,7 +140,7 @@ def _read_rows(
             f"FROM read_parquet(?) {grouped})",
             [str(file)],
         )
-        cells = con.execute("SELECT * FROM classes ORDER BY class_number").df()
+        cells = pd.DataFrame({name: _class_cells(con, name) for name in (*keys, "size")}, copy=False)
         same = (
             " AND ".join(f"c.{identifier(k)} IS NOT DISTINCT FROM d.{identifier(k)}" for k in keys) or "true"
         )
@@ -161,6 +161,12 @@ def _read_rows(
                 )
             values[name], counts[name] = _count_matrix(found, len(cells), policy.source.missing_label)
     return cells, values, counts
+
+
+def _class_cells(con: duckdb.DuckDBPyConnection, name: str) -> pd.Series[Any]:
+    """Return one column of the classes in their order; of texts those that are equal are kept once."""
+    column = con.execute(f"SELECT {identifier(name)} AS cell FROM classes ORDER BY class_number").df()["cell"]
+    return column if pd.api.types.is_numeric_dtype(column) else column.astype("category")
 
 
 def _count_matrix(

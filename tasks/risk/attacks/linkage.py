@@ -66,10 +66,10 @@ def link_people(numbers: FloatArray, codes: NDArray[np.int32], cells: Cells, siz
     Equal people are counted once. Cost: see `candidates.find`.
     """
     first, place = distinct_rows([*numbers.T, *codes.T])
-    links = Links.of_nobody(len(first))
-    for found in find_containing(numbers[first], codes[first], cells):
+    links = Links.of_nobody(len(numbers))
+    for found in find_containing(numbers, codes, cells, first):
         links.add(found, size)
-    return links.take(place)
+    return links.take(first[place])
 
 
 def draws(n_records: int, ext_frac: float, seeds: int, secret: int | None = None) -> list[IntArray]:
