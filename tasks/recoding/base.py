@@ -59,7 +59,7 @@ def _sorted_rows(columns: Sequence[tuple[Any, np.ndarray]], n: int) -> IntArray:
 
     key, span = np.zeros(n, dtype=np.int64), 1
     for values, place in columns:
-        codes, found = pd.factorize(values, sort=True)
+        codes, found = pd.factorize(pd.Series(values, copy=False), sort=True)
         kinds = len(found) + 1
         if span > MOST_KEYS // kinds:
             distinct, key = np.unique(key, return_inverse=True)

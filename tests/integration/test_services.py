@@ -1,4 +1,4 @@
-"""A release made from Python: the service alone, in a process that knows nothing of Prefect."""
+"""A release made by the service alone, in a process that knows nothing of Prefect."""
 
 from __future__ import annotations
 
@@ -6,8 +6,16 @@ import json
 import os
 import subprocess
 import sys
+import weakref
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from services.assessment import Assessment, assess_candidate
+from services.candidate import stage_candidate
+from services.pipeline import PublishableRows
+from tasks.types import Candidate
 from tests.support.front_desk import Desk
 from tests.support.timeouts import HANG_TIMEOUT
 
@@ -54,3 +62,23 @@ def test_a_release_is_made_and_reproduced_without_prefect(desk: Desk) -> None:
         "intake", "validation", "preprocessing", "representation", "partitioning", "aggregation", "repair",
         "recoding", "staging", "figures", "risk gate", "report", "publication",
     ]  # fmt: skip
+
+
+def test_the_gates_are_asked_when_the_rows_are_in_memory_no_more(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows: list[weakref.ref[Any]] = []
+    left: list[bool] = []
+
+    def staged(made: PublishableRows, *args: Any, **kwargs: Any) -> Candidate:
+        rows.extend(map(weakref.ref, (made.rows.frame, made.prepared.representation)))
+        return stage_candidate(made, *args, **kwargs)
+
+    def assessed(*args: Any, **kwargs: Any) -> Assessment:
+        left.extend(one() is not None for one in rows)
+        return assess_candidate(*args, **kwargs)
+
+    monkeypatch.setattr("services.release.stage_candidate", staged)
+    monkeypatch.setattr("services.candidate_run.assess_candidate", assessed)
+    assert desk.run(desk.policy(), desk.table()) == 0
+    assert left == [False, False]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
 import sys
@@ -288,3 +289,12 @@ def test_counts_are_those_of_plain_counting(rows: list[tuple[str | None, str | N
     assert [r.unexpected_rows for r in missing if r.column == "city"] == [city.count(None)]
     assert [r.passed for r in missing if r.column == "city"] == [city.count(None) <= n / 2]
     assert [r.passed for r in missing if r.column == "id"] == [None not in id_]
+
+
+def test_the_library_keeps_no_table() -> None:
+    source = SourceTable(pd.concat([table().frame] * 37), "", "t.csv")
+    n = len(source.frame)
+    validate(source, policy(), None)
+    del source
+    found = [one for one in gc.get_objects() if type(one) is pd.DataFrame and len(one) == n]
+    assert not any(one.shape[1] for one in found)
