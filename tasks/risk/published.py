@@ -31,7 +31,7 @@ def read_classes(file: Path, policy: ReleasePolicy) -> EquivalenceClasses:
     keys = cell_keys(policy)
     expected = list(policy.published_columns())
     try:
-        cells, values, counts = _read_rows(file, expected, keys, policy)
+        cells, size, values, counts = _read_rows(file, expected, keys, policy)
     except duckdb.OutOfMemoryException:
         raise
     except duckdb.Error as error:
@@ -59,9 +59,7 @@ def read_classes(file: Path, policy: ReleasePolicy) -> EquivalenceClasses:
             intervals[name] = bounds
         else:
             sets[name] = _set_cells(cells[name], file, name)
-    return EquivalenceClasses(
-        cells["size"].to_numpy(dtype=np.int64), intervals, sets, values, counts, replaced
-    )
+    return EquivalenceClasses(size, intervals, sets, values, counts, replaced)
 
 
 def cell_keys(policy: ReleasePolicy) -> list[str]:
@@ -119,7 +117,7 @@ def _alike(one: pd.Series[Any], other: pd.Series[Any]) -> bool:
 
 def _read_rows(
     file: Path, expected: list[str], keys: list[str], policy: ReleasePolicy
-) -> tuple[pd.DataFrame, dict[str, tuple[str, ...]], dict[str, IntArray]]:
+) -> tuple[pd.DataFrame, IntArray, dict[str, tuple[str, ...]], dict[str, IntArray]]:
     """Return the cells and the size of every class, and its counts of every sensitive value."""
     with duck.connection() as con:
         columns = [
@@ -131,18 +129,23 @@ def _read_rows(
                 where=str(file),
                 hint="Run the period again.",
             )
-        listed = ", ".join(identifier(c) for c in keys)
+        # Cells get names of our own: a column of the file may be called as one of ours.
+        own = {name: f"cell_{number}" for number, name in enumerate(keys)}
+        listed = ", ".join(own.values())
+        named = ", ".join(f"{identifier(name)} AS {cell}" for name, cell in own.items())
         # Where every quasi-identifier is noised, all rows are one class.
         grouped = f"GROUP BY {listed}" if keys else "HAVING count(*) > 0"
         con.execute(
             f"CREATE TEMP TABLE classes AS SELECT row_number() OVER (ORDER BY {listed or '1'}) - 1 "
             f"AS class_number, * FROM (SELECT {listed + ',' if keys else ''} count(*) AS size "
-            f"FROM read_parquet(?) {grouped})",
+            f"FROM (SELECT {named or '1'} FROM read_parquet(?)) {grouped})",
             [str(file)],
         )
-        cells = pd.DataFrame({name: _class_cells(con, name) for name in (*keys, "size")}, copy=False)
+        cells = pd.DataFrame({name: _class_cells(con, cell) for name, cell in own.items()}, copy=False)
+        size = _class_cells(con, "size").to_numpy(dtype=np.int64)
         same = (
-            " AND ".join(f"c.{identifier(k)} IS NOT DISTINCT FROM d.{identifier(k)}" for k in keys) or "true"
+            " AND ".join(f"c.{cell} IS NOT DISTINCT FROM d.{identifier(name)}" for name, cell in own.items())
+            or "true"
         )
         counts: dict[str, IntArray] = {}
         values: dict[str, tuple[str, ...]] = {}
@@ -159,8 +162,8 @@ def _read_rows(
                     where=str(file),
                     hint="Run the period again.",
                 )
-            values[name], counts[name] = _count_matrix(found, len(cells), policy.source.missing_label)
-    return cells, values, counts
+            values[name], counts[name] = _count_matrix(found, len(size), policy.source.missing_label)
+    return cells, size, values, counts
 
 
 def _class_cells(con: duckdb.DuckDBPyConnection, name: str) -> pd.Series[Any]:

@@ -212,3 +212,17 @@ def test_a_file_that_is_no_parquet_is_told(tmp_path: Path, content: bytes) -> No
     file.write_bytes(content)
     with pytest.raises(VerificationFailed, match="cannot be read as Parquet"):
         read_classes(file, POLICY)
+
+
+@pytest.mark.parametrize("name", ["size", "class_number", "cell_0", "value", "n"])
+def test_a_column_may_be_called_as_one_of_ours(name: str, tmp_path: Path) -> None:
+    ages = {"age": {"type": "integer", "bounds": [0, 120]}}
+    rows = [(20 + i % 4 * 10, "ab"[i % 2], "xy"[i // 2 % 2]) for i in range(40)]
+    found = []
+    for called in (name, "city"):
+        policy = small_policy({**ages, called: {"type": "categorical"}})
+        table = prepared(policy, rows)
+        made = published(policy, table, anonymized(table, policy), tmp_path / called)
+        sets = made.classes.sets[called]
+        found.append((made.classes.size.tolist(), sets.values, sets.member.tolist()))
+    assert found[0] == found[1]
