@@ -58,14 +58,19 @@ class PrefectRuntime(Runtime):
         return moment or utc_now()
 
     def stage(self, stage: Stage, work: Callable[[Progress], R]) -> R:
-        """Carry out one stage as a task. It is given no arguments: Prefect would look through them."""
-        self.progress(0.0, stage.name)
+        """Carry out one stage as a task. It is given no arguments: Prefect would look through them.
 
-        def carry_out() -> R:
+        Nor does it return what it made: Prefect would keep that until the flow ends.
+        """
+        self.progress(0.0, stage.name)
+        given: list[R] = []
+
+        def carry_out() -> None:
             if not stage.long:
-                return work(self.progress_of(stage))
+                given.append(work(self.progress_of(stage)))
+                return
             with _shown(stage, self.progress_of(stage)) as tell:
-                return work(tell)
+                given.append(work(tell))
 
         made: Any = task(
             name=stage.title,
@@ -75,8 +80,8 @@ class PrefectRuntime(Runtime):
             persist_result=False,
             cache_policy=NO_CACHE,
         )(sanitize_errors(carry_out, f"the stage '{stage.title}'"))
-        result: R = made()
-        return result
+        made()
+        return given.pop()
 
     def await_input(self, expected: ExpectedInput, store: ReleaseStore, *, actor: str) -> Outcome | None:
         """Schedule another look for a late input, and return what the run says of it; None if it is there."""
