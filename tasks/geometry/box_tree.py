@@ -17,6 +17,7 @@ from tasks.geometry.space import Boxes
 from tasks.types import FloatArray, IntArray
 
 FAN = 8
+WORD = 64  # bits
 LINES = 4096  # boxes that descend together, fewer where they meet more than `PAIRS`
 PAIRS = 2_000_000
 
@@ -25,20 +26,21 @@ PAIRS = 2_000_000
 class PackedBoxes:
     """n boxes, their sets as bits: `low`, `high` (n, p), `bits` (n, w).
 
-    `ends` are the first word of each set that has values, and w.
+    `ends` are the first word of each set that has values, and w; `widths` how many values there are of each.
     """
 
     low: FloatArray
     high: FloatArray
     bits: Words
     ends: tuple[int, ...]
+    widths: tuple[int, ...]
 
     def __len__(self) -> int:
         return len(self.low)
 
     def take(self, index: IntArray) -> PackedBoxes:
         """Return the boxes at `index`."""
-        return PackedBoxes(self.low[index], self.high[index], self.bits[index], self.ends)
+        return PackedBoxes(self.low[index], self.high[index], self.bits[index], self.ends, self.widths)
 
     def bounding(self) -> PackedBoxes:
         """Return one box for every `FAN` neighbours."""
@@ -48,15 +50,80 @@ class PackedBoxes:
             np.maximum.reduceat(self.high, first),
             np.bitwise_or.reduceat(self.bits, first),
             self.ends,
+            self.widths,
         )
 
 
 def pack_boxes(boxes: Boxes) -> PackedBoxes:
     """Return the boxes with their sets as bits. O(n) bytes a value."""
-    words = [packed(member) for member in boxes.member if member.shape[1]]
+    filled = [member for member in boxes.member if member.shape[1]]
+    words = [packed(member) for member in filled]
     ends = np.cumsum([0, *(each.shape[1] for each in words)])
     bits = np.hstack([np.zeros((len(boxes), 0), dtype=np.uint64), *words])
-    return PackedBoxes(boxes.low, boxes.high, bits, tuple(ends.tolist()))
+    widths = tuple(member.shape[1] for member in filled)
+    return PackedBoxes(boxes.low, boxes.high, bits, tuple(ends.tolist()), widths)
+
+
+@dataclass(frozen=True)
+class _Fields:
+    """n boxes for comparison: `bounds` (n,) are the least and greatest of each number, and in each of `words`
+    (n,) small sets stand side by side, each a bit apart from the next; `wide` are the words of larger sets.
+
+    `full` and `guard` of each word are all values of its sets, and the bits that stand apart.
+    """
+
+    bounds: list[tuple[FloatArray, FloatArray]]
+    words: list[Words]
+    full: list[np.uint64]
+    guard: list[np.uint64]
+    wide: list[list[Words]]
+
+    @classmethod
+    def of(cls, boxes: PackedBoxes) -> _Fields:
+        """Lay out the boxes. O(n) a word and a number."""
+        words, full, guard, wide = list[Words](), list[int](), list[int](), list[list[Words]]()
+        used = WORD
+        for begin, end, width in zip(boxes.ends, boxes.ends[1:], boxes.widths, strict=False):
+            if width >= WORD:
+                wide.append([np.ascontiguousarray(boxes.bits[:, word]) for word in range(begin, end)])
+                continue
+            if used + width >= WORD:
+                words.append(np.zeros(len(boxes), dtype=np.uint64))
+                full.append(0)
+                guard.append(0)
+                used = 0
+            words[-1] |= boxes.bits[:, begin] << np.uint64(used)
+            full[-1] |= ((1 << width) - 1) << used
+            guard[-1] |= 1 << used + width
+            used += width + 1
+        bounds = [
+            (np.ascontiguousarray(low), np.ascontiguousarray(high))
+            for low, high in zip(boxes.low.T, boxes.high.T, strict=True)
+        ]
+        return cls(bounds, words, [np.uint64(one) for one in full], [np.uint64(one) for one in guard], wide)
+
+    def overlapping(self, line: IntArray, others: _Fields, place: IntArray) -> tuple[IntArray, IntArray]:
+        """Return those of the pairs of a box and another that overlap in every attribute."""
+        for own, theirs, full, guard in zip(self.words, others.words, self.full, self.guard, strict=True):
+            # A sum carries into the bit beside a set where there is a common value.
+            common = own.take(line)
+            common &= theirs.take(place)
+            common += full
+            common &= guard
+            kept = np.flatnonzero(common == guard)
+            line, place = line.take(kept), place.take(kept)
+        for mine, other in zip(self.wide, others.wide, strict=True):
+            common = np.zeros(len(line), dtype=np.uint64)
+            for own, theirs in zip(mine, other, strict=True):
+                common |= own.take(line) & theirs.take(place)
+            kept = np.flatnonzero(common)
+            line, place = line.take(kept), place.take(kept)
+        for (low, high), (their_low, their_high) in zip(self.bounds, others.bounds, strict=True):
+            meet = low.take(line) <= their_high.take(place)
+            meet &= their_low.take(place) <= high.take(line)
+            kept = np.flatnonzero(meet)
+            line, place = line.take(kept), place.take(kept)
+        return line, place
 
 
 class BoxTree:
@@ -64,33 +131,36 @@ class BoxTree:
 
     def __init__(self, boxes: PackedBoxes) -> None:
         self.order = spatial_order(boxes)
-        self._levels = [boxes.take(self.order)]
-        while len(self._levels[-1]) > FAN:
-            self._levels.append(self._levels[-1].bounding())
+        levels = [boxes.take(self.order)]
+        while len(levels[-1]) > FAN:
+            levels.append(levels[-1].bounding())
+        self._levels = [_Fields.of(level) for level in levels]
+        self._sizes = [len(level) for level in levels]
 
     def __len__(self) -> int:
         return len(self.order)
 
     def pairs(self, boxes: PackedBoxes) -> Iterator[tuple[IntArray, IntArray]]:
         """Yield which box overlaps which of the tree, ascending, all of one box at once."""
+        fields = _Fields.of(boxes)
 
         def meet(height: int, line: IntArray, node: IntArray) -> tuple[IntArray, IntArray]:
-            return _overlapping(boxes, line, self._levels[height], node)
+            return fields.overlapping(line, self._levels[height], node)
 
-        for line, node in descend([len(level) for level in self._levels], len(boxes), meet):
+        for line, node in descend(self._sizes, len(boxes), meet):
             key = np.sort(line * len(self) + self.order[node])
             yield key // len(self), key % len(self)
 
     def visits(self, boxes: PackedBoxes) -> int:
         """Return how many nodes the boxes meet on their way down."""
-        found = 0
+        found, fields = 0, _Fields.of(boxes)
 
         def meet(height: int, line: IntArray, node: IntArray) -> tuple[IntArray, IntArray]:
             nonlocal found
             found += len(line)
-            return _overlapping(boxes, line, self._levels[height], node)
+            return fields.overlapping(line, self._levels[height], node)
 
-        for _ in descend([len(level) for level in self._levels], len(boxes), meet):
+        for _ in descend(self._sizes, len(boxes), meet):
             pass
         return found
 
@@ -121,27 +191,10 @@ def below(line: IntArray, node: IntArray, n_below: int) -> tuple[IntArray, IntAr
     """Return each line with the nodes below its node, of which there are `n_below` in all."""
     line = np.repeat(line, FAN)
     node = (FAN * node[:, None] + np.arange(FAN)).reshape(-1)
-    there = node < n_below
-    return line[there], node[there]
-
-
-def _overlapping(
-    boxes: PackedBoxes, line: IntArray, others: PackedBoxes, place: IntArray
-) -> tuple[IntArray, IntArray]:
-    """Return those of the pairs that overlap in every attribute."""
-    for begin, end in zip(boxes.ends, boxes.ends[1:], strict=False):
-        common = boxes.bits[line, begin] & others.bits[place, begin]
-        for word in range(begin + 1, end):
-            common |= boxes.bits[line, word] & others.bits[place, word]
-        kept = np.flatnonzero(common)
-        line, place = line[kept], place[kept]
-    for column in range(boxes.low.shape[1]):
-        kept = np.flatnonzero(
-            (boxes.low[line, column] <= others.high[place, column])
-            & (others.low[place, column] <= boxes.high[line, column])
-        )
-        line, place = line[kept], place[kept]
-    return line, place
+    if len(node) and n_below % FAN:
+        there = np.flatnonzero(node < n_below)
+        line, node = line.take(there), node.take(there)
+    return line, node
 
 
 def spatial_order(boxes: PackedBoxes, far: Sequence[float] = ()) -> IntArray:

@@ -180,18 +180,26 @@ def pairwise_fails(boxes: Boxes, history: History, columns: Sequence[int], l_lea
     """Tell for a few classes whether any of their compatible pairs fails, (n_classes,)."""
     failing = np.zeros(len(boxes), dtype=bool)
     if history.overlaps.meets_few(boxes):
-        own = {c: packed(boxes.present[c]) for c in columns}
-        for line, place in history.overlaps.pairs(boxes):
-            for c in columns:
-                common = sizes_of(own[c][line] & history.values[c][place])
-                known = boxes.knows[line, c] & history.boxes.knows[place, c]
-                failing[line[known & (common > 0) & (common < l_least)]] = True
+        failing[pairwise_failures(boxes, history, columns, l_least)[0]] = True
         return failing
     overlapping = history.index.overlapping(boxes)
     for c in columns:
         pairs = overlapping & history.index.comparable(boxes, c)
         failing |= (pairs & history.index.sharing_some_but_few(boxes, c, l_least)).any(axis=1)
     return failing
+
+
+def pairwise_failures(boxes: Boxes, history: History, columns: Sequence[int], l_least: int) -> IntArray:
+    """Return the compatible pairs that fail, (3, m): a class, the earlier class, and the attribute."""
+    own = {c: packed(boxes.present[c]) for c in columns}
+    found = [np.empty((3, 0), dtype=np.int64)]
+    for line, place in history.overlaps.pairs(boxes):
+        for c in columns:
+            common = sizes_of(own[c][line] & history.values[c][place])
+            known = boxes.knows[line, c] & history.boxes.knows[place, c]
+            bad = np.flatnonzero(known & (common > 0) & (common < l_least))
+            found.append(np.stack([line[bad], place[bad], np.full(len(bad), c)]))
+    return np.concatenate(found, axis=1)
 
 
 def _witness(boxes: Boxes, history: History, column: int, line: int, place: int) -> dict[str, int | str]:

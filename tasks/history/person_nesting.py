@@ -33,6 +33,12 @@ class KnownClasses:
     told: BoolArray
     counts: tuple[IntArray, ...]
 
+    def take(self, classes: IntArray) -> KnownClasses:
+        """Return the classes at `classes`."""
+        return KnownClasses(
+            self.size[classes], self.told[classes], tuple(counts[classes] for counts in self.counts)
+        )
+
     def together(self, classes: IntArray, starts: IntArray) -> KnownClasses:
         """Return runs of `classes`, each from one of `starts` to the next, as one class each."""
         return KnownClasses(

@@ -27,8 +27,9 @@ def exposed(surplus: IntArray, l_least: int, k: int) -> BoolArray:
     least `k` records are on it and somebody is on the other side too: then more people may have left and
     joined than what does not cancel. A side without records exposes nobody. O(n values).
     """
-    sides = np.stack([np.maximum(surplus, 0), np.maximum(-surplus, 0)], axis=1)
-    values, records = (sides > 0).sum(axis=2), sides.sum(axis=2)
+    left, joined = np.maximum(surplus, 0), np.maximum(-surplus, 0)
+    values = np.stack([np.count_nonzero(left, axis=1), np.count_nonzero(joined, axis=1)], axis=1)
+    records = np.stack([left.sum(axis=1), joined.sum(axis=1)], axis=1)
     hidden = (records >= k) & (records[:, ::-1] > 0)
     return np.asarray((values > 0) & (values < l_least) & ~hidden)
 

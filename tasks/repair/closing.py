@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,12 +14,27 @@ from tasks.geometry.space import Boxes, Space
 from tasks.recoding.hierarchy import close_intervals, covers_of
 from tasks.types import BoolArray, PreparedTable
 
-Closing = Callable[[Boxes], Boxes]
+
+@dataclass(frozen=True)
+class Closing:
+    """What turns the joined cells of groups into those that they are published with.
+
+    It only `widens` them where that may cost: a set that has all of the table's values costs as much as `*`.
+    """
+
+    close: Callable[[Boxes], Boxes]
+    widens: bool
+
+    def __call__(self, boxes: Boxes) -> Boxes:
+        """Return the boxes, closed."""
+        return self.close(boxes)
 
 
 def closing_of(policy: ReleasePolicy, table: PreparedTable, space: Space) -> Closing:
     """Return what turns the joined cells of groups into those that they are published with."""
-    present = [np.isin(values, table.domains.get(name, ())) for name, values in space.domains.items()]
+    present = [
+        np.flatnonzero(np.isin(values, table.domains.get(name, ()))) for name, values in space.domains.items()
+    ]
     closed = policy.method.recoding == "hierarchy"
     numeric = {
         column: name
@@ -33,7 +48,7 @@ def closing_of(policy: ReleasePolicy, table: PreparedTable, space: Space) -> Clo
             covers[column] = covers_of(qi.hierarchy, domain)
 
     def close(boxes: Boxes) -> Boxes:
-        low, high = boxes.low.copy(), boxes.high.copy()
+        low, high = (boxes.low.copy(), boxes.high.copy()) if numeric else (boxes.low, boxes.high)
         for column, name in numeric.items():
             both = close_intervals(np.column_stack([low[:, column], high[:, column]]), name, policy)
             low[:, column], high[:, column] = both.T
@@ -44,9 +59,10 @@ def closing_of(policy: ReleasePolicy, table: PreparedTable, space: Space) -> Clo
                 found, root = covers[column].closed(covers[column].among_all(joined))
                 marks = found[:, : joined.shape[1]]
                 whole[:, column] |= root
-            elif present[column].sum() > 1:
-                whole[:, column] |= joined[:, present[column]].all(axis=1)
+            elif len(present[column]) > 1:
+                some = joined if len(present[column]) == joined.shape[1] else joined[:, present[column]]
+                whole[:, column] |= some.all(axis=1)
             member.append(marks | whole[:, column, None])
         return replace(boxes, low=low, high=high, member=tuple(member), whole=whole)
 
-    return close
+    return Closing(close, widens=bool(numeric or covers))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ class Groups:
     parent: IntArray
     members: list[IntArray]
     close: Closing
+    _parts: dict[int, list[int]] = field(default_factory=dict)  # the groups that were merged into each
 
     @property
     def living(self) -> IntArray:
@@ -43,7 +44,9 @@ class Groups:
             counts[group] += counts[partner]
         self.members[group] = np.concatenate([self.members[group], self.members[partner]])
         self.alive[partner] = False
-        self.parent[self.parent == partner] = group
+        moved = [*self._parts.pop(partner, []), partner]
+        self.parent[moved] = group
+        self._parts.setdefault(group, []).extend(moved)
 
     def merged(self, group: int | IntArray, partners: IntArray) -> Boxes:
         """Return `group`, or each of several, with each of `partners`, in the cells of their publication."""
@@ -92,4 +95,5 @@ def _members(labels: IntArray, n_groups: int) -> list[IntArray]:
     """Return the records of each group."""
     kept = np.flatnonzero(labels >= 0)
     order = kept[np.argsort(labels[kept], kind="stable")]
-    return np.split(order, np.cumsum(np.bincount(labels[kept], minlength=n_groups))[:-1])
+    ends = np.cumsum(np.bincount(labels[kept], minlength=n_groups)).tolist()
+    return [order[first:end] for first, end in zip([0, *ends], ends, strict=False)]

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from tasks.geometry.bitsets import Words, packed
 from tasks.geometry.overlaps import Overlaps
 from tasks.geometry.space import Boxes, Points, distinct_rows, point_boxes
-from tasks.history.intersection import Allowed, History, allowed_values, narrowed, pairwise_fails
+from tasks.history.intersection import (
+    Allowed,
+    History,
+    allowed_values,
+    narrowed,
+    pairwise_fails,
+    pairwise_failures,
+    sizes_of,
+)
 from tasks.history.persons import Followed, allowed_by_person
 from tasks.types import BoolArray, IntArray
 
@@ -59,6 +68,29 @@ class Judge:
         }
         self._known = {key: known[key] for key in keys}
         return np.array(list(map(self._known.__getitem__, keys)), dtype=bool)
+
+    def failures(self, boxes: Boxes) -> list[IntArray]:
+        """Return beside which earlier classes each group fails, and by which attribute, (m, 2) each."""
+        if not self._cells:
+            return [np.empty((0, 2), dtype=np.int64)] * len(boxes)
+        found = pairwise_failures(boxes, self._history, self._columns, self._l_least).T
+        found = found[np.argsort(found[:, 0], kind="stable")]
+        ends = np.searchsorted(found[:, 0], np.arange(len(boxes) + 1)).tolist()
+        return [found[begin:end, 1:] for begin, end in pairwise(ends)]
+
+    def fails_beside(self, failures: Sequence[IntArray], present: Sequence[BoolArray]) -> BoolArray:
+        """Tell for each group, with `present[a]` (n, values), if it fails where a part of it does.
+
+        `failures` are those of the part, as `failures` returns them. Cost: their number.
+        """
+        failing = np.zeros(len(failures), dtype=bool)
+        line = np.repeat(np.arange(len(failures)), [len(each) for each in failures])
+        place, column = np.concatenate([np.empty((0, 2), dtype=np.int64), *failures]).T
+        for c in self._columns:
+            at = np.flatnonzero(column == c)
+            common = packed(present[c])[line[at]] & self._history.values[c][place[at]]
+            failing[line[at[sizes_of(common) < self._l_least]]] = True
+        return failing
 
     def fails(self, boxes: Boxes, members: Sequence[IntArray]) -> BoolArray:
         """Tell for each group, with the records in it, whether it fails, (n,).

@@ -17,7 +17,7 @@ from policy.model import ReleasePolicy
 from policy.text import number_of
 from release_store.records import EquivalenceClasses
 from release_store.summary import Repair
-from tasks.geometry.space import Boxes, Space, points_of, space_of
+from tasks.geometry.space import Space, points_of, space_of
 from tasks.history.intersection import compared_attributes, history_of
 from tasks.history.persons import Followed, follow
 from tasks.recoding.generalize import generalized
@@ -34,7 +34,9 @@ from tasks.types import BoolArray, IntArray, Partition, PreparedTable, Progress,
 from tasks.utility.ncp import scale_of
 
 AHEAD = 256  # failing groups whose neighbours are looked for at once
+BESIDE = 32  # failing groups that are laid beside nested classes at once, with a neighbour each
 FIRST, NEXT = 4, 12  # neighbours that are judged at once
+SPARE = 32  # neighbours that are looked for beside those that are judged at most
 WORLD_ROUNDS = 2  # of merges of the groups that somebody is pinned by
 
 
@@ -148,16 +150,17 @@ class _Beside:
     growing: Growing | None
     nesting: Nesting | None
 
-    def undoes(self, groups: Groups, group: int, partner: int, box: Boxes) -> bool:
-        """Tell whether two groups are undone as one, whose cells are `box`."""
-        if self.nesting is not None and self.nesting.undoes(groups, group, partner):
-            return True
-        if self.growing is None:
-            return False
-        both = np.array([group, partner])
-        counts = {name: each[both].sum(axis=0, keepdims=True) for name, each in groups.counts.items()}
-        size = groups.size[both].sum(keepdims=True)
-        return bool(self.growing.fails(box, size, counts, together=False)[0])
+    def undoes(self, groups: Groups, group: IntArray, partner: IntArray) -> tuple[BoolArray, list[IntArray]]:
+        """Tell of two groups each whether they are undone as one, and of which groups this depends."""
+        if self.nesting is not None:
+            undone, by = self.nesting.undoes(groups, group, partner)
+        else:
+            undone, by = np.zeros(len(group), dtype=bool), list(np.stack([group, partner], axis=1))
+        if self.growing is not None:
+            counts = {name: each[group] + each[partner] for name, each in groups.counts.items()}
+            size = groups.size[group] + groups.size[partner]
+            undone |= self.growing.fails(groups.merged(group, partner), size, counts, together=False)
+        return undone, by
 
     def undone(self, groups: Groups) -> BoolArray:
         """Tell for each living group whether it is undone, alone or together with others."""
@@ -176,7 +179,9 @@ class _Beside:
 class _Search:
     """Looks for neighbours; `mended` are the groups that took one in, and passed as they then were.
 
-    `fails` keeps whether two groups fail as one, as long as neither changes.
+    `fails` keeps whether two groups fail as one, as long as neither changes, and `undone` whether they are
+    undone, as long as none of some groups does; `failures` beside which earlier classes a group fails, and
+    `passing` with which neighbours it passes.
     """
 
     groups: Groups
@@ -186,6 +191,9 @@ class _Search:
     max_group_size: int
     mended: set[int] = field(default_factory=set)
     fails: dict[tuple[int, int], bool] = field(default_factory=dict)
+    undone: dict[tuple[int, int], tuple[bool, IntArray]] = field(default_factory=dict)
+    failures: dict[int, IntArray] = field(default_factory=dict)
+    passing: dict[int, list[int]] = field(default_factory=dict)
 
     @cached_property
     def neighbours(self) -> Neighbours:
@@ -214,6 +222,8 @@ class _Search:
             progress(done / len(failing), f"{merged} of {len(failing)} failing groups merged")
             if done % AHEAD == 0:
                 self._look_ahead([one for one in failing[done : done + AHEAD] if not passes(one)])
+            if done % BESIDE == 0:
+                self._lay_beside([one for one in failing[done : done + BESIDE] if not passes(one)])
             if passes(group):
                 continue
             partner = None
@@ -251,46 +261,98 @@ class _Search:
                     fails.update(zip(asked, self._judge([(group, one) for one in asked]), strict=True))
                 if fails[other]:
                     continue
-                box = self.groups.merged(group, np.array([other]))
-                if not self.beside.undoes(self.groups, group, other, box):
+                if not self._undoes(group, other):
                     return other
         return None
 
+    def _undoes(self, group: int, other: int) -> bool:
+        """Tell whether two groups are undone as one."""
+        undone, by = self.undone.get((group, other), (False, None))
+        if by is None or self.neighbours.changed[by].any():
+            undone = bool(self.beside.undoes(self.groups, np.array([group]), np.array([other]))[0][0])
+        return undone
+
     def _judge(self, pairs: Sequence[tuple[int, int]]) -> list[bool]:
         """Tell for each two groups whether they fail as one."""
-        group, other = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-        members = self.groups.members
-        both = [np.concatenate([members[one], members[two]]) for one, two in pairs]
-        found: list[bool] = self.judge.fails(self.groups.merged(group, other), both).tolist()
+        failing = self._fails_beside(pairs)
+        rest = np.flatnonzero(~failing)
+        if len(rest):
+            group, other = np.array(pairs, dtype=np.int64)[rest].T
+            members = self.groups.members
+            both = [np.concatenate([members[one] for one in pairs[pair]]) for pair in rest.tolist()]
+            failing[rest] = self.judge.fails(self.groups.merged(group, other), both)
+        found: list[bool] = failing.tolist()
         return found
+
+    def _fails_beside(self, pairs: Sequence[tuple[int, int]]) -> BoolArray:
+        """Tell for each two groups whether they fail as one where the first fails beside an earlier class.
+
+        Cells that hold others overlap no fewer earlier classes.
+        """
+        group, other = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+        none = np.empty((0, 2), dtype=np.int64)
+        present = [each[group] | each[other] for each in self.groups.boxes.present]
+        return self.judge.fails_beside([self.failures.get(one, none) for one, _ in pairs], present)
 
     def _look_ahead(self, asked: Sequence[int]) -> None:
         """Look for the neighbours of many groups at once, and judge the nearest until each has one."""
         self.fails.clear()
         self.neighbours.look_again()
+        failures = self.judge.failures(self.groups.boxes.take(np.array(asked, dtype=np.int64)))
+        self.failures = dict(zip(asked, failures, strict=True))
         open_ = list(asked)
         for within, limit in TRIES.items():
             waiting, open_ = open_, []
-            most = judged = 0
+            most = 0
             while waiting:
                 most = min(MORE * most, limit) or LEAST
-                found = self.neighbours.look_for(waiting, most, within=within)
-                near = {group: each.others.tolist() for group, each in zip(waiting, found, strict=True)}
-                while near and judged < most:
-                    first, judged = judged, min(judged + (NEXT if judged else FIRST), most)
-                    near = self._failing_with(near, first, judged)
+                # Some of the last may have changed when they come to be needed.
+                asked_for = most if most < limit else most + SPARE
+                found = self.neighbours.look_for(waiting, asked_for, within=within)
+                near = {
+                    group: each.others[:most].tolist() for group, each in zip(waiting, found, strict=True)
+                }
+                near = self._failing_with(near)
                 open_ += [group for group, others in near.items() if len(others) < most or most == limit]
                 waiting = [group for group, others in near.items() if len(others) == most < limit]
+        self.passing.clear()
+        for (group, other), fails in self.fails.items():
+            if not fails:
+                self.passing.setdefault(group, []).append(other)
 
-    def _failing_with(self, near: Mapping[int, list[int]], first: int, end: int) -> dict[int, list[int]]:
-        """Return the groups that fail with all of these of their neighbours."""
-        pairs = [(group, one) for group, others in near.items() for one in others[first:end]]
-        self.fails.update(zip(pairs, self._judge(pairs), strict=True))
-        return {
-            group: others
-            for group, others in near.items()
-            if all(self.fails[group, one] for one in others[first:end])
+    def _lay_beside(self, groups: Sequence[int]) -> None:
+        """Ask of each group, and the nearest unchanged neighbour with which it passes, whether they are
+        undone as one; and of the next where they are.
+        """
+        self.undone.clear()
+        changed = self.neighbours.changed
+        left = {
+            group: [other for other in self.passing.get(group, ()) if not changed[other]]
+            for group in groups
+            if not changed[group]
         }
+        while left := {group: others for group, others in left.items() if others}:
+            pairs = [(group, others[0]) for group, others in left.items()]
+            undone, by = self.beside.undoes(self.groups, *np.array(pairs, dtype=np.int64).T)
+            self.undone.update(zip(pairs, zip(undone.tolist(), by, strict=True), strict=True))
+            left = {pair[0]: left[pair[0]][1:] for pair in pairs if self.undone[pair][0]}
+
+    def _failing_with(self, near: Mapping[int, list[int]]) -> dict[int, list[int]]:
+        """Return the groups that fail with all of these of their neighbours; judge no more than it takes."""
+        pairs = [(group, one) for group, others in near.items() for one in others]
+        failing = self._fails_beside(pairs)
+        self.fails.update(dict.fromkeys((pairs[one] for one in np.flatnonzero(failing).tolist()), True))
+        left = {
+            group: [one for one in others if (group, one) not in self.fails] for group, others in near.items()
+        }
+        found, at_once = set(near), FIRST
+        while left := {group: others for group, others in left.items() if others and group in found}:
+            pairs = [(group, one) for group, others in left.items() for one in others[:at_once]]
+            self.fails.update(zip(pairs, self._judge(pairs), strict=True))
+            found -= {pair[0] for pair in pairs if not self.fails[pair]}
+            left = {group: others[at_once:] for group, others in left.items()}
+            at_once = NEXT
+        return {group: others for group, others in near.items() if group in found}
 
 
 def _undone_together(

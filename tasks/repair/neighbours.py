@@ -7,62 +7,21 @@ enough near groups cost, nobody looks below. Groups that changed since are looke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tasks.geometry.bitsets import Words
-from tasks.geometry.box_tree import FAN, below, descend, pack_boxes, spatial_order
+from tasks.geometry.box_tree import FAN, descend, pack_boxes, spatial_order
+from tasks.repair.costs import SLACK, Cells, Costs, Nodes
 from tasks.repair.groups import Groups
 from tasks.repair.measure import Measure
 from tasks.types import BoolArray, FloatArray, IntArray
-
-T = TypeVar("T", np.float64, np.int64)
-Grown = Callable[[IntArray, IntArray], tuple[FloatArray, FloatArray]]
 
 TRIES = {True: 96, False: 384}  # neighbours within the largest group size, and others
 LEAST = 6  # neighbours that are looked for at first
 MORE = 6  # times as many where none of them will do
 WIDE = 36  # nodes of a height are looked below for a first limit
-SLACK = 1e-9  # by which the bound of a cost gives way to rounding
-
-
-@dataclass(frozen=True)
-class _Nodes:
-    """n nodes: the least and the greatest of the bounds (n, p) and sizes (n,) of their groups, and of how
-    many values their sets have, `count` (n, s).
-
-    `some` (n, w) are the values that any group has, `every` those that all have.
-    """
-
-    low: tuple[FloatArray, FloatArray]
-    high: tuple[FloatArray, FloatArray]
-    size: tuple[IntArray, IntArray]
-    count: tuple[IntArray, IntArray]
-    some: Words
-    every: Words
-
-    def __len__(self) -> int:
-        return len(self.some)
-
-    def above(self) -> _Nodes:
-        """Return one node for every `FAN` neighbours."""
-        first = np.arange(0, len(self), FAN)
-
-        def ends(both: tuple[NDArray[T], NDArray[T]]) -> tuple[NDArray[T], NDArray[T]]:
-            return np.minimum.reduceat(both[0], first), np.maximum.reduceat(both[1], first)
-
-        return _Nodes(
-            ends(self.low),
-            ends(self.high),
-            ends(self.size),
-            ends(self.count),
-            np.bitwise_or.reduceat(self.some, first),
-            np.bitwise_and.reduceat(self.every, first),
-        )
 
 
 @dataclass(frozen=True)
@@ -79,64 +38,39 @@ class Neighbours:
 
     def __init__(self, groups: Groups, measure: Measure, max_group_size: int) -> None:
         self._groups, self._measure, self._most = groups, measure, max_group_size
-        self._boxes = pack_boxes(groups.boxes)
-        self._ncp = measure.ncp(groups.boxes)
-        # The words of each set that counts, with its weight and the number of its values.
-        filled = np.cumsum([member.shape[1] > 0 for member in groups.boxes.member]) - 1
-        ends = self._boxes.ends
-        self._words = [
-            (ends[filled[column]], ends[filled[column] + 1], weight, n_values)
-            for column, weight, n_values in measure.sets
-            if groups.boxes.member[column].shape[1]
-        ]
+        boxes = pack_boxes(groups.boxes)
+        filled = [column for column, member in enumerate(groups.boxes.member) if member.shape[1]]
+        self._costs = Costs(measure, boxes, filled)
+        self._cells = self._costs.cells_of(boxes)
         # How much it costs if two are at the ends of a number, or have other values of a set.
-        far = [0.0] * (len(groups.boxes.low.T) + len(ends) - 1)
-        for column, weight, _ in measure.numbers:
-            far[column] = weight / 3  # as far as any two are apart on average
-        for begin, _, weight, n_values in self._words:
-            far[len(groups.boxes.low.T) + ends.index(begin)] = 2 * weight / n_values
-        self._order = spatial_order(self._boxes, far)
-        self._count = self._counted(self._boxes.bits)
+        far = [0.0] * (boxes.low.shape[1] + len(filled))
+        for number in self._costs.numbers:
+            far[number.column] = number.weight / 3  # as far as any two are apart on average
+        for each in self._costs.sets:
+            far[boxes.low.shape[1] + boxes.ends.index(each.begin)] = 2 * each.weight / each.n_values
+        self._order = spatial_order(boxes, far)
         self.look_again()
-
-    def _counted(self, bits: Words) -> IntArray:
-        """Return how many values each set that counts has, (n, s)."""
-        found = np.zeros((len(bits), len(self._words)), dtype=np.int64)
-        for place, (begin, end, _, _) in enumerate(self._words):
-            found[:, place] = np.bitwise_count(bits[:, begin:end]).sum(axis=1)
-        return found
 
     def look_again(self) -> None:
         """Take the groups as they are now."""
         groups = self._groups
         self._order = order = self._order[groups.alive[self._order]]
-        self._at = np.zeros(len(groups.alive), dtype=np.int64)
-        self._at[order] = np.arange(len(order))
         self.changed = np.zeros(len(groups.alive), dtype=bool)
-        boxes, size = self._boxes.take(order), groups.size[order]
-        count = self._count[order]
-        self._levels = [
-            _Nodes(
-                (boxes.low, boxes.low),
-                (boxes.high, boxes.high),
-                (size, size),
-                (count, count),
-                boxes.bits,
-                boxes.bits,
-            )
-        ]
+        self._size = groups.size[order]
+        self._leaves = self._cells.take(order)
+        self._levels = [Nodes.of(self._leaves, self._size)]
         while len(self._levels[-1]) > FAN:
             self._levels.append(self._levels[-1].above())
         self._rankings: dict[tuple[int, bool], Ranking] = {}
 
     def note(self, group: int, partner: int) -> None:
         """Note that a partner became part of a group."""
-        one = self._groups.boxes.take(np.array([group]))
-        box = pack_boxes(one)
-        self._boxes.low[group], self._boxes.high[group] = box.low[0], box.high[0]
-        self._boxes.bits[group] = box.bits[0]
-        self._count[group] = self._counted(box.bits)[0]
-        self._ncp[group] = self._measure.ncp(one)[0]
+        if self._groups.close.widens:
+            now = self._costs.cells_of(pack_boxes(self._groups.boxes.take(np.array([group]))))
+        else:
+            now = self._costs.joined(self._cells, np.array([group]), np.array([partner]))
+        for column, one in zip(self._cells.columns(), now.columns(), strict=True):
+            column[group] = one[0]
         self.changed[[group, partner]] = True
 
     def look_for(self, asked: Sequence[int], most: int, *, within: bool) -> list[Ranking]:
@@ -176,9 +110,12 @@ class Neighbours:
 
     def cost(self, group: IntArray, other: IntArray) -> FloatArray:
         """Return what merging each group with the other beside it costs in NCP, (n,)."""
-        size, others = self._groups.size[group], self._groups.size[other]
-        merged = self._measure.ncp(self._groups.merged(group, other))
-        return np.asarray((others + size) * merged - others * self._ncp[other] - size * self._ncp[group])
+        groups, cells = self._groups, self._cells
+        if not groups.close.widens:
+            return self._costs.merged(cells, groups.size, group, cells, groups.size, other)
+        size, others = groups.size[group], groups.size[other]
+        merged = self._measure.ncp(groups.merged(group, other))
+        return np.asarray((others + size) * merged - others * cells.ncp[other] - size * cells.ncp[group])
 
     def by_cost(self, group: int, others: IntArray) -> IntArray:
         """Return some living groups in the order of `nearest`."""
@@ -196,21 +133,33 @@ class Neighbours:
         """Return the cheapest `most` unchanged neighbours of each group, within the size or past it."""
         if not len(asked):
             return []
-        limit = self._near_cost(asked, within, most)
+        cells, size = self._cells.take(asked), self._groups.size[asked]
+        limit = self._near_cost(asked, cells, size, within, most)
+        found = list[tuple[IntArray, IntArray, FloatArray]]()
 
         def meet(height: int, line: IntArray, node: IntArray) -> tuple[IntArray, IntArray]:
-            return self._met(asked, height, line, node, within, limit)[:2]
+            nodes = self._levels[height]
+            kept = np.flatnonzero(self._may_fit(size.take(line), nodes, node, within))
+            line, node = line.take(kept), node.take(kept)
+            if height:
+                bound = self._costs.least(cells, size, line, nodes, node)
+                kept = np.flatnonzero(bound <= limit.take(line))
+                return line.take(kept), node.take(kept)
+            other = self._order.take(node)
+            kept = np.flatnonzero((other != asked.take(line)) & ~self.changed.take(other))
+            line, node, other = line.take(kept), node.take(kept), other.take(kept)
+            cost = self._costs.merged(cells, size, line, self._leaves, self._size, node)
+            if self._groups.close.widens:
+                kept = np.flatnonzero(cost - SLACK <= limit.take(line))
+                line, other = line.take(kept), other.take(kept)
+                cost = self.cost(asked.take(line), other)
+            kept = np.flatnonzero(cost <= limit.take(line))
+            found.append((line.take(kept), other.take(kept), cost.take(kept)))
+            return line, node
 
-        found = list(descend([len(level) for level in self._levels], len(asked), meet))
-        line, other = (
-            np.concatenate([each[0] for each in found]),
-            self._order[np.concatenate([each[1] for each in found])],
-        )
-        kept = (other != asked[line]) & ~self.changed[other]
-        line, other = line[kept], other[kept]
-        cost = self.cost(asked[line], other)
-        kept = cost <= limit[line]
-        line, other, cost = line[kept], other[kept], cost[kept]
+        for _ in descend([len(level) for level in self._levels], len(asked), meet):
+            pass
+        line, other, cost = (np.concatenate(each) for each in zip(*found, strict=True))
         order = np.lexsort((other, cost, line))
         first = np.searchsorted(line[order], np.arange(len(asked) + 1))
         return [
@@ -222,138 +171,41 @@ class Neighbours:
             for a, b, end in zip(first[:-1], first[1:], limit, strict=True)
         ]
 
-    def _near_cost(self, asked: IntArray, within: bool, most: int) -> FloatArray:
+    def _near_cost(
+        self, asked: IntArray, cells: Cells, size: IntArray, within: bool, most: int
+    ) -> FloatArray:
         """Return a cost that the `most` cheapest neighbours of each group do not exceed, (n,).
 
         Looks below those nodes of each height that may have the cheapest: `WIDE`, or `most`.
         """
-        top, endless = len(self._levels[-1]), np.full(len(asked), np.inf)
-        line, node = np.repeat(np.arange(len(asked)), top), np.tile(np.arange(top), len(asked))
-        for height in range(len(self._levels) - 1, -1, -1):
-            line, node, bound = self._met(asked, height, line, node, within, endless)
-            if height:
-                order = np.lexsort((bound, line))
-                order = order[_place_in_run(line[order]) < max(most, WIDE)]
-                line, node = below(line[order], node[order], len(self._levels[height - 1]))
-        other = self._order[node]
-        kept = (other != asked[line]) & ~self.changed[other]
-        line, other = line[kept], other[kept]
-        cost = self.cost(asked[line], other)
-        order = np.lexsort((cost, line))
-        limit = np.full(len(asked), np.inf)
-        last = order[_place_in_run(line[order]) == most - 1]
-        limit[line[last]] = cost[last]
-        return limit
+        wide = max(most, WIDE)
+        node = np.tile(np.arange(len(self._levels[-1])), (len(asked), 1))
+        for height in range(len(self._levels) - 1, 0, -1):
+            if node.shape[1] > wide:
+                nodes = self._levels[height]
+                place = np.minimum(node, len(nodes) - 1)
+                bound = self._costs.least(cells, size, None, nodes, place)
+                bound[~self._may_fit(size[:, None], nodes, place, within) | (node > place)] = np.inf
+                near = np.argpartition(bound, wide - 1, axis=1)[:, :wide]
+                node = np.take_along_axis(node, near, axis=1)
+            # The last node may have fewer below it: what is counted past the last is no group.
+            node = (FAN * node[:, :, None] + np.arange(FAN)).reshape(len(asked), -1)
+        place = np.minimum(node, len(self._order) - 1)
+        other = self._order.take(place)
+        no_other = ~self._may_fit(size[:, None], self._levels[0], place, within) | (node > place)
+        no_other |= (other == asked[:, None]) | self.changed.take(other)
+        if self._groups.close.widens:
+            cost = self.cost(np.repeat(asked, node.shape[1]), other.reshape(-1)).reshape(node.shape)
+        else:
+            cost = self._costs.merged(cells, size, None, self._leaves, self._size, place)
+        cost[no_other] = np.inf
+        if node.shape[1] < most:
+            return np.full(len(asked), np.inf)
+        return np.asarray(np.partition(cost, most - 1, axis=1)[:, most - 1])
 
-    def _met(
-        self,
-        asked: IntArray,
-        height: int,
-        line: IntArray,
-        node: IntArray,
-        within: bool,
-        limit: FloatArray,
-    ) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return those of the pairs of a group and a node that may cost no more than `limit`, and how little.
-
-        Nodes without groups within the largest size, or without others, are left out.
-        """
-        nodes, size = self._levels[height], self._groups.size[asked]
+    def _may_fit(self, size: IntArray, nodes: Nodes, node: IntArray, within: bool) -> BoolArray:
+        """Tell of which nodes some group stays within the largest size with one of a `size`, or does not."""
         least, greatest = nodes.size
-        small = size[line] + (least if within else greatest)[node] <= self._most
-        kept = np.flatnonzero(small == within)
-        line, node = line[kept], node[kept]
-        if not height:
-            cost = self._open_cost(asked[line], self._order[node]) - SLACK
-            kept = np.flatnonzero(cost <= limit[line])
-            return line[kept], node[kept], cost[kept]
-        cost = np.full(len(line), -SLACK)
-        for grown in (*self._grown_numbers(nodes), *self._grown_sets(nodes)):
-            mine, theirs = grown(asked[line], node)
-            cost += size[line] * mine + least[node] * theirs
-            kept = np.flatnonzero(cost <= limit[line])
-            if 2 * len(kept) < len(cost):
-                line, node, cost = line[kept], node[kept], cost[kept]
-        kept = np.flatnonzero(cost <= limit[line])
-        return line[kept], node[kept], cost[kept]
-
-    def _open_cost(self, group: IntArray, other: IntArray) -> FloatArray:
-        """Return what merging costs before the cells are closed, which is no more than after it, (n,)."""
-        boxes, merged = self._boxes, np.zeros(len(group))
-        for column, weight, span in self._measure.numbers:
-            high = np.maximum(boxes.high[group, column], boxes.high[other, column])
-            low = np.minimum(boxes.low[group, column], boxes.low[other, column])
-            merged += weight * np.minimum((high - low) / span, 1.0)
-        for begin, end, weight, n_values in self._words:
-            covered = np.bitwise_count(boxes.bits[group, begin] | boxes.bits[other, begin]).astype(np.int64)
-            for word in range(begin + 1, end):
-                covered += np.bitwise_count(boxes.bits[group, word] | boxes.bits[other, word])
-            penalty = np.minimum(np.arange(64 * (end - begin) + 1) / n_values, 1.0)
-            penalty[1] = 0.0
-            merged += weight * penalty[covered]
-        size, others = self._groups.size[group], self._groups.size[other]
-        return np.asarray((others + size) * merged - others * self._ncp[other] - size * self._ncp[group])
-
-    def _grown_numbers(self, nodes: _Nodes) -> Iterator[Grown]:
-        """Yield for each number what returns how much more a group, and any of a node, cost as one at least.
-
-        A cell that would be wider than the table is taken not to grow at all.
-        """
-        for column, weight, span in self._measure.numbers:
-
-            def grown(
-                group: IntArray,
-                node: IntArray,
-                column: int = column,
-                span: float = span,
-                weight: float = weight,
-            ) -> tuple[FloatArray, FloatArray]:
-                low, high = self._boxes.low[group, column], self._boxes.high[group, column]
-                (low_least, low_most), (high_least, high_most) = (
-                    [each[node, column] for each in both] for both in (nodes.low, nodes.high)
-                )
-                fits = np.maximum(high, high_most) <= np.minimum(low, low_least) + span
-                with np.errstate(invalid="ignore"):  # of cells without end, which do not fit
-                    mine = np.maximum(low - low_most, 0) + np.maximum(high_least - high, 0)
-                    theirs = np.maximum(low_least - low, 0) + np.maximum(high - high_most, 0)
-                return weight / span * np.where(fits, mine, 0.0), weight / span * np.where(fits, theirs, 0.0)
-
-            yield grown
-
-    def _grown_sets(self, nodes: _Nodes) -> Iterator[Grown]:
-        """Yield the same for each set; one with more values than the table is taken not to grow."""
-        for place, (begin, end, weight, n_values) in enumerate(self._words):
-
-            def grown(
-                group: IntArray,
-                node: IntArray,
-                place: int = place,
-                begin: int = begin,
-                end: int = end,
-                weight: float = weight,
-                n_values: int = n_values,
-            ) -> tuple[FloatArray, FloatArray]:
-                added, missing, common, everything = (np.zeros(len(node), dtype=np.int64) for _ in range(4))
-                for word in range(begin, end):
-                    own, some = self._boxes.bits[group, word], nodes.some[node, word]
-                    everything += np.bitwise_count(own | some)
-                    common += np.bitwise_count(own & some)
-                    added += np.bitwise_count(nodes.every[node, word] & ~own)
-                    missing += np.bitwise_count(own & ~some)
-                least, greatest = nodes.count[0][node, place], nodes.count[1][node, place]
-                added = np.where(common == 0, np.maximum(added, least), added)
-                # A set of one value costs nothing, and one of two values as much as two.
-                added += (self._count[group, place] == 1) & (added > 0)
-                missing += (greatest == 1) & (missing > 0)
-                fits = everything <= n_values
-                return weight / n_values * np.where(fits, added, 0), weight / n_values * np.where(
-                    fits, missing, 0
-                )
-
-            yield grown
-
-
-def _place_in_run(line: IntArray) -> IntArray:
-    """Return how many equal ones stand before each of some sorted numbers."""
-    first = np.searchsorted(line, line)
-    return np.arange(len(line)) - first
+        both = (least if within else greatest).take(node)
+        both += size
+        return np.asarray((both <= self._most) == within)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from release_store.records import EquivalenceClasses, PersonHashes
 from tasks.geometry.space import Space
 from tasks.history.person_nesting import KnownClasses, disclosed_by, find_disclosures
-from tasks.history.persons import Followed
+from tasks.history.persons import NOWHERE, Followed
 from tasks.repair.groups import Groups
 from tasks.types import BoolArray, IntArray
 
@@ -19,14 +19,13 @@ from tasks.types import BoolArray, IntArray
 class Nesting:
     """The people of n records, and all N earlier classes with theirs.
 
-    `sole` (n,) says whether a record is its person's only published one, `labels` (n,) which group it was in
-    at first; `release` (N,) is that of each class; `records` are those of the people of class 0, 1, ...,
-    which begin at
-    `starts` (N + 1,).
+    `not_sole` are the published records of somebody with several, or of nobody known; `labels` (n,) tells
+    which group a record was in at first; `release` (N,) is that of each class; `records` are those of the
+    people of class 0, 1, ..., which begin at `starts` (N + 1,).
     """
 
     followed: Followed
-    sole: BoolArray
+    not_sole: IntArray
     labels: IntArray
     records: IntArray
     starts: IntArray
@@ -35,59 +34,94 @@ class Nesting:
     attributes: tuple[str, ...]
     l_least: int
 
-    def undoes(self, groups: Groups, group: int, partner: int) -> bool:
-        """Tell whether two groups as one are undone, alone or together with others that share their people.
+    def undoes(self, groups: Groups, group: IntArray, partner: IntArray) -> tuple[BoolArray, list[IntArray]]:
+        """Tell of two groups each, (m,) and (m,), whether they are undone as one, alone or together with
+        others that share their people; and of which groups this depends, those two among them.
 
         O(records of the earlier classes that the two have people of).
         """
-        members = np.concatenate([groups.members[group], groups.members[partner]])
-        places = self.followed.place[members]
-        near = np.unique(
-            np.concatenate([members, *(self._of_class(one) for one in np.unique(places).tolist())])
+        n_groups, n_records, n_earlier = len(groups.alive), len(self.labels), len(self.release)
+        both = [
+            np.concatenate([groups.members[a], groups.members[b]])
+            for a, b in zip(group, partner, strict=True)
+        ]
+        size = np.array([len(each) for each in both], dtype=np.int64)
+        pair, members = np.repeat(np.arange(len(both)), size), np.concatenate(both)
+        place = self.followed.place[members]
+        of_pair, class_ = np.divmod(
+            np.unique((pair[:, None] * n_earlier + place)[place != NOWHERE]), n_earlier
         )
-        now = groups.parent[self.labels[near]]
-        now = np.where((self.labels[near] >= 0) & groups.alive[now], now, -1)
-        now[now == partner] = group
-        found, local = np.unique(now, return_inverse=True)
-        living = found >= 0
-        size, counts = groups.size[found], {name: each[found] for name, each in groups.counts.items()}
-        here = int(np.flatnonzero(found == group)[0])
-        size[here] = len(members)
-        for name, each in groups.counts.items():
-            counts[name][here] = each[group] + each[partner]
-        told = [bool(self.sole[groups.members[one]].all()) for one in found.tolist()]
-        told[here] = bool(self.sole[members].all())
-        own = KnownClasses(size, np.array(told) & living, self._of(counts))
-        return bool(self._undone(np.where(living[local], local, -1), near, own)[here])
+        first, end = self.starts[class_], self.starts[class_ + 1]
+        others = self.records[_ranges(first, end)]
+        near = np.concatenate(
+            [pair * n_records + members, np.repeat(of_pair, end - first) * n_records + others]
+        )
+        pair, records = np.divmod(np.unique(near), n_records)
+        now = groups.parent[self.labels[records]]
+        there = (self.labels[records] >= 0) & groups.alive[now]
+        pair, records, now = pair[there], records[there], now[there]
+        key, local = np.unique(
+            pair * n_groups + np.where(now == partner[pair], group[pair], now), return_inverse=True
+        )
+        of_pair, found = np.divmod(key, n_groups)
+        here = np.searchsorted(key, np.arange(len(both)) * n_groups + group)
+        told = self._told(groups)
+        own = KnownClasses(groups.size[found], told[found], self._of(groups.counts, found))
+        own.size[here] = size
+        own.told[here] &= told[partner]
+        for mine, name in zip(own.counts, self.attributes, strict=True):
+            mine[here] += groups.counts[name][partner]
+        # The classes of different pairs are kept apart.
+        followed = self.followed.take(records)
+        key, apart = np.unique(pair[:, None] * n_earlier + followed.place, return_inverse=True)
+        classes = key % n_earlier
+        followed = replace(
+            followed, place=np.where(followed.place == NOWHERE, NOWHERE, apart.reshape(followed.place.shape))
+        )
+        failing = self._undone(
+            local,
+            followed,
+            own,
+            self.earlier.take(classes),
+            self.release[classes],
+        )
+        by = np.split(found, np.searchsorted(of_pair, np.arange(1, len(both))))
+        return failing[here], [np.append(each, one) for each, one in zip(by, partner, strict=True)]
 
-    def _of_class(self, place: int) -> IntArray:
-        """Return the records of the people of one earlier class."""
-        return self.records[self.starts[place] : self.starts[place + 1]] if place >= 0 else self.records[:0]
+    def _told(self, groups: Groups) -> BoolArray:
+        """Tell for each group whether it has nobody with another published record, (groups,)."""
+        told = np.ones(len(groups.alive), dtype=bool)
+        told[groups.parent[self.labels[self.not_sole]]] = False
+        return told
 
     def undone(self, groups: Groups) -> BoolArray:
         """Tell for each living group whether it is undone, alone or together with others, (living,)."""
         living = groups.living
         members = [groups.members[one] for one in living.tolist()]
         published = np.concatenate(members) if members else np.zeros(0, dtype=np.int64)
-        self.sole = only_ones(self.followed.person, published)
+        self.not_sole = published[~only_ones(self.followed.person, published)[published]]
         own = KnownClasses(
             groups.size[living],
-            np.array([self.sole[one].all() for one in members], dtype=bool),
-            self._of({name: counts[living] for name, counts in groups.counts.items()}),
+            self._told(groups)[living],
+            self._of(groups.counts, living),
         )
         group = np.repeat(np.arange(len(members)), [len(one) for one in members])
-        return self._undone(group, published, own)
+        return self._undone(group, self.followed.take(published), own, self.earlier, self.release)
 
-    def _of(self, counts: dict[str, IntArray]) -> tuple[IntArray, ...]:
-        return tuple(counts[name] for name in self.attributes)
+    def _of(self, counts: dict[str, IntArray], groups: IntArray) -> tuple[IntArray, ...]:
+        return tuple(counts[name][groups] for name in self.attributes)
 
-    def _undone(self, group: IntArray, records: IntArray, own: KnownClasses) -> BoolArray:
-        followed = self.followed.take(records)
+    def _undone(
+        self,
+        group: IntArray,
+        followed: Followed,
+        own: KnownClasses,
+        earlier: KnownClasses,
+        release: IntArray,
+    ) -> BoolArray:
         failing = np.zeros(len(own.size), dtype=bool)
         for attribute in range(len(self.attributes)):
-            found = find_disclosures(
-                group, followed, own, self.earlier, self.release, attribute, self.l_least
-            )
+            found = find_disclosures(group, followed, own, earlier, release, attribute, self.l_least)
             failing |= found.failing
         return failing
 
@@ -106,9 +140,10 @@ def nesting_of(
     n_classes = [classes.n_classes for _, classes in earlier]
     row, column = np.nonzero(followed.place >= 0)
     place = followed.place[row, column]
+    published = np.flatnonzero(labels >= 0)
     return Nesting(
         followed,
-        only_ones(followed.person, np.flatnonzero(labels >= 0)),
+        published[~only_ones(followed.person, published)[published]],
         labels,
         row[np.argsort(place, kind="stable")],
         np.searchsorted(np.sort(place), np.arange(sum(n_classes) + 1)),
@@ -117,6 +152,12 @@ def nesting_of(
         tuple(attributes),
         l_least,
     )
+
+
+def _ranges(first: IntArray, end: IntArray) -> IntArray:
+    """Return the numbers from each of `first` (n,) to before its `end`, one after the other."""
+    length = end - first
+    return np.asarray(np.arange(length.sum()) + np.repeat(first - (np.cumsum(length) - length), length))
 
 
 def only_ones(person: IntArray, published: IntArray) -> BoolArray:

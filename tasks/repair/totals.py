@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from heapq import heappop, heappush, heapreplace
+from itertools import pairwise
 
 import numpy as np
 
@@ -37,24 +39,31 @@ class _Difference:
     _failing: BoolArray | None = None
     _changed: list[int] = field(default_factory=list)
 
-    def wanted(self, count: IntArray, l_least: int, k: int) -> BoolArray | None:
+    @cached_property
+    def _kinds(self) -> list[IntArray]:
+        """The kinds of each row of `surplus`; all of them of the last, which is the whole."""
+        order = np.argsort(self.part, kind="stable")
+        ends = np.searchsorted(self.part[order], np.arange(len(self.surplus))).tolist()
+        of_parts = [order[first:end] for first, end in pairwise(ends)]
+        return [*of_parts, np.arange(len(self.part))]
+
+    def wanted(self, count: IntArray, l_least: int, k: int) -> IntArray | None:
         """Return the kinds of which one record is to be left out for the first side that fails; None if none
         does. `count` (kinds,) are the records that are left.
         """
         failing = self._failing
         if failing is None:
-            failing = self._failing = np.asarray(exposed(self.surplus, l_least, k).any(axis=1))
+            failing = self._failing = exposed(self.surplus, l_least, k)
         elif self._changed:
-            failing[self._changed] = exposed(self.surplus[self._changed], l_least, k).any(axis=1)
+            failing[self._changed] = exposed(self.surplus[self._changed], l_least, k)
         self._changed = []
-        row = int(failing.argmax())
-        if not failing[row]:
+        row = int(failing.argmax()) // 2
+        if not failing[row].any():
             return None
-        inside = count > 0
-        if row < len(self.surplus) - 1:
-            inside &= self.part == row
+        inside = self._kinds[row]
+        inside = inside[count[inside] > 0]
         here = self.surplus[row]
-        few_joined = exposed(here[None], l_least, k)[0, 1] and int(-here[here < 0].sum()) < k
+        few_joined = failing[row, 1] and int(-here[here < 0].sum()) < k
         # Few who joined are left out themselves; otherwise a value is added to those who left: the one that
         # asks for the fewest, of those that the earlier release has too.
         good = here < 0
@@ -62,7 +71,7 @@ class _Difference:
             n_here = np.bincount(self.value[inside], weights=count[inside], minlength=len(here))
             good = (here <= 0) & (n_here > -here)
             good = good & (here == here[good].max()) if good.any() else here > 0
-        return np.asarray(inside & good[self.value])
+        return np.asarray(inside[good[self.value[inside]]])
 
     def leave(self, kind: int) -> None:
         """Count one record of a kind as left out."""
@@ -82,8 +91,10 @@ class _Several:
     totals: IntArray
     value: IntArray
 
-    def wanted(self, count: IntArray, l_least: int, k: int) -> BoolArray | None:
+    def wanted(self, count: IntArray, l_least: int, k: int) -> IntArray | None:
         """Return the kinds of which one record is to be left out for the first value that fails, as above."""
+        if len(self.totals) < 3:
+            return None
         found = several(self.totals, l_least, k)
         if not found.failing.any():
             return None
@@ -93,16 +104,16 @@ class _Several:
         own = self.totals[last]
         if (one == last) == (side == 0):
             # The table has more of the value: as many of it are left out as it has more.
-            return np.asarray((count > 0) & (self.value == value))
+            return np.flatnonzero((count > 0) & (self.value == value))
         # It has too few: who is left out gives the set one value more, of those that ask for the fewest.
         read = found.read[side, one]
         level = self.totals[one] if one != last else self.totals[others].min(axis=0)
         good = read[others[others != last]].all(axis=0) if one != last else level > 0
         good &= ~read[others].all(axis=0) & (own > 0)
         if not good.any():
-            return np.zeros(len(self.value), dtype=bool)
+            return np.empty(0, dtype=np.int64)
         excess = np.where(good, own - level, np.iinfo(np.int64).max)
-        return np.asarray((count > 0) & (good & (excess == excess.min()))[self.value])
+        return np.flatnonzero((count > 0) & (good & (excess == excess.min()))[self.value])
 
     def leave(self, kind: int) -> None:
         """Count one record of a kind as left out."""
@@ -181,9 +192,7 @@ def leave_out_totals(
     found = []
     for _ in range(int(policy.gates.suppression.max * len(labels))):
         asked = [one.wanted(queues.count, policy.privacy.l, policy.privacy.k) for one in differences]
-        chosen = np.flatnonzero(
-            _in_common([kinds for kinds in asked if kinds is not None], len(queues.count))
-        )
+        chosen = _in_common([kinds for kinds in asked if kinds is not None])
         if not len(chosen):
             break
         record, its_kind = queues.take(chosen)
@@ -193,11 +202,12 @@ def leave_out_totals(
     return np.array(found, dtype=np.int64)
 
 
-def _in_common(asked: Sequence[BoolArray], n: int) -> BoolArray:
+def _in_common(asked: Sequence[IntArray]) -> IntArray:
     """Return the kinds that the first of `asked` names, and as many of the others as share any with it."""
-    chosen = asked[0] if asked else np.zeros(n, dtype=bool)
-    for records in asked[1:]:
-        chosen = chosen & records if (chosen & records).any() else chosen
+    chosen = asked[0] if asked else np.empty(0, dtype=np.int64)
+    for kinds in asked[1:]:
+        both = np.intersect1d(chosen, kinds)
+        chosen = both if len(both) else chosen
     return chosen
 
 
