@@ -182,7 +182,8 @@ def _connected(cluster: Cluster) -> Iterator[Any]:
             where="engine",
             hint="Run `pip install 'releasegate[dask]'`.",
         ) from None
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for name in ("distributed", "distributed.client"):  # Dask gives the client's logger a level of its own
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     security = None
     if cluster.ca is not None:
         security = Security(
