@@ -17,13 +17,13 @@ _NEVER_ENDS = (".key", ".pem", ".token")
 class Cluster:
     """A Dask cluster that decides the fragments of large tables: the address of its scheduler.
 
-    `ca`, `certificate` and `key` are files in PEM form, for an address that begins with `tls://`.
+    `ca`, `certificate` and `key` are the files of its TLS in PEM form.
     """
 
     address: str
-    ca: Path | None = None
-    certificate: Path | None = None
-    key: Path | None = None
+    ca: Path
+    certificate: Path
+    key: Path
 
 
 @dataclass(frozen=True)

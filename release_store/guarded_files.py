@@ -102,12 +102,12 @@ def check_folder(folder: Path, owners: Collection[int]) -> None:
 
 def check_folder_status(folder: Path, status: os.stat_result, owners: Collection[int]) -> None:
     """The same of a folder whose status is known."""
-    _check_owner(folder, status, owners, "holds the file of people, and belongs to")
+    _check_owner(folder, status, owners, "holds files that the store goes by, and belongs to")
     if stat.S_IMODE(status.st_mode) & 0o022 and not status.st_mode & stat.S_ISVTX:
         raise UsageError(
-            "holds the file of people, and can be written by others",
+            "holds files that the store goes by, and can be written by others",
             where=str(folder),
-            hint=f"Run `chmod go-w {folder}`, or keep the people in another folder.",
+            hint=f"Run `chmod go-w {folder}`, or keep those files in another folder.",
         )
 
 

@@ -2,14 +2,14 @@
 
     folders: [/data/registry]       # policies may name files below these
     packages: [my-methods]          # distributions whose methods may be loaded
-    engine: {name: dask, address: "tcp://127.0.0.1:8786"}   # the cluster that decides fragments of tables
+    engine: {name: dask, ...}       # the cluster that decides fragments of large tables: docs/scale.md
 
 The file is guarded as that of the people is. Without it, nothing more is trusted.
 """
 
 from __future__ import annotations
 
-import ipaddress
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -36,7 +36,7 @@ _HINT = "See docs/security.md for what is allowed."
 
 
 _TEXTS = "should be a list of texts"
-_FINDINGS = {"folders": _TEXTS, "packages": _TEXTS, "engine": "should be {name: dask, address: ...}"}
+_FINDINGS = {"engine": "should name dask, an address, ca, certificate and key"}
 
 
 class _Engine(BaseModel):
@@ -44,9 +44,9 @@ class _Engine(BaseModel):
 
     name: Literal["dask"]
     address: str
-    ca: str | None = None
-    certificate: str | None = None
-    key: str | None = None
+    ca: str
+    certificate: str
+    key: str
 
 
 class _File(BaseModel):
@@ -72,7 +72,9 @@ def load_trusted(root: Path) -> Trusted:
         return Trusted(never=never)
     found = _File() if (document := _document(root, path)) is None else _validated(document, path)
     folders = [resolved(_absolute(written, f"{path}: folders")) for written in found.folders]
-    cluster = None if found.engine is None else _cluster(found.engine, f"{path}: engine")
+    cluster = (
+        None if found.engine is None else _cluster(found.engine, f"{path}: engine", trusted_owners(root))
+    )
     return Trusted(tuple(folders), tuple(found.packages), never, cluster)
 
 
@@ -83,36 +85,29 @@ def _absolute(written: str, where: str) -> Path:
     return path
 
 
-def _cluster(engine: _Engine, where: str) -> Cluster:
-    """Return the cluster, to which rows go: over a network under TLS alone."""
-    files = {name: getattr(engine, name) for name in ("ca", "certificate", "key")}
-    if engine.address.startswith("tls://"):
-        paths = {}
-        for name, file in files.items():
-            if file is None:
-                raise UsageError(
-                    "is missing", where=f"{where}.{name}", hint=f"Name a file in PEM form. {_HINT}"
-                )
-            paths[name] = _absolute(file, f"{where}.{name}")
-            hint = f"Correct {where}.{name}."
-            if name == "key":
-                read_secret(paths[name], "the key", hint=hint)
-            else:
-                read_plain(paths[name], hint=hint)
-        return Cluster(engine.address, **paths)
-    if not engine.address.startswith("tcp://") or not _is_this_machine(engine.address):
+def _cluster(engine: _Engine, where: str, owners: Collection[int]) -> Cluster:
+    """Return the cluster, to which rows go under TLS alone: on one machine too, other accounts could join."""
+    if not engine.address.startswith("tls://") or not _has_port(engine.address):
         raise UsageError(
-            "would send rows over a network without encryption",
+            f"'{engine.address}' is not tls://HOST:PORT",
             where=f"{where}.address",
-            hint="Use tls://HOST:PORT with ca, certificate and key, or tcp:// on this machine.",
+            hint="Only TLS keeps others out of the cluster: docs/scale.md says how to make its files.",
         )
-    return Cluster(engine.address)
+    paths = {}
+    for name in ("ca", "certificate", "key"):
+        field, hint = f"{where}.{name}", f"Correct {where}.{name}."
+        paths[name] = path = _absolute(getattr(engine, name), field)
+        if name == "key":
+            read_secret(path, "the key", hint=hint)
+        check_file(path, read_plain(path, hint=hint)[1], owners)
+        check_folder(path.parent, owners)
+    return Cluster(engine.address, **paths)
 
 
-def _is_this_machine(address: str) -> bool:
+def _has_port(address: str) -> bool:
     try:
-        host = urlsplit(address).hostname or ""
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+        parts = urlsplit(address)
+        return bool(parts.hostname and parts.port and parts.netloc == address.removeprefix("tls://"))
     except ValueError:
         return False
 

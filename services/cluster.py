@@ -1,24 +1,30 @@
 """Fragments of large tables decided by a Dask cluster: the same groups as in one process, sooner.
 
 Rows travel in memory and under TLS, without identifiers and kept columns; group numbers come back. A fragment
-whose worker dies is decided again by another one. Nothing of a row is in a message of Dask's.
+whose worker dies is decided again by another one. Every node of the cluster is trusted as this process is:
+what they send one another runs as code.
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
+import pickle
 import sys
 import time
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from pathlib import Path
 from queue import Empty, Queue
-from typing import Any
+from threading import Lock
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from policy.errors import ReleaseGateError, TransientFailure, UsageError
 from policy.trusted import Cluster
@@ -29,6 +35,8 @@ from tasks.types import Partition, Progress
 
 LIBRARIES = ("numpy", "pandas", "pydantic", "scikit-learn", "scipy", "torch")
 """What the groups depend on, besides our own code."""
+ROOMS = ("policy", "release_store", "tasks")
+"""The folders of that code."""
 
 CONNECT_SECONDS = 15.0
 PATIENCE_SECONDS = 60.0  # without any worker that takes work
@@ -36,16 +44,8 @@ LOOK_SECONDS = 1.0
 AHEAD = 2  # fragments that wait for each thread of a worker
 
 Clock = Callable[[], float]
-
-
-@dataclass(frozen=True, repr=False)  # Dask writes the arguments of what fails into its logs
-class Order:
-    """A fragment, the versions that must decide it, and the packages whose methods may run."""
-
-    decide: Decide
-    fragment: Fragment
-    versions: tuple[tuple[str, str], ...]
-    packages: tuple[str, ...]
+_Bytes: TypeAlias = NDArray[np.uint8]
+_one_at_a_time = Lock()  # a seed is a process's own in PyTorch
 
 
 def engine_of(cluster: Cluster | None, packages: tuple[str, ...] = ()) -> Engine:
@@ -54,15 +54,15 @@ def engine_of(cluster: Cluster | None, packages: tuple[str, ...] = ()) -> Engine
 
 
 @cache
-def versions() -> tuple[tuple[str, str], ...]:
-    """Return what this process decides with: Python, the libraries, and a digest of our own code."""
+def versions(packages: tuple[str, ...] = ()) -> tuple[tuple[str, str], ...]:
+    """Return what this process decides with: Python, libraries, `packages`, and a digest of our own code."""
     root = Path(__file__).resolve().parent.parent
     digest = hashlib.sha256()
-    for file in sorted([*root.glob("policy/**/*.py"), *root.glob("tasks/**/*.py")]):
+    for file in sorted(file for room in ROOMS for file in root.glob(f"{room}/**/*.py")):
         digest.update(str(file.relative_to(root)).encode() + b"\0" + file.read_bytes() + b"\0")
     return (
         ("Python", f"{sys.version_info.major}.{sys.version_info.minor}"),
-        *((name, _version(name)) for name in LIBRARIES),
+        *((name, _version(name)) for name in (*LIBRARIES, *packages)),
         ("the code of releasegate", digest.hexdigest()[:16]),
     )
 
@@ -74,17 +74,31 @@ def _version(name: str) -> str:
         return "none"
 
 
-def carry_out(order: Order) -> Partition:
-    """Decide a fragment on a worker. Raises UsageError where the worker would decide otherwise than we do."""
-    for (name, wanted), (_, found) in zip(order.versions, versions(), strict=True):
-        if wanted != found:
+def carry_out(expected: tuple[tuple[str, str], ...], packages: tuple[str, ...], data: _Bytes) -> Partition:
+    """Decide a fragment on a worker, one at a time. `data` are the bytes of what decides, and the fragment.
+
+    Raises UsageError where the worker would decide otherwise than the command.
+    """
+    _check_versions("a worker", versions(packages), expected)
+    trust_packages(packages)
+
+    def decide_it() -> Partition:
+        decide, fragment = pickle.loads(data.tobytes())  # noqa: S301 -- of the command, which is trusted here
+        found: Partition = decide(fragment)
+        return found
+
+    with _one_at_a_time:
+        return sanitize_errors(decide_it, "a fragment on a worker")()
+
+
+def _check_versions(who: str, found: Sequence[tuple[str, str]], expected: Sequence[tuple[str, str]]) -> None:
+    for (name, has), (_, wanted) in zip(found, expected, strict=True):
+        if has != wanted:
             raise UsageError(
-                f"a worker has {name} {found}, this command {wanted}",
+                f"{who} has {name} {has}, this command {wanted}",
                 where="engine",
-                hint="Install the same versions on every worker, from requirements.lock.",
+                hint="Install the same versions on every node, from requirements.lock.",
             )
-    trust_packages(order.packages)
-    return sanitize_errors(order.decide, "a fragment on a worker")(order.fragment)
 
 
 def _by_dask(
@@ -98,7 +112,12 @@ def _by_dask(
 ) -> Iterator[Partition]:
     """Give the partitions of all fragments, in their order. A few more travel than there are threads."""
     with _connected(cluster) as client:
-        orders = enumerate(Order(decide, fragment, versions(), packages) for fragment in each)
+        expected = versions(packages)
+        _check_nodes(client, packages, expected)
+        # An array of bytes travels beside the message that Dask logs where it cannot be read.
+        data = enumerate(
+            np.frombuffer(pickle.dumps((decide, fragment), protocol=5), dtype=np.uint8) for fragment in each
+        )
         running: dict[Any, int] = {}
         done: Queue[Any] = Queue()
         ended: dict[int, Partition] = {}
@@ -113,8 +132,9 @@ def _by_dask(
                     where="engine",
                     hint="Start workers, or give them more memory: a full one takes no work.",
                 )
-            for place, order in islice(orders, max(0, AHEAD * max(threads, 1) - len(running))):
-                future = client.submit(carry_out, order, pure=False)
+            for place, each_data in islice(data, max(0, AHEAD * max(threads, 1) - len(running))):
+                with warnings.catch_warnings(action="ignore"):  # a fragment is larger than Dask expects
+                    future = client.submit(carry_out, expected, packages, each_data, pure=False)
                 running[future] = place
                 future.add_done_callback(done.put)
             try:
@@ -126,6 +146,25 @@ def _by_dask(
                 yield ended.pop(given)
                 given += 1
                 progress(given / number, f"fragment {given} of {number}")
+
+
+def _check_nodes(client: Any, packages: tuple[str, ...], expected: Sequence[tuple[str, str]]) -> None:
+    """Raise UsageError where the scheduler or a worker lacks our code, or has other versions."""
+    found: dict[str, Any] = {}
+    try:
+        found["the scheduler"] = client.run_on_scheduler(versions, packages)
+        workers = client.run(versions, packages, on_error="return").values()
+        found["a worker"] = next((each for each in workers if each != expected), expected)
+    except Exception as error:
+        found["the scheduler"] = error
+    for who, has in found.items():
+        if isinstance(has, BaseException):
+            raise UsageError(
+                f"{who} cannot run releasegate ({type(has).__name__})",
+                where="engine",
+                hint="Install releasegate and its requirements.lock on every node.",
+            )
+        _check_versions(who, has, expected)
 
 
 def _threads(client: Any, cluster: Cluster) -> int:
@@ -151,12 +190,6 @@ def _result(future: Any, cluster: Cluster) -> Partition:
             "a fragment ended every worker that it was given to",
             where="engine",
             hint="Give the workers more memory, or set a smaller method.parameters.fragment_size.",
-        )
-    except (ImportError, AttributeError) as error:
-        failure = UsageError(
-            f"a worker cannot read a fragment ({type(error).__name__})",
-            where="engine",
-            hint="Install releasegate and its requirements.lock on every worker.",
         )
     except Exception:  # what Dask raises where the scheduler goes away has many names
         failure = _lost(cluster)
@@ -184,23 +217,28 @@ def _connected(cluster: Cluster) -> Iterator[Any]:
         ) from None
     for name in ("distributed", "distributed.client"):  # Dask gives the client's logger a level of its own
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    security = None
-    if cluster.ca is not None:
-        security = Security(
-            require_encryption=True,
-            tls_ca_file=str(cluster.ca),
-            tls_client_cert=str(cluster.certificate),
-            tls_client_key=str(cluster.key),
-        )
+    security = Security(
+        require_encryption=True,
+        tls_ca_file=str(cluster.ca),
+        tls_client_cert=str(cluster.certificate),
+        tls_client_key=str(cluster.key),
+    )
     finding = ""
     try:
-        client = Client(
-            cluster.address,
-            security=security,
-            timeout=CONNECT_SECONDS,
-            set_as_default=False,
-            asynchronous=False,
-        )
+        security.get_connection_args("client")
+    except (OSError, ValueError) as error:
+        finding = f"ca, certificate or key cannot be read as TLS reads them ({type(error).__name__})"
+    if finding:
+        raise UsageError(finding, where="engine", hint="Name files in PEM form that belong together.")
+    try:
+        with warnings.catch_warnings(action="ignore"):  # of versions, which we compare ourselves
+            client = Client(
+                cluster.address,
+                security=security,
+                timeout=CONNECT_SECONDS,
+                set_as_default=False,
+                asynchronous=False,
+            )
     except Exception as error:  # no route, no scheduler, another protocol, another certificate
         finding = f"no Dask scheduler answers at {cluster.address} ({type(error).__name__})"
     if finding:

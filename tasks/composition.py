@@ -89,7 +89,9 @@ def fragments_of(
             raise ValueError("a fragment came back with other records")
         labels[records] = np.where(part.labels < 0, -1, part.labels + n_groups)
         n_groups += part.n_groups
-        notes.update({name: note for name, note in part.notes.items() if isinstance(note, int)})
+        for name, note in part.notes.items():
+            if isinstance(note, int):
+                notes[name] = max(notes[name], note) if name.startswith("largest") else notes[name] + note
     return Partition(labels, dict(notes))
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -30,6 +33,14 @@ from tests.support.cluster import CANARY, Processes, dask_cluster
 from tests.support.front_desk import Desk
 from tests.support.small import prepared, small_policy
 
+HIDE = """
+import sys
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition('.')[0] in ('policy', 'services', 'tasks', 'release_store'):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Hidden())
+"""
 ROWS = 3_000
 EXAMPLE = Path(certificates.__file__).parent
 METHOD = {"name": "mondrian", "parameters": {"fragment_size": 1000}}
@@ -120,24 +131,21 @@ def test_the_release_of_a_cluster_has_the_bytes_of_one_process(
     pd.DataFrame(columns).to_csv(file, index=False)
     policy = desk.policy(method=METHOD)
     trusted = desk.folder / TRUSTED_FILE
-    trusted.write_text(json.dumps({"engine": {"name": "dask", "address": cluster.address}}))
+    files = {name: str(getattr(cluster, name)) for name in ("ca", "certificate", "key")}
+    trusted.write_text(json.dumps({"engine": {"name": "dask", "address": cluster.address, **files}}))
     trusted.chmod(0o600)
     asked: list[str] = []
-    by_dask = by_cluster.carry_out
-    monkeypatch.setattr(by_cluster, "versions", lambda: asked.append("fragment") or _versions())
+    check = by_cluster._check_nodes
+    monkeypatch.setattr(by_cluster, "_check_nodes", lambda *given: asked.append("nodes") or check(*given))
     stages: list[str] = []
     runtime = Runtime(lambda _, words: stages.append(words.partition(":")[0]))
     made = release(policy, store=desk.root, period="2026Q1", input_path=file, runtime=runtime)
-    assert by_cluster.carry_out is by_dask
     assert made.state == "published", made.message
     assert made.release_id is not None
     assert "fragments" in stages
-    assert len(asked) == 4
+    assert asked == ["nodes"]
     assert reproduce(desk.store, made.release_id, file).same  # in one process
     assert cluster.address not in policy.read_text()
-
-
-_versions = by_cluster.versions
 
 
 @pytest.mark.enemy("other account", "reads a file")
@@ -154,24 +162,47 @@ def test_what_fails_on_a_worker_says_nothing_of_a_row_here_or_in_its_log(
     assert error.__cause__ is error.__context__ is None
 
 
-def test_workers_of_another_version_are_told(
-    table: PreparedTable, policy: ReleasePolicy, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("checked", [True, False], ids=["at first", "a worker that joins later"])
+def test_nodes_of_another_version_are_told(
+    table: PreparedTable,
+    policy: ReleasePolicy,
+    cluster: Cluster,
+    monkeypatch: pytest.MonkeyPatch,
+    checked: bool,
 ) -> None:
-    ours = dict(by_cluster.versions())
-    monkeypatch.setattr(by_cluster, "versions", lambda: (*{**ours, "numpy": "1.26.0"}.items(),))
+    ours = by_cluster.versions()
+    other = tuple((name, "1.26.0" if name == "numpy" else has) for name, has in ours)
+    asked = by_cluster.versions
+    monkeypatch.setattr(by_cluster, "versions", _Sent(asked, other))
+    if not checked:
+        monkeypatch.setattr(by_cluster, "_check_nodes", lambda *_: None)
     error = refused(table, policy, cluster, decide)
-    assert error.message == f"a worker has numpy {ours['numpy']}, this command 1.26.0"
+    who = "the scheduler" if checked else "a worker"
+    assert error.message == f"{who} has numpy {dict(ours)['numpy']}, this command 1.26.0"
     assert (error.where, type(error)) == ("engine", UsageError)
 
 
+class _Sent:
+    """A function that says something else here than where it is sent to."""
+
+    def __init__(self, there: Callable[..., object], here: object) -> None:
+        self._there, self._here = there, here
+
+    def __call__(self, *_: object) -> object:
+        return self._here
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return getattr, (by_cluster, "versions")
+
+
 def test_an_address_that_nobody_answers_is_told(
-    table: PreparedTable, policy: ReleasePolicy, monkeypatch: pytest.MonkeyPatch
+    table: PreparedTable, policy: ReleasePolicy, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+        address = f"tls://127.0.0.1:{free.getsockname()[1]}"
     monkeypatch.setattr(by_cluster, "CONNECT_SECONDS", 0.5)
-    error = refused(table, policy, Cluster(address), decide)
+    error = refused(table, policy, replace(cluster, address=address), decide)
     assert error.message.startswith(f"no Dask scheduler answers at {address}")
     assert isinstance(error, TransientFailure)
 
@@ -201,7 +232,7 @@ def test_a_fragment_that_ends_every_worker_is_told(
 
 
 def test_a_scheduler_that_goes_away_is_told(
-    table: PreparedTable, policy: ReleasePolicy, tmp_path: Path
+    table: PreparedTable, policy: ReleasePolicy, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with dask_cluster(tmp_path, 1) as made:
         engine = engine_of(made.cluster)
@@ -215,35 +246,27 @@ def test_a_scheduler_that_goes_away_is_told(
         with pytest.raises(TransientFailure) as caught:
             fragments_of(table, bound_method(policy), policy, interrupted, no_progress)
     assert "was lost" in caught.value.message
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_the_commands_of_the_example_make_a_cluster_that_nobody_joins_without_its_certificate(
     table: PreparedTable, policy: ReleasePolicy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from distributed import Security
-
-    folder = tmp_path / "certificates"
+    folder = tmp_path / "dask" / "certificates"
+    folder.parent.mkdir()
     certificates.main([str(folder), "scheduler", "127.0.0.1"])
-    ca, certificate, key = (folder / name for name in ("ca.pem", "node.pem", "node.key"))
     services = yaml.safe_load((EXAMPLE / "compose.yaml").read_text())["services"]
     scheduler, worker = (
         services[name]["command"].replace("/certificates", str(folder)) for name in ("scheduler", "worker")
     )
     assert scheduler.count(" --port 8786") == worker.count(" tls://scheduler:8786") == 1
-    security = Security(
-        require_encryption=True,
-        tls_ca_file=str(ca),
-        tls_client_cert=str(certificate),
-        tls_client_key=str(key),
-    )
     with dask_cluster(
-        tmp_path / "dask",
+        folder.parent,
         1,
         scheduler.replace(" --port 8786", " --port 0"),
         worker.replace(" tls://scheduler:8786", "").replace(" --local-directory /tmp", ""),
-        security,
     ) as made:
-        inside = Cluster(made.cluster.address, ca, certificate, key)
+        inside = made.cluster
         assert inside.address.startswith("tls://127.0.0.1:")
         assert np.array_equal(decided(table, policy, inside).labels, decided(table, policy, None).labels)
         monkeypatch.setattr(by_cluster, "CONNECT_SECONDS", 2.0)
@@ -251,6 +274,42 @@ def test_the_commands_of_the_example_make_a_cluster_that_nobody_joins_without_it
         others = (tmp_path / "others" / name for name in ("ca.pem", "node.pem", "node.key"))
         error = refused(table, policy, Cluster(inside.address, *others), decide)
         assert error.message.startswith(f"no Dask scheduler answers at {inside.address}")
+        error = refused(table, policy, replace(inside, key=inside.ca), decide)
+        assert error.message.startswith("ca, certificate or key cannot be read as TLS reads them")
+        assert isinstance(error, UsageError)
+
+
+@pytest.mark.enemy("other account", "reads a file")
+def test_nodes_that_lack_our_code_are_told_and_their_logs_hold_no_value(
+    table: PreparedTable, policy: ReleasePolicy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that joins after the check cannot read what it gets, and logs the message."""
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    (hidden / "sitecustomize.py").write_text(HIDE)
+    path = os.pathsep.join([str(hidden), *filter(None, sys.path)])
+    with dask_cluster(tmp_path / "dask", 1, PYTHONPATH=path) as made:
+        error = refused(table, policy, made.cluster, decide)
+        assert error.message.startswith("the scheduler cannot run releasegate (")
+        monkeypatch.setattr(by_cluster, "_check_nodes", lambda *_: None)
+        monkeypatch.setattr(by_cluster, "PATIENCE_SECONDS", 1.0)
+        refused(table, policy, made.cluster, decide)
+        log = made.log.read_text()
+    assert "services" in log
+    told = [*table.sensitive_values["illness"], *table.domains["city"]]
+    assert [text for text in told if text in log] == []
+
+
+def test_methods_that_learn_are_the_same_on_a_worker_of_many_threads(
+    table: PreparedTable, tmp_path: Path
+) -> None:
+    parameters = {"fragment_size": 1000, "epochs": 2}
+    ages = {"age": {"type": "numeric", "bounds": [0, 120]}, "city": {"type": "categorical"}}
+    policy = small_policy(ages, method={"name": "ae-lrhma", "parameters": parameters})
+    alone = decided(table, policy, None)
+    with dask_cluster(tmp_path, 1, worker="dask worker --nthreads 4 --no-dashboard") as made:
+        for _ in range(5):
+            assert np.array_equal(decided(table, policy, made.cluster).labels, alone.labels)
 
 
 def test_without_an_engine_this_process_decides() -> None:

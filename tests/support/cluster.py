@@ -10,10 +10,10 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
+from examples.cluster.certificates import write_certificates
 from policy.trusted import Cluster
 from tasks.composition import Fragment, decide
 from tasks.types import Partition
@@ -32,27 +32,28 @@ class Processes:
     log: Path
 
 
-SCHEDULER = "dask scheduler --port 0 --no-dashboard"
+SCHEDULER = "dask scheduler --protocol tls --port 0 --no-dashboard"
 WORKER = "dask worker --nthreads 1 --no-dashboard"
 
 
 @contextmanager
 def dask_cluster(
-    folder: Path,
-    workers: int,
-    scheduler: str = SCHEDULER,
-    worker: str = WORKER,
-    security: Any = None,
-    **settings: str,
+    folder: Path, workers: int, scheduler: str = SCHEDULER, worker: str = WORKER, **settings: str
 ) -> Iterator[Processes]:
     """Run a scheduler and so many workers, each with a nanny that begins it again, until the block ends.
 
-    `scheduler` and `worker` are their commands, `settings` those of Dask as environment variables name them.
+    `scheduler` and `worker` are their commands; those that name no file of TLS get the folder's. `settings`
+    are variables of their environment.
     """
     folder.mkdir(exist_ok=True)
+    keys = folder / "certificates"
+    if not keys.exists():
+        write_certificates(keys, ["127.0.0.1"])
+    ca, certificate, key = (keys / name for name in ("ca.pem", "node.pem", "node.key"))
     file, log = folder / "scheduler.json", folder / "log"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **settings}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     common = ["--scheduler-file", str(file)]
+    tls = ["--tls-ca-file", str(ca), "--tls-cert", str(certificate), "--tls-key", str(key)]
     commands = [
         [*scheduler.split()[1:], *common, "--host", "127.0.0.1"],
         [*worker.split()[1:], *common, "--nworkers", str(workers), "--local-directory", str(folder)],
@@ -62,21 +63,30 @@ def dask_cluster(
         running = []
         for command in commands[: 2 if workers else 1]:
             made = subprocess.Popen(
-                [sys.executable, "-m", "dask", *command],
-                env=environment,
+                [sys.executable, "-m", "dask", *command, *([] if "--tls-key" in command else tls)],
+                env={**environment, **settings},
                 stdout=written,
                 stderr=written,
                 start_new_session=True,
             )
             stack.callback(_end, made)
             running.append(made)
-        yield Processes(Cluster(_address(file, running[0], workers, security)), running[0], log)
+        cluster = Cluster("", ca, certificate, key)
+        yield Processes(
+            replace(cluster, address=_address(file, running[0], workers, cluster)), running[0], log
+        )
 
 
-def _address(file: Path, scheduler: subprocess.Popen[bytes], workers: int, security: Any) -> str:
+def _address(file: Path, scheduler: subprocess.Popen[bytes], workers: int, cluster: Cluster) -> str:
     """Return the scheduler's address once all workers are there."""
-    from distributed import Client
+    from distributed import Client, Security
 
+    security = Security(
+        require_encryption=True,
+        tls_ca_file=str(cluster.ca),
+        tls_client_cert=str(cluster.certificate),
+        tls_client_key=str(cluster.key),
+    )
     end = time.monotonic() + HANG_TIMEOUT
     while not file.exists() or not file.read_text().rstrip().endswith("}"):
         assert scheduler.poll() is None, "the scheduler ended"

@@ -99,8 +99,8 @@ def test_nobody_else_can_put_another_file_in_place_of_the_people(
         lambda: add_person(folder / "store", "Eve", ["admin"], public_key="ab" * 32),
     ):
         assert told(refused) == [
-            f"{folder}: holds the file of people, and can be written by others",
-            f"  Run `chmod go-w {folder}`, or keep the people in another folder.",
+            f"{folder}: holds files that the store goes by, and can be written by others",
+            f"  Run `chmod go-w {folder}`, or keep those files in another folder.",
         ]
     (folder / "people.yaml").unlink()
     key = tmp_path / "eve.pem"
@@ -145,7 +145,7 @@ def test_the_people_belong_to_root_or_to_the_stores_owner(tmp_path: Path) -> Non
     ]
     for mode in (0o40755, 0o41777):
         assert (
-            f"holds the file of people, and belongs to user {STRANGER}"
+            f"holds files that the store goes by, and belongs to user {STRANGER}"
             in (told(lambda mode=mode: check_folder_status(tmp_path, status(mode, STRANGER), {0, 1000}))[0])
         )
 
