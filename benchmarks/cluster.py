@@ -26,6 +26,7 @@ import yaml
 from benchmarks import report
 from benchmarks.child import Run, run_child
 from benchmarks.command import PANEL, PERIOD, income_policy, write_incomes
+from examples.cluster.certificates import write_certificates
 from policy.trusted import TRUSTED_FILE
 from release_store.canonical import file_digest
 
@@ -53,11 +54,26 @@ class Watched:
 
 
 @contextmanager
-def cluster(workers: int, memory: str) -> Iterator[tuple[str, Watched]]:
-    """Run a scheduler and workers, of which the first that works is killed; give the scheduler's address."""
-    from distributed import Client, LocalCluster
+def cluster(workers: int, memory: str, keys: Path) -> Iterator[tuple[dict[str, str], Watched]]:
+    """Run a scheduler and workers, of which the first that works is killed; give what names the cluster.
 
+    The files of its TLS are made in the new folder `keys`.
+    """
+    from distributed import Client, LocalCluster, Security
+
+    write_certificates(keys, ["127.0.0.1"])
+    named = {"ca": "ca.pem", "certificate": "node.pem", "key": "node.key"}
+    files = {name: str(keys / file) for name, file in named.items()}
+    roles = ("scheduler", "worker", "client")
+    security = Security(
+        require_encryption=True,
+        tls_ca_file=files["ca"],
+        **{f"tls_{role}_cert": files["certificate"] for role in roles},
+        **{f"tls_{role}_key": files["key"] for role in roles},
+    )
     with LocalCluster(
+        protocol="tls://",
+        security=security,
         n_workers=workers,
         threads_per_worker=1,
         memory_limit=memory,
@@ -68,7 +84,7 @@ def cluster(workers: int, memory: str) -> Iterator[tuple[str, Watched]]:
         with Client(made, set_as_default=False) as client:
             looking = Thread(target=_watch, args=(client, watched), daemon=True)
             looking.start()
-            yield made.scheduler_address, watched
+            yield {"name": "dask", "address": made.scheduler_address, **files}, watched
             watched.stop.set()
             looking.join()
 
@@ -89,7 +105,7 @@ def _watch(client: Any, watched: Watched) -> None:
             busy = address
 
 
-def released(file: Path, folder: Path, address: str | None) -> tuple[Run, dict[str, str]]:
+def released(file: Path, folder: Path, engine: dict[str, str] | None) -> tuple[Run, dict[str, str]]:
     """Release the table into a new store in `folder`, and return the cost and the digests of its files.
 
     Raises RuntimeError if a command fails.
@@ -98,9 +114,9 @@ def released(file: Path, folder: Path, address: str | None) -> tuple[Run, dict[s
     policy.write_text(yaml.safe_dump(income_policy("mondrian"), sort_keys=False), encoding="utf-8")
     command = [sys.executable, "-m", "cli", "--store", str(folder / "store")]
     run_child([*command, "init"])
-    if address is not None:
+    if engine is not None:
         trusted = folder / TRUSTED_FILE
-        trusted.write_text(yaml.safe_dump({"engine": {"name": "dask", "address": address}}))
+        trusted.write_text(yaml.safe_dump({"engine": engine}))
         trusted.chmod(0o600)
     used, _ = run_child([*command, "run", str(policy), "--input", str(file), "--period", PERIOD])
     files = sorted((folder / "store" / "releases").glob("**/data.*"))
@@ -139,8 +155,8 @@ def main(arguments: Sequence[str] | None = None) -> str:
         alone, files = released(file, base / "alone", None)
         print(*row("this process", alone, 0, files["data.csv"]), file=sys.stderr, flush=True)
         begun = time.monotonic()
-        with cluster(chosen.workers, chosen.memory) as (address, watched):
-            together, found = released(file, base / "together", address)
+        with cluster(chosen.workers, chosen.memory, base / "keys") as (engine, watched):
+            together, found = released(file, base / "together", engine)
         print(f"{time.monotonic() - begun:.0f} s with the cluster", file=sys.stderr, flush=True)
     if not watched.killed:
         raise RuntimeError("no worker was killed: the table is too small to be cut into fragments")

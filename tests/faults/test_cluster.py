@@ -78,8 +78,8 @@ def table(policy: ReleasePolicy) -> PreparedTable:
     draw = np.random.default_rng(1)
     columns = (
         draw.uniform(0, 120, ROWS),
-        draw.choice(["Bonn", "Celle"], ROWS),
-        draw.choice(["a", "b"], ROWS),
+        draw.choice(["Bonn 4711", "Celle 4711"], ROWS),
+        draw.choice(["flu 4711", "gout 4711"], ROWS),
     )
     return prepared(policy, list(zip(*(column.tolist() for column in columns), strict=True)))
 
