@@ -213,7 +213,7 @@ def _connected(cluster: Cluster) -> Iterator[Any]:
         raise UsageError(
             "needs the package distributed, which is not installed",
             where="engine",
-            hint="Run `pip install 'releasegate[dask]'`.",
+            hint="Install it in the version of requirements.lock.",
         ) from None
     for name in ("distributed", "distributed.client"):  # Dask gives the client's logger a level of its own
         logging.getLogger(name).setLevel(logging.CRITICAL)

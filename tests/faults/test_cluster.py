@@ -32,6 +32,7 @@ from tests.support import cluster as work
 from tests.support.cluster import CANARY, Processes, dask_cluster
 from tests.support.front_desk import Desk
 from tests.support.small import prepared, small_policy
+from tests.support.timeouts import HANG_TIMEOUT
 
 HIDE = """
 import sys
@@ -53,6 +54,12 @@ def flag(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(work.FLAG, str(path))
         yield path
+
+
+@pytest.fixture(autouse=True)
+def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine takes long to answer: a test that wants no answer sets a time of its own."""
+    monkeypatch.setattr(by_cluster, "CONNECT_SECONDS", HANG_TIMEOUT)
 
 
 @pytest.fixture(scope="module")

@@ -51,7 +51,11 @@ def dask_cluster(
         write_certificates(keys, ["127.0.0.1"])
     ca, certificate, key = (keys / name for name in ("ca.pem", "node.pem", "node.key"))
     file, log = folder / "scheduler.json", folder / "log"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": f"{HANG_TIMEOUT}s",
+    }
     common = ["--scheduler-file", str(file)]
     tls = ["--tls-ca-file", str(ca), "--tls-cert", str(certificate), "--tls-key", str(key)]
     commands = [
