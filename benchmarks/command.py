@@ -1,9 +1,10 @@
 """What the first release of a large table costs: `releasegate init` and `releasegate run`, whole.
 
-    python -m benchmarks.command [--rows N ...] [--methods NAME ...] [--tables eph income adult] [--write]
+    python -m benchmarks.command [--rows N ...] [--methods NAME ...] [--tables NAME ...] [--write]
 
 Samples of the household survey (EPH), a row a person, with eight quasi-identifiers; its rows, repeated as
-often as it takes, with an income by which most of them differ; and Adult. Each command is a process of its
+often as it takes, as they are (`repeated`) or with an income by which most of them differ (`income`); and
+Adult. Each command is a process of its
 own, imports included. Beside it, DuckDB alone reads the same file, groups it by its quasi-identifiers, and
 writes it sorted: the least that a release could cost.
 """
@@ -31,7 +32,7 @@ PANEL = Path("eph") / "eph_panel_2003q3_2014q2.parquet"
 POLICIES = report.ROOT / "examples" / "policies"
 ROWS = (100_000, 300_000, 1_000_000)
 METHODS = ("mondrian", "ae-lrhma")
-TABLES = ("eph", "income", "adult")
+TABLES = ("eph", "repeated", "income", "adult")
 MOST_INCOME = 1_000_000
 SEED = 42
 PERIOD = "2020"
@@ -106,12 +107,18 @@ def survey_policy(method: str) -> dict[str, Any]:
     return found
 
 
-def income_policy(method: str) -> dict[str, Any]:
-    """Return the survey's policy with an income as a ninth quasi-identifier, and without a key."""
+def repeated_policy(method: str) -> dict[str, Any]:
+    """Return the survey's policy without a key."""
     found = survey_policy(method)
     del found["roles"]["key"]
-    found["roles"]["quasi_identifiers"]["income"] = {"type": "numeric", "bounds": [0, MOST_INCOME]}
     found["expectations"] = {"missing": 0}
+    return found
+
+
+def income_policy(method: str) -> dict[str, Any]:
+    """Return the survey's policy with an income as a ninth quasi-identifier, and without a key."""
+    found = repeated_policy(method)
+    found["roles"]["quasi_identifiers"]["income"] = {"type": "numeric", "bounds": [0, MOST_INCOME]}
     return found
 
 
@@ -138,16 +145,21 @@ def write_sample(panel: Path, rows: int, file: Path) -> None:
         )
 
 
-def write_incomes(panel: Path, rows: int, file: Path) -> None:
-    """Write the panel's rows again and again until there are so many, each with an income drawn for it."""
+def write_repeated(panel: Path, rows: int, file: Path, more: str = "") -> None:
+    """Write the panel's rows again and again until there are so many, with `more` columns in SQL."""
     with duckdb.connect() as con:
         con.execute("SET enable_progress_bar=false; SET memory_limit='4GB'")
         [(n,)] = con.execute("SELECT count(*) FROM read_parquet(?)", [str(panel)]).fetchall()
         con.execute(
-            f"COPY (SELECT {COLUMNS}, (hash(file_row_number, again) % {MOST_INCOME})::INTEGER AS income "
+            f"COPY (SELECT {COLUMNS}{more} "
             f"FROM read_parquet('{panel}', file_row_number=true), range({-(-rows // n)}) AS t(again) "
             f"ORDER BY again, file_row_number LIMIT {rows}) TO '{file}' (FORMAT parquet)"
         )
+
+
+def write_incomes(panel: Path, rows: int, file: Path) -> None:
+    """Write the panel's rows again and again until there are so many, each with an income drawn for it."""
+    write_repeated(panel, rows, file, f", (hash(file_row_number, again) % {MOST_INCOME})::INTEGER AS income")
 
 
 def measure(table: str, method: str, file: Path, folder: Path) -> Measured:
@@ -180,8 +192,13 @@ def measure(table: str, method: str, file: Path, folder: Path) -> Measured:
     )
 
 
-POLICY_OF = {"eph": survey_policy, "income": income_policy, "adult": adult_policy}
-SOURCE_OF = {"eph": write_sample, "income": write_incomes}
+POLICY_OF = {
+    "eph": survey_policy,
+    "repeated": repeated_policy,
+    "income": income_policy,
+    "adult": adult_policy,
+}
+SOURCE_OF = {"eph": write_sample, "repeated": write_repeated, "income": write_incomes}
 
 
 def cells(one: Measured) -> list[str]:
@@ -206,10 +223,10 @@ WORDS = """# The first release of a large table
 What `releasegate init` and `releasegate run` cost together, each command a process of its own, imports
 included. The tables are random samples of the household survey (EPH, Source: INDEC), each row another
 person's, with the eight quasi-identifiers agglomeration, age, sex, relationship, marital, education,
-birthplace and activity; *income*: the survey's rows, repeated and without a key, with a made-up income from
-0 to 999,999 as a ninth, by which most of them differ; and Adult. Otherwise the policies are
-`examples/policies/eph.yaml` and `examples/policies/adult.yaml` without limits of risk and loss; every release
-is published.
+birthplace and activity; *repeated*: the survey's rows, repeated and without a key; *income*: the same with a
+made-up income from 0 to 999,999 as a ninth, by which most of them differ; and Adult. Otherwise the policies
+are `examples/policies/eph.yaml` and `examples/policies/adult.yaml` without limits of risk and loss; every
+release is published.
 
 *DuckDB alone* reads the same file, counts how many rows are equal in the quasi-identifiers and the sensitive
 attribute, and writes all rows with these counts as CSV, sorted: the least that a release could cost. *Ratio*

@@ -1,4 +1,4 @@
-"""Expectations that Great Expectations lacks: numbers in any column type, and distance from the last release.
+"""Expectations that Great Expectations lacks: text and numbers in any column type, distance from a release.
 
 Importing this module imports Great Expectations, which takes seconds: import it where it is used.
 """
@@ -25,12 +25,23 @@ from expectations.numbers import as_numbers
 # Great Expectations has no types of its own that could be checked here.
 
 
+class _Text(ColumnMapMetricProvider):
+    condition_metric_name = "column_values.text"
+    condition_value_keys = ()
+
+    @column_condition_partial(engine=PandasExecutionEngine)
+    def _pandas(cls, column: pd.Series, **_: Any) -> pd.Series:  # noqa: N805 -- the library binds the class
+        codes, distinct = pd.factorize(column)
+        texts = np.fromiter((isinstance(one, str) for one in distinct), dtype=bool, count=len(distinct))
+        return pd.Series(np.append(texts, True)[codes], index=column.index)
+
+
 class _FiniteNumber(ColumnMapMetricProvider):
     condition_metric_name = "column_values.finite_number"
     condition_value_keys = ()
 
     @column_condition_partial(engine=PandasExecutionEngine)
-    def _pandas(cls, column: pd.Series, **_: Any) -> pd.Series:  # noqa: N805 -- the library binds the class
+    def _pandas(cls, column: pd.Series, **_: Any) -> pd.Series:  # noqa: N805 -- as above
         return pd.Series(np.isfinite(as_numbers(column)), index=column.index)
 
 
@@ -62,6 +73,12 @@ class _TotalVariation(ColumnAggregateMetricProvider):
     @column_aggregate_value(engine=PandasExecutionEngine, filter_column_isnull=False)
     def _pandas(cls, column: pd.Series, reference: dict[str, int], missing_label: str, **_: Any) -> float:  # noqa: N805 -- as above
         return total_variation(column, reference, missing_label)
+
+
+class ExpectColumnValuesToBeText(ColumnMapExpectation):
+    """Every value that is present is text."""
+
+    map_metric = "column_values.text"
 
 
 class ExpectColumnValuesToBeFiniteNumbers(ColumnMapExpectation):

@@ -24,7 +24,9 @@ def total_variation(column: pd.Series, reference: dict[str, int], missing_label:
         numbers = as_numbers(pd.Series(keys, dtype="str"))
         keys = [key if np.isnan(number) else number for key, number in zip(keys, numbers, strict=True)]
     before = pd.Series(list(reference.values()), dtype=np.float64).groupby(keys, sort=False).sum()
-    present = column.astype("object").where(column.notna(), missing_label)
-    now = present.value_counts(sort=False)
+    codes, distinct = pd.factorize(column)
+    counts = np.bincount(codes + 1, minlength=len(distinct) + 1)
+    now = pd.Series(counts, index=pd.Index([missing_label, *distinct], dtype=object))
+    now = now[now > 0].groupby(level=0, sort=False).sum()
     gaps = (now / len(column)).sub(before / total, fill_value=0.0)
     return float(gaps.abs().sum() / 2)

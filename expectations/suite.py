@@ -211,9 +211,9 @@ def _number(name: str) -> Expected:
 
 
 def _text(name: str) -> Expected:
-    from great_expectations import expectations as gxe
+    from expectations import custom
 
-    return gxe.ExpectColumnValuesToBeOfType, name, {"type_": "str"}, "is not text", "Read it as text."
+    return custom.ExpectColumnValuesToBeText, name, {}, "hold no text", "Read it as text."
 
 
 def _allowed(name: str, values: list[Any], field: str) -> Expected:

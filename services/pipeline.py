@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol, TypeVar
 
 from policy.model import ReleasePolicy
@@ -86,19 +87,29 @@ class PublishableRows:
         return {"parts": parts, **self.groups.notes, **repair, **self.rows.notes}
 
 
+def preprocessed(
+    source: SourceTable, policy: ReleasePolicy, stages: Stages
+) -> tuple[PreparedTable, SourceTable]:
+    """Return the table, and of its source what is needed beside it: the key alone of its columns."""
+    table = stages.stage(PREPROCESSING, lambda _: prepare_table(source, policy))
+    key = policy.roles.key
+    frame = source.frame[[] if key is None else [key]].copy()
+    return table, replace(source, frame=frame, identifiers=None)
+
+
 def prepare(
     source: SourceTable,
+    table: PreparedTable,
     policy: ReleasePolicy,
     method: BoundMethod,
     stages: Stages,
     engine: Engine = in_this_process,
 ) -> Prepared:
     """Run the stages that need no history; `engine` decides the fragments of a table that has several."""
-    table = stages.stage(PREPROCESSING, lambda _: prepare_table(source, policy))
     if table.n_records > method.fragment_size:
         found = stages.stage(FRAGMENTS, lambda tell: fragments_of(table, method, policy, engine, tell))
         if found is not None:  # what a method learned is of one fragment alone
-            there = Representation(unit_ranges(table), of_method=False)
+            there = Representation(partial(unit_ranges, table), of_method=False)
             return Prepared(source, policy, method, table, there, found)
     representation = stages.stage(REPRESENTATION, lambda tell: method.represent(table, tell))
     leaves = stages.stage(PARTITIONING, lambda tell: leaves_of(table, representation, method, policy, tell))
@@ -155,5 +166,6 @@ def make_rows(
 ) -> PublishableRows:
     """Run all stages over `source`, beside `history` and its people."""
     chosen = Runtime() if stages is None else stages
-    prepared = prepare(source, policy, method, chosen)
+    table, source = preprocessed(source, policy, chosen)
+    prepared = prepare(source, table, policy, method, chosen)
     return publishable_rows(prepared, period, chosen, lambda: (history, people))

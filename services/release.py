@@ -11,7 +11,6 @@ The flow `release` does the same with Prefect's runtime.
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +34,7 @@ from services.candidate_run import CandidateRun
 from services.cluster import engine_of
 from services.observability.notice_delivery import notify_on_exit
 from services.outcome import Outcome
-from services.pipeline import PersonHistory, Prepared, prepare, publishable_rows
+from services.pipeline import PersonHistory, Prepared, prepare, preprocessed, publishable_rows
 from services.publication import outcome_of
 from services.repetition import find_equivalent_candidate, resume_candidate
 from services.revision import resolve_revision
@@ -132,8 +131,9 @@ def _run_stages(run: CandidateRun, input_path: Path | None, base: Path, revision
             waiting = find_equivalent_candidate(store, policy, period, source.commitment)
             if waiting is not None:
                 return resume_candidate(run, waiting)
-    control, prepared = _prepared(run, source, base)
-    source = prepared.source
+    control, table, source = _validated(run, source, base)
+    engine = engine_of(run.trusted.cluster, run.trusted.packages)
+    prepared = prepare(source, table, policy, bound_method(policy), run, engine)
     with run.series_lock():
         reason = revision.reason if revision else None
         asked = resolve_revision(store, policy.series, period, by=run.actor, revise=reason)
@@ -149,23 +149,20 @@ def _run_stages(run: CandidateRun, input_path: Path | None, base: Path, revision
         if waiting is not None:  # another run made it meanwhile
             return resume_candidate(run, waiting)
         candidate, notes, figures = _staged(run, prepared, revision)
-        table = prepared.table
         del prepared  # the gates read the files and the table: all else of the rows is memory that they need
         return run.assess_and_publish(table, candidate, notes, control, figures)
 
 
-def _prepared(run: CandidateRun, source: SourceTable, base: Path) -> tuple[PreparedTable | None, Prepared]:
-    """Run the stages that need no history; return the people who are not in the table, and what was prepared.
-
-    Of the input's columns it has the key alone: all else that is needed of them is in its table.
+def _validated(
+    run: CandidateRun, source: SourceTable, base: Path
+) -> tuple[PreparedTable | None, PreparedTable, SourceTable]:
+    """Return the people who are not in the table, the table if it is valid, and the source without columns
+    but its key: nothing else of them is needed, and nobody else may hold their memory.
     """
-    policy, store, key = run.policy, run.store, run.policy.roles.key
+    policy, store = run.policy, run.store
     run.stage(VALIDATION, lambda _: validate_source(source, policy, store, run.period, run.actor))
     control = run.read_control(source, base)
-    engine = engine_of(run.trusted.cluster, run.trusted.packages)
-    prepared = prepare(source, policy, bound_method(policy), run, engine)
-    frame = source.frame[[] if key is None else [key]].copy()
-    return control, replace(prepared, source=replace(source, frame=frame, identifiers=None))
+    return control, *preprocessed(source, policy, run)
 
 
 def _staged(

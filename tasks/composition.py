@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -170,8 +171,9 @@ def repaired(
     )
     worlds = _worlds(table, groups, policy, history, followers, period)
     followed = followers and followers.into([name for name, _ in found.earlier], releases)
-    constraints, points = constraints_of(table, policy.privacy), _points(table, representation)
-    cache = RoundCache()
+    constraints = constraints_of(table, policy.privacy)
+    points = cache(lambda: _points(table, representation))
+    rounds = RoundCache()
 
     def merge(groups: Partition) -> Partition:
         return repair(
@@ -183,12 +185,12 @@ def repaired(
             apart=found.apart,
             followers=followed,
             worlds=worlds,
-            cache=cache,
+            cache=rounds,
             progress=progress,
         )
 
     def enforce(labels: IntArray) -> IntArray:
-        return enforced(points, labels, constraints, method.max_group_size)[0]
+        return enforced(points(), labels, constraints, method.max_group_size)[0]
 
     def by_totals(labels: IntArray) -> IntArray:
         return leave_out_totals(

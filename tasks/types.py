@@ -95,21 +95,26 @@ class PreparedTable:
 
 @dataclass(frozen=True)
 class Representation:
-    """Where records lie: `latent`, (n, r).
+    """Where records lie: `points`, (n, r), or what computes them each time that `latent` is asked for.
 
     `blocks` (n,), where there are any, are those inside which distances go along a graph of neighbours.
     `of_method` is false for the attributes of a table whose fragments had each a representation of its own.
     """
 
-    latent: FloatArray
+    points: FloatArray | Callable[[], FloatArray]
     blocks: IntArray | None = None
     notes: Notes = field(default_factory=dict)
     of_method: bool = True
 
+    @property
+    def latent(self) -> FloatArray:
+        """The points, (n, r)."""
+        return self.points() if callable(self.points) else self.points
+
     def take(self, rows: IntArray) -> Representation:
         """Return the records at `rows`, in their order."""
         blocks = None if self.blocks is None else self.blocks[rows]
-        return replace(self, latent=self.latent[rows], blocks=blocks)
+        return replace(self, points=self.latent[rows], blocks=blocks)
 
 
 @dataclass(frozen=True)

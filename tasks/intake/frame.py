@@ -21,7 +21,7 @@ from tasks.sql import identifier, text_or_missing
 NATIVE_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
 LARGEST_POOL = 100_000
 ROWS_AT_ONCE = 100_000
-MOST_ROWS = 50_000_000
+MOST_ROWS = 200_000_000
 MOST_VALUES = 50_000  # of a categorical attribute
 CHUNK_BYTES = 128 << 20  # of text, at most, so that a table of long cells is read in small parts
 VECTOR = 2_048  # rows, as DuckDB hands them out
@@ -53,7 +53,7 @@ class FrameBuilder:
         self._types = types
         self._missing = policy.source.missing
         self._parts: dict[str, list[NDArray[Any]]] = {name: [] for name in self.names}
-        self._pools: dict[str, dict[str, str]] = {name: {} for name in self.names}
+        self._pools: dict[str, dict[str, int]] = {name: {} for name in self.names}
 
     @property
     def selection(self) -> str:
@@ -76,7 +76,7 @@ class FrameBuilder:
         return check_lengths(connection, f"(SELECT {self.selection} FROM {source})", texts, self._where)
 
     def add(self, chunk: pd.DataFrame) -> None:
-        """Take the next rows. Equal texts are kept once, so that a cell of few values costs one pointer."""
+        """Take the next rows. Equal texts are kept once: a cell of few values costs one to four bytes."""
         self.n_rows += len(chunk)
         if self.n_rows > MOST_ROWS:
             raise InputError(
@@ -89,7 +89,7 @@ class FrameBuilder:
             values = (
                 column.to_numpy(np.float64)
                 if name in self.native
-                else _pooled(column, self._pools[name], cell_too_long(name, self._where))
+                else _coded(column, self._pools[name], cell_too_long(name, self._where))
             )
             if name in self._categorical and len(self._pools[name]) > MOST_VALUES:
                 raise InputError(
@@ -100,7 +100,10 @@ class FrameBuilder:
             self._parts[name].append(values)
 
     def frame(self) -> pd.DataFrame:
-        """Return key, quasi-identifiers, sensitive and kept columns; they are no longer in the builder."""
+        """Return key, quasi-identifiers, sensitive and kept columns; they are no longer in the builder.
+
+        A column of few texts is a categorical one, whose categories have the order of their first rows.
+        """
         return self._taken(self._wanted)
 
     def identifying(self) -> pd.DataFrame:
@@ -110,11 +113,11 @@ class FrameBuilder:
     def _taken(self, names: Iterable[str]) -> pd.DataFrame:
         columns: dict[str, Any] = {}
         for name in names:
-            values = np.concatenate(self._parts.pop(name))
+            parts = self._parts.pop(name)
             if name in self.native:
-                columns[name] = values
+                columns[name] = np.concatenate(parts)
             else:
-                text = pd.Series(values, dtype="str")
+                text = _texts(parts, self._pools.pop(name))
                 columns[name] = _number_or_text(text) if name in self.numeric else text
         return pd.DataFrame(columns, copy=False)
 
@@ -133,18 +136,33 @@ def frame_digest(frame: pd.DataFrame) -> str:
     return digest.hexdigest()
 
 
-def _pooled(column: pd.Series, pool: dict[str, str], too_long: InputError) -> NDArray[np.object_]:
+def _coded(column: pd.Series, pool: dict[str, int], too_long: InputError) -> NDArray[Any]:
+    """Return the place of each text in `pool`, which takes new ones, -1 for a missing one; past
+    LARGEST_POOL the texts themselves.
+    """
     codes, found = pd.factorize(column)
     distinct = np.asarray(found, dtype=object)
     if max(map(len, distinct), default=0) > LONGEST_CELL:
         raise too_long
-    values = np.empty(len(distinct) + 1, dtype=object)
     if len(pool) > LARGEST_POOL:  # such a column, a key for one, hardly repeats: a pool would only cost
-        values[:-1] = distinct
-    else:
-        values[:-1] = [pool.setdefault(text, text) for text in distinct]
-    values[-1] = np.nan  # code -1 is a missing value
-    return values[codes]
+        return np.append(distinct, np.nan)[codes]
+    places = [pool.setdefault(text, len(pool)) for text in distinct]
+    return np.array([*places, -1], dtype=_smallest(len(pool)))[codes]
+
+
+def _texts(parts: list[NDArray[Any]], pool: dict[str, int]) -> pd.Series:
+    """Put the parts of a column together."""
+    if all(part.dtype != object for part in parts):
+        codes = np.concatenate(parts)
+        return pd.Series(pd.Categorical.from_codes(codes, pd.Index([*pool], dtype="str")), copy=False)
+    known = np.array([*pool, np.nan], dtype=object)
+    values = np.concatenate([part if part.dtype == object else known[part] for part in parts])
+    return pd.Series(values, dtype="str")
+
+
+def _smallest(n: int) -> type[np.signedinteger[Any]]:
+    """Return the smallest type whose numbers hold the codes of n texts."""
+    return np.int8 if n <= 2**7 else np.int16 if n <= 2**15 else np.int32
 
 
 def _number_or_text(text: pd.Series) -> Any:

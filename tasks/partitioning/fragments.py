@@ -13,18 +13,22 @@ from tasks.partitioning.constraints import Constraints
 from tasks.representation.features import imputed
 from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable
 
+MOST_RECORDS = 10_000_000  # of a fragment, however few of them are distinct
+
 
 def fragments(table: PreparedTable, constraints: Constraints, most: int) -> list[IntArray]:
-    """Return the records of each fragment, in their order: one fragment of all if `most` distinct ones do.
+    """Return the records of each fragment, in their order: one of all if they are `most` distinct ones.
 
     Records are equal that have the same quasi-identifiers, sensitive values and person. Where there are more
     than `most` distinct ones, a fragment of more than `most` records is cut at the median of the attribute
     whose sides are narrowest beside it, if both sides hold `constraints`; else at that of the next attribute.
-    One that cannot be cut stays whole. Records that are equal in all attributes stay together.
-    O(d n log(n / most)) for d attributes.
+    Where there are as few, one of more than MOST_RECORDS is. One that cannot be cut stays whole. Records that
+    are equal in all attributes stay together. O(d n log(n / most)) for d attributes.
     """
     everybody = np.arange(table.n_records)
-    if table.n_records <= most or _n_distinct(table) <= most:
+    if table.n_records > most and _n_distinct(table) <= most:
+        most = max(most, MOST_RECORDS)
+    if table.n_records <= most:
         return [everybody]
     columns = [*(imputed(values) for values in table.numeric.T), *table.codes.T]
     spans = [float(np.ptp(column)) or 1.0 for column in columns]

@@ -27,7 +27,8 @@ def rows_of(
 
     `cells[column]` are the published columns of the quasi-identifiers, numbers or texts: (m,), or one a group
     where `group` (m,) says which each row has. `sensitive` (m,) says for an attribute which record's value
-    stands in each row; left out, the row's own. O(m log m), and 8 bytes a cell.
+    stands in each row; left out, the row's own. Columns of texts are categorical. O(m log m), and 8 bytes a
+    number, 1 to 4 a text.
     """
     import pandas as pd
 
@@ -35,14 +36,14 @@ def rows_of(
     columns: dict[str, tuple[Any, np.ndarray]] = {}  # its values, and which of them stands in each row
     for column in policy.cell_columns():
         values = cells[column]
-        columns[column] = pd.array(values, dtype="str") if values.dtype == object else values, of
+        columns[column] = _categorical(values, of) if values.dtype == object else (values, of)
     for i, name in enumerate(table.sensitive_names):
         chosen = records if sensitive is None or name not in sensitive else sensitive[name]
         if name in table.sensitive_numbers:
             columns[name] = table.sensitive_numbers[name], chosen
         else:
             texts = np.array(table.sensitive_values[name], dtype=object)
-            columns[name] = pd.array(texts, dtype="str"), table.sensitive[chosen, i]
+            columns[name] = _categorical(texts, table.sensitive[chosen, i])
     for name in policy.roles.kept:
         columns[name] = table.frame[name].array, records
     order = _sorted_rows(list(columns.values()), len(records))
@@ -50,16 +51,23 @@ def rows_of(
     return Recoded(records[order], pd.DataFrame(made, copy=False), dict(notes or {}))
 
 
+def _categorical(texts: np.ndarray, place: IntArray) -> tuple[Any, IntArray]:
+    """Return the texts as categories, and `place` as it is."""
+    import pandas as pd
+
+    codes, found = pd.factorize(texts)
+    return pd.Categorical.from_codes(codes, pd.Index(found, dtype="str")), place
+
+
 def _sorted_rows(columns: Sequence[tuple[Any, np.ndarray]], n: int) -> IntArray:
     """Return the order of n rows by one column after another, missing values last, equal rows as they were.
 
     Of a column its values are sorted, and not its cells.
     """
-    import pandas as pd
 
     key, span = np.zeros(n, dtype=np.int64), 1
     for values, place in columns:
-        codes, found = pd.factorize(pd.Series(values, copy=False), sort=True)
+        codes, found = _ranked(values)
         kinds = len(found) + 1
         if span > MOST_KEYS // kinds:
             distinct, key = np.unique(key, return_inverse=True)
@@ -68,6 +76,16 @@ def _sorted_rows(columns: Sequence[tuple[Any, np.ndarray]], n: int) -> IntArray:
         key += np.where(codes < 0, len(found), codes)[place]
         span *= kinds
     return np.argsort(key, kind="stable")
+
+
+def _ranked(values: Any) -> tuple[IntArray, Any]:
+    """Return the rank of each of the values, -1 where one is missing, and the different ones sorted."""
+    import pandas as pd
+
+    if not isinstance(values, pd.Categorical):
+        return pd.factorize(pd.Series(values, copy=False), sort=True)
+    rank, found = pd.factorize(pd.Series(values.categories), sort=True)
+    return np.append(rank, -1)[values.codes], found
 
 
 def as_published(values: FloatArray, policy: ReleasePolicy, name: str) -> np.ndarray:

@@ -41,9 +41,9 @@ class Classes:
         return np.bincount(self.of, minlength=len(self.first)).astype(np.int64)
 
     def pairs(self, codes: IntArray, among: BoolArray) -> tuple[IntArray, IntArray]:
-        """Return the distinct pairs of a class and a code (m,), of the rows `among` (m,). O(m log m)."""
+        """Return the distinct pairs of a class and a code (m,), of the rows `among` (m,). O(m)."""
         wide = int(codes.max(initial=0)) + 1
-        found = np.unique(self.of[among] * wide + codes[among])
+        found = np.sort(pd.unique(self.of[among] * wide + codes[among]))
         return found // wide, found % wide
 
 

@@ -50,6 +50,7 @@ def stage(
 def _write_data(frame: pd.DataFrame, policy: ReleasePolicy, folder: Path) -> None:
     with duck.connection(threads=1) as con:  # one thread keeps the order of the rows and so the bytes
         con.register("published", frame)
+        con.execute(f"CREATE TEMP VIEW rows AS SELECT {_as_texts(frame)} FROM published")
         for kind in policy.publication.formats:
             options = (
                 "FORMAT csv, HEADER true, DELIMITER ','"
@@ -57,8 +58,16 @@ def _write_data(frame: pd.DataFrame, policy: ReleasePolicy, folder: Path) -> Non
                 else "FORMAT parquet, COMPRESSION zstd"
             )
             target = str(folder / f"data.{kind}").replace("'", "''")
-            rows = csv_rows("published", frame, policy) if kind == "csv" else "FROM published"
+            rows = csv_rows("rows", frame, policy) if kind == "csv" else "FROM rows"
             con.execute(f"COPY ({rows}) TO '{target}' ({options})")
+
+
+def _as_texts(frame: pd.DataFrame) -> str:
+    """Return the SQL of the frame's columns, of which DuckDB would read a categorical one as an ENUM."""
+    return ", ".join(
+        f"{column}::VARCHAR AS {column}" if isinstance(dtype, pd.CategoricalDtype) else column
+        for column, dtype in zip(map(identifier, map(str, frame)), frame.dtypes, strict=True)
+    )
 
 
 def csv_rows(table: str, frame: pd.DataFrame, policy: ReleasePolicy) -> str:

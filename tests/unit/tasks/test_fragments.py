@@ -14,7 +14,7 @@ from tasks.composition import Fragment, decide, fragments_of, in_this_process
 from tasks.methods.registry import bound_method
 from tasks.partitioning.constraints import constraints_of
 from tasks.partitioning.fragments import fragments
-from tasks.types import IntArray, Partition, PreparedTable, Progress, no_progress
+from tasks.types import FloatArray, IntArray, Partition, PreparedTable, Progress, Representation, no_progress
 from tests.support.small import Rows, prepared, small_policy
 
 CITIES = ("Aachen", "Bonn", "Celle", "Dresden")
@@ -49,6 +49,28 @@ def test_few_distinct_records_are_one_fragment_however_many_rows_they_are() -> N
     policy = small_policy()
     rows: Rows = [(age % 2, "Bonn", "flu") for age in range(40)]
     assert [len(part) for part in cut(prepared(policy, rows), policy, 4)] == [40]
+
+
+def test_few_distinct_records_of_very_many_rows_are_cut_by_their_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tasks.partitioning.fragments.MOST_RECORDS", 25)
+    policy = small_policy()
+    rows: Rows = [(age % 2, "Bonn", "flu") for age in range(40)]
+    found = cut(prepared(policy, rows), policy, 4)
+    assert [part.tolist() for part in found] == [[*range(0, 40, 2)], [*range(1, 40, 2)]]
+
+
+def test_the_attributes_of_a_table_of_fragments_are_computed_when_they_are_asked_for() -> None:
+    asked: list[int] = []
+
+    def points() -> FloatArray:
+        asked.append(1)
+        return np.arange(8.0).reshape(4, 2)
+
+    where = Representation(points, of_method=False)
+    assert not asked
+    assert where.take(np.array([2, 0])).latent.tolist() == [[4.0, 5.0], [0.0, 1.0]]
 
 
 def test_a_side_that_cannot_hold_the_model_is_no_fragment() -> None:

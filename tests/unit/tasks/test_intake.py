@@ -90,7 +90,7 @@ def test_columns_come_in_the_order_of_the_roles_and_rows_in_the_input_s(tmp_path
     assert list(table.frame.columns) == COLUMNS
     assert table.frame["id"].tolist() == ["p2", "p1"]
     assert table.frame["age"].tolist() == [41.0, 30.0]
-    assert table.frame.dtypes.astype(str).tolist() == ["str", "float64", "str", "str", "str"]
+    assert table.frame.dtypes.astype(str).tolist() == ["category", "float64", *["category"] * 3]
     assert table.origin == "t.csv"
     assert table.digest == hashlib.sha256(path.read_bytes()).hexdigest()
 
@@ -205,13 +205,14 @@ def test_native_types_become_numbers_or_text_and_nan_is_missing(tmp_path: Path) 
         "unnest(['nan'::FLOAT, 1.5, NULL]) AS note, unnest([[1], [2], [3]]) AS street",
     )
     frame = read(path).frame
+    texts = frame[["id", "city", "disease", "note"]].apply(lambda column: column.astype("str"))
     assert frame["id"].tolist() == ["1", "2", "3"]
     assert frame["age"].isna().tolist() == [True, False, False]
     assert frame["age"].tolist()[1:] == [np.inf, 2.5]
-    assert frame["city"].fillna("-").tolist() == ["true", "false", "-"]
-    assert frame["disease"].fillna("-").tolist() == ["2020-02-29", "-", "-"]
-    assert frame["note"].fillna("-").tolist() == ["-", "1.5", "-"]
-    assert {str(frame[name].dtype) for name in ("id", "city", "disease", "note")} == {"str"}
+    assert texts["city"].fillna("-").tolist() == ["true", "false", "-"]
+    assert texts["disease"].fillna("-").tolist() == ["2020-02-29", "-", "-"]
+    assert texts["note"].fillna("-").tolist() == ["-", "1.5", "-"]
+    assert {str(frame[name].cat.categories.dtype) for name in texts} == {"str"}
 
 
 def test_a_table_of_many_chunks_keeps_its_rows_in_order(tmp_path: Path) -> None:
@@ -226,6 +227,25 @@ def test_a_table_of_many_chunks_keeps_its_rows_in_order(tmp_path: Path) -> None:
     assert (frame["id"] == [f"p{i}" for i in range(n)]).all()
     assert (frame["city"] == [f"c{i % 9}" for i in range(n)]).all()
     assert frame["note"].isna().all()
+    assert isinstance(frame["city"].dtype, pd.CategoricalDtype)
+    assert frame["city"].memory_usage(index=False, deep=True) < 2 * n  # a byte a row, and nine texts
+
+
+def test_a_column_of_more_texts_than_are_pooled_is_read_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tasks.intake.frame.LARGEST_POOL", 300)
+    n = 250_000  # in several chunks, of which the first has no more texts than are pooled
+    path = parquet(
+        tmp_path,
+        "SELECT 'p' || i AS id, '' AS name, i AS age, CASE WHEN i % 7 > 0 THEN "
+        "'c' || (i % CASE WHEN i < 110000 THEN 200 ELSE 600 END) END AS city, 'flu' AS disease, "
+        f"NULL::VARCHAR AS note, '' AS street FROM range({n}) t(i)",
+    )
+    city = read(path).frame["city"]
+    expected = [f"c{i % (200 if i < 110_000 else 600)}" if i % 7 else None for i in range(n)]
+    assert isinstance(city.dtype, pd.StringDtype)
+    assert [None if pd.isna(one) else one for one in city] == expected
 
 
 BAD_FILES: dict[str, tuple[str | bytes, dict[str, Any], str]] = {

@@ -134,7 +134,7 @@ FAULTS: dict[str, tuple[dict[str, list[Any]], list[tuple[str, str | None, int | 
     ),
     "not text": (
         {"note": [1.0] * 10},
-        [("column_values_to_be_of_type", "note", None)],
+        [("column_values_to_be_text", "note", 10)],
     ),
     "another column": (
         {CANARY: ["x"] * 10},
@@ -296,5 +296,5 @@ def test_the_library_keeps_no_table() -> None:
     n = len(source.frame)
     validate(source, policy(), None)
     del source
-    found = [one for one in gc.get_objects() if type(one) is pd.DataFrame and len(one) == n]
-    assert not any(one.shape[1] for one in found)
+    found = [one for one in gc.get_objects() if isinstance(one, pd.DataFrame | pd.Series) and len(one) == n]
+    assert not any(one.size for one in found)
