@@ -48,6 +48,8 @@ class Chains:
         first = np.concatenate([[0], np.cumsum(classes.max(axis=0, initial=ABSENT) + 1)])
         self._last = int(first[-2])
         self._place = np.where(classes == ABSENT, ABSENT, classes + first[:-1])
+        self._places_of: dict[int, list[int]] = {}
+        self._with_value: dict[int, dict[int, list[int]]] = {}
 
     @cached_property
     def _members(self) -> list[list[int]]:
@@ -81,10 +83,22 @@ class Chains:
         self.gone[list(chain.out)] = True
 
     def _places(self, subject: int) -> list[int]:
-        places: list[int] = [place for place in self._place[subject].tolist() if place != ABSENT]
+        places = self._places_of.get(subject)
+        if places is None:
+            places = [place for place in self._place[subject].tolist() if place != ABSENT]
+            self._places_of[subject] = places
         if self.gone[subject]:
-            places = [place for place in places if place < self._last]
+            return [place for place in places if place < self._last]
         return places
+
+    def _members_with(self, place: int, value: int) -> list[int]:
+        """Return who in a class has a value, in the order of its members."""
+        found = self._with_value.get(place)
+        if found is None:
+            found = self._with_value[place] = {}
+            for mate in self._members[place]:
+                found.setdefault(self._value[mate], []).append(mate)
+        return found.get(value, [])
 
     def _any(self, subject: int, other: int, places: list[int], steps: int) -> Chain | None:
         """Return a chain that starts with the subject, in these of its classes."""
@@ -100,15 +114,17 @@ class Chains:
         return found
 
     def _all(self, subject: int, other: int, places: list[int], steps: int) -> Chain | None:
-        found, own = Chain(((subject, other),)), self._value[subject]
+        own = self._value[subject]
+        parts: list[Chain] = []
         for place in places:
             best = self._taken(place, other, own, subject, steps)
             if best is None and self._third and steps:
                 best = self._by_third(place, other, own, subject, steps)
             if best is None:
                 return None
-            found += best
-        return found
+            parts.append(best)
+        changed = ((subject, other), *(each for part in parts for each in part.changed))
+        return Chain(changed, tuple(each for part in parts for each in part.out))
 
     def _taken(self, place: int, have: int, take: int, beside: int, steps: int) -> Chain | None:
         """Return a chain by which somebody in a class who has one value takes another, seen from elsewhere.
@@ -116,16 +132,18 @@ class Chains:
         Nobody `beside` whom they are; as few as possible leave.
         """
         best: Chain | None = None
-        for mate in self._members[place]:
-            if self._value[mate] != have or mate == beside or (place >= self._last and self.gone[mate]):
+        for mate in self._members_with(place, have):
+            if mate == beside or (place >= self._last and self.gone[mate]):
                 continue
             self.visits += 1
             if self.visits > self._end:
                 return best
             elsewhere = [one for one in self._places(mate) if one != place]
-            found: Chain | None = Chain(((mate, take),))
+            found: Chain | None
             if elsewhere:
                 found = self._any(mate, take, elsewhere, steps - 1) if steps else None
+            else:
+                found = Chain(((mate, take),))
             if found is not None and (best is None or len(found.out) < len(best.out)):
                 best = found
                 if not best.out:

@@ -144,10 +144,15 @@ def _ask_part(
 
 
 def _rule_out(search: Search, shared: csr_array, most: IntArray, questions: Sequence[_Question]) -> None:
-    """Take the candidates from the questions that no world fulfils; lowers `most`."""
+    """Take the candidates from the questions that no world fulfils; lowers `most`.
+
+    Those that are left are asked by themselves in the next larger neighbourhood: this one told nothing more.
+    """
     found = _problem_of(search, shared, questions, STEPS[0])
     if found is None:
         return
+    for one in questions:
+        one.chosen = widen(search.cohorts, one.chosen)
     for number in np.flatnonzero(hopeless(*found)).tolist():
         one = questions[number]
         out = open_tuples(search, one.cohort, one.place, one.candidates)

@@ -101,3 +101,47 @@ def test_whatever_is_told_leaves_every_class_its_values(
             assert len(dict(found.changed)) == len(set(found.changed))
             assert changed[subject] == other
             assert counts(without, changed) == counts(without, value)
+
+
+class Plain(Chains):
+    """The same search as it reads in the docstrings: everybody in a class is looked at, nothing is kept."""
+
+    def _places(self, subject: int) -> list[int]:
+        places = [place for place in self._place[subject].tolist() if place != ABSENT]
+        return [place for place in places if place < self._last] if self.gone[subject] else places
+
+    def _all(self, subject: int, other: int, places: list[int], steps: int) -> Chain | None:
+        found, own = Chain(((subject, other),)), self._value[subject]
+        for place in places:
+            best = self._taken(place, other, own, subject, steps)
+            if best is None and self._third and steps:
+                best = self._by_third(place, other, own, subject, steps)
+            if best is None:
+                return None
+            found += best
+        return found
+
+    def _members_with(self, place: int, value: int) -> list[int]:
+        return [mate for mate in self._members[place] if self._value[mate] == value]
+
+
+def test_chains_are_those_of_a_plain_search_with_as_many_visits() -> None:
+    n_found = n_out = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        classes = rng.integers(0, 6, (24, 3))
+        classes[rng.random(classes.shape) < 0.3] = ABSENT
+        value, may = rng.integers(0, 4, 24), rng.random(24) < seed % 3 / 2
+        chains, plain = Chains(classes, value, may), Plain(classes, value, may)
+        for subject in range(24):
+            for other in chains.values_beside(subject).tolist():
+                steps, third = (2, subject % 2 == 0) if subject % 4 else (3, False)
+                found = chains.find(subject, other, steps, third=third)
+                assert found == plain.find(subject, other, steps, third=third)
+                assert chains.visits == plain.visits
+                if found is not None:
+                    n_found, n_out = n_found + 1, n_out + bool(found.out)
+                    chains.leave(found)
+                    plain.leave(found)
+    assert n_found > 300
+    assert n_out > 100
