@@ -36,7 +36,8 @@ class SourceTable:
     """One period's table as it was read: the columns of the policy's roles, in the input's row order.
 
     Numeric columns are float64 with NaN for missing, or text where a value is no number (validation
-    then refuses the table); all others are text with missing values as None/NaN.
+    then refuses the table); all others are text with missing values as None/NaN. Text is categorical where it
+    has few different values.
     """
 
     frame: pd.DataFrame
@@ -140,7 +141,7 @@ class Partition:
 class Recoded:
     """The rows that would be published: record `records[i]` of the source has row i of `frame`, (m,).
 
-    `notes` hold counts and sizes, never a value.
+    Columns of text may be categorical. `notes` hold counts and sizes, never a value.
     """
 
     records: IntArray

@@ -296,5 +296,5 @@ def test_the_library_keeps_no_table() -> None:
     n = len(source.frame)
     validate(source, policy(), None)
     del source
-    found = [one for one in gc.get_objects() if isinstance(one, pd.DataFrame | pd.Series) and len(one) == n]
+    found = [one for one in gc.get_objects() if type(one) in (pd.DataFrame, pd.Series) and len(one) == n]
     assert not any(one.size for one in found)
