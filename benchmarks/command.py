@@ -4,9 +4,8 @@
 
 Samples of the household survey (EPH), a row a person, with eight quasi-identifiers; its rows, repeated as
 often as it takes, as they are (`repeated`) or with an income by which most of them differ (`income`); and
-Adult. Each command is a process of its
-own, imports included. Beside it, DuckDB alone reads the same file, groups it by its quasi-identifiers, and
-writes it sorted: the least that a release could cost.
+Adult. Each command is a process of its own, imports included. Beside it, DuckDB alone reads the same file,
+groups it by its quasi-identifiers, and writes it sorted: the least that a release could cost.
 """
 
 from __future__ import annotations

@@ -137,8 +137,9 @@ def frame_digest(frame: pd.DataFrame) -> str:
 
 
 def _coded(column: pd.Series, pool: dict[str, int], too_long: InputError) -> NDArray[Any]:
-    """Return the place of each text in `pool`, which takes new ones, -1 for a missing one; past
-    LARGEST_POOL the texts themselves.
+    """Return the place of each text in `pool`, -1 for a missing one; the texts where the pool is full.
+
+    New texts are added to the pool until it has more than LARGEST_POOL.
     """
     codes, found = pd.factorize(column)
     distinct = np.asarray(found, dtype=object)

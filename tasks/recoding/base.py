@@ -64,7 +64,6 @@ def _sorted_rows(columns: Sequence[tuple[Any, np.ndarray]], n: int) -> IntArray:
 
     Of a column its values are sorted, and not its cells.
     """
-
     key, span = np.zeros(n, dtype=np.int64), 1
     for values, place in columns:
         codes, found = _ranked(values)

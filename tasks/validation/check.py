@@ -104,6 +104,7 @@ def _run(suite: Any, table: SourceTable) -> list[ExpectationResult]:
         for result in batch.validate(part, result_format=result_format).results:
             found[result.expectation_config.meta["number"]] = _told(result, len(table.frame))
     frame.drop(columns=[*frame.columns], inplace=True)
+    # It keeps what each expectation says of each cell, too.
     asset.datasource.get_execution_engine()._metric_cache.clear()
     if len(found) != len(suite.expectations):
         raise RuntimeError("an expectation gave no result")
