@@ -27,7 +27,9 @@ def test_at_night():
 
 
 @pytest.fixture
-def inner(pytester: pytest.Pytester) -> pytest.Pytester:
+def inner(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    # A worker imports torch as it starts, which cannot be done twice in one process.
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     pytester.makeini("[pytest]\nmarkers =\n    nightly: a\n    browser: b\n    faults: c\n")
     return pytester
 
