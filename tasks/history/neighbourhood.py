@@ -19,8 +19,10 @@ from scipy.optimize import Bounds, LinearConstraint
 from scipy.sparse import csr_array, vstack
 
 from tasks.history.cohorts import ABSENT, Cohorts
+from tasks.history.exchange import ranges
 from tasks.history.highs import milp
-from tasks.types import FloatArray, IntArray
+from tasks.history.numbering import distinct_codes
+from tasks.types import BoolArray, FloatArray, IntArray
 
 NO_SOLUTION = 2
 FEW = 5_000  # variables of which all whole numbers are searched
@@ -31,18 +33,19 @@ FRACTION = 1e-6
 
 @dataclass(frozen=True)
 class Near:
-    """The cohorts that vary, and what is asked of them; (v) variables, each of a cohort and a value.
+    """Neighbourhoods of q questions, each by itself: in each some cohorts vary, whatever those of others do.
 
-    `cohorts` (k,) those that vary; `cohort`, `value` (v,) of each variable; `whole` tells whether the classes
-    of all that vary hold nobody else.
+    `question`, `cohort`, `value` (v,) of each variable, in order; `of_equation` (e,) is the question of each
+    equation; `whole` (q,) tells whether the classes of all that vary for it hold nobody else.
     """
 
-    cohorts: IntArray
+    question: IntArray
     cohort: IntArray
     value: IntArray
     inner: LinearConstraint
     outer: LinearConstraint
-    whole: bool
+    of_equation: IntArray
+    whole: BoolArray
 
 
 @dataclass(frozen=True)
@@ -55,49 +58,73 @@ class Answer:
     impossible: bool
 
 
-def widen(cohorts: Cohorts, chosen: IntArray) -> IntArray:
-    """Return the cohorts that share a class with any of `chosen`, in order."""
-    classes = np.unique(cohorts.place[chosen])
-    return np.unique(cohorts.incidence[classes[classes != ABSENT]].indices).astype(np.int64)
+def widen(cohorts: Cohorts, question: IntArray, chosen: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the cohorts that share a class with any of those `chosen` (k,) for a `question` (k,), in order.
+
+    As (question, cohort), those of each question by themselves.
+    """
+    place = cohorts.place[chosen]
+    row, release = np.nonzero(place != ABSENT)
+    codes = distinct_codes(
+        question[row] * cohorts.n_classes + place[row, release],
+        (int(question.max(initial=0)) + 1) * cohorts.n_classes,
+    )
+    asked, at = codes // cohorts.n_classes, codes % cohorts.n_classes
+    incidence, n = cohorts.incidence, len(cohorts.size)
+    many = np.diff(incidence.indptr)[at]
+    members = incidence.indices[ranges(incidence.indptr[at], many)].astype(np.int64)
+    found = distinct_codes(np.repeat(asked, many) * n + members, (int(question.max(initial=0)) + 1) * n)
+    return found // n, found % n
 
 
 def near(
-    cohorts: Cohorts, world: csr_array, published: csr_array, shared: csr_array, chosen: IntArray
+    cohorts: Cohorts,
+    world: csr_array,
+    published: csr_array,
+    shared: csr_array,
+    question: IntArray,
+    chosen: IntArray,
 ) -> Near:
-    """Return the problem in which the `chosen` cohorts vary, which are in order.
+    """Return the problem in which the cohorts `chosen` (k,) for each `question` (k,) vary, as `widen` orders.
 
     `world` and `shared` (c, values) are as `world_of` and `values_shared` tell them, `published` (classes,
     values) as `published_of` does. O(members of the classes of the chosen x values in common).
     """
+    n_values, n_classes = world.shape[1], cohorts.n_classes
     may = shared[chosen].tocoo()
     cohort, value = chosen[may.row], may.col.astype(np.int64)
     n = len(value)
     members = csr_array((np.ones(n), (may.row, np.arange(n))), (len(chosen), n))
-    # One row for each class and value that a variable counts in.
+    # One row for each question, class and value that a variable counts in.
     place = cohorts.place[cohort]
     variable, release = np.nonzero(place != ABSENT)
-    key = place[variable, release] * world.shape[1] + value[variable]
-    keys, row = np.unique(key, return_inverse=True)
+    there = question[may.row[variable]] * n_classes + place[variable, release]
+    keys, row = np.unique(there * n_values + value[variable], return_inverse=True)
     rows_of_member = cohorts.rows_at(cohort[variable], release).astype(float)
     counts = csr_array((rows_of_member, (row.reshape(-1), variable)), (len(keys), n))
-    number, each = keys // world.shape[1], keys % world.shape[1]
+    number, each = keys // n_values, keys % n_values
     classes, at = np.unique(number, return_inverse=True)
-    inside = cohorts.incidence[classes].tocoo()
-    spot = np.minimum(np.searchsorted(chosen, inside.col), len(chosen) - 1)
-    varies = chosen[spot] == inside.col
+    inside = cohorts.incidence[classes % n_classes].tocoo()
+    pairs = question * len(cohorts.size) + chosen
+    pair = classes[inside.row] // n_classes * len(cohorts.size) + inside.col
+    spot = np.minimum(np.searchsorted(pairs, pair), len(pairs) - 1)
+    varies = pairs[spot] == pair
     at_class = (inside.row[varies], spot[varies])
     mine = csr_array((inside.data[varies], at_class), (len(classes), len(chosen)))
     own = (mine @ world[chosen]).tocsr()
     others = np.where(varies, 0, inside.data * cohorts.size[inside.col])
-    outsiders = np.bincount(inside.row, others, len(classes)).astype(np.int64)[at]
-    total = np.asarray(published[classes][at, each]).reshape(-1).astype(float)
+    outsiders = np.bincount(inside.row, others, len(classes)).astype(np.int64)
+    whole = np.ones(int(question.max(initial=-1)) + 1, dtype=bool)
+    whole[classes[outsiders > 0] // n_classes] = False
+    total = np.asarray(published[classes % n_classes][at, each]).reshape(-1).astype(float)
     kept = np.asarray(own[at, each]).reshape(-1).astype(float)
     rows = vstack([members, counts]).tocsr()
     size = cohorts.size[chosen].astype(float)
     inner = LinearConstraint(rows, np.concatenate([size, kept]), np.concatenate([size, kept]))
-    least = np.maximum(total - outsiders, 0)
+    least = np.maximum(total - outsiders[at], 0)
     outer = LinearConstraint(rows, np.concatenate([size, least]), np.concatenate([size, total]))
-    return Near(chosen, cohort, value, inner, outer, not outsiders.any())
+    of_equation = np.concatenate([question, number // n_classes])
+    return Near(question[may.row], cohort, value, inner, outer, of_equation, whole)
 
 
 def another_world(problem: Near, wished: FloatArray, *, nodes: int, cost: FloatArray | None = None) -> Answer:
@@ -108,7 +135,7 @@ def another_world(problem: Near, wished: FloatArray, *, nodes: int, cost: FloatA
     """
     found = _solved(problem.inner, wished, nodes, cost)
     if isinstance(found, bool):
-        return Answer(None, impossible=found and problem.whole)
+        return Answer(None, impossible=found and bool(problem.whole.all()))
     return Answer(found, impossible=False)
 
 

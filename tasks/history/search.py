@@ -19,17 +19,15 @@ from tasks.types import BoolArray, IntArray
 
 @dataclass(frozen=True)
 class Limits:
-    """Where the search ends: pairs of values, visits of people for chains, calls of the solver, their size.
+    """Where the search ends: pairs of values, changes tried for chains, calls of the solver, their size.
 
-    That is in variables, of one question and of many `at_once`, and in nodes. A large call counts as several.
-    Of many, at most so many `questions` are asked in one linear program.
+    That is in variables, `questions` that are asked at once, and nodes. A large call counts as several.
     """
 
     pairs: int = 5_000
-    visits: int = 5_000_000
+    visits: int = 20_000_000
     calls: int = 20_000
     variables: int = 100_000
-    at_once: int = 100_000
     questions: int = 300
     nodes: int = 1_000
 

@@ -1,70 +1,72 @@
-"""Whoever lacks values after exchanges and chains: asked of the solver, many at once and then one by one."""
+"""Whoever lacks values after exchanges and chains: asked of the solver, in growing neighbourhoods."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from tasks.history.batch import hopeless, world_of_wishes
+from tasks.history.batch import hopeless, worlds_of_wishes
 from tasks.history.neighbourhood import FEW, Near, another_world, impossible, near, widen
 from tasks.history.search import Search, add, most_values, open_tuples, short_cohorts
-from tasks.types import FloatArray, IntArray
+from tasks.types import BoolArray, FloatArray, IntArray
 
 VARIABLES_OF_A_CALL = 1_000  # of the solver; a larger one counts as several
-MANY = 16  # questions that are asked at once before each is asked by itself
-AT_ONCE = 300  # questions of one linear program, or fewer by the limits
-STEPS = (1, 2)  # of classes between the people who are asked about and those who vary, many at once
-WORTHWHILE = 0.02  # of the questions: as many must be answered for them to be asked at once again
+# Proofs that nobody outside can help cost twice a search for a world, and hardly any comes later than these.
+LAST_OF_PROOFS = 3  # of the first steps; from then on in every second
 
 
 @dataclass
 class _Question:
     """Which further values of an attribute a cohort can have: `candidates` are not ruled out.
 
-    `chosen` are the cohorts that vary, in order; `done` if a larger neighbourhood tells nothing more.
+    `done` if a larger neighbourhood tells nothing more.
     """
 
     cohort: int
     place: int
     candidates: IntArray
-    chosen: IntArray
     done: bool = False
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Questions in their neighbourhoods, and the variables (v,) that they wish for."""
+
+    questions: Sequence[_Question]
+    problem: Near
+    wished: BoolArray
 
 
 def solve(search: Search, shared: csr_array, most: IntArray) -> None:
     """Ask the solver about everybody who still lacks values; lowers `most`.
 
-    First about many at once. Then about each: all in their smallest neighbourhoods, which are cheap, then in
-    growing ones. Nothing more is asked of those who are pinned by one attribute.
+    All in their smallest neighbourhoods, which are cheap, then in growing ones: each by itself, many in one
+    call. Nothing more is asked of those who are pinned by one attribute.
     """
-    short = short_cohorts(search)
-    if _out_of_calls(search):
-        search.spent |= bool(len(short))
-        return
     open_ = [
-        _Question(cohort, place, shared[[cohort]].indices.astype(np.int64), np.array([cohort]))
-        for cohort in short.tolist()
+        _Question(cohort, place, shared[[cohort]].indices.astype(np.int64))
+        for cohort in short_cohorts(search).tolist()
         for place in range(search.n_places)
     ]
-    for steps in STEPS:
-        open_ = _still_open(search, most, open_)
-        _ask_at_once(search, shared, most, open_, steps)
-        if _out_of_calls(search):  # of very many each look takes its time, too
-            search.spent |= any(_is_open(search, most, one) for one in open_)
+    for step in count(1):
+        asked = open_ = _still_open(search, most, open_)
+        if not open_:
             return
-    while open_ := _still_open(search, most, open_):
-        for question in open_:
-            if not _is_open(search, most, question):
-                continue
-            if _out_of_calls(search):
-                search.spent = True
-                return
-            _widen(search, shared, question)
-            cohort, place = question.cohort, question.place
-            most[cohort, place] = most_values(search, cohort, place, question.candidates)
+        while asked:
+            answered = []
+            for part in _parts(search, shared, most, asked, step):
+                answered += _ask(search, shared, part)
+            asked = _still_open(search, most, answered)
+        proofs = step <= LAST_OF_PROOFS or step % 2 == 1
+        for part in _parts(search, shared, most, open_, step):
+            _rule_out(search, shared, most, part, proofs=proofs)
+        if _out_of_calls(search):
+            search.spent |= bool(_still_open(search, most, open_))
+            return
 
 
 def _out_of_calls(search: Search) -> bool:
@@ -81,95 +83,125 @@ def _is_open(search: Search, most: IntArray, question: _Question) -> bool:
     return bool(open_tuples(search, question.cohort, question.place, question.candidates).size)
 
 
-def _ask_at_once(
-    search: Search, shared: csr_array, most: IntArray, questions: Sequence[_Question], steps: int
-) -> None:
-    """Ask about many in the neighbourhood of all, as long as that answers some."""
-    if len(questions) < MANY:
-        return
-    at_once = min(AT_ONCE, search.limits.questions)
-    while True:
-        ordered = sorted(questions, key=lambda one: (*search.cohorts.place[one.cohort][::-1], one.place))
-        n_answered = 0
-        for first in range(0, len(ordered), at_once):
-            if _out_of_calls(search):
-                return
-            n_answered += _ask_part(search, shared, most, ordered[first : first + at_once], steps)
-        n_before, questions = len(questions), _still_open(search, most, questions)
-        if n_answered < max(1, WORTHWHILE * n_before) or len(questions) < MANY:
-            break
-    if steps == STEPS[0]:
-        for first in range(0, len(questions), at_once):
-            _rule_out(search, shared, most, questions[first : first + at_once])
+def _parts(
+    search: Search, shared: csr_array, most: IntArray, questions: Sequence[_Question], step: int
+) -> Iterator[_Asked]:
+    """Yield the questions that are still open then, in parts that the limits allow; none once calls ran out.
 
-
-def _problem_of(
-    search: Search, shared: csr_array, questions: Sequence[_Question], steps: int
-) -> tuple[Near, csr_array] | None:
-    """Return the neighbourhood of some questions and what is wished, (q, v); None where it is too large."""
-    chosen = np.unique([one.cohort for one in questions])
-    for _ in range(steps):
-        chosen = widen(search.cohorts, chosen)
-    n = int(shared[chosen].nnz)
-    if n > search.limits.at_once or _out_of_calls(search):
-        return None
-    search.calls += max(1, n // VARIABLES_OF_A_CALL)
-    problem = near(search.cohorts, search.world, search.published, shared, chosen)
-    codes = problem.cohort * search.n_values + problem.value
-    order = np.argsort(codes, kind="stable")
-    wishes = [open_tuples(search, one.cohort, one.place, one.candidates) for one in questions]
-    wanted = np.concatenate(
-        [one.cohort * search.n_values + each for one, each in zip(questions, wishes, strict=True)]
-    )
-    row = np.repeat(np.arange(len(questions)), [len(each) for each in wishes])
-    column = order[np.searchsorted(codes[order], wanted)]
-    return problem, csr_array((np.ones(len(row)), (row, column)), (len(questions), len(codes)))
-
-
-def _ask_part(
-    search: Search, shared: csr_array, most: IntArray, questions: Sequence[_Question], steps: int
-) -> int:
-    """Look for a world that answers many questions; return how many it answers."""
-    questions = _still_open(search, most, questions)
-    found = _problem_of(search, shared, questions, steps) if questions else None
-    if found is None:
-        return 0
-    problem, wished = found
-    known = np.asarray(search.world[problem.cohort, problem.value]).reshape(-1).astype(np.int64)
-    world = world_of_wishes(problem, wished, known, nodes=search.limits.nodes)
-    if world is None:
-        return 0
-    add(search, problem.cohort[world > 0], problem.value[world > 0])
-    return int((wished @ world > 0).sum())
-
-
-def _rule_out(search: Search, shared: csr_array, most: IntArray, questions: Sequence[_Question]) -> None:
-    """Take the candidates from the questions that no world fulfils; lowers `most`.
-
-    Those that are left are asked by themselves in the next larger neighbourhood: this one told nothing more.
+    Whoever alone has too large a neighbourhood is done.
     """
-    found = _problem_of(search, shared, questions, STEPS[0])
-    if found is None:
-        return
-    for one in questions:
-        one.chosen = widen(search.cohorts, one.chosen)
-    for number in np.flatnonzero(hopeless(*found)).tolist():
-        one = questions[number]
-        out = open_tuples(search, one.cohort, one.place, one.candidates)
-        one.candidates = one.candidates[~np.isin(one.candidates, out)]
-        most[one.cohort, one.place] = most_values(search, one.cohort, one.place, one.candidates)
+    size = search.limits.questions
+    waiting = [questions[first : first + size] for first in range(0, len(questions), size)][::-1]
+    while waiting and not _out_of_calls(search):
+        part = _still_open(search, most, waiting.pop())
+        if not part:
+            continue
+        cohorts, n = _neighbourhoods(search, shared, part, step)
+        if n > search.limits.variables:
+            if len(part) == 1:
+                part[0].done = search.spent = True
+            else:
+                half = len(part) // 2
+                waiting += [part[half:], part[:half]]
+            continue
+        yield _asked(search, shared, part, cohorts)
 
 
-def _widen(search: Search, shared: csr_array, question: _Question) -> None:
-    """Ask the solver in a neighbourhood that is larger by the classes of its cohorts."""
-    wider = widen(search.cohorts, question.chosen)
-    variables = int(shared[wider].nnz)
-    if variables > search.limits.variables:
-        search.spent = question.done = True
+def _neighbourhoods(
+    search: Search, shared: csr_array, questions: Sequence[_Question], step: int
+) -> tuple[tuple[IntArray, IntArray], int]:
+    """Return the question and number of each cohort up to so many classes away, and how many variables.
+
+    Once these are more than the limit, no further ones are looked for.
+    """
+    n_shared = np.diff(shared.indptr)
+    found = np.arange(len(questions)), np.array([one.cohort for one in questions])
+    for _ in range(step):
+        found = widen(search.cohorts, *found)
+        n = int(n_shared[found[1]].sum())
+        if n > search.limits.variables:
+            break
+    return found, n
+
+
+def _asked(
+    search: Search, shared: csr_array, questions: Sequence[_Question], cohorts: tuple[IntArray, IntArray]
+) -> _Asked:
+    problem = near(search.cohorts, search.world, search.published, shared, *cohorts)
+    own = problem.cohort == np.array([one.cohort for one in questions])[problem.question]
+    wishes = [open_tuples(search, one.cohort, one.place, one.candidates) for one in questions]
+    wanted = np.concatenate([number * search.n_values + each for number, each in enumerate(wishes)])
+    return _Asked(
+        questions, problem, own & np.isin(problem.question * search.n_values + problem.value, wanted)
+    )
+
+
+def _weigh(search: Search, problem: Near) -> None:
+    search.calls += max(1, len(problem.value) // VARIABLES_OF_A_CALL)
+
+
+def _ask(search: Search, shared: csr_array, asked: _Asked) -> list[_Question]:
+    """Look for worlds that answer questions; return those that got an answer."""
+    problem = asked.problem
+    known = np.asarray(search.world[problem.cohort, problem.value]).reshape(-1).astype(np.int64)
+    _weigh(search, problem)
+    world, answered, open_ = worlds_of_wishes(problem, asked.wished, known)
+    changed = (world > 0) & answered[problem.question]
+    add(search, problem.cohort[changed], problem.value[changed])
+    for number in np.flatnonzero(open_).tolist():
+        answered[number] = _ask_alone(search, shared, asked, number)
+    return [asked.questions[number] for number in np.flatnonzero(answered).tolist()]
+
+
+def _alone(search: Search, shared: csr_array, asked: _Asked, number: int) -> _Asked:
+    """Return one of the questions by itself, in the same neighbourhood."""
+    cohort = np.unique(asked.problem.cohort[asked.problem.question == number])
+    return _asked(search, shared, [asked.questions[number]], (np.zeros_like(cohort), cohort))
+
+
+def _ask_alone(search: Search, shared: csr_array, asked: _Asked, number: int) -> bool:
+    """Look for a world of whole numbers that answers one question; tell whether there is one."""
+    alone = _alone(search, shared, asked, number)
+    if not alone.wished.any() or _out_of_calls(search):
+        return False
+    problem = alone.problem
+    _weigh(search, problem)
+    cost = _change(search, problem)
+    world = another_world(problem, alone.wished.astype(float), nodes=search.limits.nodes, cost=cost).world
+    if world is not None:
+        add(search, problem.cohort[world > 0], problem.value[world > 0])
+    return world is not None
+
+
+def _rule_out(search: Search, shared: csr_array, most: IntArray, asked: _Asked, *, proofs: bool) -> None:
+    """Take the candidates that no world gives from the questions that got no answer; lowers `most`.
+
+    Without `proofs`, only of those whose neighbourhood holds everybody, who are done after this.
+    """
+    problem = asked.problem
+    if not proofs and not problem.whole.any():
         return
-    question.done, question.chosen = len(wider) == len(question.chosen), wider
-    problem = near(search.cohorts, search.world, search.published, shared, wider)
-    question.candidates = _asked(search, problem, question, max(1, variables // VARIABLES_OF_A_CALL))
+    _weigh(search, problem)
+    out = hopeless(problem, asked.wished)
+    for number, question in enumerate(asked.questions):
+        if problem.whole[number]:
+            question.done = True
+            out[number] |= _impossible(search, shared, asked, number)
+        if out[number]:
+            gone = open_tuples(search, question.cohort, question.place, question.candidates)
+            question.candidates = question.candidates[~np.isin(question.candidates, gone)]
+            cohort, place = question.cohort, question.place
+            most[cohort, place] = most_values(search, cohort, place, question.candidates)
+
+
+def _impossible(search: Search, shared: csr_array, asked: _Asked, number: int) -> bool:
+    """Tell whether no world of whole numbers answers one question; False where nodes or calls ran out."""
+    if _out_of_calls(search):
+        search.spent = True
+        return False
+    alone = _alone(search, shared, asked, number)
+    _weigh(search, alone.problem)
+    return impossible(alone.problem, alone.wished.astype(float), nodes=search.limits.nodes)
 
 
 def _change(search: Search, problem: Near) -> FloatArray | None:
@@ -182,24 +214,3 @@ def _change(search: Search, problem: Near) -> FloatArray | None:
         return None
     known = np.asarray(search.world[problem.cohort, problem.value]).reshape(-1)
     return np.asarray(known == 0, dtype=np.float64)
-
-
-def _asked(search: Search, problem: Near, question: _Question, weight: int) -> IntArray:
-    """Look near a cohort for worlds with further values; return the candidates that are not ruled out."""
-    here, candidates = problem.cohort == question.cohort, question.candidates
-    while (open_ := open_tuples(search, question.cohort, question.place, candidates)).size:
-        if _out_of_calls(search):
-            search.spent = True
-            break
-        search.calls += weight
-        wished = (here & np.isin(problem.value, open_)).astype(float)
-        answer = another_world(problem, wished, nodes=search.limits.nodes, cost=_change(search, problem))
-        if answer.world is not None:
-            add(search, problem.cohort[answer.world > 0], problem.value[answer.world > 0])
-            continue
-        ruled_out = answer.impossible
-        if not ruled_out and not problem.whole:
-            search.calls += weight
-            ruled_out = impossible(problem, wished, nodes=search.limits.nodes)
-        return candidates[~np.isin(candidates, open_)] if ruled_out else candidates
-    return candidates

@@ -42,8 +42,6 @@ from tasks.history.transient import Transient, row_values
 from tasks.types import BoolArray, IntArray
 
 LEAST_RELEASES = 3  # in which chains may show what exchanges along cycles do not
-# Of chains, and whether by three values: longer ones for who is left.
-STEPS = ((2, False), (3, False), (4, False), (2, True), (3, True), (4, True), (5, True))
 
 
 @dataclass
@@ -238,23 +236,47 @@ def _chain(search: Search, classes: IntArray, value: IntArray) -> None:
     chains = Chains(classes, value, np.zeros(len(value), dtype=bool))
     member = np.zeros(len(search.cohorts.size), dtype=np.int64)
     member[search.cohorts.number] = np.arange(len(value))
-    for steps, third in STEPS:
-        found: list[tuple[int, int]] = []
-        for cohort in short.tolist():
-            if chains.visits > search.limits.visits:
+    for third in (False, True):
+        waiting = short
+        # Again where somebody took a value in somebody else's chain, but may lack further ones.
+        while len(waiting):
+            found, asked_next = _chained(search, chains, member, waiting, third=third)
+            if not len(found):
                 break
-            subject, own = int(member[cohort]), tuples_of(search, cohort)
-            for other in chains.values_beside(subject).tolist():
-                if not any(attribute.apart(own, other).all() for attribute in search.attributes) and not any(
-                    open_tuples(search, cohort, place, np.array([other])).size
-                    for place in range(len(search.attributes), search.n_places)
-                ):
-                    continue
-                chain = chains.find(subject, other, steps, third=third)
-                if chain is not None:
-                    found += chain.changed
-                    break
-        if found:
-            changed, taken = np.array(found, dtype=np.int64).T
-            add(search, search.cohorts.number[changed], taken)
-            short = short_cohorts(search, short)
+            add(search, search.cohorts.number[found[:, 0]], found[:, 1])
+            waiting = short_cohorts(search, asked_next)
+        short = short_cohorts(search, short)
+
+
+def _chained(
+    search: Search, chains: Chains, member: IntArray, short: IntArray, *, third: bool
+) -> tuple[IntArray, IntArray]:
+    """Return who takes which value in chains for the `short` cohorts, (e, 2), and who got a value by any.
+
+    `member` (c,) is somebody of each cohort. Whoever got one meanwhile is not asked about.
+    """
+    found: list[tuple[int, int]] = []
+    got: set[int] = set()
+    for cohort in short.tolist():
+        if chains.visits >= search.limits.visits:
+            break
+        if cohort in got:
+            continue
+        subject, own = int(member[cohort]), tuples_of(search, cohort)
+        for other in chains.values_beside(subject).tolist():
+            if not _is_new(search, cohort, own, other):
+                continue
+            chain = chains.find(subject, other, third=third)
+            if chain is not None:
+                found += chain.changed
+                got.update(search.cohorts.number[[one for one, _ in chain.changed]].tolist())
+                break
+    return np.array(found, dtype=np.int64).reshape(-1, 2), short[np.isin(short, list(got))]
+
+
+def _is_new(search: Search, cohort: int, own: IntArray, other: int) -> bool:
+    """Tell whether a tuple gives a cohort that has its `own` ones a further value of any attribute."""
+    if any(attribute.apart(own, other).all() for attribute in search.attributes):
+        return True
+    places = range(len(search.attributes), search.n_places)
+    return any(open_tuples(search, cohort, place, np.array([other])).size for place in places)

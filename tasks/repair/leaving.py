@@ -75,12 +75,12 @@ class Leaving:
         shared = values_shared(before, published)
         chosen = np.array([cohort], dtype=np.int64)
         while self.calls < self.limits.calls:
-            wider = widen(before, chosen)
+            wider = widen(before, np.zeros_like(chosen), chosen)[1]
             wider = wider[~stays[wider] | (wider == cohort)]
             if len(wider) == len(chosen) or int(shared[wider].nnz) > self.limits.variables:
                 break
             chosen = wider
-            problem = near(before, world, published, shared, chosen)
+            problem = near(before, world, published, shared, np.zeros_like(chosen), chosen)
             wished = ((problem.cohort == cohort) & wanted[problem.value]).astype(float)
             own = np.asarray(world[problem.cohort, problem.value]).reshape(-1)
             self.calls += 1

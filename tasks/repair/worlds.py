@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tasks.history.chains import Chains
+from tasks.history.chains import Chain, Chains
 from tasks.history.cohorts import ABSENT
 from tasks.history.search import Limits
 from tasks.history.sticky import Past
@@ -23,7 +23,6 @@ from tasks.repair.leaving import Leaving
 from tasks.types import BoolArray, IntArray
 
 LEAVING_CALLS = 500  # of the solver in a round, for whom no chain is found
-STEPS = ((4, False), (2, True))  # of a chain from the person on who is pinned, and if by three values
 
 
 class Worlds:
@@ -142,19 +141,12 @@ class Worlds:
         leaving = Leaving(classes, past.value, may, few)
         chains.gone[past.subject[out]] = True
         for subject in short.tolist():
-            wanted = self._wanted(subject)
-            others = chains.values_beside(subject)
-            for steps, third in STEPS:
-                found = [
-                    chains.find(subject, other, steps, third=third)
-                    for other in others[wanted[others]].tolist()
-                ]
-                known = [chain for chain in found if chain is not None]
-                if known:
-                    chains.leave(min(known, key=lambda chain: len(chain.out)))
-                    break
+            every, some = self._wanted(subject)
+            chain = self._chain(chains, subject, every) or self._chain(chains, subject, some & ~every)
+            if chain is not None:
+                chains.leave(chain)
             else:
-                chains.gone[leaving.find(subject, wanted, chains.gone)] = True
+                chains.gone[leaving.find(subject, every, chains.gone)] = True
         gone = chains.gone[past.subject]
         if seats is not None:
             gone[self.beside(labels, seats, gone)] = True
@@ -187,20 +179,35 @@ class Worlds:
                 found.append(mates[np.argsort(rank[mates], kind="stable")[:lack]])
         return np.concatenate(found)
 
-    def _wanted(self, subject: int) -> BoolArray:
-        """Return the tuples (m,) with a value not known to be possible, wherever the subject lacks one."""
+    def _chain(self, chains: Chains, subject: int, wanted: BoolArray) -> Chain | None:
+        """Return the chain for which fewest leave so that a subject has a `wanted` tuple (m,), or None."""
+        others = chains.values_beside(subject)
+        found = [
+            chains.find(subject, one, third=third)
+            for third in (False, True)
+            for one in others[wanted[others]].tolist()
+        ]
+        return min((one for one in found if one is not None), key=lambda one: len(one.out), default=None)
+
+    def _wanted(self, subject: int) -> tuple[BoolArray, BoolArray]:
+        """Return the tuples (m,) with a value not known to be possible wherever the subject lacks one.
+
+        And those with one in some attribute: these help where no tuple has both.
+        """
         found, attributes = self._found, self._past.attributes
-        wanted = np.ones(int(self._past.value.max(initial=-1)) + 1, dtype=bool)
+        every = np.ones(int(self._past.value.max(initial=-1)) + 1, dtype=bool)
         if found is None:
-            return wanted
+            return every, every
         cohort = int(found.cohorts.number[subject])
-        first, end = np.searchsorted(found.found, [cohort * len(wanted), (cohort + 1) * len(wanted)])
-        for own in (found.found[first:end] - cohort * len(wanted)).tolist():
-            wanted[own] = False
-            for attribute, least in zip(attributes, found.least[cohort].tolist(), strict=False):
-                if least < self._least:
-                    wanted &= attribute.apart(np.arange(len(wanted)), own)
-        return wanted
+        first, end = np.searchsorted(found.found, [cohort * len(every), (cohort + 1) * len(every)])
+        own = found.found[first:end] - cohort * len(every)
+        every[own] = False
+        some = np.zeros_like(every) if attributes else every
+        for attribute, least in zip(attributes, found.least[cohort].tolist(), strict=False):
+            if least < self._least:
+                apart = np.all([attribute.apart(np.arange(len(every)), one) for one in own.tolist()], axis=0)
+                every, some = every & apart, some | apart
+        return every, some
 
     def _now(self, labels: IntArray) -> IntArray:
         now = np.full(len(self._past.value), ABSENT, dtype=np.int64)

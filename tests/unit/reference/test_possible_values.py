@@ -222,36 +222,40 @@ def test_bounds_are_true_where_the_linear_program_is_solved_first(
 
     monkeypatch.setattr(neighbourhood, "whole_near", counted)
     monkeypatch.setattr(neighbourhood, "MOST_WHOLE", most_whole)
+
+    def of_nobody(problem: neighbourhood.Near, wished: BoolArray, known: IntArray) -> Any:
+        return known, np.zeros(len(problem.whole), dtype=bool), np.ones(len(problem.whole), dtype=bool)
+
+    monkeypatch.setattr(solving, "worlds_of_wishes", of_nobody)
     held_against_brute_force(range(300), decided=False, limits=Limits(pairs=0, visits=0))
     assert any(one is not None for one in solved)
 
 
 @pytest.mark.parametrize(
-    ("at_once", "most_whole", "n_worlds"), [(3, 1_000, 20), (solving.AT_ONCE, 1_000, 20), (3, 0, 1)]
+    "limits", [Limits(), Limits(questions=3), Limits(variables=30)], ids=["many", "three", "few variables"]
 )
-def test_bounds_and_verdicts_are_true_where_many_questions_are_asked_at_once(
-    monkeypatch: pytest.MonkeyPatch, at_once: int, most_whole: int, n_worlds: int
+def test_bounds_and_verdicts_are_true_however_many_questions_are_asked_at_once(
+    monkeypatch: pytest.MonkeyPatch, limits: Limits
 ) -> None:
-    answers: list[IntArray | None] = []
-    ruled_out: list[BoolArray] = []
+    n_answered: list[int] = []
+    n_ruled_out: list[int] = []
 
-    def world(*args: Any, **kwargs: Any) -> IntArray | None:
-        answers.append(batch.world_of_wishes(*args, **kwargs))
-        return answers[-1]
+    def answers(*args: Any) -> Any:
+        world, answered, open_ = batch.worlds_of_wishes(*args)
+        n_answered.append(int(answered.sum()))
+        return world, answered, open_
 
     def none(*args: Any) -> BoolArray:
-        ruled_out.append(batch.hopeless(*args))
-        return ruled_out[-1]
+        out = batch.hopeless(*args)
+        n_ruled_out.append(int(out.sum()))
+        return out
 
     monkeypatch.setattr(worlds, "possible_by_two", lambda *told: told[2])
-    monkeypatch.setattr(batch, "MOST_WHOLE", most_whole)
-    monkeypatch.setattr(solving, "MANY", 1)
-    monkeypatch.setattr(solving, "AT_ONCE", at_once)
-    monkeypatch.setattr(solving, "world_of_wishes", world)
+    monkeypatch.setattr(solving, "worlds_of_wishes", answers)
     monkeypatch.setattr(solving, "hopeless", none)
-    held_against_brute_force(range(300), limits=Limits(pairs=0, visits=0))
-    assert sum(one is not None for one in answers) > n_worlds
-    assert sum(int(one.sum()) for one in ruled_out) > 20
+    held_against_brute_force(range(300), limits=replace(limits, pairs=0, visits=0))
+    assert sum(n_answered) > 4
+    assert sum(n_ruled_out) > 20
 
 
 @pytest.mark.nightly

@@ -210,8 +210,9 @@ def seated_series(seed: int) -> tuple[Past, IntArray, IntArray]:
     return past, groups(), seat
 
 
-@pytest.mark.parametrize("seed", [1, 6, 7, 10])
-def test_where_nobody_else_can_leave_whole_buckets_of_signatures_do(seed: int) -> None:
+# Of seeds 6 and 14 somebody lacks values of two attributes, and no tuple has both.
+@pytest.mark.parametrize(("seed", "least"), [(1, 8), (6, 4), (10, 8), (11, 8), (14, 4)])
+def test_where_nobody_else_can_leave_whole_buckets_of_signatures_do(seed: int, least: int) -> None:
     past, labels, seat = seated_series(seed)
     assert n_short(past, labels)
     assert not n_short(past, np.full(20, ABSENT))  # the earlier release alone pins nobody
@@ -225,4 +226,4 @@ def test_where_nobody_else_can_leave_whole_buckets_of_signatures_do(seed: int) -
     assert n_short(past, labels) == 0
     held = [np.bincount(seat[labels == group, 1], minlength=2) for group in range(5)]
     assert all(one == other for one, other in held)
-    assert (labels >= 0).sum() >= 8
+    assert (labels >= 0).sum() >= least
