@@ -5,13 +5,14 @@ What is possible is kept as codes, cohort * m + tuple for m tuples of values, in
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from tasks.history.attribute import Attribute
 from tasks.history.cohorts import ABSENT, Cohorts
+from tasks.history.kept import Changes
 from tasks.history.numbering import distinct_codes
 from tasks.history.transient import NOT_ASKED, RowValues
 from tasks.types import BoolArray, IntArray
@@ -37,8 +38,8 @@ class Search:
     """What is known of c cohorts of which some lack values, of the m tuples that a `world` gives them.
 
     `published` (classes, m): how often each class has each tuple. `row_values` tells of attributes that may
-    change, after the stable `attributes`. `found` are possible tuples; `calls` of the solver; `spent` if a
-    limit ended the search.
+    change, after the stable `attributes`. `found` are possible tuples; `changes` make the solver's worlds;
+    `calls` of the solver; `spent` if a limit ended the search.
     """
 
     cohorts: Cohorts
@@ -49,6 +50,7 @@ class Search:
     limits: Limits
     row_values: list[RowValues]
     found: IntArray
+    changes: list[Changes] = field(default_factory=list)
     calls: int = 0
     spent: bool = False
 

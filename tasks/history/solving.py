@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tasks.history.batch import hopeless, worlds_of_wishes
+from tasks.history.kept import Changes
 from tasks.history.neighbourhood import FEW, Near, another_world, impossible, near, widen
 from tasks.history.search import Search, add, most_values, open_tuples, short_cohorts
 from tasks.types import BoolArray, FloatArray, IntArray
@@ -146,8 +147,7 @@ def _ask(search: Search, shared: csr_array, asked: _Asked) -> list[_Question]:
     known = np.asarray(search.world[problem.cohort, problem.value]).reshape(-1).astype(np.int64)
     _weigh(search, problem)
     world, answered, open_ = worlds_of_wishes(problem, asked.wished, known)
-    changed = (world > 0) & answered[problem.question]
-    add(search, problem.cohort[changed], problem.value[changed])
+    _keep(search, problem, world - known)
     for number in np.flatnonzero(open_).tolist():
         answered[number] = _ask_alone(search, shared, asked, number)
     return [asked.questions[number] for number in np.flatnonzero(answered).tolist()]
@@ -168,9 +168,21 @@ def _ask_alone(search: Search, shared: csr_array, asked: _Asked, number: int) ->
     _weigh(search, problem)
     cost = _change(search, problem)
     world = another_world(problem, alone.wished.astype(float), nodes=search.limits.nodes, cost=cost).world
-    if world is not None:
-        add(search, problem.cohort[world > 0], problem.value[world > 0])
-    return world is not None
+    if world is None:
+        return False
+    known = np.asarray(search.world[problem.cohort, problem.value]).reshape(-1).astype(np.int64)
+    _keep(search, problem, world - known)
+    return True
+
+
+def _keep(search: Search, problem: Near, more: IntArray) -> None:
+    """Add what members of cohorts have in worlds, each a question's, by how many `more` (v,) have a value."""
+    entries = np.flatnonzero(more)
+    changes = Changes(
+        problem.question[entries], problem.cohort[entries], problem.value[entries], more[entries]
+    )
+    search.changes.append(changes)
+    add(search, changes.cohort[changes.more > 0], changes.value[changes.more > 0])
 
 
 def _rule_out(search: Search, shared: csr_array, most: IntArray, asked: _Asked, *, proofs: bool) -> None:

@@ -24,6 +24,7 @@ from tasks.history.attribute import Attribute
 from tasks.history.chains import Chains
 from tasks.history.cohorts import Cohorts, cohorts_of, published_of, values_shared, world_of
 from tasks.history.exchange import divisions, exchanged, ranges
+from tasks.history.kept import Kept
 from tasks.history.outer import possible_by_two
 from tasks.history.search import (
     Limits,
@@ -62,6 +63,7 @@ class Possible:
     found: IntArray
     calls: int = 0
     spent: bool = False
+    kept: Kept | None = None
 
     def pinned(self, enough: int) -> BoolArray:
         """Tell for each subject (n,) whether an attribute has under `enough` possible values for certain."""
@@ -80,7 +82,7 @@ def possible_values(
     enough: int,
     limits: Limits | None = None,
     seat: IntArray | None = None,
-    finer: Possible | None = None,
+    kept: Kept | None = None,
     transient: tuple[Transient, ...] = (),
 ) -> Possible:
     """Return what n subjects may have, by r releases and their true tuples.
@@ -89,14 +91,17 @@ def possible_values(
     `value` (n,): the tuple of each; `enough`: how many values of each attribute a subject has to keep, past
     which nothing more is looked for; `seat` (n, 2): the signature and position of each, if they have any,
     which count where they are balanced; `transient` further attributes, of which as many values have to be
-    possible in each release. `finer` is what is known of the same subjects where some of these
-    classes are divided further: each world of those is one of these.
+    possible in each release. `kept` are worlds of the same subjects in other classes, which are checked.
     """
-    search, shared = _begun(classes, value, attributes, enough, limits or Limits(), seat, finer, transient)
+    search, shared = _begun(classes, value, attributes, enough, limits or Limits(), seat, transient)
     cohorts, n_values = search.cohorts, search.n_values
+    if kept is not None:
+        kept = kept.that_hold(cohorts, value)
+        add(search, cohorts.number[kept.subject], kept.value)
+    add_exchanges(search, shared, divisions(cohorts))
     everybody = np.arange(len(cohorts.size))
     by_sets = values_left(search, codes_of(shared.tocoo(), n_values), everybody)
-    _chain(search, classes, value)
+    chains = _chain(search, classes, value)
     most = by_sets
     short = short_cohorts(search)
     if len(short):
@@ -106,7 +111,8 @@ def possible_values(
     most = most.copy()
     solve(search, shared, most)
     least = values_left(search, search.found, everybody)
-    return Possible(cohorts, least, most, by_sets, search.found, search.calls, search.spent)
+    kept = (kept or Kept.none()).and_also(chains).and_also(Kept.of(search.changes, cohorts, value))
+    return Possible(cohorts, least, most, by_sets, search.found, search.calls, search.spent, kept)
 
 
 def short_of(
@@ -121,7 +127,8 @@ def short_of(
 
     The solver is not asked: some of them may have more. Shapes as those of `possible_values`.
     """
-    search, _ = _begun(classes, value, attributes, enough, limits, seat)
+    search, shared = _begun(classes, value, attributes, enough, limits, seat)
+    add_exchanges(search, shared, divisions(search.cohorts))
     short = np.zeros(len(search.cohorts.size), dtype=bool)
     short[short_cohorts(search)] = True
     return short[search.cohorts.number]
@@ -141,7 +148,9 @@ def values_shown(
     They are signatures, exchanges and the worlds that were `found`. More than `enough` are not looked for,
     though more may be known. Shapes as those of `possible_values`.
     """
-    search, _ = _begun(classes, value, attributes, enough, limits, seat, found)
+    search, shared = _begun(classes, value, attributes, enough, limits, seat)
+    add(search, found.found // search.n_values, found.found % search.n_values)
+    add_exchanges(search, shared, divisions(search.cohorts))
     shown = values_of(search.found, len(search.cohorts.size), search.n_values, attributes)
     return np.asarray(shown[search.cohorts.number])
 
@@ -159,10 +168,9 @@ def _begun(
     enough: int,
     limits: Limits,
     seat: IntArray | None,
-    finer: Possible | None = None,
     transient: tuple[Transient, ...] = (),
 ) -> tuple[Search, csr_array]:
-    """Return the search with what signatures and exchanges found, and what all classes of a cohort have."""
+    """Return the search with what signatures tell, and what all classes of a cohort have."""
     cohorts = cohorts_of(classes)
     n_values = int(value.max(initial=-1)) + 1
     world = world_of(cohorts, value, n_values)
@@ -172,13 +180,7 @@ def _begun(
     if seat is not None:
         subject, other = interchanged(value, seat, balanced(classes, value, seat))
         add(search, cohorts.number[subject], other)
-    if finer is not None:
-        somebody = np.zeros(len(finer.cohorts.size), dtype=np.int64)
-        somebody[finer.cohorts.number] = np.arange(len(value))
-        add(search, cohorts.number[somebody[finer.found // n_values]], finer.found % n_values)
-    shared = values_shared(cohorts, published)
-    add_exchanges(search, shared, divisions(cohorts))
-    return search, shared
+    return search, values_shared(cohorts, published)
 
 
 def add_exchanges(search: Search, shared: csr_array, sides: Sequence[tuple[IntArray, IntArray]]) -> None:
@@ -228,11 +230,11 @@ def _pairs(search: Search, shared: csr_array, short: IntArray) -> tuple[IntArray
     return cohort, low * search.n_values + high, people[low] + people[high]
 
 
-def _chain(search: Search, classes: IntArray, value: IntArray) -> None:
-    """Add what chains of exchanges give to those who lack values; two releases need none."""
-    short = short_cohorts(search)
+def _chain(search: Search, classes: IntArray, value: IntArray) -> Kept:
+    """Add what chains of exchanges give to those who lack values, and return them; two releases need none."""
+    kept, short = Kept.none(), short_cohorts(search)
     if not len(short) or classes.shape[1] < LEAST_RELEASES:
-        return
+        return kept
     chains = Chains(classes, value, np.zeros(len(value), dtype=bool))
     member = np.zeros(len(search.cohorts.size), dtype=np.int64)
     member[search.cohorts.number] = np.arange(len(value))
@@ -240,23 +242,25 @@ def _chain(search: Search, classes: IntArray, value: IntArray) -> None:
         waiting = short
         # Again where somebody took a value in somebody else's chain, but may lack further ones.
         while len(waiting):
-            found, asked_next = _chained(search, chains, member, waiting, third=third)
-            if not len(found):
+            found = _chained(search, chains, member, waiting, third=third)
+            if not len(found.world):
                 break
-            add(search, search.cohorts.number[found[:, 0]], found[:, 1])
-            waiting = short_cohorts(search, asked_next)
+            changed = search.cohorts.number[found.subject]
+            add(search, changed, found.value)
+            kept = kept.and_also(found)
+            waiting = short_cohorts(search, waiting[np.isin(waiting, changed)])
         short = short_cohorts(search, short)
+    return kept
 
 
-def _chained(
-    search: Search, chains: Chains, member: IntArray, short: IntArray, *, third: bool
-) -> tuple[IntArray, IntArray]:
-    """Return who takes which value in chains for the `short` cohorts, (e, 2), and who got a value by any.
+def _chained(search: Search, chains: Chains, member: IntArray, short: IntArray, *, third: bool) -> Kept:
+    """Return chains for the `short` cohorts, of each of which `member` (c,) is somebody.
 
-    `member` (c,) is somebody of each cohort. Whoever got one meanwhile is not asked about.
+    Whoever takes a value in an earlier one is not asked about.
     """
-    found: list[tuple[int, int]] = []
+    found: list[tuple[int, int, int]] = []
     got: set[int] = set()
+    n_chains = 0
     for cohort in short.tolist():
         if chains.visits >= search.limits.visits:
             break
@@ -268,10 +272,11 @@ def _chained(
                 continue
             chain = chains.find(subject, other, third=third)
             if chain is not None:
-                found += chain.changed
+                found += [(n_chains, *each) for each in chain.changed]
                 got.update(search.cohorts.number[[one for one, _ in chain.changed]].tolist())
+                n_chains += 1
                 break
-    return np.array(found, dtype=np.int64).reshape(-1, 2), short[np.isin(short, list(got))]
+    return Kept(*np.array(found, dtype=np.int64).reshape(-1, 3).T)
 
 
 def _is_new(search: Search, cohort: int, own: IntArray, other: int) -> bool:

@@ -150,14 +150,7 @@ class Worlds:
         gone = chains.gone[past.subject]
         if seats is not None:
             gone[self.beside(labels, seats, gone)] = True
-        out = np.flatnonzero(gone)
-        if len(out):
-            self.forget()
-        return out
-
-    def forget(self) -> None:
-        """Forget what was found: who leaves a class alone may take possible values from those who stay."""
-        self._found = None
+        return np.flatnonzero(gone)
 
     def beside(self, labels: IntArray, seats: IntArray, leaving: BoolArray) -> IntArray:
         """Return records to leave out beside those that are `leaving` (m,), so that signatures stay balanced.
@@ -227,7 +220,7 @@ class Worlds:
             self._least,
             self._limits,
             self._seat,
-            self._found,
+            self._found.kept if self._found else None,
             past.transient,
         )
         self._found = found
@@ -292,7 +285,4 @@ class Questions:
         if not len(out):
             for each in self._worlds:
                 out = each.left_out(labels, out, self._seats, seated=True)
-        if len(out):
-            for each in self._worlds:
-                each.forget()
         return out
