@@ -81,7 +81,7 @@ def policy_for(kind: str) -> dict[str, Any]:
         roles["quasi_identifiers"][name] = {"type": "categorical"}
     # The same answers stand in both tables: everybody is as old as before.
     roles["quasi_identifiers"]["age"].pop("moves", None)
-    gates["worlds"] = {"changes": 0.0}
+    gates["worlds"] = {**gates["worlds"], "changes": 0.0}
     if kind == "without a key":
         roles["dropped"] = [roles.pop("key")]
         gates["worlds"] = {"unfollowed": "accept"}
