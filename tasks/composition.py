@@ -25,8 +25,9 @@ from tasks.partitioning.constraints import constraints_of
 from tasks.partitioning.fragments import fragments
 from tasks.recoding.draws import seed_of
 from tasks.repair.followers import Followers
-from tasks.repair.merge import RoundCache, repair
+from tasks.repair.merge import repair
 from tasks.repair.past import pasts_of
+from tasks.repair.round_cache import RoundCache
 from tasks.repair.rounds import in_rounds
 from tasks.repair.staying import staying
 from tasks.repair.totals import leave_out_totals
@@ -194,7 +195,7 @@ def repaired(
 
     def by_totals(labels: IntArray) -> IntArray:
         return leave_out_totals(
-            table, labels, policy, found.earlier, found.apart, seed_of(table, method.seed)
+            table, labels, policy, found.earlier, found.apart, seed_of(table, method.seed), rounds
         )
 
     named = [] if worlds is None else [worlds.left_out]

@@ -15,14 +15,14 @@ from tasks.geometry.space import Boxes
 from tasks.types import IntArray
 
 
-def components(one: Boxes, other: Boxes) -> tuple[IntArray, IntArray, int]:
+def components(one: Boxes, other: Overlaps) -> tuple[IntArray, IntArray, int]:
     """Return the component of each class of two releases in one space, (n,) and (m,), and how many there are.
 
     Numbered in the order of their first classes. Cost: that of `Overlaps.pairs`.
     """
     n, m = len(one), len(other)
     label = np.arange(n + m)
-    for line, place in Overlaps(other).pairs(one):
+    for line, place in other.pairs(one):
         ends = label[line], label[n + place]
         arcs = coo_array((np.ones(len(line), dtype=np.int8), ends), shape=(n + m, n + m))
         label = connected_components(arcs, directed=False)[1][label].astype(np.int64)

@@ -8,8 +8,8 @@ its example). An empty one says that nobody is in both, as long as the value doe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -47,6 +47,11 @@ class History:
     def values(self) -> tuple[Words, ...]:
         """The sensitive values of each class as bits, an attribute."""
         return tuple(packed(present) for present in self.boxes.present)
+
+    @cached_property
+    def by_release(self) -> tuple[Overlaps, ...]:
+        """The classes of each release by themselves."""
+        return tuple(Overlaps(self.boxes.take(self.release == one)) for one in range(self.n_releases))
 
     @property
     def index(self) -> ClassIndex:
@@ -147,33 +152,72 @@ def pairwise(
 ) -> list[Comparison]:
     """Compare every class with every compatible class of every earlier release.
 
-    A pair fails where 0 < |A & B| < l. Cost: candidate classes times earlier classes, in blocks.
+    A pair fails where 0 < |A & B| < l. Cost: that of `Overlaps.pairs`.
     """
     columns = [list(space.sensitive).index(name) for name in attributes]
     failing = {c: np.zeros(len(boxes), dtype=bool) for c in columns}
     compared = dict.fromkeys(columns, 0)
     failed = dict.fromkeys(columns, 0)
     witness: dict[int, dict[str, int | str]] = {c: {} for c in columns}
-    touched = np.zeros_like(history.index.everyone)
+    met = np.zeros(history.n_releases, dtype=bool)
+    in_blocks = _blocks_of_pairs if history.overlaps.meets_few(boxes) else _blocks_of_bits
+    for block in in_blocks(boxes, history, columns, l_least):
+        met |= block.met
+        for c in columns:
+            compared[c] += block.compared[c]
+            failed[c] += block.failed[c]
+            failing[c][block.lines[c]] = True
+            if not witness[c] and len(block.lines[c]):
+                witness[c] = _witness(boxes, history, c, int(block.lines[c][0]), block.first[c])
+    names = list(space.sensitive)
+    untouched = tuple(name for name, here in zip(history.names, met, strict=True) if not here)
+    return [Comparison(names[c], failing[c], compared[c], failed[c], witness[c], untouched) for c in columns]
+
+
+@dataclass
+class _Block:
+    """Some classes compared: the releases `met` (releases,), and for each attribute how many pairs were
+    compared and failed, the classes of these (`lines`), and the first one's first earlier class (`first`).
+    """
+
+    met: BoolArray
+    compared: dict[int, int] = field(default_factory=dict)
+    failed: dict[int, int] = field(default_factory=dict)
+    lines: dict[int, IntArray] = field(default_factory=dict)
+    first: dict[int, int] = field(default_factory=dict)
+
+
+def _blocks_of_pairs(
+    boxes: Boxes, history: History, columns: Sequence[int], l_least: int
+) -> Iterator[_Block]:
+    """Compare pair by pair."""
+    own = {c: packed(boxes.present[c]) for c in columns}
+    for line, place in history.overlaps.pairs(boxes):
+        block = _Block(np.bincount(history.release[place], minlength=history.n_releases) > 0)
+        for c in columns:
+            known, bad = _failing_pairs(boxes, own[c], history, c, l_least, line, place)
+            block.compared[c], block.failed[c] = int(known.sum()), len(bad)
+            block.lines[c] = line[bad]
+            block.first[c] = int(place[bad[0]]) if len(bad) else -1
+        yield block
+
+
+def _blocks_of_bits(boxes: Boxes, history: History, columns: Sequence[int], l_least: int) -> Iterator[_Block]:
+    """Compare many pairs at once, a bit each."""
     for first in range(0, len(boxes), ROWS):
         part = boxes.take(np.arange(first, min(first + ROWS, len(boxes))))
         overlapping = history.index.overlapping(part)
-        touched |= np.bitwise_or.reduce(overlapping, axis=0)
+        touched = places(np.bitwise_or.reduce(overlapping, axis=0))
+        block = _Block(np.bincount(history.release[touched], minlength=history.n_releases) > 0)
         for c in columns:
             pairs = overlapping & history.index.comparable(part, c)
             bad = pairs & history.index.sharing_some_but_few(part, c, l_least)
-            compared[c] += int(np.bitwise_count(pairs).sum())
-            failed[c] += int(np.bitwise_count(bad).sum())
             lines = np.flatnonzero(bad.any(axis=1))
-            failing[c][first + lines] = True
-            if not witness[c] and len(lines):
-                line = int(lines[0])
-                witness[c] = _witness(part, history, c, line, int(places(bad[line])[0]))
-                witness[c]["candidate_class"] = first + line
-    names = list(space.sensitive)
-    met = {history.names[r] for r in np.unique(history.release[places(touched)]).tolist()}
-    untouched = tuple(name for name in history.names if name not in met)
-    return [Comparison(names[c], failing[c], compared[c], failed[c], witness[c], untouched) for c in columns]
+            block.compared[c] = int(np.bitwise_count(pairs).sum())
+            block.failed[c] = int(np.bitwise_count(bad).sum())
+            block.lines[c] = first + lines
+            block.first[c] = int(places(bad[lines[0]])[0]) if len(lines) else -1
+        yield block
 
 
 def pairwise_fails(boxes: Boxes, history: History, columns: Sequence[int], l_least: int) -> BoolArray:
@@ -195,11 +239,21 @@ def pairwise_failures(boxes: Boxes, history: History, columns: Sequence[int], l_
     found = [np.empty((3, 0), dtype=np.int64)]
     for line, place in history.overlaps.pairs(boxes):
         for c in columns:
-            common = sizes_of(own[c][line] & history.values[c][place])
-            known = boxes.knows[line, c] & history.boxes.knows[place, c]
-            bad = np.flatnonzero(known & (common > 0) & (common < l_least))
+            _, bad = _failing_pairs(boxes, own[c], history, c, l_least, line, place)
             found.append(np.stack([line[bad], place[bad], np.full(len(bad), c)]))
     return np.concatenate(found, axis=1)
+
+
+def _failing_pairs(
+    boxes: Boxes, own: Words, history: History, column: int, l_least: int, line: IntArray, place: IntArray
+) -> tuple[BoolArray, IntArray]:
+    """Tell which of the pairs (n,) publish an attribute on both sides, and return those of them that fail.
+
+    `own` (boxes, words) are the values of the boxes.
+    """
+    common = sizes_of(own[line] & history.values[column][place])
+    known = boxes.knows[line, column] & history.boxes.knows[place, column]
+    return known, np.flatnonzero(known & (common > 0) & (common < l_least))
 
 
 def _witness(boxes: Boxes, history: History, column: int, line: int, place: int) -> dict[str, int | str]:

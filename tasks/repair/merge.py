@@ -17,9 +17,8 @@ from policy.model import ReleasePolicy
 from policy.text import number_of
 from release_store.records import EquivalenceClasses
 from release_store.summary import Repair
-from tasks.geometry.space import Space, points_of, space_of
-from tasks.history.intersection import compared_attributes, history_of
-from tasks.history.persons import Followed, follow
+from tasks.geometry.space import space_of
+from tasks.history.intersection import compared_attributes
 from tasks.recoding.generalize import generalized
 from tasks.repair.closing import closing_of
 from tasks.repair.followers import Followers
@@ -29,6 +28,7 @@ from tasks.repair.judge import Judge
 from tasks.repair.measure import Measure
 from tasks.repair.neighbours import LEAST, MORE, TRIES, Neighbours
 from tasks.repair.nesting import Nesting, nesting_of
+from tasks.repair.round_cache import RoundCache
 from tasks.repair.worlds import Questions, Worlds
 from tasks.types import BoolArray, IntArray, Partition, PreparedTable, Progress, no_progress
 from tasks.utility.ncp import scale_of
@@ -67,7 +67,7 @@ def repair(
     attributes = compared_attributes(policy)
     if not earlier or not attributes or not classes.n_classes:
         return partition
-    followed, judge = (cache or RoundCache()).of(table, policy, earlier, space, apart, followers)
+    followed, judge = (cache or RoundCache()).judge(table, policy, earlier, space, apart, followers)
     nesting = None
     if followers and followed is not None:
         nesting = nesting_of(
@@ -107,40 +107,6 @@ def repair(
     now = _labels(partition.labels, groups)
     merged_labels = np.where(now >= 0, number[np.maximum(now, 0)], -1)
     return replace(partition, labels=merged_labels, repair=counts)
-
-
-@dataclass
-class RoundCache:
-    """What the earlier releases tell of a table whatever its groups are, for as long as its space stays."""
-
-    space: tuple[object, ...] = ()
-    found: tuple[Followed | None, Judge] | None = None
-
-    def of(
-        self,
-        table: PreparedTable,
-        policy: ReleasePolicy,
-        earlier: Sequence[tuple[str, EquivalenceClasses]],
-        space: Space,
-        apart: Sequence[tuple[int, int]] | None,
-        followers: Followers | None,
-    ) -> tuple[Followed | None, Judge]:
-        """Return where the table's people were before, if they can be followed, and the judge of its groups.
-
-        Raises ValueError where there is no earlier release.
-        """
-        asked = space.numeric, tuple(space.domains.items()), tuple(space.sensitive.items())
-        if self.found is None or self.space != asked:
-            history = history_of(earlier, space, policy, apart)
-            if history is None:
-                raise ValueError("there is no earlier release")
-            columns = [list(space.sensitive).index(name) for name in compared_attributes(policy)]
-            followed = follow(followers.hashes, followers.earlier, history) if followers else None
-            cells = not (followers and followers.alone(policy, earlier))
-            points = points_of(table, space)
-            judge = Judge(history, points, columns, policy.privacy.l, followed, cells=cells)
-            self.space, self.found = asked, (followed, judge)
-        return self.found
 
 
 @dataclass(frozen=True)

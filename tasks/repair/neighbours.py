@@ -56,6 +56,7 @@ class Neighbours:
         groups = self._groups
         self._order = order = self._order[groups.alive[self._order]]
         self.changed = np.zeros(len(groups.alive), dtype=bool)
+        self._grown: set[int] = set()
         self._size = groups.size[order]
         self._leaves = self._cells.take(order)
         self._levels = [Nodes.of(self._leaves, self._size)]
@@ -72,6 +73,8 @@ class Neighbours:
         for column, one in zip(self._cells.columns(), now.columns(), strict=True):
             column[group] = one[0]
         self.changed[[group, partner]] = True
+        self._grown.add(group)
+        self._grown.discard(partner)
 
     def look_for(self, asked: Sequence[int], most: int, *, within: bool) -> list[Ranking]:
         """Return the cheapest `most` neighbours of each of many unchanged groups; `nearest` uses them."""
@@ -83,8 +86,7 @@ class Neighbours:
         """Yield the living neighbours of a group, in parts: those with which it stays within the largest
         group size, then the others, each by cost, and of each no more than `TRIES`.
         """
-        changed = np.flatnonzero(self.changed & self._groups.alive)
-        changed = changed[changed != group]
+        changed = np.array(sorted(self._grown - {group}), dtype=np.int64)
         group_of = np.full(len(changed), group)
         cost = self.cost(group_of, changed)
         small = self._within(group_of, changed)

@@ -19,9 +19,10 @@ from release_store.records import EquivalenceClasses
 from tasks.geometry.components import components
 from tasks.geometry.space import boxes_of, counts_of, distinct_rows, space_of
 from tasks.history.following import follows_nobody_into
-from tasks.history.intersection import compared_attributes, history_of
+from tasks.history.intersection import compared_attributes
 from tasks.history.totals import exposed, several, surpluses
 from tasks.recoding.generalize import generalized
+from tasks.repair.round_cache import RoundCache
 from tasks.types import BoolArray, IntArray, PreparedTable
 
 
@@ -179,6 +180,7 @@ def leave_out_totals(
     earlier: Sequence[tuple[str, EquivalenceClasses]],
     apart: Sequence[tuple[int, int]] | None,
     seed: int,
+    cache: RoundCache | None = None,
 ) -> IntArray:
     """Return the records of `labels` (m,) that are to be left out beside the releases `earlier`.
 
@@ -186,7 +188,7 @@ def leave_out_totals(
     the policy lets be left out. O(m log m), and O(kinds of records) for each: they are of one kind where they
     have the same values and are in the same components.
     """
-    differences, kind = _differences(table, labels, policy, earlier, apart)
+    differences, kind = _differences(table, labels, policy, earlier, apart, cache or RoundCache())
     rank = np.random.default_rng(seed).permutation(len(labels))
     queues = _Queues(kind, labels, rank, policy.privacy.k + 1)
     found = []
@@ -217,6 +219,7 @@ def _differences(
     policy: ReleasePolicy,
     earlier: Sequence[tuple[str, EquivalenceClasses]],
     apart: Sequence[tuple[int, int]] | None,
+    cache: RoundCache,
 ) -> tuple[list[_Difference | _Several], IntArray]:
     """Return how the groups of `labels` differ from each release by each attribute, and from all of them.
 
@@ -224,12 +227,12 @@ def _differences(
     """
     inside = np.flatnonzero(labels >= 0)
     groups = np.full(len(labels), -1, dtype=np.int64)
+    if not earlier or not len(inside):
+        return [], groups
     groups[inside] = np.unique(labels[inside], return_inverse=True)[1]
     classes = generalized(table, groups, policy)
     space = space_of([classes, *(each for _, each in earlier)], table)
-    history = history_of(earlier, space, policy, apart)
-    if history is None or not len(inside):
-        return [], np.full(len(labels), -1, dtype=np.int64)
+    history = cache.history(policy, earlier, space, apart)
     boxes, own = boxes_of(classes, space), counts_of(classes, space)
     attributes = compared_attributes(policy)
     values = {name: _values(table, inside, space.sensitive[name], name) for name in attributes}
@@ -239,7 +242,7 @@ def _differences(
     for number, (release, each) in enumerate(earlier):
         if not follows_nobody_into(policy, release):
             continue
-        here, there, n = components(boxes, history.boxes.take(history.release == number))
+        here, there, n = components(boxes, history.by_release[number])
         theirs = counts_of(each, space)
         for name in attributes:
             if name in each.counts:

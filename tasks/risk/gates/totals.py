@@ -35,7 +35,7 @@ def totals_gate(evidence: Evidence) -> GateResult:
     n_failing, witness = 0, {}
     totals: dict[str, list[tuple[str, IntArray]]] = {attribute: [] for attribute in evidence.compared}
     for number, name, classes in chosen:
-        here, there, n = components(evidence.boxes, history.boxes.take(history.release == number))
+        here, there, n = components(evidence.boxes, history.by_release[number])
         theirs = counts_of(classes, evidence.space)
         for attribute in evidence.compared:
             if attribute not in classes.counts:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, product
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -238,6 +240,21 @@ def test_many_classes_are_compared_in_parts(monkeypatch: pytest.MonkeyPatch) -> 
     assert whole.failed == parts.failed > 0
     assert np.array_equal(whole.failing, parts.failing)
     assert whole.witness == parts.witness
+
+
+@given(rows, st.lists(rows, min_size=1, max_size=3), st.integers(2, 3))
+def test_pairs_by_a_tree_are_those_by_bits(source: list[Any], before: list[list[Any]], l_least: int) -> None:
+    now, earlier = classes_of(source), [(str(i), classes_of(each)) for i, each in enumerate(before)]
+    space = space_of([now, *(c for _, c in earlier)])
+    boxes, found = boxes_of(now, space), []
+    for by_tree in (True, False):
+        history = history_of(earlier, space, POLICY)
+        assert history is not None
+        with patch.object(overlaps.Overlaps, "meets_few", return_value=by_tree):
+            found.append(pairwise(boxes, history, space, SENSITIVE, l_least))
+    for tree, bits in zip(*found, strict=True):
+        assert np.array_equal(tree.failing, bits.failing)
+        assert replace(tree, failing=bits.failing) == bits
 
 
 def test_people_are_looked_at_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses, GateResult, Verdict
 from tasks.geometry.components import components
+from tasks.geometry.overlaps import Overlaps
 from tasks.geometry.space import boxes_of, space_of
 from tasks.history.totals import exposed, several, surpluses
 from tasks.repair.totals import leave_out_totals
@@ -74,7 +75,7 @@ def of_ages(cells: Intervals) -> EquivalenceClasses:
 def test_components_are_those_of_walking(one: Intervals, other: Intervals) -> None:
     sides = [of_ages(one), of_ages(other)]
     space = space_of(sides)
-    here, there, n = components(*(boxes_of(each, space) for each in sides))
+    here, there, n = components(boxes_of(sides[0], space), Overlaps(boxes_of(sides[1], space)))
     label = [*here.tolist(), *there.tolist()]
     both = [*((0, cell) for cell in one), *((1, cell) for cell in other)]
     reached = {0}
