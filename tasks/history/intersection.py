@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
 from tasks.geometry.bitsets import ClassIndex, Words, packed, places
-from tasks.geometry.containment import blocks
+from tasks.geometry.candidates import find_containing
+from tasks.geometry.cells import cells_of
 from tasks.geometry.overlaps import Overlaps
-from tasks.geometry.space import Boxes, Points, Space, boxes_of, concatenated, point_boxes
+from tasks.geometry.space import Boxes, Points, Space, boxes_of, concatenated
 from tasks.types import BoolArray, IntArray
 
 ROWS = 512
@@ -279,15 +280,19 @@ class Allowed:
 
 
 def allowed_values(points: Points, history: History, columns: Sequence[int]) -> Allowed:
-    """Return for each person the union of the values in the earlier classes that contain them, a release."""
+    """Return for each person the union of the values in the earlier classes that contain them, a release.
+
+    Cost: that of `find_containing`.
+    """
     own = {c: packed(history.boxes.present[c]) for c in columns}
     shape = len(points), history.n_releases
     masks = {c: np.zeros((*shape, own[c].shape[1]), dtype=np.uint64) for c in columns}
     seen = {c: np.zeros(shape, dtype=bool) for c in columns}
-    for point, place in history.overlaps.pairs(point_boxes(points, history.boxes)):
+    for matches in find_containing(points.numbers, points.codes, cells_of(history.boxes)):
+        point = np.repeat(matches.people, matches.n_classes())
         for c in columns:
-            known = history.boxes.knows[place, c]
-            x, classes = point[known], place[known]
+            known = history.boxes.knows[matches.classes, c]
+            x, classes = point[known], matches.classes[known]
             j = history.release[classes]
             # Classes come in the order of their releases: equal people and releases are neighbours.
             starts = np.flatnonzero(np.append(True, (np.diff(x) != 0) | (np.diff(j) != 0))[: len(x)])
@@ -304,8 +309,8 @@ def whole_history(
 
     For each person x of the source and each candidate class that contains x, the class's values are
     intersected with what the earlier releases allow x, for every choice of earlier releases that x may have
-    been in; 0 < size < l fails. Cost: distinct people times their candidate classes times distinct
-    intersections. How many values are left is kept too.
+    been in; 0 < size < l fails. How many values are left is kept too. Cost: that of `find_containing`, and of
+    `least_left` for each pair of distinct people and classes.
     """
     names = list(space.sensitive)
     columns = [names.index(name) for name in attributes]
@@ -315,17 +320,13 @@ def whole_history(
     witness: dict[int, dict[str, int | str]] = {c: {} for c in columns}
     own = {c: packed(boxes.present[c]) for c in columns}
     left = {c: np.full(len(points), UNCONSTRAINED, dtype=np.int64) for c in columns}
-    for block in blocks(points, boxes):
-        which, place = np.nonzero(block.inside)
-        person, candidate = block.points[which], block.classes[place]
-        starts = np.flatnonzero(np.diff(which, prepend=-1))  # a point's classes are neighbours
+    for matches in find_containing(points.numbers, points.codes, cells_of(boxes)):
+        person, candidate = np.repeat(matches.people, matches.n_classes()), matches.classes
         for c in columns:
             mine = own[c][candidate]
             taken = least_left(mine, allowed.masks[c][person], allowed.seen[c][person])
             bad = taken < l_least
-            if len(starts):
-                found = np.minimum(taken, sizes_of(mine))
-                left[c][person[starts]] = np.minimum.reduceat(found, starts)
+            left[c][matches.people] = np.minimum.reduceat(np.minimum(taken, sizes_of(mine)), matches.starts)
             compared[c] += len(bad)
             failed[c] += int(bad.sum())
             failing[c][candidate[bad]] = True
