@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from tasks.geometry.bitsets import Words, packed
+from tasks.geometry.candidates import find_containing
+from tasks.geometry.cells import cells_of
 from tasks.geometry.overlaps import Overlaps
 from tasks.geometry.space import Boxes, Points, distinct_rows, point_boxes
 from tasks.history.intersection import (
@@ -24,6 +26,7 @@ from tasks.history.persons import Followed, allowed_by_person
 from tasks.types import BoolArray, IntArray
 
 ROWS = 512
+MANY = 4096  # groups, beside which people are sooner looked for tile by tile
 PAIRS = 1_000_000
 
 
@@ -45,6 +48,7 @@ class Judge:
         self._columns = columns
         self._l_least = l_least
         self._known: dict[bytes, bool] = {}
+        self._points = points
         self._people = Overlaps(point_boxes(points, history.boxes))
         self._by_cells = _Views.of(allowed_values(points, history, columns))
         self._by_person = None
@@ -112,9 +116,17 @@ class Judge:
             self._mark_narrowed(failing, own, self._by_person, line[inside], rows[inside])
         if self._cells:
             passing = np.flatnonzero(~failing)
-            for line, point in self._people.pairs(boxes.take(passing)):
+            for line, point in self._inside(boxes.take(passing)):
                 self._mark_narrowed(failing, own, self._by_cells, passing[line], point)
         return failing
+
+    def _inside(self, boxes: Boxes) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield which group has which points in its cells: tile by tile where there are many groups."""
+        if len(boxes) < MANY:
+            yield from self._people.pairs(boxes)
+            return
+        for found in find_containing(self._points.numbers, self._points.codes, cells_of(boxes)):
+            yield found.classes, np.repeat(found.people, found.n_classes())
 
     def _mark_narrowed(
         self, failing: BoolArray, own: dict[int, Words], views: _Views, line: IntArray, row: IntArray
