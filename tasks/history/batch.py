@@ -28,8 +28,8 @@ def worlds_of_wishes(
     numbers of all (v,), which are as known where a question has no such world; which questions (q,) have one;
     and of which the program cannot tell, as its numbers are not whole. Each world fulfils every equation.
     """
-    found = _solved(problem, problem.inner, wished, CHANGE * (known == 0))
-    n = len(problem.whole)
+    n, variable = len(problem.whole), np.flatnonzero(wished)
+    found = _solved(problem.inner, problem.question[variable], variable, n, cost=CHANGE * (known == 0))
     if found.x is None:
         return known, np.zeros(n, dtype=bool), np.ones(n, dtype=bool)
     numbers, reached = found.x[: len(wished)], found.x[len(wished) :] > FRACTION
@@ -45,19 +45,41 @@ def worlds_of_wishes(
 
 def hopeless(problem: Near, wished: BoolArray) -> BoolArray:
     """Tell whose wishes (q,) no world fulfils, whatever everybody outside has; others may be hopeless too."""
-    found = _solved(problem, problem.outer, wished)
+    variable = np.flatnonzero(wished)
+    return _hopeless(problem, problem.question[variable], variable, len(problem.whole), 1)
+
+
+def hopeless_together(problem: Near, question: IntArray, variable: IntArray, n: int) -> BoolArray:
+    """Tell the same of n questions in one neighbourhood, of which `question` (w,) wishes for `variable` (w,).
+
+    Each asks for an n-th of its wish. So none stands in another's way: the mean of a world of each has all
+    of these.
+    """
+    return _hopeless(problem, question, variable, n, n)
+
+
+def _hopeless(problem: Near, question: IntArray, variable: IntArray, n: int, weight: int) -> BoolArray:
+    found = _solved(problem.outer, question, variable, n, weight=weight)
     if found.x is None:
-        return np.zeros(len(problem.whole), dtype=bool)
-    return np.asarray(found.x[len(wished) :] < FRACTION)
+        return np.zeros(n, dtype=bool)
+    return np.asarray(found.x[len(problem.value) :] < FRACTION)
 
 
 def _solved(
-    problem: Near, rule: LinearConstraint, wished: BoolArray, cost: FloatArray | float = 0.0
+    rule: LinearConstraint,
+    question: IntArray,
+    variable: IntArray,
+    q: int,
+    *,
+    cost: FloatArray | float = 0.0,
+    weight: int = 1,
 ) -> OptimizeResult:
-    """Solve the linear program with a number for each wish after the variables, which cost something."""
-    n, q = len(wished), len(problem.whole)
-    variable = np.flatnonzero(wished)
-    wishes = csr_array((np.ones(len(variable)), (problem.question[variable], variable)), (q, n))
+    """Solve the linear program with a number for each of q wishes after the variables, which cost something.
+
+    `question` (w,) wishes for `variable` (w,), each of which counts for it `weight` times.
+    """
+    n = rule.A.shape[1]
+    wishes = csr_array((np.full(len(variable), float(weight)), (question, variable)), (q, n))
     numbers = vstack(
         [hstack([rule.A, csr_array((rule.A.shape[0], q))]), hstack([-wishes, eye_array(q)])]
     ).tocsr()

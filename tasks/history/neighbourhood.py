@@ -25,7 +25,7 @@ from tasks.history.numbering import distinct_codes
 from tasks.types import BoolArray, FloatArray, IntArray
 
 NO_SOLUTION = 2
-FEW = 5_000  # variables of which all whole numbers are searched
+FEW = 1_000  # variables of which all whole numbers are searched
 MOST_WHOLE = 20_000  # variables near the linear program's solution of which they are
 WIDENED = 3  # times that what is near a number which is not whole is asked for anew
 FRACTION = 1e-6

@@ -26,7 +26,7 @@ class Limits:
     """
 
     pairs: int = 5_000
-    visits: int = 20_000_000
+    visits: int = 2_000_000
     calls: int = 20_000
     variables: int = 100_000
     questions: int = 300

@@ -9,7 +9,7 @@ from itertools import count
 import numpy as np
 from scipy.sparse import csr_array
 
-from tasks.history.batch import hopeless, worlds_of_wishes
+from tasks.history.batch import hopeless, hopeless_together, worlds_of_wishes
 from tasks.history.kept import Changes
 from tasks.history.neighbourhood import FEW, Near, another_world, impossible, near, widen
 from tasks.history.search import Search, add, most_values, open_tuples, short_cohorts
@@ -18,6 +18,9 @@ from tasks.types import BoolArray, FloatArray, IntArray
 VARIABLES_OF_A_CALL = 1_000  # of the solver; a larger one counts as several
 # Proofs that nobody outside can help cost twice a search for a world, and hardly any comes later than these.
 LAST_OF_PROOFS = 3  # of the first steps; from then on in every second
+OVERLAP = (
+    10  # times as large as all neighbourhoods together are they by themselves, where one program will do
+)
 
 
 @dataclass
@@ -54,9 +57,11 @@ def solve(search: Search, shared: csr_array, most: IntArray) -> None:
         for place in range(search.n_places)
     ]
     for step in count(1):
-        asked = open_ = _still_open(search, most, open_)
+        open_ = _still_open(search, most, open_)
         if not open_:
             return
+        _rule_out_together(search, shared, most, open_, step)
+        asked = _still_open(search, most, open_)
         while asked:
             answered = []
             for part in _parts(search, shared, most, asked, step):
@@ -81,7 +86,7 @@ def _still_open(search: Search, most: IntArray, questions: Sequence[_Question]) 
 def _is_open(search: Search, most: IntArray, question: _Question) -> bool:
     if question.done or (most[question.cohort] < search.enough).any():
         return False
-    return bool(open_tuples(search, question.cohort, question.place, question.candidates).size)
+    return bool(_wished(search, question).size)
 
 
 def _parts(
@@ -130,7 +135,7 @@ def _asked(
 ) -> _Asked:
     problem = near(search.cohorts, search.world, search.published, shared, *cohorts)
     own = problem.cohort == np.array([one.cohort for one in questions])[problem.question]
-    wishes = [open_tuples(search, one.cohort, one.place, one.candidates) for one in questions]
+    wishes = [_wished(search, one) for one in questions]
     wanted = np.concatenate([number * search.n_values + each for number, each in enumerate(wishes)])
     return _Asked(
         questions, problem, own & np.isin(problem.question * search.n_values + problem.value, wanted)
@@ -198,12 +203,50 @@ def _rule_out(search: Search, shared: csr_array, most: IntArray, asked: _Asked, 
     for number, question in enumerate(asked.questions):
         if problem.whole[number]:
             question.done = True
-            out[number] |= _impossible(search, shared, asked, number)
+            out[number] = out[number] or _impossible(search, shared, asked, number)
         if out[number]:
-            gone = open_tuples(search, question.cohort, question.place, question.candidates)
-            question.candidates = question.candidates[~np.isin(question.candidates, gone)]
-            cohort, place = question.cohort, question.place
-            most[cohort, place] = most_values(search, cohort, place, question.candidates)
+            _take_out(search, most, question)
+
+
+def _rule_out_together(
+    search: Search, shared: csr_array, most: IntArray, questions: Sequence[_Question], step: int
+) -> None:
+    """Take out the same by one program for many questions whose neighbourhoods overlap; lowers `most`.
+
+    In the neighbourhood of all of them, which tells no less than that of each.
+    """
+    n_shared = np.diff(shared.indptr)
+    for first in range(0, len(questions), search.limits.questions):
+        part = _still_open(search, most, questions[first : first + search.limits.questions])
+        if len(part) < 2 or _out_of_calls(search):
+            continue
+        nobody, chosen = np.zeros(len(part), dtype=np.int64), np.array([one.cohort for one in part])
+        for _ in range(step):
+            nobody, chosen = widen(search.cohorts, nobody, chosen)
+        n = int(n_shared[chosen].sum())
+        if n > search.limits.variables or _neighbourhoods(search, shared, part, step)[1] < OVERLAP * n:
+            continue
+        problem = near(search.cohorts, search.world, search.published, shared, nobody, chosen)
+        _weigh(search, problem)
+        codes = problem.cohort * search.n_values + problem.value
+        wishes = [one.cohort * search.n_values + _wished(search, one) for one in part]
+        question = np.repeat(np.arange(len(part)), [len(each) for each in wishes])
+        variable = np.searchsorted(codes, np.concatenate(wishes))
+        for number in np.flatnonzero(hopeless_together(problem, question, variable, len(part))).tolist():
+            _take_out(search, most, part[number])
+
+
+def _wished(search: Search, question: _Question) -> IntArray:
+    """Return the tuples that would give a question an answer."""
+    return open_tuples(search, question.cohort, question.place, question.candidates)
+
+
+def _take_out(search: Search, most: IntArray, question: _Question) -> None:
+    """Take from a question all candidates that would answer it, and count what is left."""
+    gone = _wished(search, question)
+    question.candidates = question.candidates[~np.isin(question.candidates, gone)]
+    cohort, place = question.cohort, question.place
+    most[cohort, place] = most_values(search, cohort, place, question.candidates)
 
 
 def _impossible(search: Search, shared: csr_array, asked: _Asked, number: int) -> bool:

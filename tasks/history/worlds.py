@@ -42,6 +42,7 @@ from tasks.history.solving import solve
 from tasks.history.transient import Transient, row_values
 from tasks.types import BoolArray, IntArray
 
+FAILURES = 200  # searches for a chain in a row that find none, after which the solver is asked
 LEAST_RELEASES = 3  # in which chains may show what exchanges along cycles do not
 
 
@@ -260,9 +261,9 @@ def _chained(search: Search, chains: Chains, member: IntArray, short: IntArray, 
     """
     found: list[tuple[int, int, int]] = []
     got: set[int] = set()
-    n_chains = 0
+    n_chains = n_failures = 0
     for cohort in short.tolist():
-        if chains.visits >= search.limits.visits:
+        if chains.visits >= search.limits.visits or n_failures == FAILURES:
             break
         if cohort in got:
             continue
@@ -271,6 +272,7 @@ def _chained(search: Search, chains: Chains, member: IntArray, short: IntArray, 
             if not _is_new(search, cohort, own, other):
                 continue
             chain = chains.find(subject, other, third=third)
+            n_failures = n_failures + 1 if chain is None else 0
             if chain is not None:
                 found += [(n_chains, *each) for each in chain.changed]
                 got.update(search.cohorts.number[[one for one, _ in chain.changed]].tolist())

@@ -258,6 +258,23 @@ def test_bounds_and_verdicts_are_true_however_many_questions_are_asked_at_once(
     assert sum(n_ruled_out) > 20
 
 
+def test_bounds_and_verdicts_are_true_where_many_are_ruled_out_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    n_ruled_out: list[int] = []
+
+    def none(*args: Any) -> BoolArray:
+        out = batch.hopeless_together(*args)
+        n_ruled_out.append(int(out.sum()))
+        return out
+
+    monkeypatch.setattr(worlds, "possible_by_two", lambda *told: told[2])
+    monkeypatch.setattr(solving, "OVERLAP", 0)
+    monkeypatch.setattr(solving, "hopeless_together", none)
+    held_against_brute_force(range(300), limits=Limits(pairs=0, visits=0))
+    assert sum(n_ruled_out) > 20
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("part", range(10))
 def test_bounds_and_verdicts_are_true_of_ten_thousand_small_series(part: int) -> None:

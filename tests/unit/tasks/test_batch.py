@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tasks.history.batch import hopeless, worlds_of_wishes
+from tasks.history.attribute import Attribute
+from tasks.history.batch import hopeless, hopeless_together, worlds_of_wishes
 from tasks.history.cohorts import ABSENT, cohorts_of, published_of, values_shared, world_of
 from tasks.history.neighbourhood import another_world, impossible, near, widen
+from tasks.history.search import Limits
+from tasks.history.worlds import possible_values
 from tasks.types import IntArray
 
 NODES = 1_000
@@ -58,6 +61,38 @@ def test_many_at_once_are_answered_as_each_by_itself(steps: int) -> None:
     assert n_answered > 5
     assert n_hopeless > 5
     assert n_answered + n_hopeless < n_asked
+
+
+def test_many_in_one_neighbourhood_are_hopeless_as_each_by_itself() -> None:
+    n_hopeless = n_asked = 0
+    for seed in range(6):
+        classes, value = drawn(seed)
+        cohorts = cohorts_of(classes)
+        world = world_of(cohorts, value, 3)
+        published = published_of(cohorts, world)
+        shared = values_shared(cohorts, published)
+        everybody = np.arange(len(cohorts.size))
+        problem = near(cohorts, world, published, shared, np.zeros_like(everybody), everybody)
+        known = np.asarray(world[problem.cohort, problem.value]).reshape(-1)
+        variable = np.flatnonzero(known == 0)
+        question = np.arange(len(variable))
+        together = hopeless_together(problem, question, variable, len(variable))
+        for number in question.tolist():
+            wished = np.arange(len(problem.value)) == variable[number]
+            assert together[number] == hopeless(problem, wished)[0]
+        n_hopeless, n_asked = n_hopeless + int(together.sum()), n_asked + len(variable)
+    assert 5 < n_hopeless < n_asked
+
+
+def test_many_questions_about_the_same_people_take_few_calls() -> None:
+    # Three releases cut anew, in small classes: next to all neighbourhoods are the whole table.
+    rng = np.random.default_rng(1)
+    classes = np.stack([rng.permutation(200) // 10 for _ in range(4)], axis=1)
+    value = rng.integers(0, 5, 200)
+    found = possible_values(classes, value, (Attribute(np.arange(5)),), 2, Limits(visits=0))
+    assert found.pinned(2).sum() > 100
+    assert not found.undecided(2).any()
+    assert found.calls < 20
 
 
 def test_a_question_is_asked_within_its_own_classes_alone() -> None:

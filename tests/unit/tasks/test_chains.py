@@ -13,7 +13,7 @@ from tasks.history.attribute import Attribute
 from tasks.history.chains import Chain, Chains
 from tasks.history.cohorts import ABSENT
 from tasks.history.search import Limits
-from tasks.history.worlds import possible_values
+from tasks.history.worlds import FAILURES, possible_values
 from tasks.types import IntArray
 
 NOBODY = np.zeros(9, dtype=bool)
@@ -41,6 +41,19 @@ def test_three_releases_need_a_tree() -> None:
     possible = possible_values(classes, value, (Attribute(np.arange(2)),), 2, Limits(calls=0))
     assert not possible.undecided(2).any()
     assert not possible.pinned(2).any()
+
+
+def test_the_search_ends_where_it_finds_no_chain_for_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    classes = np.stack([rng.permutation(300) // 10 for _ in range(4)], axis=1)
+    n_asked: list[int] = []
+
+    def none(chains: Chains, subject: int, *args: int, **more: bool) -> None:
+        n_asked.append(subject)
+
+    monkeypatch.setattr(Chains, "find", none)
+    possible_values(classes, rng.integers(0, 5, 300), (Attribute(np.arange(5)),), 2, Limits(calls=0, pairs=0))
+    assert len(n_asked) == 2 * FAILURES
 
 
 def test_a_chain_goes_on_where_somebody_is_bound_elsewhere() -> None:
