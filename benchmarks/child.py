@@ -7,11 +7,17 @@ import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from time import perf_counter
+from typing import ParamSpec, TypeVar
 
 from benchmarks import report
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -26,8 +32,8 @@ class Run:
 def run_child(command: Sequence[str]) -> tuple[Run, str]:
     """Run a command to its end, and return what it cost and what it printed.
 
-    The peak is at least what this process holds, as Linux counts it. Raises RuntimeError if the command
-    fails.
+    The peak is at least what this process ever held, as Linux counts it: what takes memory runs `apart`.
+    Raises RuntimeError if the command fails.
     """
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         begun = perf_counter()
@@ -41,6 +47,12 @@ def run_child(command: Sequence[str]) -> tuple[Run, str]:
             errors.seek(0)
             raise RuntimeError(f"{' '.join(command)}: {(printed + errors.read().decode())[-1000:]}")
     return Run(wall, used.ru_utime + used.ru_stime, _bytes(used)), printed
+
+
+def apart(work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Return `work(*args, **kwargs)` of a process of its own; the function is one of a module."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+        return process.submit(work, *args, **kwargs).result()
 
 
 def _bytes(used: resource.struct_rusage) -> int:

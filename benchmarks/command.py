@@ -25,7 +25,7 @@ import pandas as pd
 import yaml
 
 from benchmarks import report
-from benchmarks.child import run_child
+from benchmarks.child import apart, run_child
 
 PANEL = Path("eph") / "eph_panel_2003q3_2014q2.parquet"
 POLICIES = report.ROOT / "examples" / "policies"
@@ -252,7 +252,7 @@ def main(arguments: Sequence[str] | None = None) -> str:
         for table, write in SOURCE_OF.items():
             for rows in chosen.rows if table in chosen.tables else []:
                 files.append((table, Path(name) / f"{table}-{rows}.parquet"))
-                write(report.datasets() / PANEL, rows, files[-1][1])
+                apart(write, report.datasets() / PANEL, rows, files[-1][1])
         for table, file in files:
             for method in chosen.methods:
                 with tempfile.TemporaryDirectory(dir=name) as folder:

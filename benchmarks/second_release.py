@@ -27,6 +27,7 @@ import pandas as pd
 import yaml
 
 from benchmarks import report
+from benchmarks.child import apart
 from benchmarks.meter import MIB, Cost, Meter, peak_memory
 from release_store.store import ReleaseStore
 from services.release import release
@@ -161,7 +162,7 @@ def in_a_process(policy: Path, store: Path, file: Path, period: str) -> dict[str
 
 def run(kind: str, n_rows: int, n_earlier: int, folder: Path) -> list[dict[str, Any]]:
     """Release a series of so many earlier tables and one more; return what each cost, the last one last."""
-    files = write_tables(report.datasets() / PANEL, kind, n_rows, n_earlier + 1, folder)
+    files = apart(write_tables, report.datasets() / PANEL, kind, n_rows, n_earlier + 1, folder)
     policy = folder / "policy.yaml"
     policy.write_text(json.dumps(policy_for(kind)), encoding="utf-8")
     ReleaseStore.create(folder / "store")
