@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from policy.model import ReleasePolicy
 from policy.period import periods_apart
 from release_store.person_key import person_key
-from release_store.records import CandidateState, EquivalenceClasses
+from release_store.records import CandidateState, EquivalenceClasses, PersonHashes
 from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
 from tasks.reporting.figures import figures_of
@@ -33,6 +33,7 @@ def assess_candidate(
     policy: ReleasePolicy,
     store: ReleaseStore,
     *,
+    earlier_people: Sequence[PersonHashes | None],
     actor: str,
     control: PreparedTable | None,
     table_figures: Mapping[str, Any],
@@ -40,8 +41,8 @@ def assess_candidate(
 ) -> Assessment:
     """Ask every gate beside the series' history, and keep what each said and what a report shows.
 
-    `control` are the people who are not in the table. The series' lock must be held: the verdict holds for
-    one history.
+    `earlier_people` are those of the series' releases, `control` the people who are not in the table. The
+    series' lock must be held: the verdict holds for one history.
     """
     with sealed_file(candidate.folder / "data.parquet", candidate.files.get("data.parquet")) as file:
         classes = read_classes(file, policy)
@@ -55,8 +56,8 @@ def assess_candidate(
         [(release.release_id, found) for release, found in history],
         periods_apart([release.period for release, _ in history], candidate.period, policy.period),
         control=control,
-        people=store.people(candidate.candidate_id),
-        earlier_people=store.earlier_people(policy.series),
+        people=candidate.people or store.people(candidate.candidate_id),
+        earlier_people=earlier_people,
         row_people=candidate.row_people,
         row_records=candidate.row_records,
         key=person_key(store.root),

@@ -41,6 +41,7 @@ def stage_candidate(
         folder=candidate_folder(store.root, candidate_id),
         n_source=len(source.frame),
     )
+    people = people_of_rows(made, candidate, person_key(store.root))
     now = utc_now()
     record = CandidateRecord(
         candidate_id=candidate_id,
@@ -73,9 +74,9 @@ def stage_candidate(
         n_rows=len(source.frame),
         n_columns=_columns_read(policy),
         files=candidate.files,
-        people=people_of_rows(made, candidate, person_key(store.root)),
+        people=people,
     )
-    candidate = replace(candidate, row_records=rows.records)
+    candidate = replace(candidate, row_records=rows.records, people=people)
     if policy.rows == "several":
         with _data_of(candidate) as file:
             candidate = replace(candidate, row_people=row_people(file, source, rows, policy))

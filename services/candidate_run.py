@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,7 +13,7 @@ from policy.errors import ReleaseGateError
 from policy.model import ReleasePolicy
 from policy.text import number_of
 from release_store.commitment import commitment_to, draw_key
-from release_store.records import CandidateState
+from release_store.records import CandidateState, PersonHashes
 from release_store.store import ReleaseStore
 from release_store.summary import over_max_group_size, repair_of
 from reports.releasing import report_path, write_candidate_report
@@ -53,6 +54,11 @@ class CandidateRun:
         self.runtime = runtime
         self.trusted = trusted_in(store.root)
         self.observation = Observation(use_case, policy, store, period, runtime)
+
+    @cached_property
+    def earlier_people(self) -> list[PersonHashes | None]:
+        """The people of the series' releases, read once: the series' lock must be held from then on."""
+        return self.store.earlier_people(self.policy.series)
 
     def stage(self, stage: Stage, work: Callable[[Progress], R]) -> R:
         """Carry out one stage, watched."""
@@ -101,6 +107,7 @@ class CandidateRun:
                     table,
                     self.policy,
                     store,
+                    earlier_people=self.earlier_people,
                     actor=self.actor,
                     control=control,
                     table_figures=table_figures,

@@ -170,7 +170,7 @@ def _staged(
 ) -> tuple[Candidate, Notes, dict[str, Any]]:
     """Make the rows and stage them; return the candidate, what the stages tell, and the table's figures."""
     policy, store, period = run.policy, run.store, run.period
-    made = publishable_rows(prepared, period, run, lambda: _beside(store, policy.series))
+    made = publishable_rows(prepared, period, run, lambda: _beside(run))
     candidate = run.stage(
         STAGING,
         lambda _: stage_candidate(made, store, period=period, actor=run.actor, revision=revision),
@@ -186,9 +186,10 @@ def _staged(
     return candidate, made.notes, figures
 
 
-def _beside(store: ReleaseStore, series: str) -> tuple[History, PersonHistory]:
+def _beside(run: CandidateRun) -> tuple[History, PersonHistory]:
     """Return the earlier releases of a series and their people."""
-    return store.earlier_classes(series), PersonHistory(person_key(store.root), store.earlier_people(series))
+    people = PersonHistory(person_key(run.store.root), run.earlier_people)
+    return run.store.earlier_classes(run.policy.series), people
 
 
 def _published_already(store: ReleaseStore, found: Release) -> Outcome:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from release_store.records import PersonHashes
 from release_store.summary import Repair
 
 if TYPE_CHECKING:
@@ -163,3 +164,4 @@ class Candidate:
     n_published: int
     row_people: IntArray | None = None  # (n_published,) whose each row is, where one may have several
     row_records: IntArray | None = None  # (n_published,) the source's record of each row
+    people: PersonHashes | None = field(default=None, repr=False)  # as the store keeps them, if at hand

@@ -7,11 +7,13 @@ and are deleted when it ends without being published, unless it can be judged ag
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
+from itertools import accumulate
+from operator import ne
 from typing import Any
 
 import duckdb
-import numpy as np
 
 from policy.errors import VerificationFailed
 from release_store.audit import log as audit
@@ -23,13 +25,13 @@ from release_store.records import CandidateState, PeopleInCommon, PersonHashes
 
 Connection = duckdb.DuckDBPyConnection
 Statement = dict[str, Any]
+_Rows = tuple[str, list[str], list[int | None]]  # a candidate, and the hash and the class of each row
 
 TABLES = ("person_key", "person_hash", "person_values")
 WITHOUT_PEOPLE = frozenset({CandidateState.REJECTED, CandidateState.FAILED})
 _NOT_STAGED = "its keyed hashes of people differ from the staged ones"
 _NOBODY = sha256_hex(b"")
-# What is signed of a row; of one that was kept before classes were, what was signed then.
-_LINE = "system.main.sha256(CASE WHEN class IS NULL THEN person ELSE person || ' ' || class END)"
+_LINES_AT_ONCE = 1 << 16
 _AT_ONCE = 1_000_000  # hashes that one query puts in order
 
 
@@ -56,18 +58,15 @@ def read_people(con: Connection, candidate_id: str) -> PersonHashes | None:
 
     Raises VerificationFailed if they differ from the staged ones.
     """
-    if publishable_people(con, candidate_id) is None:
+    rows = list(_rows(con, [candidate_id]))
+    if _publishable(con, candidate_id, rows) is None:
         return None
-    found = con.execute(
-        "SELECT person, class FROM person_hash WHERE candidate_id = ? ORDER BY person, class", [candidate_id]
-    ).fetchnumpy()
-    classes = np.ma.asarray(found["class"])
-    known = not np.ma.is_masked(classes)
+    _, hashes, classes = rows[0] if rows else ("", [], [])
     sealed = con.execute("SELECT sealed FROM person_values WHERE candidate_id = ?", [candidate_id]).fetchone()
     return PersonHashes(
         _fingerprints(con)[candidate_id],
-        tuple(map(str, found["person"])),
-        tuple(classes.data.tolist()) if known else None,
+        tuple(hashes),
+        tuple(one for one in classes if one is not None) if None not in classes else None,
         None if sealed is None else bytes(sealed[0]),
     )
 
@@ -80,7 +79,7 @@ def delete_people(con: Connection, candidate_id: str) -> None:
 
 def person_hash_statement(con: Connection, candidate_id: str) -> Statement | None:
     """Return what the log says of the hashes that are kept of a candidate, or None where none are."""
-    return _statements(con, [candidate_id]).get(candidate_id)
+    return _statements(con, [candidate_id], _rows(con, [candidate_id])).get(candidate_id)
 
 
 def publishable_people(con: Connection, candidate_id: str) -> Statement | None:
@@ -88,7 +87,11 @@ def publishable_people(con: Connection, candidate_id: str) -> Statement | None:
 
     Raises VerificationFailed if they are not.
     """
-    kept = person_hash_statement(con, candidate_id)
+    return _publishable(con, candidate_id, _rows(con, [candidate_id]))
+
+
+def _publishable(con: Connection, candidate_id: str, rows: Iterable[_Rows]) -> Statement | None:
+    kept = _statements(con, [candidate_id], rows).get(candidate_id)
     staged = [
         event.payload.get("people")
         for event in audit.read_events_about(con, [], [candidate_id], [])
@@ -141,7 +144,7 @@ def people_in_common(con: Connection, candidate_id: str) -> PeopleInCommon | Non
 def check_people(con: Connection, log: ReplayedLog) -> list[Finding]:
     """Return where the hashes that are kept differ from the logged ones, or of nobody that may be kept."""
     names = sorted({name for table in TABLES for name in _candidates(con, table)})
-    kept = _statements(con, names)
+    kept = _statements(con, names, _rows(con, names))
     findings = []
     # Only what is needed of ten thousand rows: they are read whole elsewhere.
     states = dict(con.execute("SELECT candidate_id, state FROM candidate ORDER BY position").fetchall())
@@ -174,9 +177,9 @@ def _fingerprints(con: Connection) -> dict[str, str]:
     return dict(con.execute("SELECT candidate_id, fingerprint FROM person_key ORDER BY ALL").fetchall())
 
 
-def _statements(con: Connection, candidate_ids: Sequence[str]) -> dict[str, Statement]:
+def _statements(con: Connection, candidate_ids: Sequence[str], rows: Iterable[_Rows]) -> dict[str, Statement]:
     """Return for each candidate the fingerprints of its keys, the count and the digest of its hashes, and the
-    digest of its sealed values where some are kept.
+    digest of its sealed values where some are kept. `rows` are those of the candidates that have hashes.
     """
     fingerprints = con.execute(
         "SELECT candidate_id, string_agg(fingerprint, ' ' ORDER BY fingerprint) FROM person_key "
@@ -186,14 +189,9 @@ def _statements(con: Connection, candidate_ids: Sequence[str]) -> dict[str, Stat
     found: dict[str, Statement] = {
         name: {"key": key, "n": 0, "digest": _NOBODY} for name, key in fingerprints
     }
-    for names in _pieces(con, candidate_ids):
-        for name, n, digest in con.execute(
-            "SELECT candidate_id, count(DISTINCT person), "
-            f"system.main.sha256(string_agg({_LINE}, '' ORDER BY person, class)) "
-            "FROM person_hash WHERE candidate_id IN (SELECT unnest(?::VARCHAR[])) GROUP BY candidate_id",
-            [names],
-        ).fetchall():
-            found[name] = {"key": None, **found.get(name, {}), "n": n, "digest": digest}
+    for name, people, classes in rows:
+        n = sum(map(ne, people, people[1:])) + 1  # equal ones are beside each other
+        found[name] = {"key": None, **found.get(name, {}), "n": n, "digest": _digest(people, classes)}
     for name, digest in con.execute(
         "SELECT candidate_id, system.main.sha256(sealed) FROM person_values "
         "WHERE candidate_id IN (SELECT unnest(?::VARCHAR[]))",
@@ -203,22 +201,43 @@ def _statements(con: Connection, candidate_ids: Sequence[str]) -> dict[str, Stat
     return found
 
 
-def _pieces(con: Connection, candidate_ids: Sequence[str]) -> Iterator[list[str]]:
-    """Cut a list of candidates into pieces whose hashes fit in memory together."""
-    counts: Mapping[str, int] = dict(
-        con.execute(
-            "SELECT candidate_id, count(*) FROM person_hash "
-            "WHERE candidate_id IN (SELECT unnest(?::VARCHAR[])) GROUP BY candidate_id ORDER BY candidate_id",
-            [list(candidate_ids)],
-        ).fetchall()
-    )
-    piece: list[str] = []
-    total = 0
-    for name, n in counts.items():
-        if piece and total + n > _AT_ONCE:
+def _digest(people: Sequence[str], classes: Sequence[int | None]) -> str:
+    """Return the digest of the digests of rows; of one that was kept before classes were, as it was then."""
+    digest = sha256()
+    for start in range(0, len(people), _LINES_AT_ONCE):
+        piece = slice(start, start + _LINES_AT_ONCE)
+        pairs = zip(people[piece], classes[piece], strict=True)
+        lines = [one if number is None else f"{one} {number}" for one, number in pairs]
+        digest.update("".join([sha256(line.encode()).hexdigest() for line in lines]).encode())
+    return digest.hexdigest()
+
+
+def _rows(con: Connection, candidate_ids: Sequence[str]) -> Iterator[_Rows]:
+    """Yield the candidates that have hashes with these and their classes, in the order of both."""
+    for counts in _pieces(con, candidate_ids):
+        found: dict[str, Any] = con.execute(
+            "SELECT person, class FROM person_hash WHERE candidate_id IN (SELECT unnest(?::VARCHAR[])) "
+            "ORDER BY candidate_id, person, class",
+            [list(counts)],
+        ).fetchnumpy()
+        people, classes = found["person"].tolist(), found["class"].tolist()
+        ends = [*accumulate(counts.values())]
+        for name, start, end in zip(counts, [0, *ends], ends, strict=False):
+            yield name, people[start:end], classes[start:end]
+
+
+def _pieces(con: Connection, candidate_ids: Sequence[str]) -> Iterator[dict[str, int]]:
+    """Cut candidates into pieces whose hashes fit in memory together; yield how many each has, if any."""
+    counts = con.execute(
+        "SELECT candidate_id, count(*) FROM person_hash "
+        "WHERE candidate_id IN (SELECT unnest(?::VARCHAR[])) GROUP BY candidate_id ORDER BY candidate_id",
+        [list(candidate_ids)],
+    ).fetchall()
+    piece: dict[str, int] = {}
+    for name, n in counts:
+        if piece and sum(piece.values()) + n > _AT_ONCE:
             yield piece
-            piece, total = [], 0
-        piece.append(name)
-        total += n
+            piece = {}
+        piece[name] = n
     if piece:
         yield piece

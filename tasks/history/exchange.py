@@ -81,9 +81,12 @@ def arcs_on_cycles(tail: IntArray, head: IntArray, n_nodes: int) -> BoolArray:
     O(m log m + n_nodes).
     """
     # Each arc once: SciPy's search does not end where one comes twice.
-    source, target = np.divmod(distinct_codes(tail * n_nodes + head, n_nodes**2), max(n_nodes, 1))
-    first = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=n_nodes))])
-    graph = csr_array((np.ones(len(source)), target, first), (n_nodes, n_nodes))
+    width = n_nodes.bit_length()
+    both = distinct_codes(tail << width | head, 1 << 2 * width)
+    first = np.zeros(n_nodes + 1, dtype=np.int32)
+    np.cumsum(np.bincount(both >> width, minlength=n_nodes), out=first[1:])
+    target = (both & (1 << width) - 1).astype(np.int32)
+    graph = csr_array((np.ones(len(target)), target, first), (n_nodes, n_nodes))
     label = connected_components(graph, directed=True, connection="strong")[1]
     return np.asarray(label[tail] == label[head])
 

@@ -16,13 +16,19 @@ def number_codes(codes: IntArray, span: int) -> tuple[int, IntArray]:
 
     Codes are from 0 to under `span`. O(n + span), or O(n log n) where the span is much longer.
     """
+    distinct, place = numbered_codes(codes, span)
+    return len(distinct), place
+
+
+def numbered_codes(codes: IntArray, span: int) -> tuple[IntArray, IntArray]:
+    """Return the distinct codes in order, and the place of each (n,) among them; as `number_codes` else."""
     if span > LONGER * len(codes):
         distinct, place = np.unique(codes, return_inverse=True)
-        return len(distinct), place.reshape(-1)
-    there = np.zeros(span, dtype=bool)
-    there[codes] = True
-    number = np.cumsum(there)
-    return int(number[-1]) if span else 0, number[codes] - 1
+        return distinct, place.reshape(-1)
+    distinct = distinct_codes(codes, span)
+    number = np.empty(span, dtype=np.int32 if span < 1 << 31 else np.int64)
+    number[distinct] = np.arange(len(distinct))
+    return distinct, number[codes].astype(np.int64)
 
 
 def number_rows(codes: IntArray, span: int) -> tuple[IntArray, IntArray]:
@@ -76,7 +82,12 @@ def random_order(codes: IntArray, span: int, rng: np.random.Generator) -> IntArr
     It is that of as many random numbers as there are codes. O(n log n).
     """
     drawn = (rng.random(len(codes)) * 2.0**MANTISSA).astype(np.int64)
-    low = min(BITS - len(codes).bit_length(), MANTISSA)
-    high = MANTISSA - low
-    order = stable_order(drawn & ((1 << low) - 1), 1 << low)
-    return order[stable_order(((codes << high) | (drawn >> low))[order], span << high)]
+    high = min(max(BITS - len(codes).bit_length() - (span - 1).bit_length(), 0), MANTISSA)
+    keys = codes << high | drawn >> (MANTISSA - high)
+    order = stable_order(keys, span << high)
+    keys = keys[order]
+    same = np.flatnonzero(keys[1:] == keys[:-1])  # few, whose lower bits decide
+    if len(same):
+        at = np.union1d(same, same + 1)
+        order[at] = order[at][np.lexsort((drawn[order[at]], codes[order[at]]))]
+    return order

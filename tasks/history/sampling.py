@@ -36,7 +36,7 @@ from scipy.sparse.csgraph import connected_components
 from tasks.history.attribute import Attribute
 from tasks.history.cohorts import ABSENT, cohorts_of
 from tasks.history.exchange import arcs_on_cycles, divisions
-from tasks.history.numbering import distinct_of, number_codes, random_order, stable_order
+from tasks.history.numbering import number_codes, numbered_codes, random_order, stable_order
 from tasks.types import BoolArray, FloatArray, IntArray
 
 UNSETTLED = 0.2  # of the sweeps at first: they lie too near the known world, and are not counted
@@ -146,21 +146,23 @@ class Chain:
     def exchange(self, side: tuple[IntArray, IntArray]) -> None:
         """Exchange pairs of tuples along cycles that are walked, over a division's two sides. O(n log n)."""
         partner, pair = self._pairs()
-        lower = np.arange(len(partner)) < partner
         n_pairs = int(pair.max(initial=-1)) + 1
-        rows = np.flatnonzero((partner >= 0)[self.value])
+        way = np.where(partner < 0, 2 * n_pairs, 2 * pair + (np.arange(len(partner)) < partner))
         # Subjects of one cohort with one tuple lead from the same end to the same: they are one arc.
-        codes = ((2 * pair + lower) * self._n_cohorts)[self.value[rows]] + self.cohort[rows]
-        n_arcs, arc = number_codes(codes, 2 * n_pairs * self._n_cohorts)
-        way, cohort = np.divmod(distinct_of(codes, arc, n_arcs), self._n_cohorts)
+        codes = (way * self._n_cohorts)[self.value] + self.cohort
+        arcs, arc = numbered_codes(codes, (2 * n_pairs + 1) * self._n_cohorts)
+        on_cycle = np.zeros(len(arcs), dtype=bool)
+        arcs = arcs[: np.searchsorted(arcs, 2 * n_pairs * self._n_cohorts)]  # without those of no pair
+        way, cohort = np.divmod(arcs, self._n_cohorts)
         ends = np.stack([side[0][cohort], side[1][cohort]])
         span = int(max(side[0].max(initial=0), side[1].max(initial=0))) + 1
         ends = np.where(way & 1, ends, ends[::-1]) + (way >> 1) * span
         n_ends, place = number_codes(ends.reshape(-1), n_pairs * span)
         tail, head = np.split(place, 2)
         # No cycle leaves a strongly connected component, and reversing one leaves all components.
-        inside = np.flatnonzero(arcs_on_cycles(tail, head, n_ends)[arc])
-        rows, arc = rows[inside], arc[inside]
+        on_cycle[: len(arcs)] = arcs_on_cycles(tail, head, n_ends)
+        rows = np.flatnonzero(on_cycle[arc])
+        arc = arc[rows]
         subject = rows[self._walks(tail[arc], head[arc], n_ends)]
         self.value[subject] = partner[self.value[subject]]
         self.moved += len(subject)
@@ -412,9 +414,9 @@ class _Counts:
     def _count(self) -> None:
         """Count what is new: many times the same."""
         codes = np.concatenate([self._codes, *self._new])
-        n_codes, place = number_codes(codes, self._span)
+        self._codes, place = numbered_codes(codes, self._span)
         times = np.bincount(place, np.concatenate([self._times, *self._new_times]))
-        self._codes, self._times = distinct_of(codes, place, n_codes), times.astype(np.int64)
+        self._times = times.astype(np.int64)
         self._new, self._new_times, self._n_new = [], [], 0
 
     def likeliest(self, attributes: tuple[Attribute, ...]) -> FloatArray:

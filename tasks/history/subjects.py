@@ -12,6 +12,7 @@ from release_store.person_values import NotOpened, PersonValues, open_values
 from release_store.records import EquivalenceClasses, PersonHashes
 from tasks.history.attribute import Attribute
 from tasks.history.cohorts import ABSENT
+from tasks.history.numbering import number_rows, stable_order
 from tasks.history.signatures import NONE
 from tasks.history.transient import Transient
 from tasks.types import BoolArray, FloatArray, IntArray
@@ -163,7 +164,7 @@ def subjects_of(
     person = _persons(releases)
     place = np.concatenate([each.place for each in releases])
     value, described = tuples_of(releases, attributes, widths or {}, beside)
-    order = np.lexsort((release, person))
+    order = stable_order(person * len(releases) + release, len(person) * len(releases))
     twice = (np.diff(person[order]) == 0) & (np.diff(release[order]) == 0)
     if twice.any():
         raise Unfit("somebody has several rows in one release")
@@ -239,12 +240,13 @@ def tuples_of(
                 ]
             )
         )
-    distinct, value = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
+    codes = np.column_stack(columns)
+    value, rows = number_rows(codes, int(codes.max(initial=0)) + 1)
     described = tuple(
         Attribute(column, known, widths.get(name, 0.0), _published(releases, name))
-        for column, known, name in zip(distinct.T, numbers, attributes, strict=False)
+        for column, known, name in zip(codes[rows].T, numbers, attributes, strict=False)
     )
-    return value.reshape(-1).astype(np.int64), described
+    return value, described
 
 
 def _published(releases: Sequence[Rows], name: str) -> BoolArray | None:

@@ -247,12 +247,6 @@ class PlainColumn:
         """The texts without the leading zeros of their words."""
         return np.array(_without_zeros(self.texts.tolist()), dtype=np.object_)
 
-    @cached_property
-    def bare_index(self) -> tuple[IntArray, pd.Index[Any]]:
-        """The place of each bare text among the distinct ones, and these."""
-        places, distinct = pd.factorize(self.bare_texts)
-        return places.astype(np.int64), pd.Index(distinct)
-
 
 def _without_zeros(texts: Sequence[str]) -> list[str]:
     if not texts:
@@ -282,11 +276,7 @@ def _among_words_of(identifiers: PlainColumn, cells: NDArray[np.object_]) -> Boo
         words = cell.split(" ")
         for n in identifiers.word_counts:
             runs.update(" ".join(words[first : first + n]) for first in range(len(words) - n + 1))
-    places, distinct = identifiers.bare_index
-    found = distinct.get_indexer(pd.Index([*runs], dtype=object))
-    among = np.zeros(len(distinct), dtype=bool)
-    among[found[found >= 0]] = True
-    return among[places]
+    return pd.Series(identifiers.bare_texts, dtype=object).isin(runs).to_numpy()
 
 
 def _holding_theirs(column: PlainColumn, identifiers: PlainColumn, whose: IntArray, likely: BoolArray) -> int:
