@@ -206,9 +206,11 @@ def section(kind: str, series: Sequence[Sequence[dict[str, Any]]]) -> str:
         ["NCP", *(f"{run['ncp']:.4f}" for run in runs)],
         ["came to be", *(run["state"].replace("_", " ") for run in runs)],
     ]
-    lines = [[stage, *(f"{run['costs'][stage]['cpu']:.1f}" for run in runs)] for stage in runs[0]["costs"]]
-    for line, stage in zip(lines, runs[0]["costs"], strict=True):
-        line.append(slope(runs, [run["costs"][stage]["cpu"] for run in runs]))
+    lines = []
+    # A table in fragments is represented fragment by fragment, within another stage.
+    for stage in dict.fromkeys(stage for run in runs for stage in run["costs"]):
+        seconds = [run["costs"].get(stage, {"cpu": 0.0})["cpu"] for run in runs]
+        lines.append([stage, *(f"{each:.1f}" for each in seconds), slope(runs, seconds)])
     lines.append(
         [
             "whole command",
