@@ -18,10 +18,10 @@ from reports.picture import Picture
 from reports.symbols import MOODS, VERDICTS
 from reports.text import minute, sanitize_text
 from reports.theme import style_variables, vega_config
+from reports.vega import bundle
 
 _HERE = Path(__file__).parent
 ASSETS = _HERE / "assets"
-_GLOBALS = "window.vegaEmbed = vegaEmbed;"  # what the bundle gives to the scripts after it
 _KINDS = {"pass": "good", "fail": "bad", "unknown": "open", "error": "bad", "not_run": "open"}
 
 
@@ -131,7 +131,8 @@ def embedded(value: Any) -> Markup:
 def asset(name: str) -> str:
     """Return a file of `assets`: the style with the colours, `charts.js` with Vega's options, `vega.js`."""
     if name == "vega.js":
-        return _vega()
+        # A script element ends at the first of these, wherever it stands.
+        return bundle().replace("</script", "<\\/script").replace("<!--", "<\\!--")
     text = (ASSETS / name).read_text(encoding="utf-8")
     if name == "style.css":
         return style_variables() + text
@@ -141,14 +142,6 @@ def asset(name: str) -> str:
         options = {kind: fixed | {"config": vega_config(kind), "tooltip": {"theme": kind}} for kind in kinds}
         return f"const OPTIONS = {json.dumps(options)};\n{text}"
     return text
-
-
-def _vega() -> str:
-    import vl_convert
-
-    code: str = vl_convert.javascript_bundle(_GLOBALS)
-    # A script element ends at the first of these, wherever it stands.
-    return code.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
 @cache

@@ -146,7 +146,8 @@ def attempts(first: int, count: int) -> dict[str, Any]:
         tempfile.tempdir = str(Path(folder) / "temporary")  # where Great Expectations makes a folder
         template = Path(folder) / "template" / "store"
         ReleaseStore.create(template)
-        os.environ.update(RELEASEGATE_TOKEN=TOKEN, PREFECT_HOME=str(Path(folder) / "prefect"))
+        own = {"PREFECT_HOME": str(Path(folder) / "prefect"), "XDG_CACHE_HOME": str(Path(folder) / "cache")}
+        os.environ.update(RELEASEGATE_TOKEN=TOKEN, **own)
         for seed in range(first, first + count):
             place = Path(folder) / f"case-{seed}"
             os.environ["HOME"] = str(place / "case" / "home")
