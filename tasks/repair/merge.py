@@ -30,6 +30,7 @@ from tasks.repair.neighbours import LEAST, MORE, TRIES, Neighbours
 from tasks.repair.nesting import Nesting, nesting_of
 from tasks.repair.round_cache import RoundCache
 from tasks.repair.worlds import Questions, Worlds
+from tasks.threads import in_threads
 from tasks.types import BoolArray, IntArray, Partition, PreparedTable, Progress, no_progress
 from tasks.utility.ncp import scale_of
 
@@ -246,7 +247,13 @@ class _Search:
             group, other = np.array(pairs, dtype=np.int64)[rest].T
             members = self.groups.members
             both = [np.concatenate([members[one] for one in pairs[pair]]) for pair in rest.tolist()]
-            failing[rest] = self.judge.fails(self.groups.merged(group, other), both)
+            boxes = self.groups.merged(group, other)
+            failing[rest] = in_threads(
+                lambda part: self.judge.fails(
+                    boxes.take(part), [both[one] for one in part.tolist()]
+                ).tolist(),
+                len(rest),
+            )
         found: list[bool] = failing.tolist()
         return found
 

@@ -16,6 +16,7 @@ from tasks.geometry.box_tree import FAN, descend, pack_boxes, spatial_order
 from tasks.repair.costs import SLACK, Cells, Costs, Nodes
 from tasks.repair.groups import Groups
 from tasks.repair.measure import Measure
+from tasks.threads import in_threads
 from tasks.types import BoolArray, FloatArray, IntArray
 
 TRIES = {True: 96, False: 384}  # neighbours within the largest group size, and others
@@ -78,7 +79,8 @@ class Neighbours:
 
     def look_for(self, asked: Sequence[int], most: int, *, within: bool) -> list[Ranking]:
         """Return the cheapest `most` neighbours of each of many unchanged groups; `nearest` uses them."""
-        found = self._ranked(np.array(asked, dtype=np.int64), within, most)
+        groups = np.array(asked, dtype=np.int64)
+        found = in_threads(lambda part: self._ranked(groups[part], within, most), len(groups))
         self._rankings.update(zip(((group, within) for group in asked), found, strict=True))
         return found
 

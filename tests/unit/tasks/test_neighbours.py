@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tasks import threads
 from tasks.geometry.space import space_of
 from tasks.recoding.generalize import generalized
 from tasks.repair import neighbours
@@ -68,6 +69,8 @@ def test_neighbours_come_as_from_all_groups(
         patch.setattr(neighbours, "MORE", 2)
         patch.setattr(neighbours, "WIDE", 3)
         patch.setattr(neighbours, "TRIES", {True: 5, False: 9})
+        patch.setattr(threads, "LEAST", 2)
+        patch.setattr(threads, "_processors", lambda: 3)
         patch.setitem(TRIES, True, 5)
         patch.setitem(TRIES, False, 9)
         near = Neighbours(groups, measure, LARGEST)
