@@ -117,7 +117,7 @@ def sample_of(name: str, rows: int | None, *, sets: bool = False) -> Sample:
 
 def groups_of(sample: Sample, latent: FloatArray, knobs: Knobs, seed: int) -> IntArray:
     """Return one label a record."""
-    table, constraints = sample.table, constraints_of(sample.table, sample.policy.privacy)
+    table, constraints = sample.table, constraints_of(sample.table, sample.policy)
     weight = scale_of(table, sample.policy).weight
     attributes = attributes_of(table, weight)
     points = {
@@ -145,5 +145,5 @@ def groups_of(sample: Sample, latent: FloatArray, knobs: Knobs, seed: int) -> In
 
 def mondrian(sample: Sample, k: int) -> IntArray:
     """Return classic Mondrian's groups, which satisfy the policy's model with this k."""
-    constraints = replace(constraints_of(sample.table, sample.policy.privacy), k=k)
+    constraints = replace(constraints_of(sample.table, sample.policy), k=k)
     return partition(unit_ranges(sample.table), constraints, SplitRule(2 * k - 1, "widest", (0.5,)))

@@ -29,10 +29,11 @@ from policy.load import load_policy, parse_policy
 from policy.model import Method, ReleasePolicy
 from release_store.records import EquivalenceClasses
 from tasks.intake.read import read_table
+from tasks.privacy.closeness import equal_distances, ordered_distances
+from tasks.privacy.diversity import tails
 from tasks.risk.gates.models.checks import numbers_of
 from tasks.risk.gates.models.classes import largest_shares
-from tasks.risk.gates.models.closeness import equal_distances, ordered_distances
-from tasks.risk.gates.models.diversity import distinct_values, effective_values, tails
+from tasks.risk.gates.models.diversity import distinct_values, effective_values
 from tasks.types import IntArray
 
 PEER = ("pycanon==1.3.6", "numpy==2.0.2")
@@ -123,8 +124,9 @@ def c_as_pycanon(counts: IntArray, l_least: int) -> float:
 def _t(table: Table, name: str) -> float:
     counts = table.classes.counts[name]
     if table.policy.roles.sensitive[name].type == "numeric":
-        return float(ordered_distances(counts, numbers_of(table.classes, name, table.policy)).max())
-    return float(equal_distances(counts).max())
+        numbers = numbers_of(table.classes, name, table.policy)
+        return float(ordered_distances(counts, counts.sum(axis=0), numbers).max())
+    return float(equal_distances(counts, counts.sum(axis=0)).max())
 
 
 MEASURES = {

@@ -260,6 +260,8 @@ _RULES: dict[tuple[type[Section], str], Rule] = {
     **_all(privacy_models.AlphaK, _no_more, "alpha"),
     **_all(privacy_models.AlphaK, _no_less, "k"),
     **_all(privacy_models.AlphaK, _listed_values, "values"),
+    **_all(privacy_models.BetaLikeness, _no_more, "max"),
+    **_all(privacy_models.DeltaDisclosure, _no_more, "max"),
     **_all(privacy_models.KM, _no_less, "k", "m"),
     **_all(privacy_models.LKC, _no_less, "l", "k"),
     **_all(privacy_models.LKC, _no_more, "c"),

@@ -50,6 +50,18 @@ class AlphaK(Section):
     values: SensitiveValues = None
 
 
+class BetaLikeness(Section):
+    """beta-likeness: the greatest (p - q) / q of a value's share p in a class and q in the release."""
+
+    max: Annotated[float, Field(gt=0)]
+
+
+class DeltaDisclosure(Section):
+    """delta-disclosure privacy: in every class |ln(p / q)| is under `max` for every value of the release."""
+
+    max: Annotated[float, Field(gt=0)]
+
+
 class KM(Section):
     """k^m-anonymity: at least k rows for whatever m quasi-identifiers somebody knows of a person."""
 
@@ -74,6 +86,8 @@ class Models(Section):
     recursive_cl: RecursiveCL | None = None
     t_closeness: TCloseness | None = None
     alpha_k: AlphaK | None = None
+    beta_likeness: BetaLikeness | None = None
+    delta_disclosure: DeltaDisclosure | None = None
     km: KM | None = None
     lkc: LKC | None = None
 

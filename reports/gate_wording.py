@@ -59,6 +59,14 @@ GATES: dict[str, tuple[str, str]] = {
         "What is the largest share of a sensitive value in a class, and the size of the smallest class?",
         "No class has a larger share of a sensitive value{listed} than {value:share}.",
     ),
+    "beta_likeness": (
+        "By how much is a sensitive value more frequent in a class than in the release, at most?",
+        "In no class is a sensitive value's share over its share in the release by more than {value} times.",
+    ),
+    "delta_disclosure": (
+        "How close is each sensitive value's share in a class to its share in the release, at least?",
+        "A sensitive value's share in a class is at least {value} of that in the release, and the reverse.",
+    ),
     "km": (
         "How many rows match a few known quasi-identifiers of a person, at least?",
         "An attacker who {who} finds at least {value} rows that match.",

@@ -13,6 +13,7 @@ import pandas as pd
 
 from policy.model import ReleasePolicy
 from policy.period import periods_apart
+from policy.privacy_models import Models
 from release_store.records import EquivalenceClasses, Release
 from tasks.aggregation.enforce import enforced
 from tasks.history.following import may_follow_nobody
@@ -43,6 +44,7 @@ from tasks.types import (
     no_progress,
 )
 
+SETTLING = 8  # rounds after which the gates say what is still broken
 SIZES = ("max_group_size", "leaf_size")  # parameters that count people
 
 History = Sequence[tuple[Release, EquivalenceClasses]]
@@ -78,7 +80,7 @@ def fragments_of(
 
     Raises ValueError where what `engine` gives is not the partition of a fragment.
     """
-    found = fragments(table, constraints_of(table, policy.privacy), method.fragment_size)
+    found = fragments(table, constraints_of(table, policy), method.fragment_size)
     if len(found) == 1:
         return None
     bare = replace(table, frame=pd.DataFrame(index=table.frame.index), identifying=None, draw_key=b"")
@@ -94,6 +96,10 @@ def fragments_of(
         for name, note in part.notes.items():
             if isinstance(note, int):
                 notes[name] = max(notes[name], note) if name.startswith("largest") else notes[name] + note
+    whole = constraints_of(table, policy)
+    if whole.compares:
+        labels, mended = enforced(z_scored(table), labels, whole, method.max_group_size)
+        notes.update({name: note for name, note in mended.items() if isinstance(note, int)})
     return Partition(labels, dict(notes))
 
 
@@ -115,7 +121,7 @@ def leaves_of(
     progress: Progress,
 ) -> Partition:
     """Cut the records into leaves."""
-    cut = method.partition(table, representation, constraints_of(table, policy.privacy), progress)
+    cut = method.partition(table, representation, constraints_of(table, policy), progress)
     return Partition(cut.labels, {**representation.notes, **cut.notes, "leaves": cut.n_groups})
 
 
@@ -131,7 +137,7 @@ def groups_of(
 
     Whatever made them, groups that break the policy's model are merged with near ones.
     """
-    constraints = constraints_of(table, policy.privacy)
+    constraints = constraints_of(table, policy)
     made = method.aggregate(table, representation, leaves.labels, constraints, progress)
     labels, mended = enforced(_points(table, representation), made, constraints, method.max_group_size)
     found = Partition(labels)
@@ -172,7 +178,7 @@ def repaired(
     )
     worlds = _worlds(table, groups, policy, history, followers, period)
     followed = followers and followers.into([name for name, _ in found.earlier], releases)
-    constraints = constraints_of(table, policy.privacy)
+    constraints = constraints_of(table, policy)
     points = cache(lambda: _points(table, representation))
     rounds = RoundCache()
 
@@ -201,7 +207,14 @@ def repaired(
     named = [] if worlds is None else [worlds.left_out]
     if may_follow_nobody(policy):
         named.append(by_totals)
-    return in_rounds(groups, merge, enforce, named)
+    made = in_rounds(groups, merge, enforce, named)
+    # Who was left out last has changed what some models compare groups with.
+    for _ in range(SETTLING if constraints.compares else 0):
+        labels = enforce(made.labels)
+        if np.array_equal(labels, made.labels):
+            break
+        made = merge(replace(made, labels=labels))
+    return made
 
 
 def _worlds(
@@ -240,12 +253,12 @@ def _stayed(
     progress: Progress,
 ) -> Partition:
     """Return groups that keep the last release's people together; newcomers are cut as the method does."""
-    constraints, points = constraints_of(table, policy.privacy), _points(table, representation)
+    constraints, points = constraints_of(table, policy), _points(table, representation)
 
     def cut(rows: IntArray, each: float) -> IntArray:
         """Cut one person of each bucket; `each` stands for so many."""
         fewer = _for_some(policy, each)
-        if not constraints_of(table, fewer.privacy).group_holds(rows):
+        if not constraints_of(table, fewer).group_holds(rows):
             return np.full(len(rows), -1, dtype=np.int64)
         some, there = table.take(rows), representation.take(rows)
         some_method = bound_method(fewer)
@@ -268,9 +281,11 @@ def _for_some(policy: ReleasePolicy, each: float) -> ReleasePolicy:
         "p_max": min(1.0, privacy.p_max * each),
         "h_min": 0.0,
     }
+    gates = policy.gates.model_copy(update={"models": Models()})
     k, sizes = int(fewer["k"]), {}
     for name in SIZES:
         if policy.method.parameters.get(name) is not None:
             sizes[name] = max(2 * k - 1, math.floor(policy.method.parameters[name] / each))
     method = policy.method.model_copy(update={"parameters": {**policy.method.parameters, **sizes}})
-    return policy.model_copy(update={"privacy": privacy.model_copy(update=fewer), "method": method})
+    privacy = privacy.model_copy(update=fewer)
+    return policy.model_copy(update={"privacy": privacy, "method": method, "gates": gates})

@@ -26,9 +26,10 @@ def enforced(
     centroids: the nearest with which it holds and has at most `max_group_size` records, else the nearest with
     which it holds, else the nearest; and again until every group holds. Where the records with a label do not
     hold all together, no grouping can, and they are one group. -1 stays -1. Where nothing fails, `labels`
-    are returned as they are.
+    are returned as they are. Models that compare with the whole table compare with the records with a label.
     """
     kept = np.flatnonzero(labels >= 0)
+    constraints = constraints.among(kept)
     names, group = np.unique(labels[kept], return_inverse=True)
     groups = _Groups(points[kept], kept, group, len(names), constraints)
     left = np.arange(len(names))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tasks.aggregation.swaps import repair_groups, shortfall
-from tasks.partitioning.constraints import Constraints, SensitiveColumn
+from tasks.partitioning.constraints import Constraints
 from tasks.types import FloatArray, IntArray, Progress, no_progress
 
 
@@ -105,12 +105,8 @@ class _Leaf:
         self.points = points[records]
         self.limits = constraints
         self.rule = rule
-        self.columns = tuple(
-            SensitiveColumn(c.codes[records], c.n_values, None if c.numbers is None else c.numbers[records])
-            for c in constraints.columns
-        )
-        person = None if constraints.person is None else constraints.person[records]
-        self.local = replace(constraints, columns=self.columns, person=person)
+        self.local = constraints.take(records)
+        self.columns = self.local.columns
 
     def groups(self) -> list[IntArray]:
         """Return the groups as arrays of record numbers."""

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tasks.partitioning.constraints import Constraints, entropy
+from tasks.partitioning.constraints import Constraints
+from tasks.privacy.diversity import entropy
 from tasks.types import FloatArray, IntArray
 
 
@@ -14,7 +15,7 @@ def shortfall(groups: IntArray, limits: Constraints, max_spread: float | None = 
     """Return how far groups of records `groups` (..., size) are from the conditions on sensitive values.
 
     (...,); 0: they hold. Each attribute adds the records over p_max, the entropy under h_min, the distinct
-    values (numbers: the range, relative to e) under e, and those over `max_spread`.
+    values (numbers: the range, relative to e) under e, those over `max_spread`, and what its conditions miss.
     """
     short = np.zeros(groups.shape[:-1])
     size = groups.shape[-1]
@@ -31,6 +32,8 @@ def shortfall(groups: IntArray, limits: Constraints, max_spread: float | None = 
             low, high = np.fmin.reduce(column.numbers[groups], -1), np.fmax.reduce(column.numbers[groups], -1)
             spread = np.where(np.isnan(low), -np.inf, high - low)
             short += np.minimum(_over(limits.e, spread) / max(limits.e, 1e-300), 1e6) if limits.e > 0 else 0.0
+        for condition in column.conditions:
+            short += condition.shortfall(counts, np.asarray(size))
         if max_spread is not None:
             short += np.maximum(_over(spread, max_spread), 0.0)
     return short

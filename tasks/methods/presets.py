@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tasks.methods.base import Method
 
-MODEL = "k, e, p_max and h_min in every class, where all records together have them"
+MODEL = "the policy's model in every class, where all records together satisfy it"
 OVERLAPPING = f"{MODEL}; overlapping classes."
 DISJOINT = f"{MODEL}; disjoint classes."
 MERGED = f"k by itself; {MODEL}, by merging groups; overlapping classes."

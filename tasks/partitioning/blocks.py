@@ -13,7 +13,7 @@ from tasks.types import FloatArray, IntArray, Note, Progress, no_progress
 
 def blocks(
     points: FloatArray,
-    constraints: Constraints,
+    k: int,
     *,
     whole_up_to: int = 20_000,
     block_size: int = 4_000,
@@ -32,10 +32,10 @@ def blocks(
     features all are equally wide, and the first of them would be cut.
     """
     n = len(points)
-    most = max(block_size, 2 * constraints.k - 1)
+    most = max(block_size, 2 * k - 1)
     if n <= max(whole_up_to, most):
         return np.zeros(n, dtype=np.int64), {"blocks": 1, "largest_block": n}
-    only_k = Constraints(constraints.k, p_max=1.0, h_min=0.0, e=1, columns=())
+    only_k = Constraints(k, p_max=1.0, h_min=0.0, e=1, columns=())
     rule = SplitRule(most, "paper" if score == "span" else "widest", (0.5,), alpha=1.0)
     leaves = partition(points, only_k, rule, progress)
     labels = _cut_by_number(leaves, most)

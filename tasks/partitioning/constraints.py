@@ -1,26 +1,34 @@
-"""The model that every group must satisfy: k, p_max, h_min and e, on counts of sensitive values."""
+"""The model that every group must satisfy: k, p_max, h_min, e and the policy's privacy models."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import log
+from typing import Any
 
 import numpy as np
 
-from policy.model import Privacy
+from policy.model import ReleasePolicy
+from policy.privacy_models import Models
+from tasks.privacy.condition import Attribute, Condition
+from tasks.privacy.diversity import entropy
+from tasks.privacy.registry import conditions_of
 from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable
 
 
 @dataclass(frozen=True)
 class SensitiveColumn:
-    """One sensitive attribute of n records: `codes` (n,) into `n_values` values, and any numbers."""
+    """One sensitive attribute of n records: `codes` (n,) into `n_values` values, any numbers, and the
+    conditions of the policy's privacy models on it.
+    """
 
     codes: IntArray
     n_values: int
     numbers: FloatArray | None = None
+    conditions: tuple[Condition, ...] = ()
 
     def take(self, records: IntArray) -> SensitiveColumn:
-        """Return the attribute of some of the records."""
+        """Return the attribute of some of the records, under the same conditions."""
         numbers = None if self.numbers is None else self.numbers[records]
         return replace(self, codes=self.codes[records], numbers=numbers)
 
@@ -30,7 +38,7 @@ class Constraints:
     """What a group must hold: at least `k` records, and for each sensitive attribute a largest share of
     at most `p_max`, an entropy (natural logarithm) of at least `h_min`, and at least `e` distinct values
     (a numeric attribute: a range of at least `e`; Zhang et al., 2007), which is at least `spread` of the
-    largest absolute value.
+    largest absolute value; and the conditions of its privacy models.
 
     With `person` (n,), whose a record is, all but the range is of people: a person counts once in a group,
     and once for each of the values that their records there have.
@@ -66,6 +74,8 @@ class Constraints:
             holds &= high - low >= self.e
             if self.spread > 0:
                 holds &= high - low >= self.spread * np.maximum(np.abs(high), np.abs(low)) - 1e-12
+        for condition in column.conditions:
+            holds &= condition.shortfall(counts, size) <= 0
         return np.asarray(holds & (size > 0))
 
     def group_holds(self, records: IntArray) -> bool:
@@ -85,6 +95,21 @@ class Constraints:
         person = None if self.person is None else self.person[records]
         return replace(self, columns=tuple(one.take(records) for one in self.columns), person=person)
 
+    @property
+    def compares(self) -> bool:
+        """Whether a model compares a group with the whole table."""
+        return any(one.compares for column in self.columns for one in column.conditions)
+
+    def among(self, records: IntArray) -> Constraints:
+        """Return the constraints on all records, in a table of these alone: some models compare with it."""
+        if not self.compares:
+            return self
+        columns = []
+        for column in self.columns:
+            counts = np.bincount(self.counted(column, records), minlength=column.n_values)
+            columns.append(replace(column, conditions=tuple(one.among(counts) for one in column.conditions)))
+        return replace(self, columns=tuple(columns))
+
     def counted(self, column: SensitiveColumn, records: IntArray) -> IntArray:
         """Return the codes that count in a group of these records: of a person, each code once."""
         codes = column.codes[records]
@@ -93,8 +118,10 @@ class Constraints:
         return np.asarray(np.unique(self.person[records] * column.n_values + codes) % column.n_values)
 
 
-def constraints_of(table: PreparedTable, privacy: Privacy) -> Constraints:
-    """Bind the policy's model to a table's sensitive attributes."""
+def constraints_of(table: PreparedTable, policy: ReleasePolicy) -> Constraints:
+    """Bind a policy's model, and those of its privacy models that count sensitive values, to a table."""
+    privacy, models = policy.privacy, policy.gates.models
+    k = max(privacy.k, models.alpha_k.k if models.alpha_k else 0)
     columns = tuple(
         SensitiveColumn(
             table.sensitive[:, i].astype(np.int64),
@@ -103,9 +130,29 @@ def constraints_of(table: PreparedTable, privacy: Privacy) -> Constraints:
         )
         for i, name in enumerate(table.sensitive_names)
     )
-    return Constraints(
-        privacy.k, privacy.p_max, privacy.h_min, privacy.e, columns, privacy.spread, table.person
-    )
+    bare = Constraints(k, privacy.p_max, privacy.h_min, privacy.e, columns, privacy.spread, table.person)
+    names = zip(table.sensitive_names, columns, strict=True)
+    return replace(bare, columns=tuple(_with_models(bare, table, name, it, models) for name, it in names))
+
+
+def _with_models(
+    bare: Constraints, table: PreparedTable, name: str, column: SensitiveColumn, models: Models
+) -> SensitiveColumn:
+    """Return a sensitive attribute under the conditions that the privacy models set for it."""
+
+    def attribute(model: Any) -> Attribute:
+        counted = bare.counted(column, np.arange(table.n_records))
+        numbers = None
+        if column.numbers is not None:
+            numbers = np.full(column.n_values, np.nan)
+            numbers[column.codes] = column.numbers
+        chosen = (getattr(model, "values", None) or {}).get(name)
+        listed = [chosen is None or value in chosen for value in table.sensitive_values[name]]
+        return Attribute(
+            np.bincount(counted, minlength=column.n_values), numbers, np.array(listed, dtype=bool)
+        )
+
+    return replace(column, conditions=conditions_of(models, attribute))
 
 
 def number_range(column: SensitiveColumn, records: IntArray) -> tuple[FloatArray | None, FloatArray | None]:
@@ -120,13 +167,6 @@ def number_range(column: SensitiveColumn, records: IntArray) -> tuple[FloatArray
     if not len(known):
         return np.asarray(np.nan), np.asarray(np.nan)
     return np.asarray(known.min()), np.asarray(known.max())
-
-
-def entropy(counts: IntArray) -> FloatArray:
-    """Return the Shannon entropy (natural logarithm) of counts (..., m), shape (...,)."""
-    size = counts.sum(axis=-1)
-    inside = (counts * np.log(np.maximum(counts, 1))).sum(axis=-1)
-    return np.asarray(np.log(np.maximum(size, 1)) - inside / np.maximum(size, 1))
 
 
 def log_values(column: SensitiveColumn) -> float:

@@ -102,7 +102,7 @@ def _blocks(chosen: BlockParameters, _setting: BuildContext) -> Cut:
         # On one-hot features all columns are equally wide, and there are many.
         labels, notes = blocks(
             unit_ranges(table),
-            constraints,
+            constraints.k,
             whole_up_to=chosen.whole_up_to,
             block_size=chosen.block_size,
             progress=progress,

@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 
 from tasks.partitioning.attributes import Attributes
-from tasks.partitioning.constraints import Constraints, entropy, log_values
+from tasks.partitioning.constraints import Constraints, log_values
 from tasks.partitioning.cuts import Buckets
+from tasks.privacy.diversity import entropy
 from tasks.types import FloatArray, IntArray
 
 Score = Literal["paper", "ncp", "blend", "widest"]

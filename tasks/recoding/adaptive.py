@@ -12,7 +12,7 @@ import numpy as np
 
 from policy.model import ReleasePolicy
 from policy.roles import NumericQuasiIdentifier
-from tasks.partitioning.constraints import entropy
+from tasks.privacy.diversity import entropy
 from tasks.recoding.base import as_published, rows_of, set_texts
 from tasks.recoding.generalize import count_cells
 from tasks.recoding.hierarchy import covers_of

@@ -8,7 +8,6 @@ from typing import Annotated
 from pydantic import Field
 
 from tasks.partitioning.blocks import blocks
-from tasks.partitioning.constraints import constraints_of
 from tasks.parts import (
     BlockParameters,
     BuildContext,
@@ -120,7 +119,7 @@ def _in_blocks(
     features = z_scored(table, encoding=chosen.encoding, clip=chosen.clip)
     found, notes = blocks(
         unit_ranges(table),
-        constraints_of(table, setting.privacy),
+        setting.privacy.k,
         whole_up_to=chosen.whole_up_to,
         block_size=chosen.block_size,
         progress=progress,

@@ -27,7 +27,14 @@ from tasks.risk.gates import (
     totals,
     worlds,
 )
-from tasks.risk.gates.models import alpha_k, classes, closeness, diversity, partial_knowledge
+from tasks.risk.gates.models import (
+    alpha_k,
+    classes,
+    closeness,
+    diversity,
+    likeness,
+    partial_knowledge,
+)
 from tasks.types import Progress, no_progress
 
 GateFunction = Callable[[Evidence], GateResult]
@@ -70,6 +77,8 @@ GATES: dict[str, Gate] = {
     "recursive_cl": Gate(diversity.recursive_cl_gate, asked_by=_asks_for("recursive_cl")),
     "t_closeness": Gate(closeness.t_closeness_gate, asked_by=_asks_for("t_closeness")),
     "alpha_k": Gate(alpha_k.alpha_k_gate, asked_by=_asks_for("alpha_k")),
+    "beta_likeness": Gate(likeness.beta_likeness_gate, asked_by=_asks_for("beta_likeness")),
+    "delta_disclosure": Gate(likeness.delta_disclosure_gate, asked_by=_asks_for("delta_disclosure")),
     "km": Gate(partial_knowledge.km_gate, asked_by=_asks_for("km")),
     "lkc": Gate(partial_knowledge.lkc_gate, asked_by=_asks_for("lkc")),
     "err": Gate(linkage_and_loss.err_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.err)),

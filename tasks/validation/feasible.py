@@ -7,12 +7,14 @@ entropy, of some part is no better than that of the whole.
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
 from policy.model import ReleasePolicy
 from policy.text import number_of
-from tasks.partitioning.constraints import entropy
+from tasks.privacy.diversity import entropy
 from tasks.types import IntArray, SourceTable
 from tasks.validation.check import ExpectationResult
+from tasks.validation.feasible_models import largest_k, models_missed
 
 NAME = "expect_table_to_hold_the_model"
 
@@ -24,20 +26,15 @@ def feasible(table: SourceTable, policy: ReleasePolicy) -> list[ExpectationResul
     people, counted = rows, "rows"
     if key is not None:
         people, counted = int(table.frame[key].nunique()), "people"
-    found = [
-        _result(
-            None,
-            rows,
-            f"the table of {people} {counted} has fewer than privacy.k ({privacy.k})"
-            if people < privacy.k
-            else "",
-            f"Give more {counted}, or lower privacy.k.",
-        )
-    ]
+    models = policy.gates.models
+    field, k = max(("privacy.k", privacy.k), largest_k(models), key=lambda each: each[1])
+    said = f"the table of {people} {counted} has fewer than {field} ({k})" if people < k else ""
+    found = [_result(None, rows, said, f"Give more {counted}, or lower {field}.")]
     for name, attribute in policy.roles.sensitive.items():
         column = table.frame[name]
         whose = table.frame if key is None else table.frame.drop_duplicates([key, name])
-        counts: IntArray = whose[name].value_counts(dropna=False).to_numpy().astype(np.int64)
+        of_values = whose[name].value_counts(dropna=False)
+        counts: IntArray = of_values.to_numpy().astype(np.int64)
         said = ""
         if attribute.type == "numeric" and column.dtype.kind == "f":
             known = column.dropna()
@@ -56,8 +53,17 @@ def feasible(table: SourceTable, policy: ReleasePolicy) -> list[ExpectationResul
             said = f"the most frequent value of '{name}' is {share:.1%} of the {counted}, over privacy.p_max"
         if not said and len(counts) and entropy(counts) < privacy.h_min - 1e-12:
             said = f"'{name}' has an entropy of {float(entropy(counts)):.3f}, under privacy.h_min"
+        section = "privacy"
+        if not said:
+            texts = [
+                policy.source.missing_label if pd.isna(value) else str(value) for value in of_values.index
+            ]
+            said = models_missed(
+                name, dict(zip(texts, counts.tolist(), strict=True)), people, counted, models
+            )
+            section = "gates.models"
         found.append(
-            _result(name, rows, said, "No class can satisfy it: correct the input, or change privacy.")
+            _result(name, rows, said, f"No class can satisfy it: correct the input, or change {section}.")
         )
     return found
 

@@ -40,6 +40,8 @@ SECTIONS: dict[str, type[Section]] = {
     "recursive (c,l)": privacy_models.RecursiveCL,
     "t-closeness": privacy_models.TCloseness,
     "(alpha,k)": privacy_models.AlphaK,
+    "beta-likeness": privacy_models.BetaLikeness,
+    "delta-disclosure": privacy_models.DeltaDisclosure,
     "k^m": privacy_models.KM,
     "LKC": privacy_models.LKC,
     "attack limit": gates.AttackLimit,

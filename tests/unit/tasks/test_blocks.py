@@ -8,25 +8,19 @@ from hypothesis import strategies as st
 
 from tasks.partitioning.blocks import blocks
 from tasks.types import FloatArray
-from tests.support.small import limits_of
 
 
 def test_a_small_table_is_one_block() -> None:
-    labels, notes = blocks(np.zeros((50, 2)), limits_of([0] * 50), whole_up_to=50, block_size=10)
+    labels, notes = blocks(np.zeros((50, 2)), 2, whole_up_to=50, block_size=10)
     assert not labels.any()
     assert notes == {"blocks": 1, "largest_block": 50}
 
 
 def test_a_larger_one_is_cut_into_leaves_and_told() -> None:
     points = np.random.default_rng(0).normal(size=(51, 2))
-    labels, notes = blocks(points, limits_of([0] * 51), whole_up_to=50, block_size=30)
+    labels, notes = blocks(points, 2, whole_up_to=50, block_size=30)
     assert sorted(np.bincount(labels).tolist()) == [25, 26]
     assert notes == {"blocks": 2, "largest_block": 26, "blocks_by": "mondrian"}
-
-
-def test_the_model_beside_k_does_not_hinder_a_cut() -> None:
-    points = np.arange(40.0)[:, None]
-    assert blocks(points, limits_of([0] * 40, e=2, p_max=0.5), whole_up_to=0, block_size=20)[0].max() == 1
 
 
 def test_the_cut_is_in_the_dimension_that_narrows_the_sides_most_or_in_the_widest() -> None:
@@ -34,11 +28,10 @@ def test_the_cut_is_in_the_dimension_that_narrows_the_sides_most_or_in_the_wides
     draw = np.random.default_rng(3)
     alone, shared = draw.permutation(100.0 * np.arange(100) / 99), np.arange(100.0)
     points = np.column_stack([alone, shared, shared])
-    limits = limits_of([0] * 100)
-    span, _ = blocks(points, limits, whole_up_to=0, block_size=50)
+    span, _ = blocks(points, 2, whole_up_to=0, block_size=50)
     assert len({*span[:50]}) == 1
     assert span[0] != span[-1]
-    widest, _ = blocks(points * [2, 1, 1], limits, whole_up_to=0, block_size=50, score="widest")
+    widest, _ = blocks(points * [2, 1, 1], 2, whole_up_to=0, block_size=50, score="widest")
     assert np.ptp(points[widest == widest[0], 0]) < 60
 
 
@@ -58,7 +51,7 @@ def test_every_block_has_k_records_and_none_too_many(
     n = len(points)
     labels, notes = blocks(
         points,
-        limits_of([0] * n, k=k),
+        k,
         whole_up_to=whole_up_to,
         block_size=block_size,
         score=score,  # type: ignore[arg-type]

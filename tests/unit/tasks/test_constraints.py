@@ -10,13 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.model import Privacy
-from tasks.partitioning.constraints import (
-    Constraints,
-    SensitiveColumn,
-    constraints_of,
-    entropy,
-    log_values,
-)
+from tasks.partitioning.constraints import Constraints, SensitiveColumn, constraints_of, log_values
+from tasks.privacy.diversity import entropy
 from tests.support.small import limits_of, prepared, small_policy
 
 EVERYBODY = np.arange(4)
@@ -67,7 +62,8 @@ def test_the_policys_model_is_bound_to_the_tables_columns() -> None:
         sensitive={"illness": {"stability": "stable"}, "wage": {"stability": "stable", "type": "numeric"}}
     )
     table = prepared(policy, [(1, "a", "flu", 3), (2, "a", None, 1)])
-    limits = constraints_of(table, Privacy(k=2, e=2, p_max=0.5, h_min=0.1))
+    privacy = Privacy(k=2, e=2, p_max=0.5, h_min=0.1)
+    limits = constraints_of(table, policy.model_copy(update={"privacy": privacy}))
     assert (limits.k, limits.e, limits.p_max, limits.h_min) == (2, 2, 0.5, 0.1)
     illness, wage = limits.columns
     assert illness.n_values == 2

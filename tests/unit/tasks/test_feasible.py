@@ -51,13 +51,56 @@ def test_a_number_must_range_over_e_and_missing_values_are_one_of_their_own() ->
     assert told([(1, "a", "flu"), (2, "a", None)], e=2) == []
 
 
+@pytest.mark.parametrize(
+    ("models", "words"),
+    [
+        (
+            {"distinct_l": {"min": 3}},
+            "'illness' has 2 distinct values, fewer than gates.models.distinct_l.min (3)",
+        ),
+        # 3/4 ln 4/3 + 1/4 ln 4 = 0.562, exp of it 1.755.
+        (
+            {"entropy_l": {"min": 1.8}},
+            "'illness' is as mixed as 1.755 equally frequent values, under FIELD.entropy_l.min (1.8)",
+        ),
+        (
+            {"recursive_cl": {"c": 3, "l": 2}},
+            "'illness' has (r_l + ... + r_m) / r_1 of 0.333, not over 1 / FIELD.recursive_cl.c (0.333)",
+        ),
+        (
+            {"alpha_k": {"alpha": 0.7, "k": 2}},
+            "'illness' has a most frequent value of 75.0% of the rows, over FIELD.alpha_k.alpha (0.7)",
+        ),
+        (
+            {"alpha_k": {"alpha": 0.2, "k": 2, "values": {"illness": ["hiv"]}}},
+            "'illness' has a most frequent listed value of 25.0% of the rows, over FIELD.alpha_k.alpha (0.2)",
+        ),
+        (
+            {"alpha_k": {"alpha": 0.9, "k": 5}},
+            "the table of 4 rows has fewer than FIELD.alpha_k.k (5)",
+        ),
+        ({"km": {"k": 6, "m": 1}}, "the table of 4 rows has fewer than FIELD.km.k (6)"),
+        ({"alpha_k": {"alpha": 0.75, "k": 4}, "distinct_l": {"min": 2}, "entropy_l": {"min": 1.7}}, ""),
+        ({"t_closeness": {"max": 0}, "beta_likeness": {"max": 0.01}}, ""),
+    ],
+)
+def test_a_model_that_the_whole_table_misses_is_named_with_how_far(
+    models: dict[str, Any], words: str
+) -> None:
+    illness = {"illness": {"stability": "stable", "values": ["flu", "hiv"]}}
+    policy = small_policy(sensitive=illness, gates={"models": models})
+    found = [result.detail for result in feasible(source_of(policy, ROWS), policy) if not result.passed]
+    assert found == ([words.replace("FIELD", "gates.models")] if words else [])
+
+
 @given(mixed_rows(1, 12), privacies())
 def test_what_is_told_is_whether_all_records_together_hold_the_model(
     rows: list[Any], privacy: Privacy
 ) -> None:
-    policy = small_policy(MIXED, TWO_SENSITIVE, privacy=privacy.model_dump())
+    models = {"recursive_cl": {"c": 2, "l": 2}, "entropy_l": {"min": 1.2}, "t_closeness": {"max": 0.1}}
+    policy = small_policy(MIXED, TWO_SENSITIVE, privacy=privacy.model_dump(), gates={"models": models})
     table = prepared(policy, rows)
-    holds = constraints_of(table, policy.privacy).group_holds(np.arange(len(rows)))
+    holds = constraints_of(table, policy).group_holds(np.arange(len(rows)))
     assert all(result.passed for result in feasible(source_of(policy, rows), policy)) is holds
 
 

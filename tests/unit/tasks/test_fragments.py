@@ -23,7 +23,7 @@ LARGE = 2_500
 
 
 def cut(table: PreparedTable, policy: ReleasePolicy, most: int) -> list[IntArray]:
-    return fragments(table, constraints_of(table, policy.privacy), most)
+    return fragments(table, constraints_of(table, policy), most)
 
 
 def large_rows(seed: int = 0) -> list[tuple[float, str, str]]:
@@ -89,7 +89,7 @@ def test_fragments_are_a_partition_that_holds_the_model_in_any_order(
     rows[0] = (3, *rows[0][1:])  # one number is known
     policy = small_policy(privacy={"e": e})
     table = prepared(policy, rows)
-    constraints = constraints_of(table, policy.privacy)
+    constraints = constraints_of(table, policy)
     found = fragments(table, constraints, most)
     assert sorted(np.concatenate(found).tolist()) == list(range(len(rows)))
     if len(found) > 1:
@@ -99,7 +99,7 @@ def test_fragments_are_a_partition_that_holds_the_model_in_any_order(
     assert all(where[rows[record]] == number for number, part in enumerate(found) for record in part.tolist())
     mixed = list(rows)
     random.shuffle(mixed)  # type: ignore[attr-defined]
-    again = fragments(prepared(policy, mixed), constraints_of(prepared(policy, mixed), policy.privacy), most)
+    again = fragments(prepared(policy, mixed), constraints_of(prepared(policy, mixed), policy), most)
     assert [sorted(map(repr, (mixed[i] for i in part))) for part in again] == [
         sorted(map(repr, (rows[i] for i in part))) for part in found
     ]
@@ -132,7 +132,7 @@ def test_a_fragment_is_decided_as_a_table_of_its_own_and_tells_no_identifier() -
         assert (found.labels[part] - begun).tolist() == alone.labels.tolist()
         begun += alone.n_groups
     assert found.n_groups == begun == found.notes["groups"]
-    constraints = constraints_of(table, policy.privacy)
+    constraints = constraints_of(table, policy)
     assert all(constraints.group_holds(np.flatnonzero(found.labels == group)) for group in range(begun))
 
 

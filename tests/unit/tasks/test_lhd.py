@@ -36,7 +36,7 @@ SEVEN = [
 
 
 def grown(policy: ReleasePolicy, table: PreparedTable, l: int = 2, **options: Any) -> list[list[int]]:  # noqa: E741
-    limits = constraints_of(table, policy.privacy)
+    limits = constraints_of(table, policy)
     return groups_of(partition(table, policy.roles, limits, l=l, **options))
 
 
@@ -135,18 +135,18 @@ def test_a_class_leaves_room_for_what_p_max_asks_of_it() -> None:
 def test_what_cannot_be_placed_is_suppressed() -> None:
     policy = small_policy(AGE, privacy={"k": 2, "p_max": 0.5})
     table = prepared(policy, [(1, "flu"), (2, "hiv"), (3, "flu"), (4, "flu")])
-    labels = partition(table, policy.roles, constraints_of(table, policy.privacy), l=2)
+    labels = partition(table, policy.roles, constraints_of(table, policy), l=2)
     # One class of half flu, half hiv; another flu would be more than half.
     assert labels.tolist() == [0, 0, -1, -1]
     # A table with one value cannot be published at all.
     alike = prepared(policy, [(1, "flu")] * 5)
-    assert partition(alike, policy.roles, constraints_of(alike, policy.privacy), l=2).tolist() == [-1] * 5
+    assert partition(alike, policy.roles, constraints_of(alike, policy), l=2).tolist() == [-1] * 5
 
 
 def test_a_predicate_may_refuse_everything() -> None:
     policy = small_policy(GENDER_AND_ZIP, SALARY)
     table = prepared(policy, SEVEN)
-    limits = constraints_of(table, policy.privacy)
+    limits = constraints_of(table, policy)
     assert (partition(table, policy.roles, limits, l=2, accept=lambda _: False) == -1).all()
 
 
@@ -159,7 +159,7 @@ def test_every_class_satisfies_the_model_and_has_l_values(
 ) -> None:
     policy = small_policy(ROLES, TWO_SENSITIVE, privacy=privacy.model_dump())
     table = prepared(policy, rows)
-    limits = constraints_of(table, policy.privacy)
+    limits = constraints_of(table, policy)
 
     def accept(records: IntArray) -> bool:
         return len(records) % 2 == 0
@@ -180,7 +180,7 @@ def test_where_every_record_has_a_value_of_its_own_nobody_is_suppressed(rows: li
     roles = {"illness": {"stability": "stable"}}
     policy = small_policy(ROLES, roles, privacy={"k": 3})
     table = prepared(policy, [(*row[:4], f"v{i}") for i, row in enumerate(rows)])
-    labels = partition(table, policy.roles, constraints_of(table, policy.privacy), l=3)
+    labels = partition(table, policy.roles, constraints_of(table, policy), l=3)
     sizes = np.bincount(labels)
     assert sizes.min() >= 3
     assert sizes.sum() == len(rows)
@@ -226,7 +226,7 @@ def test_a_tree_gives_the_pool_where_too_many_are_left(monkeypatch: pytest.Monke
         for a, b, c in zip(*(draw.integers(0, n, 1_200) for n in (2, 4, 6)), strict=True)
     ]
     table = prepared(policy, rows)
-    labels = partition(table, policy.roles, constraints_of(table, policy.privacy), l=3, rule=LhdRule(block=8))
+    labels = partition(table, policy.roles, constraints_of(table, policy), l=3, rule=LhdRule(block=8))
     assert labels.min() == 0
     precision = precision_of(table, policy.roles)
     for label in range(labels.max() + 1):

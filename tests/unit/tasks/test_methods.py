@@ -128,7 +128,7 @@ def test_every_group_satisfies_the_model_if_the_table_does(method: dict[str, Any
     def holds(rows: list[Any], privacy: Privacy) -> None:
         policy = small_policy(MIXED, TWO_SENSITIVE, method=method, privacy=privacy.model_dump())
         table = prepared(policy, rows)
-        limits = constraints_of(table, policy.privacy)
+        limits = constraints_of(table, policy)
         labels = anonymized(table, policy).labels
         groups = [group for group in groups_of(labels) if labels[group[0]] >= 0]
         if method["name"] != "lhd":
@@ -137,6 +137,40 @@ def test_every_group_satisfies_the_model_if_the_table_does(method: dict[str, Any
             assert all(limits.group_holds(np.array(group)) for group in groups)
         else:
             assert len(groups) <= 1
+
+    holds()
+
+
+MODELS = {
+    "distinct_l": st.integers(2, 3).map(lambda least: {"min": least}),
+    "entropy_l": st.floats(1.1, 3).map(lambda least: {"min": least}),
+    "recursive_cl": st.tuples(st.floats(0.5, 3), st.integers(2, 3)).map(lambda cl: {"c": cl[0], "l": cl[1]}),
+    "t_closeness": st.floats(0.05, 0.6).map(lambda most: {"max": most}),
+    "alpha_k": st.tuples(st.floats(0.3, 0.9), st.integers(2, 5)).map(lambda a: {"alpha": a[0], "k": a[1]}),
+    "beta_likeness": st.floats(0.1, 4).map(lambda most: {"max": most}),
+    "delta_disclosure": st.floats(0.2, 3).map(lambda most: {"max": most}),
+}
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("method", QUICK.values(), ids=QUICK)
+def test_every_published_class_holds_the_models_if_the_table_does(method: dict[str, Any]) -> None:
+    @given(mixed_rows(2, 30), st.fixed_dictionaries({}, optional=MODELS))
+    def holds(rows: list[Any], models: dict[str, Any]) -> None:
+        policy = small_policy(
+            MIXED,
+            TWO_SENSITIVE,
+            method=method,
+            privacy={"k": 2, "e": 1, "p_max": 1},
+            gates={"models": models},
+        )
+        table = prepared(policy, rows)
+        with tempfile.TemporaryDirectory() as folder:
+            made = published(policy, table, anonymized(table, policy), Path(folder) / "c")
+            report = assess(made.evidence(), {name: GATES[name] for name in ("k", *models)})
+        kept = np.sort(made.rows.records)
+        if len(kept) and constraints_of(table, policy).among(kept).group_holds(kept):
+            assert report.passed, report.failing
 
     holds()
 
@@ -157,7 +191,7 @@ def test_what_a_method_guarantees_is_counted_on_the_rows_that_it_publishes(metho
         texts = [name for name, dtype in frame.dtypes.items() if isinstance(dtype, pd.CategoricalDtype)]
         frame = frame.astype(dict.fromkeys(texts, "str"))
         assert len(frame) == (labels >= 0).sum()
-        everybody = constraints_of(table, policy.privacy).group_holds(np.flatnonzero(labels >= 0))
+        everybody = constraints_of(table, policy).group_holds(np.flatnonzero(labels >= 0))
         if not everybody or frame.empty:
             return
         cells = list(policy.cell_columns(Form.CONTAINS, Form.REPLACED))
@@ -183,7 +217,7 @@ def test_what_a_method_guarantees_is_counted_on_the_rows_that_it_publishes(metho
 def test_the_gates_agree_with_the_model(rows: list[Any], privacy: Privacy, method: dict[str, Any]) -> None:
     policy = small_policy(MIXED, TWO_SENSITIVE, method=method, privacy=privacy.model_dump())
     table = prepared(policy, rows)
-    holds = constraints_of(table, policy.privacy).group_holds(np.arange(len(rows)))
+    holds = constraints_of(table, policy).group_holds(np.arange(len(rows)))
     if method["name"] == "lhd":  # asks for l values in every class, which the model does not
         holds &= all(len(np.unique(column)) >= privacy.l for column in table.sensitive.T)
     with tempfile.TemporaryDirectory() as folder:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from release_store.records import Verdict
 from tasks.recoding.generalize import generalized
 from tasks.risk.gates.models import atoms, partial_knowledge
-from tasks.risk.gates.models.closeness import equal_distances, ordered_distances
+from tasks.risk.gates.models.closeness import distances
 from tasks.risk.registry import assess
 from tests.support.made_classes import (
     QUASI_IDENTIFIERS,
@@ -64,6 +64,8 @@ YORK_ENTROPY = 2**1.5
         ("t_closeness", 1 / 12, {"max": 1 / 12}, {"max": 0.083}, 0.083),
         ("alpha_k", 0.5, {"alpha": 0.5, "k": 4}, {"alpha": 0.49, "k": 4}, 0.49),
         ("alpha_k", 4, {"alpha": 0.5, "k": 4}, {"alpha": 0.5, "k": 5}, 5),
+        # Hull's d: (1/8 - 1/12) / (1/12) = 1/2; York's a: (1/2 - 5/12) / (5/12) = 1/5.
+        ("beta_likeness", 0.5, {"max": 0.5}, {"max": 0.19}, 0.19),
         ("km", 4, {"k": 4, "m": 1}, {"k": 5, "m": 1}, 5),
         ("lkc", 0.5, {"l": 1, "k": 4, "c": 0.5}, {"l": 1, "k": 4, "c": 0.49}, 0.49),
         ("lkc", 4, {"l": 1, "k": 4, "c": 0.5}, {"l": 1, "k": 5, "c": 0.5}, 5),
@@ -94,10 +96,10 @@ def test_the_salaries_of_li_et_al() -> None:
     counts = np.zeros((3, 9), dtype=np.int64)
     for group, salaries in enumerate(((3, 4, 5), (6, 8, 11), (7, 9, 10))):
         counts[group, [salary - 3 for salary in salaries]] = 1
-    assert ordered_distances(counts, numbers)[:2].tolist() == pytest.approx([0.375, 1 / 6])
-    assert equal_distances(counts).tolist() == pytest.approx([2 / 3] * 3)
+    assert distances(counts, numbers)[:2].tolist() == pytest.approx([0.375, 1 / 6])
+    assert distances(counts, None).tolist() == pytest.approx([2 / 3] * 3)
     shuffled = [4, 0, 8, 1, 3, 2, 7, 6, 5]
-    assert ordered_distances(counts[:, shuffled], numbers[shuffled])[0] == pytest.approx(0.375)
+    assert distances(counts[:, shuffled], numbers[shuffled])[0] == pytest.approx(0.375)
 
 
 def test_a_missing_number_is_one_value_far_from_every_number() -> None:
@@ -105,8 +107,8 @@ def test_a_missing_number_is_one_value_far_from_every_number() -> None:
     counts, numbers = np.array([[1, 1, 0], [0, 0, 2]]), np.array([1.0, 2.0, np.nan])
     # First class: half of it moves to missing, at 1; what stays is a half each, as in all.
     # Second class: half of it moves to the numbers, at 1.
-    assert ordered_distances(counts, numbers).tolist() == pytest.approx([0.5, 0.5])
-    assert ordered_distances(np.array([[2], [3]]), np.array([np.nan])).tolist() == [0, 0]
+    assert distances(counts, numbers).tolist() == pytest.approx([0.5, 0.5])
+    assert distances(np.array([[2], [3]]), np.array([np.nan])).tolist() == [0, 0]
 
 
 def test_a_list_of_values_protects_these_and_no_other() -> None:
@@ -257,9 +259,9 @@ def test_closeness_is_the_references_and_with_missing_numbers_never_less(rows: l
     wages = [row[1][1] for row in rows]
     illness = reference.closeness(rows, 0, reference.equal_distance)
     wage = reference.closeness(rows, 1, reference.ordered_distance(wages))
-    assert equal_distances(classes.counts["illness"]).max() == pytest.approx(float(illness), abs=1e-12)
+    assert distances(classes.counts["illness"], None).max() == pytest.approx(float(illness), abs=1e-12)
     numbers = np.array([np.nan if v == "missing" else float(v) for v in classes.sensitive_values["wage"]])
-    found = float(ordered_distances(classes.counts["wage"], numbers).max())
+    found = float(distances(classes.counts["wage"], numbers).max())
     if "missing" in wages:
         assert found >= float(wage) - 1e-12
         assert found <= 1 + 1e-12

@@ -26,6 +26,8 @@ MODELS: dict[str, Any] = {
     "recursive_cl": {"c": 100, "l": 2},
     "t_closeness": {"max": 0.4},
     "alpha_k": {"alpha": 0.9, "k": 2},
+    "beta_likeness": {"max": 3},
+    "delta_disclosure": {"max": 9},
     "km": {"k": 2, "m": 2},
     "lkc": {"l": 2, "k": 2, "c": 0.9},
 }
@@ -71,14 +73,16 @@ def test_a_class_of_one_fails(gate: str) -> None:
     alone = [*GOOD, (((40.0, 49.0), frozenset({"Bath"})), ("cough", "9"))]
     result = asked(gate, of(alone), policy())
     assert result.verdict is FAIL
-    assert result.witness["first"] == [2]
+    # Since it has a value that the others lack, they are far from the release's shares too.
+    assert result.witness["first"] == ([0, 1, 2] if gate == "delta_disclosure" else [2])
 
 
 def test_a_sensitive_column_all_missing_is_one_value_to_every_model() -> None:
     rows = [(cells, ("missing", "missing")) for cells, _ in GOOD]
     found = verdicts(of(rows))
     # k and k^m look at no sensitive value, and nothing is further from all than all.
-    assert {gate for gate, verdict in found.items() if verdict is PASS} == {"k", "km", "t_closeness"}
+    compared = {"t_closeness", "beta_likeness", "delta_disclosure"}
+    assert {gate for gate, verdict in found.items() if verdict is PASS} == {"k", "km", *compared}
     assert set(found.values()) == {PASS, FAIL}
     assert asked("t_closeness", of(rows), policy()).value == 0
 

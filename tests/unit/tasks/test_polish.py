@@ -198,7 +198,7 @@ def test_cuts_groups_and_polish_together_keep_the_model_where_the_table_does(
         MIXED, TWO_SENSITIVE, privacy=privacy.model_dump(include={"k", "e", "p_max", "h_min"})
     )
     table = prepared(policy, rows)
-    limits, made = constraints_of(table, policy.privacy), attributes_of(table)
+    limits, made = constraints_of(table, policy), attributes_of(table)
     size = limits.k + more
     room = room_for_groups(limits, size, 2 * size)
     leaves = partition(unit_ranges(table), room, SplitRule(3 * size, "blend"), attributes=made)

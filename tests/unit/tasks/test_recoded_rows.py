@@ -37,19 +37,19 @@ def runs(points: FloatArray, k: int, _seed: int) -> IntArray:
 
 def curriculum_adaptive(table: PreparedTable, policy: ReleasePolicy) -> Recoded:
     points = unit_ranges(table)
-    limits = constraints_of(table, policy.privacy)
+    limits = constraints_of(table, policy)
     labels = curriculum.partition(table, points, limits, cluster=runs)
     return adaptive(table, Representation(points), labels, policy, 1)
 
 
 def balls_quantized(table: PreparedTable, policy: ReleasePolicy, **rule: Any) -> Recoded:
-    limits = constraints_of(table, policy.privacy)
+    limits = constraints_of(table, policy)
     labels = epsilon_ball.partition(table, policy.roles, limits, seed=1)
     return quantized(table, Representation(labels[:, None]), labels, policy, 1, rule=QuantizedRule(**rule))
 
 
 def lhd_generalized(table: PreparedTable, policy: ReleasePolicy) -> Recoded:
-    labels = lhd.partition(table, policy.roles, constraints_of(table, policy.privacy), l=2)
+    labels = lhd.partition(table, policy.roles, constraints_of(table, policy), l=2)
     return generalized_rows(table, labels, policy)
 
 

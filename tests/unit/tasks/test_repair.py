@@ -213,7 +213,7 @@ def assert_sound(groups: Partition, found: Partition, made: Published) -> None:
     assert counts.suppressed_records == suppressed
     assert groups.n_groups - found.n_groups == counts.merged + counts.suppressed_groups
     assert made.candidate.n_published == len(found.labels) - suppressed
-    limits = constraints_of(made.table, made.policy.privacy)
+    limits = constraints_of(made.table, made.policy)
 
     def hold(partition: Partition) -> bool:
         return all(

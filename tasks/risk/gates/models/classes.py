@@ -8,7 +8,7 @@ from policy.model import ReleasePolicy
 from policy.recoding import Form
 from policy.text import number_of
 from release_store.records import EquivalenceClasses, GateResult
-from tasks.partitioning.constraints import entropy
+from tasks.privacy.diversity import entropy
 from tasks.risk.evidence import Evidence
 from tasks.risk.gates.models.checks import at_least, at_most, numbers_of, sensitive_counts
 from tasks.types import FloatArray

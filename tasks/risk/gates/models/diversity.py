@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from release_store.records import EquivalenceClasses, GateResult
+from tasks.privacy.diversity import tails
 from tasks.risk.evidence import Evidence
 from tasks.risk.gates.models.checks import at_least, check_model, model_of, sensitive_counts
 from tasks.risk.gates.models.classes import entropies
@@ -26,16 +27,6 @@ def effective_values(classes: EquivalenceClasses, attribute: str) -> FloatArray:
     A class is entropy l-diverse if its entropy is at least log l, which is the same.
     """
     return np.exp(entropies(classes, attribute))
-
-
-def tails(counts: IntArray, l_least: int) -> tuple[IntArray, IntArray]:
-    """Return r_1 and r_l + ... + r_m of each class, (n_classes,) both.
-
-    r_1 >= r_2 >= ... >= r_m are how often its sensitive values stand in it; counts (n_classes, n_values).
-    A class of fewer than l values has a tail of 0.
-    """
-    falling = -np.sort(-counts, axis=1)
-    return falling.max(axis=1, initial=0), falling[:, l_least - 1 :].sum(axis=1)
 
 
 def distinct_l_gate(evidence: Evidence) -> GateResult:

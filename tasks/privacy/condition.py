@@ -1,0 +1,41 @@
+"""What a privacy model asks of the sensitive values of one group, wherever groups are made or judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+from tasks.types import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A sensitive attribute: `counts` (m,) of its values in the table, the `numbers` (m,) that they stand for
+    (nan: a missing one) or None for categories, and which values a model lists, `listed` (m,).
+    """
+
+    counts: IntArray
+    numbers: FloatArray | None
+    listed: BoolArray
+
+
+class Condition(Protocol):
+    """A condition that two groups meet together if each does, so that merging groups mends what fails.
+
+    Every condition here is convex in a group's distribution of values, which is what that takes; and a table
+    whose parts all meet one meets it too, so that a cut whose sides fail can be refused at once.
+    """
+
+    @property
+    def compares(self) -> bool:
+        """Whether it looks at the whole table's values too."""
+
+    def shortfall(self, counts: IntArray, size: IntArray) -> FloatArray:
+        """Return how far groups are from the condition, (...,), about in records; 0: they meet it.
+
+        `counts` (..., m) of values, `size` (...,) of records, or of people, of whom one may have several
+        values.
+        """
+
+    def among(self, counts: IntArray) -> Self:
+        """Return the condition in a table with these counts of values (m,)."""

@@ -1,0 +1,64 @@
+"""Whether the whole table can hold the policy's privacy models: which it misses, and by how much.
+
+Only models that look at a group alone can fail: the others compare it with the table itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import exp
+from typing import Any
+
+import numpy as np
+
+from policy.privacy_models import Models
+from policy.text import number_of
+from tasks.privacy.condition import Attribute
+from tasks.privacy.diversity import entropy, tails
+from tasks.privacy.registry import CONDITIONS
+from tasks.types import BoolArray, IntArray
+
+FIELD = "gates.models"
+
+
+def largest_k(models: Models) -> tuple[str, int]:
+    """Return the field of the model that asks for most people in a class, and how many; "", 0: none does."""
+    asked = {"alpha_k": models.alpha_k, "km": models.km, "lkc": models.lkc}
+    found = {f"{FIELD}.{name}.k": model.k for name, model in asked.items() if model is not None}
+    return max(found.items(), key=lambda item: item[1]) if found else ("", 0)
+
+
+def models_missed(name: str, counts: Mapping[str, int], people: int, counted: str, models: Models) -> str:
+    """Say which model no table with these counts of an attribute's values can hold; "" where there is none.
+
+    `counts` are of rows, or of people, of which the table has `people`; `counted` says of which.
+    """
+    numbers = np.array([*counts.values()], dtype=np.int64)
+    for model_name, bind in CONDITIONS.items():
+        model = getattr(models, model_name)
+        if model is None or not len(numbers):
+            continue
+        chosen = (getattr(model, "values", None) or {}).get(name)
+        listed = np.array([chosen is None or value in chosen for value in counts], dtype=bool)
+        condition = bind(model, Attribute(numbers, None, listed))
+        if not condition.compares and float(condition.shortfall(numbers, np.asarray(people))) > 0:
+            return f"'{name}' {_words(model_name, model, numbers, listed, people, counted)}"
+    return ""
+
+
+def _words(
+    model_name: str, model: Any, numbers: IntArray, listed: BoolArray, people: int, counted: str
+) -> str:
+    field = f"{FIELD}.{model_name}"
+    if model_name == "distinct_l":
+        return f"has {number_of(len(numbers), 'distinct value')}, fewer than {field}.min ({model.min})"
+    if model_name == "entropy_l":
+        mixed = exp(float(entropy(numbers)))
+        return f"is as mixed as {mixed:.3f} equally frequent values, under {field}.min ({model.min:g})"
+    if model_name == "recursive_cl":
+        first, tail = tails(numbers, model.l)
+        share = float(tail / first)
+        return f"has (r_l + ... + r_m) / r_1 of {share:.3f}, not over 1 / {field}.c ({1 / model.c:.3f})"
+    share = numbers[listed].max() / people
+    which = "most frequent value" if listed.all() else "most frequent listed value"
+    return f"has a {which} of {share:.1%} of the {counted}, over {field}.alpha ({model.alpha:g})"
