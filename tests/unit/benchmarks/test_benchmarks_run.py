@@ -9,7 +9,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from benchmarks import command, curve, curve_points, gate, inversion, membership, report, scale
+from benchmarks import command, curve, curve_points, gate, inversion, membership, models, report, scale
 from benchmarks.meter import Meter, peak_memory
 
 
@@ -52,6 +52,22 @@ def test_the_slope_of_a_quadratic_stage_is_two() -> None:
     rising = scale.slope(runs, "linkage")
     assert rising == pytest.approx(2.0)
     assert scale.slope(runs, "pairwise") is None
+
+
+@pytest.mark.integration
+@pytest.mark.data
+def test_the_benchmark_of_models_compares_with_a_larger_k(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(models, "RAISED", (8, 16, 32, 64))
+    page = models.main(
+        ["--tables", "adult", "--methods", "mondrian", "--models", "alpha_k", "distinct_l", "--rows", "1000"]
+    )
+    (table,) = tables_in(page)
+    assert tuple(table[0]) == models.HEADER
+    assert [row[0] for row in table[1:]] == ["alpha_k"] * 3 + ["distinct_l"] * 3
+    for row in table[1:]:
+        assert 0 < float(row[2]) < 1
+        if row[4] != "none passes":
+            assert float(row[2]) <= float(row[5])
 
 
 @pytest.mark.nightly
