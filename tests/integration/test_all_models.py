@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from policy.privacy_models import Models
 from release_store.db.changes import gate_json
@@ -31,6 +32,21 @@ ROLES = {
         "dose": {"type": "numeric", "stability": "transient"},
     },
 }
+
+
+@pytest.mark.parametrize("history", ["repair", "sticky"])
+def test_the_classes_of_a_later_release_hold_a_model_that_compares_with_the_table(
+    desk: Desk, history: str
+) -> None:
+    """The repair merges groups and leaves records out, after which the table is another."""
+    gates = {"models": {"t_closeness": {"max": 0.25}}, "ncp": LOOSE, "suppression": LOOSE}
+    policy = desk.policy(method={"name": "mondrian", "history": history}, gates=gates)
+    for seed, period in ((1, "2026Q1"), (2, "2026Q2"), (3, "2026Q3")):
+        assert desk.run(policy, desk.table(seed=seed), period) == 0
+    for release in desk.store.releases():
+        (result,) = [one for one in desk.store.gates(release.candidate_id) if one.gate == "t_closeness"]
+        assert result.value is not None
+        assert 0 < result.value <= 0.25
 
 
 def test_every_model_and_a_number_with_decimals_come_to_a_release_and_its_report(desk: Desk) -> None:
