@@ -246,7 +246,7 @@ class ReleasePolicy(Section):
         Cells that are closed up to a hierarchy, or rounded, hold more.
         """
         method, qi = self.method, self.roles.quasi_identifiers[quasi_identifier]
-        if self.form(quasi_identifier) is not Form.CONTAINS:
+        if self.form(quasi_identifier) is not Form.CONTAINS or method.recoding == "full-domain":
             return False
         if isinstance(qi, NumericQuasiIdentifier):
             return method.ends == "attained" and not (method.recoding == "hierarchy" and qi.widths)

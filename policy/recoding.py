@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Literal
 
-Recoding = Literal["sets", "hierarchy", "centroid", "median", "adaptive", "quantized"]
+Recoding = Literal["sets", "hierarchy", "full-domain", "centroid", "median", "adaptive", "quantized"]
 Ends = Literal["attained", "rounded"]
 """Whether an interval ends at numbers of its people, or on a grid that does not depend on them."""
 
@@ -25,6 +25,7 @@ class Form(StrEnum):
 _NUMERIC: dict[str, Form] = {
     "sets": Form.CONTAINS,
     "hierarchy": Form.CONTAINS,
+    "full-domain": Form.CONTAINS,
     "centroid": Form.REPLACED,
     "median": Form.REPLACED,
     "adaptive": Form.NOISED,
@@ -38,6 +39,6 @@ def form_of(recoding: Recoding, *, numeric: bool) -> Form:
     return (_NUMERIC if numeric else _CATEGORICAL)[recoding]
 
 
-def contains_its_people(recoding: Recoding) -> bool:
+def contains_its_people(recoding: str) -> bool:
     """Tell whether every published cell is true of the people of its class."""
     return _NUMERIC[recoding] is Form.CONTAINS and _CATEGORICAL[recoding] is Form.CONTAINS

@@ -13,7 +13,7 @@ from reports.gate_wording import GATES, NO_MORE, Value, asks, outcome
 
 Document = Mapping[str, Any]
 WORLDS = "worlds"
-_TRUE = ("sets", "hierarchy")  # recodings whose cells hold of everybody in the class
+_TRUE = ("sets", "hierarchy", "full-domain")  # recodings whose cells hold of everybody in the class
 
 
 def measurement_sentence(gate: Document, policy: Document) -> str:

@@ -133,7 +133,8 @@ F = TypeVar("F")
 @dataclass(frozen=True)
 class BuildContext:
     """What a part is bound to beside its own parameters: the policy's roles, model and seed, the largest
-    group, the size that groups are grown to, and whether an aggregation follows.
+    group, the size that groups are grown to, whether an aggregation follows, and the share of the records
+    that may be left out.
     """
 
     roles: Roles
@@ -142,6 +143,7 @@ class BuildContext:
     max_group_size: int
     group_size: int
     grouped: bool
+    max_suppression: float
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from policy.errors import InputError, ReleaseGateError, UsageError, did_you_mean
 from policy.load import load_policy
 from policy.model import Method, ReleasePolicy
 from policy.period import day_at, period_at, read_period
+from policy.recoding import contains_its_people
 from policy.text import number_of
 from services.evaluation.run import Job, Run, init_worker, run
 from services.trust import trusted_in
@@ -147,7 +148,7 @@ def policy_for_run(policy: ReleasePolicy, label: str, k: int, seed: int) -> Rele
     if not recoding:
         said = "recoding" in method.model_fields_set
         recoding = method.recoding if said else known[name].recoding
-    ends = method.ends if recoding in ("sets", "hierarchy") else "attained"
+    ends = method.ends if contains_its_people(recoding) else "attained"
     return policy.model_copy(
         update={
             "method": method.model_copy(update={"recoding": recoding, "ends": ends}),

@@ -158,4 +158,15 @@ PRESETS = (
         partition="lhd",
         aggregation="none",
     ),
+    Method(
+        name="full-domain",
+        summary="One level of the hierarchy a quasi-identifier for the whole table, optimal by NCP.",
+        source="Samarati (2001), doi:10.1109/69.971193; LeFevre et al. (2005), doi:10.1145/1066157.1066164",
+        guarantees=f"{MODEL}; disjoint classes; what fails is left out, up to gates.suppression.max.",
+        representation="unit",
+        partition="full-domain",
+        aggregation="none",
+        recoding="full-domain",
+        defaults={"fragment_size": 1_000_000_000},
+    ),
 )

@@ -13,6 +13,7 @@ from pydantic import Field, ValidationError, create_model
 from policy.errors import PolicyError, did_you_mean
 from policy.findings import display_value
 from policy.model import ReleasePolicy
+from policy.recoding import contains_its_people
 from policy.trusted import TRUSTED_FILE
 from tasks.aggregation.parts import AGGREGATIONS
 from tasks.methods.base import BoundMethod, Method
@@ -126,6 +127,7 @@ def bound_method(policy: ReleasePolicy, where: str = "policy") -> BoundMethod:
         max_group_size,
         _group_size(parameters, k),
         grouped=group.name != "none",
+        max_suppression=policy.gates.suppression.max,
     )
     return BoundMethod(
         name,
@@ -187,11 +189,13 @@ def _chosen(policy: ReleasePolicy, method: Method, where: str) -> Chosen:
 
 
 def _check_recoding(policy: ReleasePolicy, method: Method, where: str) -> None:
-    """Raise PolicyError where the method replaces values and nobody said that they may be."""
+    """Raise PolicyError where the method has a recoding of its own and nobody said which is to be."""
     if method.recoding == "sets" or "recoding" in policy.method.model_fields_set:
         return
+    untrue = "cells that may be untrue of people"
+    cells = "cells of one level a column" if contains_its_people(method.recoding) else untrue
     raise PolicyError(
-        f"{method.name} publishes cells that may be untrue of people ('{method.recoding}')",
+        f"{method.name} publishes {cells} ('{method.recoding}')",
         where=f"{where}: method.recoding",
         hint=f"Set `recoding: {method.recoding}` if that is intended, or `recoding: sets`.",
     )

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from policy.errors import PolicyError, did_you_mean
 from tasks.aggregation.ke_mdav import room_for_groups
-from tasks.partitioning import curriculum, epsilon_ball, lhd
+from tasks.partitioning import curriculum, epsilon_ball, full_domain, lhd
 from tasks.partitioning.attributes import attributes_of, weights_of
 from tasks.partitioning.blocks import blocks
 from tasks.partitioning.constraints import Constraints
@@ -207,6 +207,32 @@ def _lhd(chosen: LhdParameters, setting: BuildContext) -> Cut:
     return cut
 
 
+class LatticeParameters(Parameters):
+    """How many nodes of the lattice of levels are checked."""
+
+    most_checks: Annotated[int, Field(ge=1)] = Field(
+        10_000, description="nodes of the lattice checked at most; after them the best one found is taken"
+    )
+
+
+def _full_domain(chosen: LatticeParameters, setting: BuildContext) -> Cut:
+    full_domain.check_size(setting.roles)
+
+    def cut(
+        table: PreparedTable, _where: Representation, constraints: Constraints, progress: Progress
+    ) -> Partition:
+        return full_domain.partition(
+            table,
+            setting.roles,
+            constraints,
+            max_suppression=setting.max_suppression,
+            most_checks=chosen.most_checks,
+            progress=progress,
+        )
+
+    return cut
+
+
 PARTITIONS = named_parts(
     Component("mondrian", "cuts that both sides can bear, best score first", MondrianParameters, _mondrian),
     Component("blocks", "one leaf, or blocks of a large table", BlockParameters, _blocks),
@@ -221,5 +247,8 @@ PARTITIONS = named_parts(
         _balls,
     ),
     Component("lhd", "classes grown at least precision lost until l values are there", LhdParameters, _lhd),
+    Component(
+        "full-domain", "one level of the hierarchy a column, the best by NCP", LatticeParameters, _full_domain
+    ),
     Component("none", "one group of all records", Parameters, _none),
 )

@@ -7,7 +7,7 @@ import numpy as np
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses, SetCells
 from tasks.recoding.base import as_published, rows_of, set_texts
-from tasks.recoding.hierarchy import close_intervals, covers_of
+from tasks.recoding.hierarchy import close_intervals, covers_of, intervals_of_one_level, with_levels
 from tasks.types import FloatArray, IntArray, PreparedTable, Recoded
 
 
@@ -17,19 +17,24 @@ def generalized(table: PreparedTable, labels: IntArray, policy: ReleasePolicy) -
     A numeric quasi-identifier becomes [least, greatest] of the group's known values (the policy's bounds
     where none is known), a categorical one the set of the group's values. With `recoding: hierarchy` both are
     closed, where the policy has widths or a hierarchy: to the narrowest of its intervals, to the lowest node
-    that covers them. With `ends: rounded` intervals end on a grid. O(n) a column.
+    that covers them. With `recoding: full-domain` all cells of a column are closed to the lowest level at
+    which one node covers each group. With `ends: rounded` intervals end on a grid. O(n) a column.
     """
     kept = np.flatnonzero(labels >= 0)
     order = kept[np.argsort(labels[kept], kind="stable")]
     size = np.bincount(labels[kept]).astype(np.int64)
     starts = np.cumsum(size) - size
-    closed = policy.method.recoding == "hierarchy"
+    closed, one_level = (policy.method.recoding == name for name in ("hierarchy", "full-domain"))
     intervals: dict[str, FloatArray] = {}
     for column, name in enumerate(table.numeric_names):
         values = table.numeric[order, column]
         bounds = np.column_stack([np.fmin.reduceat(values, starts), np.fmax.reduceat(values, starts)])
         unknown = np.isnan(bounds[:, 0])
         bounds[unknown] = policy.roles.numeric[name].bounds
+        if one_level:
+            n_missing = np.add.reduceat(np.isnan(values).astype(np.int64), starts)
+            qi = with_levels(policy.roles.numeric[name])
+            bounds = intervals_of_one_level(bounds, n_missing, size, qi)
         intervals[name] = close_intervals(bounds, name, policy)
     sets: dict[str, SetCells] = {}
     for column, name in enumerate(table.categorical_names):
@@ -38,9 +43,10 @@ def generalized(table: PreparedTable, labels: IntArray, policy: ReleasePolicy) -
         member[labels[kept], table.codes[kept, column]] = True
         sets[name] = SetCells(domain, member, np.asarray(member.all(axis=1) & (len(domain) > 1)))
         hierarchy = policy.roles.categorical[name].hierarchy
-        if closed and hierarchy is not None:
+        if one_level or (closed and hierarchy is not None):
             covers = covers_of(hierarchy, domain)
-            sets[name] = SetCells(covers.values, *covers.closed(covers.among_all(member)))
+            nodes = covers.closed(covers.among_all(member), one_level=one_level)
+            sets[name] = SetCells(covers.values, *nodes)
     counts = {
         name: count_cells(
             labels[kept], table.sensitive[kept, i], len(size), len(table.sensitive_values[name])

@@ -1,4 +1,6 @@
-"""Closing cells: the narrowest declared interval, a grid for ends, the lowest node that covers a group."""
+"""Closing cells: the narrowest declared interval, a grid for ends, the lowest node that covers a group; or
+the nodes of one level for all groups.
+"""
 
 from __future__ import annotations
 
@@ -41,6 +43,22 @@ def grid_step(qi: NumericQuasiIdentifier) -> float:
     return max(step, least)
 
 
+def with_levels(qi: NumericQuasiIdentifier) -> NumericQuasiIdentifier:
+    """Return the quasi-identifier with the widths of its levels, for a lattice of levels.
+
+    They are those that the policy gives; without any, the step of the grid and its doubles, as long as they
+    are under the width of the bounds.
+    """
+    if qi.widths:
+        return qi
+    whole = qi.bounds[1] - qi.bounds[0] + (1 if qi.type == "integer" else 0)
+    widths, width = list[float](), grid_step(qi)
+    while width < whole:
+        widths.append(width)
+        width *= 2
+    return qi.model_copy(update={"widths": tuple(widths)})
+
+
 def rounded_intervals(intervals: FloatArray, qi: NumericQuasiIdentifier) -> FloatArray:
     """Return the narrowest intervals (n, 2) that hold `intervals` and end on the grid, or at the upper bound.
 
@@ -70,13 +88,16 @@ def grid_steps(intervals: FloatArray, qi: NumericQuasiIdentifier) -> FloatArray:
     return np.column_stack([np.floor(place[:, 0]), last])
 
 
-def covering_intervals(intervals: FloatArray, qi: NumericQuasiIdentifier) -> FloatArray:
-    """Return the narrowest intervals of the numeric hierarchy that hold `intervals` (n, 2), as (n, 2).
+def covering_intervals(
+    intervals: FloatArray, qi: NumericQuasiIdentifier, level: IntArray | None = None
+) -> FloatArray:
+    """Return the narrowest intervals of the numeric hierarchy that hold `intervals` (n, 2), as (n, 2); or
+    those of the given levels (n,), at which one holds each.
 
     Level 0 is the value itself; then intervals of `qi.widths`, counted from the lower bound, the last one cut
     off at the upper; above them the bounds. An integer's interval ends one before the next begins.
     """
-    level = interval_levels(intervals, qi)
+    level = interval_levels(intervals, qi) if level is None else level
     low, high = (float(end) for end in qi.bounds)
     closed = np.tile(np.array([low, high]), (len(intervals), 1))
     closed[level == 0] = intervals[level == 0]
@@ -89,6 +110,23 @@ def covering_intervals(intervals: FloatArray, qi: NumericQuasiIdentifier) -> Flo
     return np.column_stack(
         [np.minimum(closed[:, 0], intervals[:, 0]), np.maximum(closed[:, 1], intervals[:, 1])]
     )
+
+
+def intervals_of_one_level(
+    intervals: FloatArray, n_missing: IntArray, size: IntArray, qi: NumericQuasiIdentifier
+) -> FloatArray:
+    """Return the groups' intervals (n, 2) of the lowest level at which one interval holds each group.
+
+    A group of `size` (n,) has `n_missing` (n,) unknown numbers, which the whole alone holds; a group in which
+    no number is known has the bounds as `intervals`, and keeps them at every level.
+    """
+    known = np.flatnonzero(n_missing < size)
+    level = interval_levels(intervals[known], qi)
+    if n_missing[known].any():
+        level[:] = len(qi.widths) + 1
+    found = intervals.copy()
+    found[known] = covering_intervals(intervals[known], qi, np.full_like(level, level.max(initial=0)))
+    return found
 
 
 def interval_levels(intervals: FloatArray, qi: NumericQuasiIdentifier) -> IntArray:
@@ -119,10 +157,14 @@ class Covers:
         """Return sets (n, given values) of the values that `covers_of` was given as sets of all `values`."""
         return np.pad(member, ((0, 0), (0, len(self.values) - self.n_given)))
 
-    def closed(self, member: BoolArray) -> tuple[BoolArray, BoolArray]:
-        """Return (member, whole): each set (n, |values|) closed up to the lowest node that covers it."""
+    def closed(self, member: BoolArray, *, one_level: bool = False) -> tuple[BoolArray, BoolArray]:
+        """Return (member, whole): each set (n, |values|) closed up to the lowest node that covers it, or to
+        that of the lowest level at which one node covers each.
+        """
         found = member.copy()
         level = self.levels(member)
+        if one_level:
+            level[:] = level.max(initial=0)
         top = len(self.node) - 1
         for place in range(1, top):
             here = np.flatnonzero(level == place)
@@ -142,10 +184,13 @@ class Covers:
         return level
 
 
-def covers_of(hierarchy: Hierarchy, given: tuple[str, ...]) -> Covers:
+def covers_of(hierarchy: Hierarchy | None, given: tuple[str, ...]) -> Covers:
     """Return the nodes above the `given` values and all other leaves; one that the hierarchy lacks, such as
-    the label of missing values, has the root alone above it.
+    the label of missing values, has the root alone above it. Without a hierarchy, all values have.
     """
+    if hierarchy is None:
+        codes = np.arange(len(given))
+        return Covers(given, np.stack([codes, np.zeros_like(codes)]), len(given))
     paths = {path[0]: path for path in hierarchy.paths}
     values = (*given, *(leaf for leaf in paths if leaf not in given))
     height = max(2, *(len(path) for path in hierarchy.paths))

@@ -46,9 +46,6 @@ def category_levels(domain: tuple[str, ...], hierarchy: Hierarchy | None) -> Lev
 
     O(values * height).
     """
-    if hierarchy is None:
-        codes = np.arange(len(domain))
-        return Levels(np.stack([codes, np.zeros_like(codes)]))
     return Levels(covers_of(hierarchy, domain).node[:, : len(domain)])
 
 

@@ -128,6 +128,7 @@ RECODINGS = named_parts(
     Component(
         "hierarchy", "intervals and sets closed up to the policy's hierarchies", Parameters, _generalized
     ),
+    Component("full-domain", "nodes of one level of the hierarchy a column", Parameters, _generalized),
     Component("centroid", "means and most frequent categories in place of values", Parameters, _centroid),
     Component("median", "the group's median record in place of all", NeighbourParameters, _median),
     Component(

@@ -1,5 +1,6 @@
 """Merged cells as they will be published: a set that has all of the table's values is `*`; with
-`recoding: hierarchy`, cells are closed up to it; with `ends: rounded`, intervals end on a grid.
+`recoding: hierarchy`, cells are closed up to it; with `ends: rounded`, intervals end on a grid. With
+`recoding: full-domain`, a cell is closed up to its own level: the recoding raises all others to the highest.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import numpy as np
 
 from policy.model import ReleasePolicy
 from tasks.geometry.space import Boxes, Space
-from tasks.recoding.hierarchy import close_intervals, covers_of
+from tasks.recoding.hierarchy import close_intervals, covering_intervals, covers_of, with_levels
 from tasks.types import BoolArray, PreparedTable
 
 
@@ -35,7 +36,7 @@ def closing_of(policy: ReleasePolicy, table: PreparedTable, space: Space) -> Clo
     present = [
         np.flatnonzero(np.isin(values, table.domains.get(name, ()))) for name, values in space.domains.items()
     ]
-    closed = policy.method.recoding == "hierarchy"
+    closed, one_level = (policy.method.recoding == name for name in ("hierarchy", "full-domain"))
     numeric = {
         column: name
         for column, name in enumerate(space.numeric)
@@ -44,13 +45,18 @@ def closing_of(policy: ReleasePolicy, table: PreparedTable, space: Space) -> Clo
     covers = {}
     for column, (name, domain) in enumerate(space.domains.items()):
         qi = policy.roles.categorical.get(name)
-        if closed and qi is not None and qi.hierarchy is not None:
+        if qi is not None and (one_level or (closed and qi.hierarchy is not None)):
             covers[column] = covers_of(qi.hierarchy, domain)
 
     def close(boxes: Boxes) -> Boxes:
         low, high = (boxes.low.copy(), boxes.high.copy()) if numeric else (boxes.low, boxes.high)
         for column, name in numeric.items():
-            both = close_intervals(np.column_stack([low[:, column], high[:, column]]), name, policy)
+            both = np.column_stack([low[:, column], high[:, column]])
+            if one_level:
+                qi = with_levels(policy.roles.numeric[name])
+                last = both[:, 1] if qi.type == "integer" else np.nextafter(both[:, 1], both[:, 0])
+                both = covering_intervals(np.column_stack([both[:, 0], last]), qi)
+            both = close_intervals(both, name, policy)
             low[:, column], high[:, column] = both.T
         whole, member = boxes.whole.copy(), list[BoolArray]()
         for column, joined in enumerate(boxes.member):

@@ -3,7 +3,8 @@
 Both ends of an interval, and all values of a set, are attained where cells are tight: see
 `ReleasePolicy.attained`. A cell that was closed up to a hierarchy or rounded promises less: a node has
 somebody in two of its children at least, a rounded interval somebody in its first step and in its last.
-Where that is one value, it is attained. Where numbers may be missing, the policy's bounds may be nobody's.
+Where that is one value, it is attained. A cell of `recoding: full-domain` promises nothing. Where numbers
+may be missing, the policy's bounds may be nobody's.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def _attained_ends(
     nobody = np.zeros(len(cells), dtype=bool)
     if attained:
         return ~nobody, ~nobody
-    if qi.type != "integer":
+    if qi.type != "integer" or policy.method.recoding == "full-domain":
         return nobody, nobody
     place = cells - qi.bounds[0]
     if policy.method.recoding == "hierarchy" and qi.widths:
@@ -112,7 +113,9 @@ def _of_sets(
     member = np.zeros((len(cells.member), n_values), dtype=bool)
     member[:, : len(cells.values)] = cells.member
     member[cells.whole] = True
-    if not closed or qi.hierarchy is None:
+    if policy.method.recoding == "full-domain":
+        classes = sure = np.zeros(0, dtype=np.int64)
+    elif not closed or qi.hierarchy is None:
         # Every value of the source is in `*`: those that another cell names, and one more where they are one.
         n_sure = len(values) if len(values) == 2 else len(cells.values)
         classes, sure = np.nonzero(member[:, :n_sure])

@@ -3,7 +3,7 @@
 Where cells are tight, a group is a value: somebody is at each end of an interval and has each value of a set
 (`inversion_columns`). A rounded interval has somebody in its first step and somebody in its last. A cell that
 was closed up to a hierarchy is no narrower since no child of its node holds everybody: somebody is outside
-each child.
+each child. A cell of `recoding: full-domain` has the level of its column, and tells nothing more.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def occupied(
         owner, value = columns[0].column.sure
         found.append(Occupied(owner, value, np.concatenate([each.codes for each in columns])))
     for name, qi in policy.roles.quasi_identifiers.items():
-        if policy.attained(name):
+        if policy.attained(name) or policy.method.recoding == "full-domain":
             continue
         if isinstance(qi, NumericQuasiIdentifier):
             numbers = [table.numeric[:, table.numeric_names.index(name)] for table in tables]
