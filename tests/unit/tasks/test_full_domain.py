@@ -1,0 +1,303 @@
+"""One level of the hierarchy a quasi-identifier: by hand, and against every node of the lattice."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from policy.errors import PolicyError
+from policy.model import Privacy, ReleasePolicy
+from policy.roles import NumericQuasiIdentifier
+from tasks.methods.registry import bound_method
+from tasks.partitioning.full_domain import most_suppressed
+from tasks.recoding.generalize import generalized
+from tasks.recoding.hierarchy import with_levels
+from tasks.risk.registry import GATES, assess
+from tasks.types import no_progress
+from tasks.utility.ncp import ncp, scale_of
+from tests.reference import full_domain as reference
+from tests.support.small import (
+    ILLNESS,
+    TWO_SENSITIVE,
+    WORDS,
+    anonymized,
+    groups_of,
+    mixed_rows,
+    prepared,
+    privacies,
+    published,
+    small_policy,
+)
+
+METHOD = {"name": "full-domain", "recoding": "full-domain", "history": "blind"}
+CITIES = {"north": ["Oslo", "Riga"], "south": ["Bari", "Nice"]}
+BY_HAND = {
+    "age": {"type": "integer", "bounds": [0, 39], "widths": [10, 20]},
+    "city": {"type": "categorical", "hierarchy": CITIES},
+}
+ROWS = [
+    (11, "Oslo", "flu"),
+    (12, "Oslo", "hiv"),
+    (13, "Riga", "flu"),
+    (19, "Riga", "hiv"),
+    (21, "Bari", "flu"),
+    (29, "Bari", "hiv"),
+    (31, "Nice", "flu"),
+    (31, "Nice", "hiv"),
+]
+COLUMNS = {
+    "age": {"type": "integer", "bounds": [0, 100], "widths": [2, 4], "weight": 2},
+    "income": {"type": "numeric", "bounds": [-10, 10], "widths": [0.5, 5]},
+    "city": {
+        "type": "categorical",
+        "weight": 0.5,
+        "hierarchy": {"p": {"q": list(WORDS[:2]), "r": list(WORDS[2:4])}, "s": {"t": list(WORDS[4:])}},
+    },
+    "job": {"type": "categorical"},
+}
+
+
+def policy_with(
+    columns: dict[str, Any], sensitive: dict[str, Any], most: float, **more: Any
+) -> ReleasePolicy:
+    return small_policy(
+        columns,
+        sensitive,
+        gates={"suppression": {"max": most}, "ncp": {"max": 1}},
+        **{"method": METHOD, **more},
+    )
+
+
+# By hand
+
+
+@pytest.mark.parametrize(
+    ("rows", "most", "levels", "value"),
+    [
+        # Pairs of one city and of ten years of age: (9 / 20 + 0) / 2.
+        (ROWS, 0.0, {"age": 1, "city": 0}, 0.225),
+        # A man of Riga has no pair in ten years of age: twenty years and one city.
+        ([*ROWS[:3], (9, "Riga", "hiv"), *ROWS[4:]], 0.0, {"age": 2, "city": 0}, 19 / 22 / 2),
+        # Two of eight may be left out: those of Riga.
+        ([*ROWS[:3], (9, "Riga", "hiv"), *ROWS[4:]], 0.25, {"age": 1, "city": 0}, 9 / 22 / 2),
+        # One may be left out, which is too few for that.
+        ([*ROWS[:3], (9, "Riga", "hiv"), *ROWS[4:]], 0.24, {"age": 2, "city": 0}, 19 / 22 / 2),
+        # Exact ages of 31 alone: six of eight left out.
+        (ROWS, 0.75, {"age": 0, "city": 0}, 0.0),
+    ],
+)
+def test_levels_by_hand(rows: list[Any], most: float, levels: dict[str, int], value: float) -> None:
+    policy = policy_with(BY_HAND, ILLNESS, most)
+    table = prepared(policy, rows)
+    found = anonymized(table, policy)
+    assert found.notes["levels"] == levels
+    assert found.notes["lattice_nodes"] == 12
+    assert found.notes["lattice_optimum"] == "proven"
+    assert found.notes["suppressed_by_partition"] == (found.labels < 0).sum() <= most * len(rows)
+    assert ncp(generalized(table, found.labels, policy), scale_of(table, policy)) == pytest.approx(value)
+
+
+def test_cells_are_the_nodes_and_not_the_values_that_occur(tmp_path: Path) -> None:
+    policy = policy_with(BY_HAND, ILLNESS, 0, privacy={"k": 4})
+    table = prepared(policy, ROWS)
+    frame = published(policy, table, anonymized(table, policy), tmp_path / "c").rows.frame
+    cells = frame[["age_min", "age_max", "city"]].astype(str).agg(" ".join, axis=1)
+    assert cells.value_counts().to_dict() == {"0 19 Oslo|Riga": 4, "20 39 Bari|Nice": 4}
+
+
+def test_a_node_is_published_where_one_of_its_values_occurs(tmp_path: Path) -> None:
+    rows = [(11, "Oslo", "flu"), (11, "Oslo", "hiv"), (21, "Bari", "flu"), (21, "Nice", "hiv")]
+    policy = policy_with(BY_HAND, ILLNESS, 0)
+    table = prepared(policy, rows)
+    frame = published(policy, table, anonymized(table, policy), tmp_path / "c").rows.frame
+    cells = frame[["age_min", "age_max", "city"]].astype(str).agg(" ".join, axis=1)
+    assert cells.value_counts().to_dict() == {"11 11 Oslo|Riga": 2, "21 21 Bari|Nice": 2}
+
+
+def test_records_that_are_left_out_do_not_count() -> None:
+    """Exact ages and nodes of cities cost 2/3 of a half, or 11/15 if the record of Bari counted, whose node
+    has all that the table has; fifteen years of age cost 14/20 of a half.
+    """
+    cities = {"north": ["Oslo", "Riga"], "south": ["Bari", "Nice", "Rome"]}
+    columns = {
+        "age": {"type": "integer", "bounds": [0, 39], "widths": [15]},
+        "city": {"type": "categorical", "hierarchy": cities},
+    }
+    rows = [(age, city, "flu") for age in (11, 12) for city in ("Oslo", "Riga")] + [(31, "Bari", "flu")]
+    policy = policy_with(columns, ILLNESS, 0.2)
+    table = prepared(policy, rows)
+    found = anonymized(table, policy)
+    assert found.notes["levels"] == {"age": 0, "city": 1}
+    assert found.labels.tolist()[-1] == -1
+
+
+def test_a_class_that_fails_may_have_parts_that_hold() -> None:
+    """No union with Riga holds p_max, and the table does not: yet without Riga every city does."""
+    ills = {"Oslo": "flu hiv", "Riga": "flu flu", "Bari": "flu hiv", "Nice": "flu hiv"}
+    rows = [(11, city, ill) for city, both in ills.items() for ill in both.split()]
+    policy = policy_with(BY_HAND, ILLNESS, 0.25, privacy={"k": 2, "p_max": 0.5})
+    found = anonymized(prepared(policy, rows), policy)
+    assert found.notes["levels"] == {"age": 0, "city": 0}
+    assert [city for (_, city, _), label in zip(rows, found.labels, strict=True) if label < 0] == ["Riga"] * 2
+
+
+def test_k_counts_people() -> None:
+    rows = [(who, *row) for who, row in zip("aabbcdef", ROWS, strict=True)]
+    policy = policy_with(BY_HAND, ILLNESS, 0, rows="several", roles={"key": "who"})
+    table = prepared(policy, rows)
+    assert anonymized(table, policy).notes["levels"] == {"age": 1, "city": 1}
+
+
+def test_a_missing_number_is_a_node_of_its_own_below_the_whole() -> None:
+    rows = [(None, "Oslo", "flu"), (None, "Oslo", "hiv"), *ROWS]
+    policy = policy_with(BY_HAND, ILLNESS, 0)
+    table = prepared(policy, rows)
+    classes = generalized(table, anonymized(table, policy).labels, policy)
+    assert sorted(classes.intervals["age"].tolist()) == [[0, 39], [10, 19], [10, 19], [20, 29], [30, 39]]
+    mixed = np.array([0, 1, 0, 1, *[2] * 6])
+    assert generalized(table, mixed, policy).intervals["age"].tolist() == [[0, 39]] * 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "bounds", "given_widths", "widths"),
+    [
+        ("integer", (17, 90), (), (2, 4, 8, 16, 32, 64)),
+        ("integer", (0, 100), (), (5, 10, 20, 40, 80)),
+        ("integer", (0, 1), (), ()),
+        ("integer", (0, 100), (7,), (7,)),
+        ("numeric", (-10, 10), (), (1, 2, 4, 8, 16)),
+        ("numeric", (0, 1), (), (0.05, 0.1, 0.2, 0.4, 0.8)),
+    ],
+)
+def test_numbers_without_widths_have_those_of_the_grid_and_their_doubles(
+    kind: Any, bounds: tuple[float, float], given_widths: tuple[float, ...], widths: tuple[float, ...]
+) -> None:
+    qi = NumericQuasiIdentifier(type=kind, bounds=bounds, widths=given_widths)
+    assert with_levels(qi).widths == pytest.approx(widths)
+
+
+@given(st.integers(1, 400), st.floats(0, 1))
+def test_as_many_are_left_out_as_the_gate_lets_pass(n: int, share: float) -> None:
+    most = most_suppressed(n, share)
+    assert 0 <= most < n
+    assert most / n <= share
+    assert most == n - 1 or (most + 1) / n > share
+
+
+def test_a_search_that_ends_early_says_so_and_holds_the_model() -> None:
+    policy = policy_with(BY_HAND, ILLNESS, 0, method={**METHOD, "parameters": {"most_checks": 1}})
+    found = anonymized(prepared(policy, ROWS), policy)
+    assert found.notes["lattice_optimum"] == "not proven"
+    assert found.notes["lattice_nodes_checked"] == 1
+    assert min(len(group) for group in groups_of(found.labels)) >= 2
+
+
+def test_a_lattice_that_is_too_large_is_refused_before_any_work() -> None:
+    columns = {f"n{i}": {"type": "integer", "bounds": [0, 100]} for i in range(8)}
+    with pytest.raises(PolicyError) as caught:
+        bound_method(policy_with(columns, ILLNESS, 0), "policy.yaml")
+    assert "roles.quasi_identifiers: the lattice of levels has 5,764,801 nodes, more than 4,000,000" in str(
+        caught.value
+    )
+
+
+def test_the_recoding_has_to_be_named() -> None:
+    with pytest.raises(PolicyError, match="publishes cells of one level a column"):
+        bound_method(small_policy(method={"name": "full-domain"}))
+
+
+def test_rounded_ends_widen_exact_numbers() -> None:
+    rows = [(age, city, ill) for age in (11, 12) for city in ("Oslo", "Bari") for ill in ("flu", "hiv")]
+    policy = policy_with(BY_HAND, ILLNESS, 0, method={**METHOD, "ends": "rounded"})
+    table = prepared(policy, rows)
+    found = anonymized(table, policy)
+    assert found.notes["levels"] == {"age": 0, "city": 0}
+    assert np.unique(generalized(table, found.labels, policy).intervals["age"]).tolist() == [10, 19]
+
+
+# Against every node of the lattice
+
+
+def best_of(table: Any, policy: ReleasePolicy) -> tuple[list[reference.Node], float]:
+    """Return all nodes, and the least NCP of those that leave out no more than they may."""
+    most = math.floor(policy.gates.suppression.max * table.n_records)
+    nodes = list(reference.nodes(table, policy))
+    return nodes, min((node.ncp for node in nodes if node.n_suppressed <= most), default=math.inf)
+
+
+def check_optimal(table: Any, policy: ReleasePolicy) -> None:
+    nodes, best = best_of(table, policy)
+    found = anonymized(table, policy)
+    assert found.notes["lattice_optimum"] == "proven"
+    if math.isinf(best):
+        assert found.n_groups == 1
+        return
+    [node] = [node for node in nodes if node.levels == found.notes["levels"]]
+    assert node.ncp == pytest.approx(best)
+    assert node.n_suppressed <= policy.gates.suppression.max * table.n_records
+    assert node.classes == [group for group in groups_of(found.labels) if found.labels[group[0]] >= 0]
+    cost = ncp(generalized(table, found.labels, policy), scale_of(table, policy))
+    # What is left out at a level may have hindered a lower one.
+    assert cost == pytest.approx(best) if not node.n_suppressed else cost <= best + 1e-12
+
+
+SHARES = st.sampled_from([0.0, 0.0, 0.125, 0.25, 0.5, 1.0])
+
+
+@pytest.mark.integration
+@given(mixed_rows(1, 16), privacies(), SHARES)
+def test_no_node_of_the_lattice_costs_less(rows: list[Any], privacy: Privacy, most: float) -> None:
+    policy = policy_with(COLUMNS, TWO_SENSITIVE, most, privacy=privacy.model_dump())
+    check_optimal(prepared(policy, rows), policy)
+
+
+@pytest.mark.integration
+@given(mixed_rows(2, 16), privacies(), SHARES, st.data())
+def test_nor_where_a_person_has_several_rows(
+    rows: list[Any], privacy: Privacy, most: float, data: Any
+) -> None:
+    people = data.draw(st.lists(st.sampled_from("abcde"), min_size=len(rows), max_size=len(rows)))
+    policy = policy_with(
+        COLUMNS, TWO_SENSITIVE, most, privacy=privacy.model_dump(), rows="several", roles={"key": "who"}
+    )
+    table = prepared(policy, [(who, *row) for who, row in zip(people, rows, strict=True)])
+    assert table.person is not None
+    check_optimal(table, policy)
+
+
+@pytest.mark.integration
+@given(mixed_rows(4, 20), privacies(), SHARES, st.randoms())
+def test_what_is_published_passes_and_depends_on_no_order(
+    rows: list[Any], privacy: Privacy, most: float, random: Any
+) -> None:
+    policy = policy_with(COLUMNS, TWO_SENSITIVE, most, privacy=privacy.model_dump())
+    shuffled = list(rows)
+    random.shuffle(shuffled)
+    table, best = prepared(policy, rows), best_of(prepared(policy, rows), policy)[1]
+    with tempfile.TemporaryDirectory() as folder:
+        made = published(policy, table, anonymized(table, policy), Path(folder) / "as it is")
+        other = prepared(policy, shuffled)
+        again = published(policy, other, anonymized(other, policy), Path(folder) / "shuffled")
+        assert made.candidate.files == again.candidate.files
+        gates = ("files", "truth", "k", "p_max", "h_min", "e", "suppression")
+        report = assess(made.evidence(), {name: GATES[name] for name in gates})
+    assert report.passed or math.isinf(best)
+    assert ncp(made.classes, scale_of(table, policy)) <= best + 1e-9
+    for name, each in made.classes.intervals.items():
+        known = each[(each != policy.roles.numeric[name].bounds).any(axis=1)]
+        assert len(np.unique(np.round(known[:, 1] - known[:, 0], 9))) <= 1
+
+
+def test_the_same_table_gives_the_same_labels() -> None:
+    policy = policy_with(BY_HAND, ILLNESS, 0)
+    table = prepared(policy, ROWS)
+    bound = bound_method(policy)
+    assert bound.represent(table, no_progress).latent.shape == (8, 2)
+    assert anonymized(table, policy).labels.tolist() == anonymized(table, policy).labels.tolist()
