@@ -139,7 +139,8 @@ def partition(
     Two groups that hold `constraints` must hold them together, as all of that model do; no more is assumed:
     a group that has a part that holds may fail. So where records may be left out, nodes are ruled out by k
     and by bounds of the NCP alone. If no levels will do, all records are one group. The notes tell the
-    levels, how many nodes of the lattice were checked, and whether the optimum is proven.
+    lowest levels at which the classes are nodes, how many nodes of the lattice were checked, and whether the
+    optimum is proven.
 
     A check of a node costs O(m + pairs) for m distinct records and pairs of these with sensitive values; the
     search O(N log N) for N nodes, at most `most_checks` checks, and 17 bytes a node.
@@ -173,7 +174,7 @@ def partition(
     number = np.where(holds, np.cumsum(holds) - 1, -1)
     labels = number[rolled.of[groups.of_record]]
     notes: dict[str, Note] = {
-        "levels": {column.name: level for column, level in zip(columns, found.node or top, strict=True)},
+        "levels": groups.levels(rolled, holds),
         "lattice_nodes": prod(level + 1 for level in top),
         "lattice_nodes_checked": found.n_checked,
         "lattice_optimum": "proven" if found.proven else "not proven",
@@ -291,6 +292,19 @@ class Groups:
             count = np.bincount(own, size, column.levels.n_values)
             total += column.weight * float(count @ column.penalty[level])
         return total / float(size.sum())
+
+    def levels(self, rolled: Rolled, holds: BoolArray) -> dict[str, int]:
+        """Return the lowest level of each column at which each group that holds, (g,), is one node."""
+        of = rolled.of[holds[rolled.of]]
+        own, first = self._first[holds[rolled.of]], self._first[rolled.first][of]
+        return {
+            column.name: next(
+                level
+                for level, node in enumerate(column.levels.node)
+                if np.array_equal(node[column.codes[own]], node[column.codes[first]])
+            )
+            for column in self.columns
+        }
 
     def _n_people(self, rolled: Rolled) -> IntArray:
         if self._people is None:
