@@ -154,7 +154,7 @@ def partition(
         holds = groups.large(rolled)
         if rolled.size[~holds].sum() > n_most:
             return Check(None, none_below=True)
-        holds &= groups.hold(rolled, holds)
+        holds = groups.hold(rolled, holds)
         if rolled.size[~holds].sum() > n_most or not holds.any():
             return Check(None, none_below=not n_most)
         return Check(groups.ncp(node, rolled, holds))
@@ -167,8 +167,7 @@ def partition(
     )
     top = tuple(column.levels.height for column in columns)
     rolled = groups.at(found.node or top)
-    holds = groups.large(rolled)
-    holds &= groups.hold(rolled, holds)
+    holds = groups.hold(rolled, groups.large(rolled))
     if found.node is None:
         holds[:] = True
     number = np.where(holds, np.cumsum(holds) - 1, -1)
@@ -258,11 +257,25 @@ class Groups:
         return np.asarray(self._n_people(rolled) >= self.constraints.k)
 
     def hold(self, rolled: Rolled, among: BoolArray) -> BoolArray:
-        """Tell which of the groups `among` (g,) satisfy the conditions on all sensitive attributes, (g,)."""
+        """Tell which of the groups `among` (g,) satisfy the conditions on all sensitive attributes, (g,).
+
+        Models that compare with the table compare with the records that would be published: groups that
+        fail beside these are left out as well, until none does.
+        """
+        holds = self._hold(rolled, among, self.constraints)
+        while self.constraints.compares and holds.any():
+            kept = np.flatnonzero(holds[rolled.of[self.of_record]])
+            left = self._hold(rolled, holds, self.constraints.among(kept))
+            if np.array_equal(left, holds):
+                break
+            holds = left
+        return holds
+
+    def _hold(self, rolled: Rolled, among: BoolArray, constraints: Constraints) -> BoolArray:
         holds = among.copy()
         size = None if self._people is None else self._n_people(rolled)
         for column, (pair, number), ranges in zip(
-            self.constraints.columns, self._pairs, self._ranges, strict=True
+            constraints.columns, self._pairs, self._ranges, strict=True
         ):
             group, code, count = rolled.of[self.of_record[pair]], column.codes[pair], number
             if size is not None:  # a person counts once in a group for each value
@@ -273,7 +286,7 @@ class Groups:
             step = max(1, COUNTS // column.n_values)
             for at in range(0, len(asked), step):
                 part = asked[at : at + step]
-                holds[part] = self.constraints.column_holds(
+                holds[part] = constraints.column_holds(
                     column,
                     _counts(group, code, count, part, len(holds), column.n_values),
                     None if low is None else low[part],

@@ -32,7 +32,7 @@ class Node:
 
 def nodes(table: PreparedTable, policy: ReleasePolicy) -> Iterator[Node]:
     """Give every node of the lattice that leaves a class; numbers must have widths."""
-    limits = constraints_of(table, policy.privacy)
+    limits = constraints_of(table, policy)
     names = [*table.numeric_names, *table.categorical_names]
     qis = policy.roles.quasi_identifiers
     for levels in product(*(range(_height(qis[name]) + 1) for name in names)):
@@ -45,8 +45,15 @@ def nodes(table: PreparedTable, policy: ReleasePolicy) -> Iterator[Node]:
                 cells.append(cell)
                 cost[record] += penalty * qis[name].weight / sum(qis[one].weight for one in names)
             groups[tuple(cells)].append(record)
-        classes = sorted(each for each in groups.values() if limits.group_holds(np.array(each)))
-        shown = [record for each in classes for record in each]
+        classes = [each for each in groups.values() if limits.group_holds(np.array(each))]
+        shown = sorted(record for each in classes for record in each)
+        while True:  # some models compare with what is published
+            beside = limits.among(np.array(shown, dtype=np.int64)) if shown else limits
+            left = [each for each in classes if beside.group_holds(np.array(each))]
+            if len(left) == len(classes):
+                break
+            classes, shown = left, sorted(record for each in left for record in each)
+        classes.sort()
         if shown:
             ncp = math.fsum(cost[record] for record in shown) / len(shown)
             found = dict(zip(names, levels, strict=True))
