@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -27,13 +28,6 @@ class LastRelease:
     sensitive: dict[str, dict[str, int]]
 
 
-def frame_columns(policy: ReleasePolicy) -> list[str]:
-    """Return the columns that a source's frame holds, in their order."""
-    roles = policy.roles
-    key = [] if roles.key is None else [roles.key]
-    return [*key, *roles.quasi_identifiers, *roles.sensitive, *roles.kept]
-
-
 def build_suite(policy: ReleasePolicy, last: LastRelease | None) -> Any:
     """Return the policy's great_expectations.ExpectationSuite; `last` is None before the first release.
 
@@ -55,7 +49,7 @@ def build_suite(policy: ReleasePolicy, last: LastRelease | None) -> Any:
 
 def _check_missing_in(policy: ReleasePolicy) -> None:
     for name in policy.expectations.missing_in:
-        if name not in frame_columns(policy):
+        if name not in policy.roles.columns_read():
             raise PolicyError(
                 f"'{name}' is an identifier or dropped, and is not read",
                 where="expectations.missing_in",
@@ -70,6 +64,7 @@ Expected = tuple[Any, str | None, dict[str, Any], str, str]
 def _expectations(policy: ReleasePolicy, last: LastRelease | None) -> Iterator[Expected]:
     yield from _of_table(policy, last)
     yield from _of_key(policy)
+    yield from _of_weight(policy)
     yield from _of_quasi_identifiers(policy)
     yield from _of_sensitive(policy, last)
     yield from _of_kept(policy)
@@ -79,7 +74,7 @@ def _expectations(policy: ReleasePolicy, last: LastRelease | None) -> Iterator[E
 def _of_table(policy: ReleasePolicy, last: LastRelease | None) -> Iterator[Expected]:
     from great_expectations import expectations as gxe
 
-    names = frame_columns(policy)
+    names = policy.roles.columns_read()
     yield (
         gxe.ExpectTableColumnsToMatchOrderedList,
         None,
@@ -122,6 +117,22 @@ def _of_key(policy: ReleasePolicy) -> Iterator[Expected]:
         hint = "Give one row per person, or set rows: several to count people."
         yield gxe.ExpectColumnValuesToNotBeNull, key, {}, "have no key", hint
         yield gxe.ExpectColumnValuesToBeUnique, key, {}, "share their key with another row", hint
+
+
+def _of_weight(policy: ReleasePolicy) -> Iterator[Expected]:
+    from great_expectations import expectations as gxe
+
+    from expectations import custom
+
+    weight = policy.roles.weight
+    if weight is None:
+        return
+    hint = "Give every row the number of people that it stands for, or remove roles.weight."
+    yield gxe.ExpectColumnValuesToNotBeNull, weight, {}, "have no weight", hint
+    no_number = "hold a weight that is no finite number"
+    yield custom.ExpectColumnValuesToBeFiniteNumbers, weight, {}, no_number, hint
+    over_zero = {"smallest": math.nextafter(0, 1), "largest": sys.float_info.max}
+    yield custom.ExpectColumnNumbersToBeWithin, weight, over_zero, "hold a weight that is not over 0", hint
 
 
 def _of_quasi_identifiers(policy: ReleasePolicy) -> Iterator[Expected]:
@@ -190,8 +201,10 @@ def _of_missing(policy: ReleasePolicy) -> Iterator[Expected]:
     from great_expectations import expectations as gxe
 
     wanted = policy.expectations
-    for name in frame_columns(policy):
+    for name in policy.roles.columns_read():
         if name == policy.roles.key and name not in wanted.missing_in:
+            continue
+        if name == policy.roles.unpublished_weight:
             continue
         share = wanted.missing_in.get(name, wanted.missing)
         yield (

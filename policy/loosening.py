@@ -20,6 +20,7 @@ RULES = 2  # to be counted up with every change of what counts: what was judged 
 
 Rule = Callable[[str, Any, Any], Iterator[str]]
 _NO_ROLE, _KEPT, _UNREAD, _LOOKED_FOR = "without a role", "kept", "not read", "an identifier"
+_KEY, _WEIGHT = "key", "weight"
 _SHORT = ("privacy.", "approval.")  # sections whose fields are known by their own names
 
 
@@ -146,7 +147,8 @@ def _roles(place: str, was: Roles, now: Roles) -> Iterator[str]:
     for name, role in before.items():
         found = after.get(name, _NO_ROLE)
         # None of them is published; keys and identifiers are looked for in what is.
-        tighter = {_UNREAD: (_LOOKED_FOR, "key"), _LOOKED_FOR: ("key",)}.get(role, ())
+        unpublished = (_WEIGHT, _UNREAD, _LOOKED_FOR, _KEY)
+        tighter = {_UNREAD: unpublished, _WEIGHT: unpublished, _LOOKED_FOR: (_KEY,)}.get(role, ())
         if role not in (found, _KEPT) and found not in tighter:
             yield f"{_named(name, was, now)} is {found} instead of {role}"
     raw = [*((name, "kept") for name in now.kept), *((name, "sensitive") for name in now.sensitive)]
@@ -156,6 +158,7 @@ def _roles(place: str, was: Roles, now: Roles) -> Iterator[str]:
         for name in ours:
             if name in theirs:
                 yield from _part(f"{place}.{field}.{name}", ours[name], theirs[name])
+    yield from _unless_new(f"{place}.weight", was.weight, now.weight)
     for name in was.kept:  # listed values are held to the list, and `leak` looks less closely at them
         if name in now.kept:
             listed = was.kept_values.get(name), now.kept_values.get(name)
@@ -175,7 +178,8 @@ def _roles_by_column(roles: Roles) -> dict[str, str]:
         **dict.fromkeys(roles.quasi_identifiers, "quasi-identifier"),
         **dict.fromkeys(roles.sensitive, "sensitive"),
         **dict.fromkeys(roles.kept, _KEPT),
-        **({} if roles.key is None else {roles.key: "key"}),
+        **({} if roles.unpublished_weight is None else {roles.unpublished_weight: _WEIGHT}),
+        **({} if roles.key is None else {roles.key: _KEY}),
     }
 
 

@@ -98,9 +98,14 @@ class SensitiveAttribute(Section):
 
 
 class Roles(Section):
-    """What every column of the source is. A column without a role is an error."""
+    """What every column of the source is. A column without a role is an error.
+
+    `weight` is how many people of the population a record stands for. It alone may be kept too, and is
+    published only then.
+    """
 
     key: str | None = None
+    weight: str | None = None
     identifiers: tuple[str, ...] = ()
     quasi_identifiers: dict[str, QuasiIdentifier] = Field(min_length=1)
     sensitive: dict[str, SensitiveAttribute] = Field(min_length=1)
@@ -124,6 +129,8 @@ class Roles(Section):
         """Every column that the source must have, in the order of the roles."""
         if self.key is not None:
             yield self.key
+        if self.unpublished_weight is not None:
+            yield self.unpublished_weight
         yield from self.identifiers
         yield from self.quasi_identifiers
         yield from self.sensitive
@@ -137,6 +144,16 @@ class Roles(Section):
             return categorical.allowed is not None
         sensitive = self.sensitive.get(column)
         return column in self.kept_values or (sensitive is not None and sensitive.values is not None)
+
+    @property
+    def unpublished_weight(self) -> str | None:
+        """The column of weights, unless it is kept or there is none."""
+        return None if self.weight in self.kept else self.weight
+
+    def columns_read(self) -> list[str]:
+        """Return the columns that a source's frame holds, in their order: all but identifiers and dropped."""
+        single = [name for name in (self.key, self.unpublished_weight) if name is not None]
+        return [*single, *self.quasi_identifiers, *self.sensitive, *self.kept]
 
     @property
     def numeric(self) -> dict[str, NumericQuasiIdentifier]:

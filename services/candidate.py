@@ -72,7 +72,7 @@ def stage_candidate(
         record,
         policy=policy_document(policy),
         n_rows=len(source.frame),
-        n_columns=_columns_read(policy),
+        n_columns=len(policy.roles.columns_read()),
         files=candidate.files,
         people=people,
     )
@@ -81,13 +81,6 @@ def stage_candidate(
         with _data_of(candidate) as file:
             candidate = replace(candidate, row_people=row_people(file, source, rows, policy))
     return candidate
-
-
-def _columns_read(policy: ReleasePolicy) -> int:
-    """Return how many columns of the input a release is made of."""
-    roles = policy.roles
-    key = 0 if roles.key is None else 1
-    return key + len(roles.quasi_identifiers) + len(roles.sensitive) + len(roles.kept)
 
 
 def people_of_rows(made: PublishableRows, candidate: Candidate, key: bytes | None) -> PersonHashes | None:

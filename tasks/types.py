@@ -71,6 +71,7 @@ class PreparedTable:
     sensitive_values: dict[str, tuple[str, ...]]
     sensitive_numbers: dict[str, FloatArray]  # numeric sensitive attributes only, (n,)
     person: IntArray | None = None  # (n,) whose a record is, where a person may have several
+    weights: FloatArray | None = None  # (n,) people of the population that a record stands for, over 0
     identifying: pd.DataFrame | None = None  # key and identifiers as text, to look for in what is published
     draw_key: bytes = field(default=b"", repr=False)
 
@@ -89,6 +90,7 @@ class PreparedTable:
             sensitive=self.sensitive[rows],
             sensitive_numbers={name: numbers[rows] for name, numbers in self.sensitive_numbers.items()},
             person=None if self.person is None else self.person[rows],
+            weights=None if self.weights is None else self.weights[rows],
             identifying=None
             if self.identifying is None
             else self.identifying.iloc[rows].reset_index(drop=True),

@@ -35,7 +35,8 @@ def release_dataset(store: ReleaseStore, release_id: str) -> Dataset:
 
 def roles_of(roles: Roles) -> dict[str, str]:
     """Return what each column of a source is, by the policy."""
-    named = {roles.key: "key"} if roles.key is not None else {}
+    single = ((roles.key, "key"), (roles.unpublished_weight, "weight"))
+    named = {column: kind for column, kind in single if column is not None}
     kinds = (
         ("identifier", roles.identifiers),
         ("quasi-identifier", roles.quasi_identifiers),

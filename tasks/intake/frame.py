@@ -39,15 +39,12 @@ class FrameBuilder:
             *roles.categorical,
             *(name for name, one in roles.sensitive.items() if one.type == "categorical"),
         }
-        self._wanted = [
-            *([] if roles.key is None else [roles.key]),
-            *roles.quasi_identifiers,
-            *roles.sensitive,
-            *roles.kept,
-        ]
+        self._wanted = roles.columns_read()
         self.identifiers = roles.identifiers
         self.names = [*self._wanted, *self.identifiers]
         self.numeric = {*roles.numeric, *(n for n, a in roles.sensitive.items() if a.type == "numeric")}
+        if roles.unpublished_weight is not None:
+            self.numeric.add(roles.unpublished_weight)
         self.native = {n for n in self.numeric if types[n].removeprefix("U").startswith(NATIVE_NUMBERS)}
         self.n_rows = 0
         self._types = types
@@ -100,7 +97,7 @@ class FrameBuilder:
             self._parts[name].append(values)
 
     def frame(self) -> pd.DataFrame:
-        """Return key, quasi-identifiers, sensitive and kept columns; they are no longer in the builder.
+        """Return the columns of the roles but for identifiers; they are no longer in the builder.
 
         A column of few texts is a categorical one, whose categories have the order of their first rows.
         """

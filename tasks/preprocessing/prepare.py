@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from expectations.numbers import as_numbers
 from policy.errors import InputError
 from policy.model import ReleasePolicy
 from policy.text import number_of
@@ -60,6 +61,7 @@ def prepare(table: SourceTable, policy: ReleasePolicy) -> PreparedTable:
         sensitive_values=sensitive_values,
         sensitive_numbers=sensitive_numbers,
         person=_person(frame, policy),
+        weights=None if roles.weight is None else as_numbers(frame[roles.weight]),
         identifying=_identifying(table, policy),
         draw_key=table.draw_key,
     )

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from expectations.quiet import LOGGER, quiet
-from expectations.suite import LastRelease, build_suite, frame_columns
+from expectations.suite import LastRelease, build_suite
 from policy.errors import PolicyError
 from policy.model import ReleasePolicy
 
@@ -97,7 +97,7 @@ def test_a_suite_goes_to_json_and_back() -> None:
 
 
 def test_the_frame_s_columns_are_those_with_a_use() -> None:
-    assert frame_columns(policy()) == ["id", "age", "city", "disease", "note"]
+    assert policy().roles.columns_read() == ["id", "age", "city", "disease", "note"]
 
 
 def test_quiet_silences_the_library_for_its_time_only(caplog: pytest.LogCaptureFixture) -> None:
