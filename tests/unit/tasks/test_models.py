@@ -157,6 +157,11 @@ def test_what_is_known_matches_every_class_that_covers_it() -> None:
     assert (result.verdict, result.value, result.threshold) == (FAIL, 2, 3)
     # Three atoms of age and York.
     assert result.witness["failing_combinations"] == 4
+    assert result.witness["worst_subsets"] == [
+        {"quasi_identifiers": ["age"], "rows": 2},
+        {"quasi_identifiers": ["city"], "rows": 2},
+    ]
+    assert result.detail.endswith("by quasi-identifiers: age 2; city 2")
     result = asked("lkc", classes, policy)
     assert (result.verdict, result.value) == (FAIL, 1)
     assert result.witness == {
@@ -165,6 +170,26 @@ def test_what_is_known_matches_every_class_that_covers_it() -> None:
         "matching_classes": 1,
         "first": [1],
     }
+
+
+def test_the_subsets_that_the_fewest_rows_match_come_first() -> None:
+    """Hull m, Hull f, York m of 4, 3, 2 rows: of two, city and sex leave 2; ages are all alike."""
+    rows = [
+        (((20.0, 30.0), frozenset({city}), frozenset({sex})), ("flu",))
+        for city, sex, n in (("Hull", "m", 4), ("Hull", "f", 3), ("York", "m", 2))
+        for _ in range(n)
+    ]
+    policy = policy_with({"km": {"k": 3, "m": 2}}, names=["age", "city", "sex"])
+    result = asked("km", classes_of(rows, policy), policy)
+    assert [(tuple(w["quasi_identifiers"]), w["rows"]) for w in result.witness["worst_subsets"]] == [
+        (("age", "city"), 2),
+        (("city", "sex"), 2),
+        (("age", "sex"), 3),
+    ]
+    loose = policy_with({"km": {"k": 2, "m": 1}}, names=["age", "city", "sex"])
+    result = asked("km", classes_of(rows, loose), loose)
+    assert (result.verdict, result.witness) == (PASS, {})
+    assert result.detail.endswith("by quasi-identifiers: city 2; sex 3; age 9")
 
 
 def test_who_knows_less_may_be_surer() -> None:

@@ -14,7 +14,7 @@ order, and are looked at for 1, 2, ..., L.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -116,10 +116,14 @@ def _walk(
 
 @dataclass
 class Found:
-    """What was seen so far: how many combinations fail, and the worst one with its rows and its share."""
+    """What was seen so far: how many combinations fail, and the worst one with its rows and its share.
+
+    `fewest_by` are the fewest rows for each subset of the quasi-identifiers.
+    """
 
     fewest: float = np.inf
     fewest_known: Known = ()
+    fewest_by: dict[tuple[int, ...], float] = field(default_factory=dict)
     greatest: float = 0.0
     greatest_known: Known = ()
     too_few: int = 0
@@ -133,8 +137,11 @@ class Found:
         self.too_few += int((standing & (rows < k)).sum())
         least = np.where(standing, rows, np.inf)
         at = np.unravel_index(int(least.argmin()), least.shape)
+        known = block.known(int(at[0]), int(at[1]))
+        subset = tuple(sorted(q for q, _ in known))
+        self.fewest_by[subset] = min(float(least[at]), self.fewest_by.get(subset, np.inf))
         if least[at] < self.fewest:
-            self.fewest, self.fewest_known = float(least[at]), block.known(int(at[0]), int(at[1]))
+            self.fewest, self.fewest_known = float(least[at]), known
         if len(block.rows) > 1:
             share = block.rows[1:].max(axis=0) / np.maximum(rows, 1).astype(np.float64)
             self.too_sure += int((standing & (share > c + 1e-9)).sum())
@@ -164,9 +171,22 @@ def km_gate(evidence: Evidence) -> GateResult:
     _check_rows_are_people(evidence)
     covers = atoms_of(evidence.counted, evidence.policy)
     found = _looked_at(list(covers.values()), _rows(evidence), [min(asked.m, len(covers))], asked.k, 1.0)
-    detail = f"fewest rows that match what is known, m = {asked.m}"
+    worst = _worst_subsets(found, list(covers))
+    listed = "; ".join(f"{', '.join(names)} {rows}" for names, rows in worst)
+    detail = f"fewest rows that match what is known, m = {asked.m}; by quasi-identifiers: {listed}"
     attacker = _attacker(asked.m)
-    return _by_rows("km", attacker, found, asked.k, detail, evidence, covers)
+    result = _by_rows("km", attacker, found, asked.k, detail, evidence, covers)
+    if result.witness:
+        result.witness["worst_subsets"] = [
+            {"quasi_identifiers": names, "rows": rows} for names, rows in worst
+        ]
+    return result
+
+
+def _worst_subsets(found: Found, names: list[str]) -> list[tuple[list[str], int]]:
+    """Return the subsets of quasi-identifiers that the fewest rows match, with these rows, fewest first."""
+    ranked = sorted((rows, subset) for subset, rows in found.fewest_by.items() if np.isfinite(rows))
+    return [([names[q] for q in subset], int(rows)) for rows, subset in ranked[:SHOWN]]
 
 
 def lkc_gate(evidence: Evidence) -> GateResult:
