@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from policy.population_risk import DeltaPresence, KMap, PopulationUniqueness
 from policy.privacy_models import Models
 from policy.section import Section, Share
 
@@ -101,6 +102,9 @@ class Gates(Section):
     pr_dr: AttackLimit | None = None
     pr_dr_excess: AttackLimit | None = None
     inversion: Limit | None = None
+    k_map: KMap | None = None
+    population_uniqueness: PopulationUniqueness | None = None
+    delta_presence: DeltaPresence | None = None
     ncp: Limit = Limit(max=0.5)
     suppression: Limit = Limit(max=0.05)
     leak: Leak = Leak()

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from policy import gates, model, privacy_models, roles
+from policy import gates, model, population_risk, privacy_models, roles
 from policy.model import Expectations, ReleasePolicy
 from policy.roles import Roles
 from policy.section import Section
@@ -255,6 +255,11 @@ _RULES: dict[tuple[type[Section], str], Rule] = {
     **_all(gates.PersonGates, _no_less, "compare"),
     **_all(gates.PersonGates, _names_no_more, "without"),
     **_all(gates.PersonGates, _of_order("always", "unfollowed"), "cells"),
+    **_all(population_risk.DeltaPresence, _no_less, "min"),
+    **_all(population_risk.DeltaPresence, _no_more, "max"),
+    **_all(population_risk.KMap, _no_less, "k"),
+    **_all(population_risk.PopulationUniqueness, _no_more, "max"),
+    **_all(population_risk.PopulationUniqueness, _differs, "estimator", "values"),
     **_all(privacy_models.Models, _part),
     **_all(privacy_models.DistinctL, _no_less, "min"),
     **_all(privacy_models.EntropyL, _no_less, "min"),
@@ -273,6 +278,7 @@ _RULES: dict[tuple[type[Section], str], Rule] = {
     **_all(model.Linkage, _names_all, "ext_frac"),
     **_all(model.Linkage, _differs, "seeds", "errors"),
     **_all(model.Linkage, _unless_new, "control"),
+    **_all(model.Linkage, _no_less, "sampling_fraction"),
     **_all(model.Approval, _no_less, "approvers"),
     **_all(model.Approval, _no_more, "expires_days"),
 }

@@ -130,6 +130,7 @@ class Method(Section):
 class Linkage(Section):
     """The attacker's tables: shares of the source that they hold, how often they are drawn, the share of
     wrong cells in those with errors, and a file about people who are not in the source.
+    `sampling_fraction` is the share of the population that the source is.
     """
 
     ext_frac: Annotated[tuple[Annotated[float, Field(gt=0, le=1)], ...], Field(min_length=1)] = (
@@ -140,6 +141,7 @@ class Linkage(Section):
     seeds: Annotated[int, Field(ge=1, le=1000)] = 5
     errors: Share = 0.1
     control: Annotated[str, Field(min_length=1)] | None = None
+    sampling_fraction: Annotated[float, Field(gt=0, le=1)] | None = None
 
 
 class Approval(Section):
@@ -207,9 +209,29 @@ class ReleasePolicy(Section):
 
     @model_validator(mode="after")
     def _membership_is_among_others(self) -> Self:
-        if self.gates.membership is not None and self.linkage.control is None:
+        for gate in ("membership", "delta_presence"):
+            if getattr(self.gates, gate) is not None and self.linkage.control is None:
+                raise ValueError(
+                    f"gates.{gate} needs linkage.control, a file of people who are not in the table"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _population_is_known(self) -> Self:
+        weight, fraction = self.roles.weight, self.linkage.sampling_fraction
+        if weight is not None and fraction is not None:
             raise ValueError(
-                "gates.membership needs linkage.control, a file of people who are not in the table"
+                "roles.weight and linkage.sampling_fraction both say how large the population is: give one"
+            )
+        if weight is None and fraction is None:
+            for gate in ("k_map", "population_uniqueness"):
+                if getattr(self.gates, gate) is not None:
+                    raise ValueError(f"gates.{gate} needs roles.weight or linkage.sampling_fraction")
+        uniqueness = self.gates.population_uniqueness
+        if uniqueness is not None and uniqueness.values == "published" and not self.roles.kept:
+            raise ValueError(
+                "gates.population_uniqueness.values: published needs a column of roles.kept: in cells alone, "
+                "nobody is unique in a class of k"
             )
         return self
 

@@ -114,6 +114,18 @@ GATES: dict[str, tuple[str, str]] = {
             "more people."
         ),
     ),
+    "k_map": (
+        "For how many people of the population does a class stand, at least?",
+        "Each class is estimated to stand for at least {value} people of the population.",
+    ),
+    "population_uniqueness": (
+        "How many people are estimated to be unique in the population?",
+        "An estimated {value:share} of the people share their exact values with nobody in the population.",
+    ),
+    "delta_presence": (
+        "How likely is it of anybody in the population that they are in the release?",
+        "An attacker who {who} finds nobody's presence in the release more probable than {value:share}.",
+    ),
     "pairwise": (
         "Does a class, combined with one of an earlier release, leave somebody too few sensitive values?",
         (

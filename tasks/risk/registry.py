@@ -24,6 +24,8 @@ from tasks.risk.gates import (
     linkage_and_loss,
     membership,
     persons,
+    population,
+    presence,
     totals,
     worlds,
 )
@@ -99,6 +101,17 @@ GATES: dict[str, Gate] = {
     ),
     "inversion": Gate(
         inversion.inversion_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.inversion)
+    ),
+    "k_map": Gate(population.k_map_gate, asked_by=lambda policy: bool(policy.gates.k_map)),
+    "population_uniqueness": Gate(
+        population.population_uniqueness_gate,
+        needs_source=True,
+        asked_by=lambda policy: bool(policy.gates.population_uniqueness),
+    ),
+    "delta_presence": Gate(
+        presence.delta_presence_gate,
+        needs_source=True,
+        asked_by=lambda policy: bool(policy.gates.delta_presence),
     ),
     "pairwise": Gate(history.pairwise_gate),
     "whole_history": Gate(history.whole_history_gate, needs_source=True),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic_core import PydanticUndefined
 
-from policy import gates, model, privacy_models, roles
+from policy import gates, model, population_risk, privacy_models, roles
 from policy.load import parse_policy
 from policy.section import Section
 from tests.spec import docs_pages
@@ -44,6 +44,9 @@ SECTIONS: dict[str, type[Section]] = {
     "delta-disclosure": privacy_models.DeltaDisclosure,
     "k^m": privacy_models.KM,
     "LKC": privacy_models.LKC,
+    "k-map": population_risk.KMap,
+    "population uniqueness": population_risk.PopulationUniqueness,
+    "delta-presence": population_risk.DeltaPresence,
     "attack limit": gates.AttackLimit,
     "linkage": model.Linkage,
     "approval": model.Approval,

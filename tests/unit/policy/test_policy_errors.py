@@ -170,7 +170,7 @@ LOW = "should be a valid number, unable to parse string as a number, found 'low'
         (
             "roles.drpped",
             "dropped",
-            "key, identifiers, quasi_identifiers, sensitive, kept, kept_values, dropped",
+            "key, weight, identifiers, quasi_identifiers, sensitive, kept, kept_values, dropped",
         ),
         (
             f"{QI}.age.bound",
@@ -194,11 +194,12 @@ LOW = "should be a valid number, unable to parse string as a number, found 'low'
             "gates.sadrr",
             "sadr",
             (
-                "err, umr, forced, membership, sadr, sadr_excess, pr_dr, pr_dr_excess, inversion, ncp, "
-                "suppression, leak, unique, models, transient, person, worlds"
+                "err, umr, forced, membership, sadr, sadr_excess, pr_dr, pr_dr_excess, inversion, k_map, "
+                "population_uniqueness, delta_presence, ncp, suppression, leak, unique, models, transient, "
+                "person, worlds"
             ),
         ),
-        ("linkage.seed", "seeds", "ext_frac, seeds, errors, control"),
+        ("linkage.seed", "seeds", "ext_frac, seeds, errors, control, sampling_fraction"),
         ("approval.aprovers", "approvers", "approvers, expires_days"),
         ("publication.license", "licence", "title, description, licence, formats, csv_formulas"),
     ],

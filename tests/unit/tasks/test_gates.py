@@ -43,6 +43,11 @@ MODELS: dict[str, Any] = {
     "km": {"k": 2, "m": 1},
     "lkc": {"l": 1, "k": 2, "c": 0.9},
 }
+POPULATION: dict[str, Any] = {
+    "k_map": {"k": 6},
+    "population_uniqueness": {"max": 1},
+    "delta_presence": {"max": 0.99},
+}
 ENTROPY = -(2 / 3 * log(2 / 3) + 1 / 3 * log(1 / 3))
 BY_PERSON = ("person", "person_difference")  # asked where the policy names a key
 OF_ALL_VALUES = "delta_disclosure"  # the first class has no cough, which the release has
@@ -50,6 +55,7 @@ OF_NUMBERS = "spread"  # asked where a sensitive attribute is numeric
 NOT_ASKED = (
     *LIMITED,
     *MODELS,
+    *POPULATION,
     "difference",
     "size",
     *BY_PERSON,
@@ -151,9 +157,9 @@ def test_a_limit_that_the_policy_leaves_out_is_no_gate(tmp_path: Path) -> None:
 
 def test_a_good_candidate_passes_every_gate(tmp_path: Path) -> None:
     limits = {
-        "gates": {"models": MODELS} | {name: {"max": 1} for name in LIMITED},
+        "gates": {"models": MODELS} | {name: {"max": 1} for name in LIMITED} | POPULATION,
         "population": "cumulative",
-        "linkage": AND_OTHERS,
+        "linkage": AND_OTHERS | {"sampling_fraction": 0.5},
     }
     evidence = made(tmp_path, **limits).evidence()
     report = assess(replace(evidence, control=prepared(evidence.policy, ROWS * 5)))
@@ -422,8 +428,10 @@ def test_err_and_umr_are_those_of_the_worst_share_of_the_source(tmp_path: Path) 
 
 
 ALL_LIMITS = {
-    "gates": {"models": MODELS} | {name: {"max": 1} for name in (*LIMITED, "ncp", "suppression")},
-    "linkage": AND_OTHERS,
+    "gates": {"models": MODELS}
+    | {name: {"max": 1} for name in (*LIMITED, "ncp", "suppression")}
+    | POPULATION,
+    "linkage": AND_OTHERS | {"sampling_fraction": 0.5},
 }
 
 
@@ -431,7 +439,8 @@ def test_without_the_source_every_gate_that_needs_it_is_not_run_and_blocks(tmp_p
     evidence = replace(made(tmp_path, **ALL_LIMITS).evidence(), table=None, recorded_rows=len(ROWS))
     report = assess(evidence)
     not_run = [result.gate for result in report.results if result.verdict is Verdict.NOT_RUN]
-    assert not_run == ["truth", "leak", *LIMITED, "whole_history", "ncp"]
+    of_source = ("population_uniqueness", "delta_presence")
+    assert not_run == ["truth", "leak", *LIMITED, *of_source, "whole_history", "ncp"]
     assert {result.detail for result in report.results if result.gate in not_run} == {NO_SOURCE}
     assert all(r.verdict is Verdict.PASS for r in report.results if r.gate not in not_run)
     assert [result.gate for result in report.failing] == not_run

@@ -93,4 +93,4 @@ def test_other_weights_are_looser_and_their_column_is_not_named() -> None:
     assert loosened(base, base) == []
     assert loosened(base, other) == loosened(base, none) == ["roles.weight is another"]
     assert loosened(none, base) == []
-    assert "people is kept" in loosened(base, weighted(dropped=["street"], kept=["people"]))
+    assert "people is kept instead of weight" in loosened(base, weighted(dropped=["street"], kept=["people"]))
