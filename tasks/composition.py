@@ -83,7 +83,8 @@ def fragments_of(
     found = fragments(table, constraints_of(table, policy), method.fragment_size)
     if len(found) == 1:
         return None
-    bare = replace(table, frame=pd.DataFrame(index=table.frame.index), identifying=None, draw_key=b"")
+    nothing = pd.DataFrame(index=table.frame.index)
+    bare = replace(table, frame=nothing, weights=None, identifying=None, draw_key=b"")
     labels = np.full(table.n_records, -1, dtype=np.int64)
     notes: Counter[str] = Counter(fragments=len(found))
     n_groups = 0

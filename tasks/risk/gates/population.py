@@ -6,7 +6,10 @@ of the survey tells; the estimators of uniqueness have errors that nobody bounds
 
 from __future__ import annotations
 
+from math import comb
+
 import numpy as np
+from numpy.typing import NDArray
 
 from policy.recoding import contains_its_people
 from policy.text import number_of
@@ -19,6 +22,7 @@ from tasks.risk.gates.models.checks import SHOWN, model_of
 from tasks.risk.population import ClassSizes, estimate
 from tasks.risk.published import row_classes, row_values
 from tasks.risk.record_classes import record_classes
+from tasks.risk.suda import dis_suda, suda
 from tasks.types import FloatArray, IntArray
 
 KNOWS_A_CLASS = "knows the published cells of a person, but not who of the population is in the table"
@@ -26,6 +30,8 @@ KNOWS_THE_POPULATION = "holds a table of the whole population with exact values"
 NOT_KNOWN = "only the run that made the rows knows whose weights a class has: run the period again"
 NO_SOURCE = "needs the weights of the source, which is missing"
 NOT_ADDED = "the weights are too large to be added up"
+LARGEST = 3  # values in a combination that SUDA looks at
+MOST_WORK = 50_000_000  # rows times combinations: a few seconds
 SEVERAL_ROWS = "people may have several rows, but this gate counts rows"
 
 
@@ -37,11 +43,9 @@ def k_map_gate(evidence: Evidence) -> GateResult:
     asked = model_of(evidence.policy.gates.k_map)
     people = people_of_classes(evidence)
     failing = np.flatnonzero(~(people >= asked.k * (1 - 1e-12)))
-    least = float(people.min(initial=np.inf)) if len(people) else 0.0
-    said = (
-        f"each class stands for at least {least:,.1f} people of the population, by {_source(evidence)}: "
-        "an estimate, not a bound"
-    )
+    least = float(np.floor(people.min() * (1 + 1e-12))) if len(people) else 0.0
+    by = _source(evidence)
+    said = f"each class stands for at least {least:,.0f} people, by {by}: an estimate, not a bound"
     witness = {"failing_classes": len(failing), "first": failing[:SHOWN].tolist()} if len(failing) else {}
     verdict = Verdict.FAIL if len(failing) or not len(people) else Verdict.PASS
     return GateResult("k_map", verdict, least, asked.k, ">=", KNOWS_A_CLASS, 0.0, said, witness)
@@ -81,7 +85,8 @@ def population_uniqueness_gate(evidence: Evidence) -> GateResult:
     asked = model_of(evidence.policy.gates.population_uniqueness)
     if evidence.policy.rows == "several":
         raise CannotTell(SEVERAL_ROWS)
-    sizes = _sizes(evidence, asked.values)
+    columns = _columns(evidence, asked.values)
+    sizes = np.bincount(distinct_rows(columns.values())[1])
     if not len(sizes):
         return _uniqueness(Verdict.UNKNOWN, None, asked.max, EMPTY, {})
     try:
@@ -101,13 +106,20 @@ def population_uniqueness_gate(evidence: Evidence) -> GateResult:
         f"population{of_ones}; estimator {name}, sampling fraction {sample.fraction:.3g}, "
         f"by {_source(evidence)}"
     )
-    witness = {
+    witness: dict[str, object] = {
         "people": sample.n,
         "classes": len(sizes),
         "classes_of_one": alone,
         "estimator": name,
         "sampling_fraction": sample.fraction,
     }
+    if alone and sample.n * _combinations(len(columns)) <= MOST_WORK:
+        by_column, likeliest = _singled_out(columns, sample.fraction)
+        said += (
+            f"; SUDA scores of up to {LARGEST} values: {_listed(by_column)}; the likeliest match is right at "
+            f"{likeliest:.1%} (DIS)"
+        )
+        witness |= {"suda": by_column, "largest_dis": likeliest}
     verdict = Verdict.PASS if share <= asked.max + 1e-12 else Verdict.FAIL
     return _uniqueness(verdict, share, asked.max, said, witness)
 
@@ -120,17 +132,36 @@ def _uniqueness(
     )
 
 
-def _sizes(evidence: Evidence, values: str) -> IntArray:
-    """Count the people with each combination of values: the source's exact ones, or the published ones."""
+def _columns(evidence: Evidence, values: str) -> dict[str, NDArray[np.generic]]:
+    """Return the source's exact quasi-identifiers, or class and kept columns of the published rows."""
     if values == "exact":
         source = evidence.source
-        _, own = distinct_rows([*source.numeric.T, *source.codes.T])
-    else:
-        with evidence.sealed_data() as file:
-            _, codes = row_values(file, evidence.policy)
-            kept = codes[:, len(evidence.policy.roles.sensitive) :]
-            _, own = distinct_rows([row_classes(file, evidence.policy), *kept.T])
-    return np.bincount(own)
+        numbers = dict(zip(source.numeric_names, source.numeric.T, strict=True))
+        return {**numbers, **dict(zip(source.categorical_names, source.codes.T, strict=True))}
+    with evidence.sealed_data() as file:
+        _, codes = row_values(file, evidence.policy)
+        kept = codes.T[len(evidence.policy.roles.sensitive) :]
+        return {
+            "cells": row_classes(file, evidence.policy),
+            **dict(zip(evidence.policy.roles.kept, kept, strict=True)),
+        }
+
+
+def _combinations(width: int) -> int:
+    return sum(comb(width, size) for size in range(1, LARGEST + 1))
+
+
+def _singled_out(columns: dict[str, NDArray[np.generic]], fraction: float) -> tuple[dict[str, float], float]:
+    """Return each column's share of all SUDA scores, largest first, and the largest DIS-SUDA probability."""
+    codes = np.column_stack([distinct_rows([column])[1] for column in columns.values()])
+    found = suda(codes, min(LARGEST, len(columns)))
+    shares = found.score @ found.contribution / max(float(found.score.sum()), 1.0)
+    ranked = sorted(zip(columns, shares.tolist(), strict=True), key=lambda one: -one[1])
+    return dict(ranked), float(dis_suda(codes, found, fraction).max())
+
+
+def _listed(by_column: dict[str, float]) -> str:
+    return ", ".join(f"{name} {share:.0%}" for name, share in [*by_column.items()][:SHOWN])
 
 
 def _population(evidence: Evidence) -> float:

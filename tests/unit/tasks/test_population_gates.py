@@ -118,6 +118,22 @@ def test_the_share_of_people_who_are_alone_in_the_population(tmp_path: Path) -> 
     assert result.verdict is FAIL
     assert result.witness["sampling_fraction"] == pytest.approx(4 / 35)
     assert result.witness["classes_of_one"] == 4
+    assert result.witness["suda"] == {"age": 1}
+    assert result.witness["largest_dis"] == pytest.approx(1)
+
+
+def test_suda_scores_say_which_columns_single_people_out(tmp_path: Path) -> None:
+    """Ages 30, 30, 40, 41 in A, B, B, B: 40 and 41 are alone by age, the first by A, the second by both."""
+    policy = small_policy(
+        gates={"population_uniqueness": {"max": 1, "estimator": "zayatz"}}, roles={"weight": "w"}
+    )
+    rows = [(2.0, 30, "A", "flu"), (2.0, 30, "B", "hiv"), (2.0, 40, "B", "flu"), (2.0, 41, "B", "hiv")]
+    table = replace(prepared(policy, rows), weights=np.full(4, 2.0))
+    made = published(policy, table, [0, 0, 1, 1], tmp_path / "staged")
+    result = asked("population_uniqueness", made.evidence())
+    # Of two attributes, an MSU of one or of two scores 1: age has three of four, city two.
+    assert result.witness["suda"] == {"age": 0.75, "city": 0.5}
+    assert "age 75%, city 50%" in result.detail
 
 
 def test_an_estimator_without_a_solution_is_unknown(tmp_path: Path) -> None:
