@@ -223,6 +223,19 @@ def test_presence_without_the_others_is_not_measured(tmp_path: Path) -> None:
     assert asked("delta_presence", replace(evidence, policy=policy)).verdict is UNKNOWN
 
 
+def test_a_class_of_everybody_whom_it_fits_is_a_class_of_people_who_are_surely_in_it() -> None:
+    """The example of desfontain.es/privacy/delta-presence: 5-map holds, and five people are surely in it.
+
+    Of one postal code, 5 people are from 10 to 19 and 10 from 40 to 49; 5 and 1 of them are in the table.
+    """
+    ages = [10.0, 12, 13, 13, 16, *range(40, 50), 25, 70]
+    cells = true_cells(np.array([[10.0], [40.0]]), np.array([[19.0], [49.0]]), ())
+    no_codes = np.zeros((len(ages), 0), dtype=np.int32)
+    found = presence(np.array(ages)[:, None], no_codes, cells, np.array([5, 1]))
+    assert found.high.tolist() == found.low.tolist() == [1.0] * 5 + [0.1] * 10 + [0, 0]
+    assert found.fitting.tolist() == [5, 10]
+
+
 @given(
     st.lists(st.integers(0, 9), min_size=1, max_size=12),
     st.lists(st.tuples(st.integers(0, 9), st.integers(0, 5), st.integers(1, 3)), min_size=1, max_size=4),
