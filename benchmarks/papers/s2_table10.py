@@ -46,8 +46,8 @@ A variant is a policy that differs from the preset `curriculum` in a part or its
 - *without curriculum sorting*: `partition: k-means` with `coarse: 1`, so that all records are
   clustered;
 - *without pattern-aware generalization*: `threshold: 1, dominance: 1`, so that categories are
-  raised a level in every cluster but one of perfectly even sensitive values and a single
-  category;
+  raised a level in every cluster, but for a category that all members share and that is the
+  table's most frequent, where the sensitive values have an entropy of 1 or more;
 - *without the noise schedule*: `epsilon_kept: 0.4, epsilon_raised: 0.4`, one epsilon for all,
   half-way between the two.
 

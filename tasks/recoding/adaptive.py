@@ -101,17 +101,14 @@ def adaptive(
 
 
 def diversity(codes: IntArray, labels: IntArray, n_values: int, n_groups: int) -> FloatArray:
-    """Return each group's entropy of a sensitive attribute over the log of its number of values, (n_groups,).
+    """Return each group's entropy of a sensitive attribute, at most 1, (n_groups,).
 
-    Eq. 7 as methods usually normalize entropy, in [0, 1] and the same for every logarithm: of three
-    values, <0,0,0> has 0, <0,1,0> has 0.579 and <0,1,2> has 1. The paper prints 0, 0.63 and 1 for them,
-    which no one logarithm gives: for <0,1,0> natural ones give 0.637 and those of base 2 give 0.918, but
-    for <0,1,2> 1.099 and 1.585; over the log of the values that the group itself has, <0,1,0> has 0.918.
-    Natural logarithms cut off at 1 would give all three. `n_values` counts the table's values, so a
-    group of fewer records than that stays under 1. An attribute with one value has diversity 0.
+    Eq. 7, with the natural logarithm that it prints, and with the paper's range of 0 to 1: an entropy over
+    1 counts as 1. This alone gives the paper's three examples (eq. 8): <0,0,0> has 0, <0,1,0> has 0.637
+    (0.63 in print) and <0,1,2>, whose entropy is 1.099, has 1. A group with two values has at most 0.693.
+    `n_values` counts the table's values. O(n).
     """
-    found = entropy(count_cells(labels, codes, n_groups, n_values))
-    return found / (np.log(n_values) if n_values > 1 else 1.0)
+    return np.minimum(entropy(count_cells(labels, codes, n_groups, n_values)), 1.0)
 
 
 def diverse_clusters(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import log, log2
+from math import log
 from typing import Any
 
 import numpy as np
@@ -55,26 +55,24 @@ def recoded(table: PreparedTable, policy: ReleasePolicy, labels: Any = CLUSTERS,
 
 
 @pytest.mark.parametrize(
-    ("values", "ours", "natural", "binary", "printed"),
+    ("values", "by_hand", "printed"),
     [
-        ([0, 0, 0], 0.0, 0.0, 0.0, 0.0),
-        ([0, 1, 0], 0.579, 0.637, 0.918, 0.63),
-        ([0, 1, 2], 1.0, 1.099, 1.585, 1.0),
+        ([0, 0, 0], 0.0, "0.00"),
+        ([0, 1, 0], log(3) - 2 / 3 * log(2), "0.63"),
+        ([0, 1, 2], 1.0, "1.00"),  # its entropy is log(3), 1.099
     ],
 )
-def test_gamma_of_the_papers_three_clusters(
-    values: list[int], ours: float, natural: float, binary: float, printed: float
-) -> None:
-    codes = np.array(values)
-    (gamma,) = diversity(codes, np.zeros(3, dtype=np.int64), 3, 1)
-    shares = np.bincount(codes) / 3
-    entropies = [-sum(p * logarithm(p) for p in shares if p > 0) for logarithm in (log, log2)]
-    assert gamma == pytest.approx(ours, abs=1e-3)
-    assert entropies == pytest.approx([natural, binary], abs=1e-3)
-    # Dividing by the log of the number of values makes any logarithm give the same.
-    assert [entropies[0] / log(3), entropies[1] / log2(3)] == pytest.approx([gamma, gamma])
-    # What the paper prints are natural logarithms, cut off at 1 and after two digits.
-    assert int(min(1.0, entropies[0]) * 100) / 100 == printed
+def test_gamma_of_the_papers_three_clusters(values: list[int], by_hand: float, printed: str) -> None:
+    for n_values in (3, 9):  # values that other clusters have change nothing
+        (gamma,) = diversity(np.array(values), np.zeros(3, dtype=np.int64), n_values, 1)
+        assert gamma == pytest.approx(by_hand)
+        assert f"{int(gamma * 100) / 100:.2f}" == printed
+
+
+def test_gamma_of_two_values_is_over_the_threshold_from_a_share_of_36_to_64() -> None:
+    codes, labels = np.repeat([0, 1, 0, 1], [35, 65, 36, 64]), np.repeat([0, 1], 100)
+    least = AdaptiveRule().least_diversity(2)
+    assert (diversity(codes, labels, 2, 2) >= least).tolist() == [False, True]
 
 
 def test_an_attribute_with_one_value_has_no_diversity() -> None:
