@@ -159,6 +159,11 @@ def _roles(place: str, was: Roles, now: Roles) -> Iterator[str]:
             if name in theirs:
                 yield from _part(f"{place}.{field}.{name}", ours[name], theirs[name])
     yield from _unless_new(f"{place}.weight", was.weight, now.weight)
+    for name, earlier in was.numeric.items():  # no sensitivity stands for the width of the bounds
+        later = now.numeric.get(name)
+        if later is not None and not (earlier.sensitivity is later.sensitivity is None):
+            noise = earlier.noise_sensitivity, later.noise_sensitivity
+            yield from _no_less(f"{place}.quasi_identifiers.{name}.sensitivity", *noise)
     for name in was.kept:  # listed values are held to the list, and `leak` looks less closely at them
         if name in now.kept:
             listed = was.kept_values.get(name), now.kept_values.get(name)
@@ -222,7 +227,7 @@ _RULES: dict[tuple[type[Section], str], Rule] = {
     **_all(ReleasePolicy, _recoding_alone, "method"),
     **_all(ReleasePolicy, _part, "privacy", "gates", "linkage", "approval"),
     **_all(roles.NumericQuasiIdentifier, _differs, "type", "bounds", "widths", "weight", "moves"),
-    **_all(roles.NumericQuasiIdentifier, _free, "description"),
+    **_all(roles.NumericQuasiIdentifier, _free, "sensitivity", "description"),  # `_roles` looks at the former
     **_all(roles.CategoricalQuasiIdentifier, _differs, "type", "values", "hierarchy", "weight", "may_change"),
     **_all(roles.CategoricalQuasiIdentifier, _free, "description"),
     **_all(roles.SensitiveAttribute, _of_order("stable", "transient"), "stability"),

@@ -16,7 +16,8 @@ class NumericQuasiIdentifier(Section):
     """A quasi-identifier that is published as an interval.
 
     `widths` is its hierarchy: the widths of the intervals that `recoding: hierarchy` publishes, ascending,
-    counted from the lower bound; above them is the whole of `bounds`.
+    counted from the lower bound; above them is the whole of `bounds`. `sensitivity` is the difference of two
+    people's numbers that noise has to hide, the width of `bounds` if None.
     """
 
     type: Literal["numeric", "integer"]
@@ -24,7 +25,14 @@ class NumericQuasiIdentifier(Section):
     widths: tuple[Annotated[float, Field(gt=0)], ...] = ()
     weight: Annotated[float, Field(gt=0)] = 1.0
     moves: tuple[float, float] = (0.0, 0.0)
+    # Left out of the document where there is none: the digests of older policies stay.
+    sensitivity: Annotated[float | None, Field(gt=0, exclude_if=lambda value: value is None)] = None
     description: str = ""
+
+    @property
+    def noise_sensitivity(self) -> float:
+        """The sensitivity of the Laplace mechanism: the declared one, else the width of the bounds."""
+        return self.bounds[1] - self.bounds[0] if self.sensitivity is None else self.sensitivity
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:

@@ -64,10 +64,12 @@ def adaptive(
     With noise on every record the published numbers differ within a cluster, and rows that are equal in all
     columns may be fewer than k; with `noise_on: cluster` whole rows are k-anonymous.
 
-    Numbers get Laplace noise of scale width / epsilon, the width that of the policy's declared bounds, never
-    of the data; a cluster's mean moves by width / size at most, given the clusters. The result is clipped to
-    the bounds, integers are rounded. Missing numbers are imputed before that and counted. The notes tell the
-    epsilon spent: over clusters the largest, as they have no record in common, and over attributes the sum.
+    Numbers get Laplace noise of scale sensitivity / epsilon, of the policy's declared sensitivity or else the
+    width of its bounds, never of the data; a cluster's mean moves by sensitivity / size at most, given the
+    clusters. The result is clipped to the bounds, integers are rounded. Missing numbers are imputed before
+    that and counted. The notes have the sensitivities, and the epsilon spent: over clusters the largest, as
+    they have no record in common, and over attributes the sum. Under a declared sensitivity, this epsilon
+    is that of two numbers so far apart; `epsilon_over_bounds` is that of the two bounds.
     This is no differential privacy of the release: clusters, categories and sensitive values depend on the
     data without noise, and who knows the seed and the rows' order can take the noise off. O(n) an attribute
     and value.
@@ -80,6 +82,7 @@ def adaptive(
     kept, cells, lookups = _categories(table, records, cluster, diverse, policy, rule.dominance)
     epsilon = np.where(kept.all(axis=1) & diverse, rule.epsilon_kept, rule.epsilon_raised)
     n_imputed = {}
+    sensitivity = {name: policy.roles.numeric[name].noise_sensitivity for name in table.numeric_names}
     for i, name in enumerate(table.numeric_names):
         qi = policy.roles.numeric[name]
         values = imputed(table.numeric[records, i], cluster, qi.bounds)
@@ -94,6 +97,12 @@ def adaptive(
         "hierarchy_lookups": lookups,
         "epsilon_by_attribute": dict.fromkeys(table.numeric_names, spent),
         "epsilon_total": spent * len(table.numeric_names),
+        "sensitivity_by_attribute": sensitivity,
+        "epsilon_over_bounds": {
+            name: spent * (high - low) / sensitivity[name]
+            for name in table.numeric_names
+            for low, high in [policy.roles.numeric[name].bounds]
+        },
         "noise_on": rule.noise_on,
         "imputed_numbers": n_imputed,
     }
@@ -179,17 +188,17 @@ def _noised(
     noise_on: Literal["record", "cluster"],
 ) -> FloatArray:
     """Return numbers (m,) with Laplace noise, by clusters' `epsilon` (n_clusters,)."""
-    width = qi.bounds[1] - qi.bounds[0]
+    sensitivity = qi.noise_sensitivity
     if noise_on == "record":
-        return values + laplace_noise(_scale(width, epsilon)[cluster], draw)
+        return values + laplace_noise(_scale(sensitivity, epsilon)[cluster], draw)
     size = np.bincount(cluster, minlength=len(epsilon))
     mean = np.bincount(cluster, weights=values, minlength=len(epsilon)) / size
-    return np.asarray((mean + laplace_noise(_scale(width / size, epsilon), draw))[cluster])
+    return np.asarray((mean + laplace_noise(_scale(sensitivity / size, epsilon), draw))[cluster])
 
 
-def _scale(width: FloatArray | float, epsilon: FloatArray) -> FloatArray:
+def _scale(sensitivity: FloatArray | float, epsilon: FloatArray) -> FloatArray:
     with np.errstate(over="ignore"):
-        return np.asarray(np.minimum(width / epsilon, np.finfo(np.float64).max))
+        return np.asarray(np.minimum(sensitivity / epsilon, np.finfo(np.float64).max))
 
 
 def laplace_noise(scale: FloatArray, draw: np.random.Generator) -> FloatArray:

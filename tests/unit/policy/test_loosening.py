@@ -147,6 +147,7 @@ LOOSER: list[tuple[str, Any, str]] = [
     (f"{AGE}.weight", 2, f"{AGE}.weight is another"),
     (f"{AGE}.moves", [0, 5], f"{AGE}.moves is another"),
     (f"{AGE}.moves", [0, 0], f"{AGE}.moves is another"),  # fewer pairs may be one person: less is compared
+    (f"{AGE}.sensitivity", 109.5, f"{AGE}.sensitivity 109.5 instead of 110"),  # none is the bounds' width
     (f"{AGE}.type", "numeric", f"{AGE}.type is another"),
     (f"{CITY}.values", ["Aix"], f"{CITY}.values is another"),
     (f"{CITY}.may_change", True, f"{CITY}.may_change is another"),
@@ -231,6 +232,20 @@ def test_what_guards_less_is_told_in_one_line_and_the_other_way_round_is_no_loos
 def test_what_guards_as_much_or_more_is_free(place: str, value: Any) -> None:
     assert loosened(policy(BASE), changed(place, value)) == []
     assert loosened(policy(BASE), policy(BASE)) == []
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "said"),
+    [(1, 0.5, "0.5 instead of 1"), (200, None, "110 instead of 200"), (None, 110, ""), (1, 1, "")],
+)
+def test_a_smaller_sensitivity_of_noise_is_looser(was: float | None, now: float | None, said: str) -> None:
+    before, after = (changed(f"{AGE}.sensitivity", one) for one in (was, now))
+    assert loosened(before, after) == ([f"{AGE}.sensitivity {said}"] if said else [])
+    assert loosened(after, before) == []
+
+
+def test_narrower_bounds_without_a_sensitivity_are_told_once() -> None:
+    assert loosened(policy(BASE), changed(f"{AGE}.bounds", [0, 90])) == [f"{AGE}.bounds is another"]
 
 
 @pytest.mark.parametrize(("place", "value"), TIGHTER)

@@ -175,7 +175,7 @@ LOW = "should be a valid number, unable to parse string as a number, found 'low'
         (
             f"{QI}.age.bound",
             "bounds",
-            "type, bounds, widths, weight, moves, description",
+            "type, bounds, widths, weight, moves, sensitivity, description",
         ),
         (
             "roles.sensitive.disease.stabilty",
@@ -223,8 +223,8 @@ def test_an_unknown_field_like_no_other_brings_no_guess() -> None:
     [
         ("city", "moves", "numeric", "type, values, hierarchy, weight, may_change, description"),
         ("city", "bounds", "numeric", "type, values, hierarchy, weight, may_change, description"),
-        ("age", "may_change", "categorical", "type, bounds, widths, weight, moves, description"),
-        ("age", "values", "categorical", "type, bounds, widths, weight, moves, description"),
+        ("age", "may_change", "categorical", "type, bounds, widths, weight, moves, sensitivity, description"),
+        ("age", "values", "categorical", "type, bounds, widths, weight, moves, sensitivity, description"),
     ],
 )
 def test_a_field_of_the_other_kind_of_quasi_identifier_is_told_as_that(
@@ -292,6 +292,10 @@ def test_a_missing_field_is_named(field: str, hint: str) -> None:
         (f"{QI}.age.type", "real", "should be 'numeric', 'integer' or 'categorical', found 'real'"),
         (f"{QI}.age.bounds", [0, 1, 2], "should have 2 or fewer entries, found 3"),
         (f"{QI}.age.weight", 0, "should be greater than 0, found 0"),
+        (f"{QI}.age.sensitivity", 0, "should be greater than 0, found 0"),
+        (f"{QI}.age.sensitivity", -1.5, "should be greater than 0, found -1.5"),
+        (f"{QI}.age.sensitivity", float("inf"), "should be a finite number, found inf"),
+        (f"{QI}.age.sensitivity", float("nan"), "should be a finite number, found nan"),
         (f"{QI}.city.values", "Aix", "should be a list, found 'Aix'"),
         ("roles", [1], "should be a mapping"),
         ("roles", None, "should be a mapping, found None"),

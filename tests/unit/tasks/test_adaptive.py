@@ -135,11 +135,22 @@ def test_laplace_noise_has_the_distribution_of_its_scale() -> None:
     assert kstest(draws, "laplace", args=(0, 7.0)).pvalue < 0.01
 
 
-@pytest.mark.parametrize(("noise_on", "scale"), [("record", 200 / 0.3), ("cluster", 200 / 0.3 / 4)])
-def test_the_scale_of_the_noise_is_the_bounds_width_over_epsilon(noise_on: Any, scale: float) -> None:
+@pytest.mark.parametrize(
+    ("noise_on", "sensitivity", "scale"),
+    [
+        ("record", None, 200 / 0.3),
+        ("cluster", None, 200 / 0.3 / 4),
+        ("record", 6, 6 / 0.3),
+        ("cluster", 60, 60 / 0.3 / 4),
+    ],
+)
+def test_the_scale_of_the_noise_is_the_sensitivity_over_epsilon(
+    noise_on: Any, sensitivity: float | None, scale: float
+) -> None:
     # One illness: no cluster is diverse, so epsilon is 0.3. True values lie in the middle of [-100, 100];
     # those that were clipped tell how many lay beyond.
-    roles = {"x": {"type": "numeric", "bounds": [-100, 100]}, "sex": {"type": "categorical"}}
+    number = {"type": "numeric", "bounds": [-100, 100], "sensitivity": sensitivity}
+    roles = {"x": number, "sex": {"type": "categorical"}}
     policy = small_policy(roles, ILLNESS, method={"name": "mondrian", "recoding": "adaptive"})
     n = 8_000
     table = prepared(policy, [(0.0, "F", "flu")] * n)
@@ -157,6 +168,9 @@ def test_the_scale_of_the_noise_is_the_bounds_width_over_epsilon(noise_on: Any, 
 
     assert kstest(inside, cut_off).pvalue > 0.01
     assert (made.notes["epsilon_by_attribute"], made.notes["epsilon_total"]) == ({"x": 0.3}, 0.3)
+    assert made.notes["sensitivity_by_attribute"] == {"x": sensitivity or 200}
+    over_bounds = 0.3 if sensitivity is None else 0.3 * 200 / sensitivity
+    assert made.notes["epsilon_over_bounds"] == {"x": pytest.approx(over_bounds)}
 
 
 def test_kept_clusters_get_less_noise_and_the_epsilon_spent_is_told() -> None:
