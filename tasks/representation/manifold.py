@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -19,6 +19,10 @@ from tasks.types import FloatArray, IntArray, Progress, no_progress
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+Metric = Literal["euclidean", "geodesic"]
+Gram = Callable[[IntArray, IntArray], FloatArray]
+"""`gram(records, near)` returns the products (r, k, k) of the ways from records (r,) to neighbours (r, k)."""
 
 CHUNK_CELLS = 4_000_000
 DENSE_UP_TO = 400
@@ -92,6 +96,7 @@ def lle(
     *,
     dimensions: int = 3,
     neighbours: int = 10,
+    metric: Metric = "euclidean",
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> FloatArray:
@@ -99,10 +104,17 @@ def lle(
 
     Locally linear embedding (Roweis and Saul, 2000). The ends of the edges that join a disconnected
     graph (see `geodesics`) are neighbours too, which scikit-learn's LLE has no means to say.
+
+    With the `metric` geodesic, a point and its neighbours are placed by the geodesic distances among them
+    (classical scaling) before the point is made up of them, so that a bend of the data between neighbours is
+    straight. The neighbours are the same: along the graph of the nearest points, no other point is nearer.
     """
 
     def embed(found: Distinct) -> FloatArray:
-        return _locally_linear(found.points, dimensions, neighbours, seed)
+        gram = _euclidean_gram(found.points)
+        if metric == "geodesic":
+            gram = _geodesic_gram(geodesics(found.points, neighbours=neighbours))
+        return _locally_linear(found.points, gram, dimensions, neighbours, seed)
 
     return _block_by_block(points, blocks, dimensions, embed, progress)
 
@@ -233,7 +245,9 @@ def _largest(matrix: FloatArray, count: int, seed: int) -> tuple[FloatArray, Flo
     return values[order], vectors[:, order]
 
 
-def _locally_linear(points: FloatArray, dimensions: int, neighbours: int, seed: int) -> FloatArray:
+def _locally_linear(
+    points: FloatArray, gram: Gram, dimensions: int, neighbours: int, seed: int
+) -> FloatArray:
     from scipy.sparse import coo_array, eye_array
 
     m = len(points)
@@ -242,7 +256,7 @@ def _locally_linear(points: FloatArray, dimensions: int, neighbours: int, seed: 
     near, graph = neighbour_graph(points, neighbours)
     rows = [np.repeat(np.arange(m), near.shape[1])]
     columns = [near.ravel()]
-    weights = [_barycentric(points, np.arange(m), near).ravel()]
+    weights = [_barycentric(gram, np.arange(m), near).ravel()]
     ends = bridges(points, graph)
     both = np.concatenate([ends, ends[:, ::-1]])
     for record in np.unique(both[:, 0]):
@@ -250,25 +264,49 @@ def _locally_linear(points: FloatArray, dimensions: int, neighbours: int, seed: 
         weights[0].reshape(m, -1)[record] = 0.0
         rows.append(np.full(len(more), record))
         columns.append(more)
-        weights.append(_barycentric(points, np.array([record]), more[None, :]).ravel())
+        weights.append(_barycentric(gram, np.array([record]), more[None, :]).ravel())
     place = np.concatenate(rows), np.concatenate(columns)
     reconstruct = coo_array((np.concatenate(weights), place), shape=(m, m)).tocsr()
     error = eye_array(m, format="csr") - reconstruct
     return _smallest((error.T @ error).tocsc(), min(dimensions, m - 1), seed)
 
 
-def _barycentric(points: FloatArray, records: IntArray, near: IntArray) -> FloatArray:
+def _euclidean_gram(points: FloatArray) -> Gram:
+    def gram(records: IntArray, near: IntArray) -> FloatArray:
+        step = max(1, CHUNK_CELLS // (near.shape[1] * points.shape[1]))
+        found = np.empty((*near.shape, near.shape[1]))
+        for first in range(0, len(records), step):
+            part = slice(first, first + step)
+            away = points[near[part]] - points[records[part], None]
+            found[part] = away @ away.transpose(0, 2, 1)
+        return found
+
+    return gram
+
+
+def _geodesic_gram(distance: FloatArray) -> Gram:
+    """Return the products by the law of cosines, of distances (m, m), without negative eigenvalues."""
+
+    def gram(records: IntArray, near: IntArray) -> FloatArray:
+        squared = distance[records[:, None], near] ** 2
+        between = distance[near[:, :, None], near[:, None, :]] ** 2
+        values, vectors = np.linalg.eigh((squared[:, :, None] + squared[:, None, :] - between) / 2)
+        return np.asarray((vectors * np.maximum(values, 0.0)[:, None, :]) @ vectors.transpose(0, 2, 1))
+
+    return gram
+
+
+def _barycentric(gram: Gram, records: IntArray, near: IntArray) -> FloatArray:
     """Return weights (r, k), of sum 1, with which the neighbours of each record make it up."""
-    step = max(1, CHUNK_CELLS // (near.shape[1] * points.shape[1]))
+    step = max(1, CHUNK_CELLS // near.shape[1] ** 2)
     found = np.empty(near.shape)
     diagonal = np.arange(near.shape[1])
     for first in range(0, len(records), step):
         part = slice(first, first + step)
-        away = points[near[part]] - points[records[part], None]
-        gram = away @ away.transpose(0, 2, 1)
-        trace = np.trace(gram, axis1=1, axis2=2)
-        gram[:, diagonal, diagonal] += REGULARIZATION * np.where(trace > 0, trace, 1.0)[:, None]
-        weight = np.linalg.solve(gram, np.ones((*gram.shape[:2], 1)))[..., 0]
+        products = gram(records[part], near[part])
+        trace = np.trace(products, axis1=1, axis2=2)
+        products[:, diagonal, diagonal] += REGULARIZATION * np.where(trace > 0, trace, 1.0)[:, None]
+        weight = np.linalg.solve(products, np.ones((*products.shape[:2], 1)))[..., 0]
         found[part] = weight / weight.sum(axis=1, keepdims=True)
     return found
 

@@ -19,7 +19,7 @@ from tasks.parts import (
 )
 from tasks.representation.autoencoder import encode
 from tasks.representation.features import Encoding, unit_ranges, z_scored
-from tasks.representation.manifold import isomap, lle
+from tasks.representation.manifold import Metric, isomap, lle
 from tasks.types import FloatArray, PreparedTable, Progress, Representation
 
 
@@ -53,6 +53,15 @@ class EmbeddingParameters(ManifoldParameters):
     """An embedding of that graph."""
 
     dimensions: Annotated[int, Field(ge=1, le=64)] = Field(6, description="of the embedding")
+
+
+class LleParameters(EmbeddingParameters):
+    """A locally linear one. Garg and Torra (2023) name a geodesic LLE and do not describe it."""
+
+    metric: Metric = Field(
+        "euclidean",
+        description="distances by which LLE places a record among its neighbours: `euclidean` or `geodesic`",
+    )
 
 
 def _autoencoder(chosen: AutoencoderParameters, setting: BuildContext) -> Represent:
@@ -105,6 +114,7 @@ def _embedding(embed: Callable[..., FloatArray]) -> Callable[[EmbeddingParameter
                 neighbours=chosen.neighbours,
                 seed=setting.seed,
                 progress=progress,
+                **chosen.model_dump(include={"metric"}),
             )
             return Representation(latent, found.blocks, found.notes)
 
@@ -139,6 +149,6 @@ REPRESENTATIONS = named_parts(
         _geodesic,
     ),
     Component("isomap", "Isomap embedding of the features", EmbeddingParameters, _embedding(isomap)),
-    Component("lle", "locally linear embedding of the features", EmbeddingParameters, _embedding(lle)),
+    Component("lle", "locally linear embedding of the features", LleParameters, _embedding(lle)),
     Component("unit", "numbers and places of categories, each scaled to [0, 1]", Parameters, _unit),
 )

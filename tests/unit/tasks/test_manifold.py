@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -18,6 +19,7 @@ from tasks.representation.manifold import bridges, distinct, geodesics, isomap, 
 from tasks.types import FloatArray
 
 Embed = Callable[..., FloatArray]
+EMBEDDINGS: list[Embed] = [isomap, lle, partial(lle, metric="geodesic")]
 
 # Each point's one nearest: in A 0 and 2 have 1, and 1 has 0; in B 3 and 5 have 4, and 4 has 3; 6 and 7 each
 # other. Nearest pairs: A-B 2 and 3 (4), B-C 4 and 6 (17), A-C 2 and 6 (over 18): A and C are not joined.
@@ -164,6 +166,58 @@ def test_embeddings_of_distinct_points_are_scikit_learns(n: int) -> None:
     assert np.allclose(np.abs(ours), np.abs(theirs), atol=1e-6)
 
 
+def slow_geodesic_lle(points: FloatArray, dimensions: int, neighbours: int) -> FloatArray:
+    """Point by point: place the neighbours by geodesic distances, make the point up of them, embed."""
+    m = len(points)
+    along = geodesics(points, neighbours=neighbours)
+    error = np.eye(m)
+    for i in range(m):
+        near = np.argsort(along[i], kind="stable")[1 : neighbours + 1]  # the nearest, along the graph too
+        products = np.empty((len(near), len(near)))
+        for a, one in enumerate(near):
+            for b, other in enumerate(near):
+                products[a, b] = (along[i, one] ** 2 + along[i, other] ** 2 - along[one, other] ** 2) / 2
+        values, vectors = np.linalg.eigh(products)
+        place = vectors * np.sqrt(np.maximum(values, 0))
+        # The least |sum of weight x place|^2 + penalty |weight|^2 with weights of sum 1, by Lagrange.
+        penalty = manifold.REGULARIZATION * (place**2).sum()
+        system = np.ones((len(near) + 1, len(near) + 1))
+        system[:-1, :-1] = place @ place.T + penalty * np.eye(len(near))
+        system[-1, -1] = 0
+        weight = np.linalg.solve(system, np.append(np.zeros(len(near)), 1.0))[:-1]
+        error[i, near] -= weight
+    return np.asarray(np.linalg.eigh(error.T @ error)[1][:, 1 : dimensions + 1])
+
+
+@pytest.mark.parametrize("n", [60, 130])
+def test_geodesic_lle_is_a_loops(n: int) -> None:
+    points = rolled(n)
+    ours = lle(points, np.zeros(n, dtype=np.int64), dimensions=2, neighbours=6, metric="geodesic")
+    assert np.allclose(np.abs(ours), np.abs(slow_geodesic_lle(points, 2, 6)), atol=1e-6)
+    plain = lle(points, np.zeros(n, dtype=np.int64), dimensions=2, neighbours=6)
+    assert not np.allclose(np.abs(ours), np.abs(plain), atol=1e-3)
+
+
+def test_geodesic_lle_walks_around_a_corner() -> None:
+    # Two arms; each point's two nearest are those beside it. By air the corner is best made up of (-2, 0) and
+    # (0, 1) with weights 1/5 and 4/5, along the data with 1/3 and 2/3: then it is as far along as it is.
+    arms = np.array([(-4.5, 0), (-3, 0), (-2, 0), (0, 0), (0, 1), (0, 2.5), (0, 4)])
+    along = np.array([-4.5, -3, -2, 0, 1, 2.5, 4])
+    fit = []
+    for metric in ("geodesic", "euclidean"):
+        found = lle(arms, np.zeros(7, dtype=np.int64), dimensions=1, neighbours=2, metric=metric)[:, 0]
+        fit.append(abs(float(np.corrcoef(found, along)[0, 1])))
+    assert fit[0] == pytest.approx(1, abs=1e-5)  # but for the penalty on large weights
+    assert fit[1] < 0.999
+
+
+def test_where_all_points_are_neighbours_geodesic_lle_is_the_plain_one() -> None:
+    points, whole = rolled(40), np.zeros(40, dtype=np.int64)
+    plain = lle(points, whole, dimensions=2, neighbours=39)
+    along = lle(points, whole, dimensions=2, neighbours=39, metric="geodesic")
+    assert np.allclose(plain, along, atol=1e-6)
+
+
 def test_isomap_weighs_a_place_by_its_records() -> None:
     # Many records at one end pull the mean, which is the origin, towards them.
     points = np.array([0.0] * 8 + [1.0, 2.0])[:, None]
@@ -172,7 +226,7 @@ def test_isomap_weighs_a_place_by_its_records() -> None:
     assert np.abs(found - found[0])[[7, 8, 9]] == pytest.approx([0, 1, 2])
 
 
-@pytest.mark.parametrize("embed", [isomap, lle])
+@pytest.mark.parametrize("embed", EMBEDDINGS)
 def test_equal_points_have_equal_coordinates_and_blocks_are_embedded_alone(embed: Embed) -> None:
     points = np.repeat(rolled(60), 2, axis=0)
     blocks = np.where(np.arange(120) < 80, 4, 1)
@@ -184,7 +238,7 @@ def test_equal_points_have_equal_coordinates_and_blocks_are_embedded_alone(embed
     assert np.array_equal(found[blocks == 1], alone)
 
 
-@pytest.mark.parametrize("embed", [isomap, lle])
+@pytest.mark.parametrize("embed", EMBEDDINGS)
 def test_far_parts_are_told_apart(embed: Embed) -> None:
     draw = np.random.default_rng(5)
     points = np.concatenate([draw.normal(size=(30, 4)), draw.normal(size=(30, 4)) + 50])
@@ -197,7 +251,7 @@ def test_far_parts_are_told_apart(embed: Embed) -> None:
 @given(places(), st.integers(1, 5), st.integers(1, 6))
 def test_any_points_have_an_embedding(points: FloatArray, dimensions: int, neighbours: int) -> None:
     whole = np.zeros(len(points), dtype=np.int64)
-    for embed in (isomap, lle):
+    for embed in EMBEDDINGS:
         found = embed(points, whole, dimensions=dimensions, neighbours=neighbours)
         assert found.shape == (len(points), dimensions)
         assert np.isfinite(found).all()
@@ -214,7 +268,7 @@ def test_isomap_of_flat_points_that_all_know_each_other_keeps_every_distance(
     assert np.allclose(cdist(found, found), cdist(points, points), atol=1e-6 * (1 + points.max()))
 
 
-@pytest.mark.parametrize("embed", [isomap, lle])
+@pytest.mark.parametrize("embed", EMBEDDINGS)
 def test_the_number_of_threads_changes_no_bit(embed: Embed) -> None:
     points, whole = rolled(450), np.zeros(450, dtype=np.int64)
     found = []
