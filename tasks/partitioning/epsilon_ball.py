@@ -6,7 +6,7 @@ Miche et al. (2016), eq. 2 to 4, doi:10.1007/978-3-319-45507-5_13.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -25,13 +25,15 @@ class BallRule:
 
     `epsilon` is the greatest mapped distance of two records of a group, in [0, 1], for every attribute that
     `epsilons` does not name. Records in groups of at most `few` records (the paper's m) are outliers; a `few`
-    under k - 1, or none, is k - 1, so that no group is left with under k records. `pairs` are drawn
-    for the mapping. Above `compare_all` groups, an outlier is compared with the `nearest` alone.
+    under k - 1, or none, is k - 1, so that no group is left with under k records. With `merge_small`, two
+    such groups that are large enough together may become one. `pairs` are drawn for the mapping. Above
+    `compare_all` groups, an outlier is compared with the `nearest` alone.
     """
 
     epsilon: float = 0.25
     epsilons: Mapping[str, float] = field(default_factory=dict)
     few: int | None = None
+    merge_small: bool = False
     pairs: int = 10_000
     compare_all: int = 1_024
     nearest: int = 64
@@ -48,15 +50,15 @@ def partition(
 ) -> IntArray:
     """Return one group label a record; every group has more than `few` and at least k records.
 
-    The groups are `cells`; the outliers join the group whose centroid has the least sum of mapped distances
-    (eq. 4; ties: the first group). Where no group is large enough, all records are one group. Only the
-    size is kept: the method knows no other condition. O(n log n) in the attributes' number, and
-    outliers * groups up to `compare_all` groups.
+    The groups are `cells`, small ones merged in pairs if the rule says so; the outliers join the group whose
+    centroid has the least sum of mapped distances (eq. 4; ties: the first group). Where no group is large
+    enough, all records are one group. Only the size is kept: the method knows no other condition.
+    O(n log n) in the attributes' number, and outliers * groups up to `compare_all` groups.
     """
     rule = rule or BallRule()
     attributes = attributes_of(table, roles, pairs=rule.pairs, seed=seed)
-    cell = cells(attributes, rule)
-    progress(0.5, f"{int(cell.max(initial=-1)) + 1} cells")
+    cell = _merged(attributes, cells(attributes, rule), _few(rule, constraints.k), rule)[0]
+    progress(0.5, f"{len(np.unique(cell))} cells")
     outside = _in_small(cell, _few(rule, constraints.k))
     if outside.all():
         return np.zeros(table.n_records, dtype=np.int64)
@@ -74,9 +76,10 @@ def outlying(
     Where no group is large enough none is moved. O(n log n).
     """
     rule = rule or BallRule()
-    cell = cells(attributes_of(table, roles, pairs=rule.pairs, seed=seed), rule)
+    attributes = attributes_of(table, roles, pairs=rule.pairs, seed=seed)
+    cell, moved = _merged(attributes, cells(attributes, rule), _few(rule, k), rule)
     outside = _in_small(cell, _few(rule, k))
-    return outside if not outside.all() else np.zeros(len(outside), dtype=bool)
+    return outside | moved if not outside.all() else np.zeros(len(outside), dtype=bool)
 
 
 def cells(attributes: list[Attribute], rule: BallRule) -> IntArray:
@@ -125,6 +128,69 @@ def _in_small(cell: IntArray, few: int) -> BoolArray:
     return np.asarray(np.bincount(cell)[cell] <= few)
 
 
+def _merged(
+    attributes: list[Attribute], cell: IntArray, few: int, rule: BallRule
+) -> tuple[IntArray, BoolArray]:
+    """Return the cells (n,) with pairs of small ones merged, and which records moved into the other, (n,).
+
+    The smaller of two cells (the later, if they are equal) moves where the other's centroid is nearer to its
+    own than that of any large cell, and both together have more than `few` records. The nearest pairs go
+    first, and a cell is in one pair at most.
+    """
+    size = np.bincount(cell)
+    small = np.flatnonzero(size <= few)
+    if not rule.merge_small or not len(small):
+        return cell, np.zeros(len(cell), dtype=bool)
+    centroids = [centroid_of(each, cell, len(size)) for each in attributes]
+    centres = [replace(each, values=values) for each, values in zip(attributes, centroids, strict=True)]
+    near = np.arange(len(size))[None, :]
+    if len(size) > rule.compare_all:
+        near = _near(centres, centroids, small, rule.nearest)
+    found = []
+    step = max(1, CHUNK_CELLS // near.shape[1])
+    for start in range(0, len(small), step):
+        movers = small[start : start + step]
+        others = near if len(near) == 1 else near[start : start + step]
+        away = _distances(centres, centroids, movers, None if len(near) == 1 else others)
+        to_large = np.where(size[others] > few, away, np.inf).min(axis=1, keepdims=True)
+        earlier = (size[others] > size[movers, None]) | (
+            (size[others] == size[movers, None]) & (others < movers[:, None])
+        )
+        together = size[others] + size[movers, None] > few
+        row, column = np.nonzero((size[others] <= few) & earlier & together & (away < to_large))
+        other = np.broadcast_to(others, away.shape)[row, column]
+        found.append(np.column_stack([away[row, column], movers[row], other]))
+    pairs = np.concatenate(found)
+    pairs = pairs[np.lexsort((pairs[:, 2], pairs[:, 1], pairs[:, 0]))][:, 1:].astype(np.int64)
+    into = np.arange(len(size))
+    while len(pairs):
+        first = np.full(len(size), len(pairs))
+        np.minimum.at(first, pairs, np.arange(len(pairs))[:, None])
+        chosen = pairs[(first[pairs] == np.arange(len(pairs))[:, None]).all(axis=1)]
+        into[chosen[:, 0]] = chosen[:, 1]
+        pairs = pairs[~np.isin(pairs, chosen).any(axis=1)]
+    return into[cell], into[cell] != cell
+
+
+def _distances(
+    attributes: list[Attribute],
+    centroids: list[FloatArray],
+    records: IntArray,
+    candidates: IntArray | None,
+) -> FloatArray:
+    """Return the summed mapped distances of records (m,) to all centroids or to `candidates` (m, c)."""
+    width = len(centroids[0]) if candidates is None else candidates.shape[1]
+    total = np.zeros((len(records), width))
+    for attribute, centroid in zip(attributes, centroids, strict=True):
+        if candidates is None:
+            distinct, place = np.unique(attribute.values[records], return_inverse=True)
+            total += attribute.mapped(attribute.distance(distinct[:, None], centroid))[place]
+        else:
+            near = centroid[candidates]
+            total += attribute.mapped(attribute.distance(attribute.values[records, None], near))
+    return total
+
+
 def _nearest_group(
     attributes: list[Attribute], labels: IntArray, outside: IntArray, rule: BallRule, progress: Progress
 ) -> IntArray:
@@ -138,18 +204,10 @@ def _nearest_group(
     found = np.empty(len(outside), dtype=np.int64)
     step = max(1, CHUNK_CELLS // width)
     for start in range(0, len(outside), step):
-        records = outside[start : start + step]
-        total = np.zeros((len(records), width))
-        for attribute, centroid in zip(attributes, centroids, strict=True):
-            if candidates is None:
-                distinct, place = np.unique(attribute.values[records], return_inverse=True)
-                total += attribute.mapped(attribute.distance(distinct[:, None], centroid))[place]
-            else:
-                near = centroid[candidates[start : start + step]]
-                total += attribute.mapped(attribute.distance(attribute.values[records, None], near))
-        best = total.argmin(axis=1)
+        near = None if candidates is None else candidates[start : start + step]
+        best = _distances(attributes, centroids, outside[start : start + step], near).argmin(axis=1)
         if candidates is not None:
-            best = candidates[np.arange(start, start + len(records)), best]
+            best = candidates[np.arange(start, start + len(best)), best]
         found[start : start + step] = best
         progress(0.5 + 0.5 * min(1.0, (start + step) / len(outside)), "outliers moved")
     return found

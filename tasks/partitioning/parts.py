@@ -157,10 +157,15 @@ class BallParameters(Parameters):
     few: Annotated[int | None, Field(ge=1)] = Field(
         None, description="m: groups of at most so many records are outliers; none, or under it: k - 1"
     )
+    merge_small: bool = Field(
+        False, description="merge two groups of at most m records that are nearest and over m together"
+    )
 
     def rule(self) -> BallRule:
         """Return the rule that groups and outliers are told by."""
-        return BallRule(epsilon=self.epsilon, epsilons=self.epsilons, few=self.few)
+        return BallRule(
+            epsilon=self.epsilon, epsilons=self.epsilons, few=self.few, merge_small=self.merge_small
+        )
 
 
 def _balls(chosen: BallParameters, setting: BuildContext) -> Cut:

@@ -109,6 +109,72 @@ def test_few_may_be_more_than_k_minus_1() -> None:
     assert groups_of(parted(table, policy, 2, epsilon=0.2, few=3)) == [[*range(7)]]
 
 
+def test_two_small_groups_are_one_if_they_are_nearest_and_large_enough_together() -> None:
+    # Small groups at 60 and 62 are nearer to each other than to 10; 14 is nearest to 10.
+    table, policy = of_ages(10, 10, 10, 60, 60, 62, 62, 14)
+    rule = {"epsilon": 0.0, "few": 2}
+    assert groups_of(parted(table, policy, 2, **rule)) == [[*range(8)]]
+    assert groups_of(parted(table, policy, 2, merge_small=True, **rule)) == [[0, 1, 2, 7], [3, 4, 5, 6]]
+    # Of two that are equally large the later moves; 14 is an outlier as before.
+    moved = outlying(table, policy.roles, 2, rule=BallRule(merge_small=True, **rule), seed=3)
+    assert np.flatnonzero(moved).tolist() == [5, 6, 7]
+
+
+def test_the_nearest_two_small_groups_go_first_and_each_once() -> None:
+    # 41 is nearest to 40, and 43 to 41, which is taken: the two people of 43 go to the nearest group then.
+    table, policy = of_ages(10, 10, 10, 40, 40, 41, 41, 43, 43)
+    rule: dict[str, Any] = {"epsilon": 0.0, "few": 2, "merge_small": True}
+    assert groups_of(parted(table, policy, 2, **rule)) == [[0, 1, 2], [3, 4, 5, 6, 7, 8]]
+    # Without a large group two small ones suffice.
+    table, policy = of_ages(40, 40, 41, 41)
+    assert groups_of(parted(table, policy, 2, **rule)) == [[0, 1, 2, 3]]
+    assert outlying(table, policy.roles, 2, rule=BallRule(**rule), seed=3).tolist() == [0, 0, 1, 1]
+    # Four records are not over four: nobody moves, and all are one group.
+    rule["few"] = 4
+    assert not outlying(table, policy.roles, 2, rule=BallRule(**rule), seed=3).any()
+
+
+def merged_literally(attributes: list[Attribute], cell: IntArray, few: int) -> IntArray:
+    """Every pair of small cells by distance, the nearest first; a cell is in one pair at most."""
+    size = np.bincount(cell)
+    centroids = [centroid_of(each, cell, len(size)) for each in attributes]
+
+    def away(one: int, other: int) -> float:
+        ends = ((each, c[[one]], c[[other]]) for each, c in zip(attributes, centroids, strict=True))
+        return float(sum(each.mapped(each.distance(first, second))[0] for each, first, second in ends))
+
+    pairs = []
+    for mover in range(len(size)):
+        large = [away(mover, other) for other in range(len(size)) if size[other] > few]
+        for other in range(len(size)):
+            later = (size[other], -other) > (size[mover], -mover)
+            together = size[other] <= few < size[other] + size[mover]
+            if later and together and away(mover, other) < min(large, default=np.inf):
+                pairs.append((away(mover, other), mover, other))
+    into = np.arange(len(size))
+    taken: set[int] = set()
+    for _, mover, other in sorted(pairs):
+        if not taken & {mover, other}:
+            into[mover] = other
+            taken |= {mover, other}
+    return into[cell]
+
+
+@given(mixed_rows(n_min=2, n_max=30), st.integers(2, 5), st.sampled_from([0.0, 0.2, 0.5]))
+def test_small_groups_are_merged_as_pair_by_pair(rows: list[Any], k: int, epsilon: float) -> None:
+    policy = small_policy(MIXED, TWO_SENSITIVE)
+    table = prepared(policy, rows)
+    rule = BallRule(epsilon=epsilon, merge_small=True, pairs=200)
+    attributes = attributes_of(table, policy.roles, pairs=200, seed=3)
+    merged = merged_literally(attributes, cells(attributes, rule), k - 1)
+    limits = limits_of([0] * len(rows), k=k)
+    labels = partition(table, policy.roles, limits, rule=rule, seed=3)
+    sizes = np.bincount(labels)
+    assert sizes.min() >= k or len(sizes) == 1
+    if (np.bincount(merged)[merged] >= k).any():
+        assert labels.tolist() == literally(table, policy, k, rule, merged).tolist()
+
+
 def literally(
     table: PreparedTable, policy: ReleasePolicy, k: int, rule: BallRule, cell: IntArray
 ) -> IntArray:
@@ -177,3 +243,18 @@ def test_with_many_groups_the_nearest_of_a_few_is_taken() -> None:
     assert every.max() == 39
     # One attribute: the nearest by unit-scaled values are the nearest by mapped distance, ties apart.
     assert near[0].tolist() == near[1].tolist()
+
+
+def test_with_many_groups_small_ones_are_merged_with_the_nearest_of_a_few() -> None:
+    ages = np.repeat([0, 1, 20, 21, 40, 41, 60, 61, 100], [2, 2, 2, 2, 2, 2, 2, 2, 4])
+    table, policy = of_ages(*ages)
+    rule = {"epsilon": 0.0, "merge_small": True}
+    every = parted(table, policy, 3, **rule)
+    assert groups_of(every) == [
+        [0, 1, 2, 3],
+        [4, 5, 6, 7],
+        [8, 9, 10, 11],
+        [12, 13, 14, 15],
+        [16, 17, 18, 19],
+    ]
+    assert parted(table, policy, 3, compare_all=5, nearest=3, **rule).tolist() == every.tolist()
