@@ -46,7 +46,7 @@ def apmca(
     A reading of APMCA (Hu et al., 2026, section 5; their text gives little of it): k-means into at most
     `coarse` clusters, each cut by 2-means while it has over 2k records (a side has at least a sixteenth), and
     every cluster of fewer than k records merged with the one of nearest centroid that makes it large enough,
-    in preference to at most 3k. Without the perturbation that the name speaks of.
+    in preference to at most 3k. The perturbation that the name speaks of is the recoding's (`centroid`).
     """
     first = _coarse(points, coarse, seed)
     cut = _halved(points, first, 2 * k + 1, lambda size: np.maximum(1, size // 16), progress)

@@ -16,7 +16,7 @@ from tasks.privacy.diversity import entropy
 from tasks.recoding.base import as_published, rows_of, set_texts
 from tasks.recoding.generalize import count_cells
 from tasks.recoding.hierarchy import covers_of
-from tasks.recoding.numbers import imputed, within_bounds
+from tasks.recoding.numbers import imputed, laplace_noise, within_bounds
 from tasks.types import BoolArray, FloatArray, IntArray, Note, PreparedTable, Recoded, Representation
 
 
@@ -199,9 +199,3 @@ def _noised(
 def _scale(sensitivity: FloatArray | float, epsilon: FloatArray) -> FloatArray:
     with np.errstate(over="ignore"):
         return np.asarray(np.minimum(sensitivity / epsilon, np.finfo(np.float64).max))
-
-
-def laplace_noise(scale: FloatArray, draw: np.random.Generator) -> FloatArray:
-    """Return one draw from the Laplace distribution around 0 for each scale, (m,) (eq. 3)."""
-    with np.errstate(over="ignore"):  # a tiny epsilon: the result is clipped to the bounds all the same
-        return np.asarray(draw.laplace(0.0, 1.0, len(scale)) * scale)

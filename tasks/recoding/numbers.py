@@ -25,3 +25,9 @@ def within_bounds(values: FloatArray, qi: NumericQuasiIdentifier) -> FloatArray:
     if qi.type == "integer":
         return np.clip(np.rint(values), np.ceil(least), np.floor(greatest))
     return np.clip(values, least, greatest)
+
+
+def laplace_noise(scale: FloatArray, draw: np.random.Generator) -> FloatArray:
+    """Return one draw from the Laplace distribution around 0 for each scale, (m,)."""
+    with np.errstate(over="ignore"):  # a tiny epsilon: the result is clipped to the bounds all the same
+        return np.asarray(draw.laplace(0.0, 1.0, len(scale)) * scale)

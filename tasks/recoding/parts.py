@@ -29,11 +29,20 @@ def _generalized(_chosen: Parameters, _setting: BuildContext) -> Recode:
     return recode
 
 
-def _centroid(_chosen: Parameters, _setting: BuildContext) -> Recode:
+class CentroidParameters(Parameters):
+    """APMCA's perturbation, as we read its name: noise on a mean that adapts to the group."""
+
+    perturbation: Annotated[float, Field(ge=0, le=100)] = Field(
+        0.0, description="scale of Laplace noise on means, in mean absolute deviations of the group; 0: none"
+    )
+
+
+def _centroid(chosen: CentroidParameters, _setting: BuildContext) -> Recode:
     def recode(
-        table: PreparedTable, _where: Representation, labels: IntArray, policy: ReleasePolicy, _seed: int
+        table: PreparedTable, _where: Representation, labels: IntArray, policy: ReleasePolicy, seed: int
     ) -> Recoded:
-        return centroids(table, labels, policy)
+        drawn = seed_of(table, seed) if chosen.perturbation else 0
+        return centroids(table, labels, policy, perturbation=chosen.perturbation, seed=drawn)
 
     return recode
 
@@ -130,6 +139,9 @@ RECODINGS = named_parts(
     ),
     Component("full-domain", "nodes of one level of the hierarchy a column", Parameters, _generalized),
     Component("centroid", "means and most frequent categories in place of values", Parameters, _centroid),
+    Component(
+        "centroid", "means and most frequent categories in place of values", CentroidParameters, _centroid
+    ),
     Component("median", "the group's median record in place of all", NeighbourParameters, _median),
     Component(
         "adaptive", "categories kept or raised a level, numbers with noise", AdaptiveParameters, _adaptive

@@ -14,8 +14,9 @@ from scipy.stats import kstest
 
 from policy.hierarchy import from_tree
 from policy.model import ReleasePolicy
-from tasks.recoding.adaptive import AdaptiveRule, adaptive, diversity, general, laplace_noise
+from tasks.recoding.adaptive import AdaptiveRule, adaptive, diversity, general
 from tasks.recoding.cells import read_set
+from tasks.recoding.numbers import laplace_noise
 from tasks.types import PreparedTable, Recoded, Representation
 from tests.support.small import ILLNESS, MIXED, TWO_SENSITIVE, mixed_rows, prepared, small_policy
 

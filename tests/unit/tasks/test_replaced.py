@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import kstest
 
 from policy.errors import PolicyError
 from release_store.records import Verdict
@@ -56,6 +57,53 @@ def test_a_number_that_nobody_has_is_the_middle_of_the_bounds() -> None:
     table = prepared(policy, [(None, "a", "flu"), (None, "a", "hiv"), (7, "b", "flu"), (None, "b", "flu")])
     made = centroids(table, np.array([0, 0, 1, 1]), policy)
     assert made.frame["age"].tolist() == [7, 7, 60, 60]
+
+
+@pytest.mark.parametrize("perturbation", [0.5, 2.0])
+def test_the_noise_on_a_mean_is_as_wide_as_the_group(perturbation: float) -> None:
+    # Groups of 40 and 60 (mean absolute deviation 10), of 48 and 52 (2), of 50 and a missing one (0).
+    roles = {"x": {"type": "numeric", "bounds": [-1000, 1000]}}
+    policy = small_policy(roles, method=CENTROID)
+    n = 6_000
+    table = prepared(policy, [(x, "flu") for x in (40, 60, 48, 52, 50, None) for _ in range(n)])
+    labels = np.tile(np.arange(n), 6) + n * np.repeat([0, 0, 1, 1, 2, 2], n)
+    made = centroids(table, labels, policy, perturbation=perturbation, seed=7)
+    x = made.frame.set_axis(made.records)["x"].sort_index().to_numpy().reshape(6, n)
+    for first, second, deviation in ((0, 1, 10), (2, 3, 2)):
+        assert np.array_equal(x[first], x[second])
+        assert kstest(x[first], "laplace", args=(50, perturbation * deviation)).pvalue > 0.01
+    assert (x[4:] == 50).all()
+    assert made.notes == {"perturbation": perturbation}
+    again = centroids(table, labels, policy, perturbation=perturbation, seed=7)
+    assert made.frame.equals(again.frame)
+
+
+def test_a_noised_mean_stays_within_the_bounds_and_a_whole_number() -> None:
+    policy = centroid_policy()
+    rows = [(age, "a", "flu") for age in (0, 120)] * 50
+    made = centroids(prepared(policy, rows), np.arange(100) // 2, policy, perturbation=50, seed=1)
+    assert made.frame["age"].dtype == np.int64
+    assert made.frame["age"].between(0, 120).all()
+    assert made.frame["age"].nunique() > 2
+    plain = centroids(prepared(policy, rows), np.arange(100) // 2, policy, perturbation=0, seed=1)
+    assert plain.frame["age"].unique().tolist() == [60]
+
+
+def test_a_policy_perturbs_the_means_of_apmca() -> None:
+    chosen = {"name": "apmca", "recoding": "centroid", "parameters": {"perturbation": 1.0}}
+    policy = small_policy(method=chosen)
+    table = prepared(policy, ROWS)
+    recode = bound_method(policy).recode
+    nowhere = Representation(np.zeros((len(ROWS), 1)))
+    made = recode(table, nowhere, LABELS, policy, 5)
+    plain = centroids(table, LABELS, policy)
+    assert made.frame["age"].tolist() != plain.frame["age"].tolist()
+    # The store's key decides the draws too.
+    other = recode(replace(table, draw_key=b"another"), nowhere, LABELS, policy, 5)
+    assert other.frame["age"].tolist() != made.frame["age"].tolist()
+    chosen["parameters"] = {"perturbation": -1}
+    with pytest.raises(PolicyError, match=r"perturbation.*greater than or equal to 0"):
+        bound_method(small_policy(method=chosen))
 
 
 def test_the_median_is_the_record_with_the_least_summed_distance() -> None:
