@@ -126,13 +126,14 @@ def _recoding_alone(place: str, was: model.Method, now: model.Method) -> Iterato
 def _source(place: str, was: model.Source, now: model.Source) -> Iterator[str]:
     """A query decides what stands in which column; what is missing decides what is asked of values.
 
-    Where the files lie does not count.
+    Where the files lie does not count. Of duplicates that are kept, each counts as a person.
     """
     yield from _differs(f"{place}.query", was.query, now.query)
     yield from _differs(f"{place}.inputs", sorted(was.inputs), sorted(now.inputs))
     if not set(was.missing) <= set(now.missing):
         yield f"{place}.missing lists fewer"
     yield from _differs(f"{place}.missing_label", was.missing_label, now.missing_label)
+    yield from _of_order("removed", "kept")(f"{place}.duplicates", was.duplicates, now.duplicates)
 
 
 def _expectations(place: str, was: Expectations, now: Expectations) -> Iterator[str]:

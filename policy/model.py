@@ -34,7 +34,8 @@ class Source(Section):
     """Where a period's table comes from, and how it is written.
 
     `inputs` are further files for the query, by the names that it calls them. With `line_breaks`, a quoted
-    value may hold line breaks; without `quoted_delimiters`, it may not hold the delimiter.
+    value may hold line breaks; without `quoted_delimiters`, it may not hold the delimiter. `duplicates` are
+    rows that equal the row before them in every column that is read.
     """
 
     path: str | None = None
@@ -47,6 +48,10 @@ class Source(Section):
     missing_label: Annotated[str, Field(min_length=1)] = "missing"
     line_breaks: bool = False
     quoted_delimiters: bool = True
+    # Left out of the document where they are kept: the digests of older policies stay.
+    duplicates: Annotated[Literal["kept", "removed"], Field(exclude_if=lambda value: value == "kept")] = (
+        "kept"
+    )
     wait: Wait | None = None
 
     @model_validator(mode="after")

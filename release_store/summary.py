@@ -220,6 +220,12 @@ def repair_of(notes: Mapping[str, Any]) -> Repair | None:
     )
 
 
+def removed_duplicates(notes: Mapping[str, Any]) -> int | None:
+    """Return how many rows of the input were removed as duplicates, None where none were looked for."""
+    found = notes.get("removed_duplicates")
+    return None if found is None else _whole(found)
+
+
 def over_max_group_size(notes: Mapping[str, Any]) -> int:
     """Return how many groups stayed over the largest size, after repair where there was one."""
     repair = repair_of(notes)

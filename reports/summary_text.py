@@ -9,7 +9,7 @@ from policy.rounding import limit_share, measured_share
 from policy.text import number_of
 from release_store.permission import Act
 from release_store.records import CandidateState, ReleaseState, Verdict
-from release_store.summary import RequiredApprovals, Summary
+from release_store.summary import RequiredApprovals, Summary, removed_duplicates
 from reports.gate_wording import why_not_passed
 from reports.pages import number
 from reports.protection import measurement_sentence
@@ -155,6 +155,10 @@ def making_of(facts: Document) -> list[tuple[str, str]]:
     revision, again, repair = summary.revision, summary.reassessment, summary.repair
     found += [("revises", f"{revision.of}: {revision.reason}")] if revision else []
     found += [("assessed again", f"by {again.by}, from {again.of}")] if again else []
+    removed = removed_duplicates(summary.notes)
+    if removed is not None:
+        said = f"{number_of(removed, 'row')} removed from the input, each equal to the row before it"
+        found.append(("duplicates", said))
     if repair and repair.failing_groups:
         said = (
             f"{number_of(repair.failing_groups, 'group')} would have failed against earlier releases; "

@@ -84,7 +84,9 @@ class PublishableRows:
         """What the stages tell of themselves, as JSON values."""
         parts = dict(zip(PLACES, self.prepared.method.parts, strict=True))
         repair = {"repair": self.groups.repair.document()} if self.groups.repair else {}
-        return {"parts": parts, **self.groups.notes, **repair, **self.rows.notes}
+        removed = self.prepared.source.removed_duplicates
+        duplicates = {} if removed is None else {"removed_duplicates": removed}
+        return {"parts": parts, **duplicates, **self.groups.notes, **repair, **self.rows.notes}
 
 
 def preprocessed(

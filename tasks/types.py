@@ -38,7 +38,8 @@ class SourceTable:
 
     Numeric columns are float64 with NaN for missing, or text where a value is no number (validation
     then refuses the table); all others are text with missing values as None/NaN. Text is categorical where it
-    has few different values.
+    has few different values. `removed_duplicates` are the rows that were left out because they repeat the row
+    before them, None where nobody looked.
     """
 
     frame: pd.DataFrame
@@ -47,6 +48,7 @@ class SourceTable:
     identifiers: pd.DataFrame | None = None  # those columns as text, in the same rows
     commitment: str = ""  # what is recorded of the digest: see release_store/commitment.py
     draw_key: bytes = field(default=b"", repr=False)  # of the store, which makes the seed of draws secret
+    removed_duplicates: int | None = None
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from policy.trusted import Trusted
 from tasks.intake import frame
 from tasks.intake.columns import check_columns, check_distinct, display_column
 from tasks.intake.database import MEMORY_LIMIT, own_database
+from tasks.intake.duplicates import without_duplicates
 from tasks.intake.frame import FrameBuilder, frame_digest
 from tasks.intake.lines import LONGEST_LINE, LineCount, count_records
 from tasks.intake.sealed import SealedFile, sealed
@@ -57,7 +58,8 @@ def read_table(
     folder, and lead to files below it or below a folder that is `trusted`. The frame holds key,
     quasi-identifiers, sensitive and kept columns in that order and the input's row order; identifiers stand
     beside it, and dropped columns are checked for and not read. The missing tokens of the policy are missing
-    in every column of text, whatever the format. Takes O(bytes) of time and memory.
+    in every column of text, whatever the format. Rows that repeat the row before them are left out if the
+    policy says so. Takes O(bytes) of time and memory.
 
     Raises UsageError where no table is named or a path leads elsewhere, and InputError where it cannot be
     read as a table. An error names lines, columns and counts; it holds no cell and no cause.
@@ -71,8 +73,10 @@ def read_table(
         built = _read(source, files, policy)
         frame, identifiers = built.frame(), built.identifying()
         if source.file is None:
-            return SourceTable(frame, frame_digest(frame), "query", identifiers)
-        return SourceTable(frame, files[INPUT][1].digest, source.file.path.name, identifiers)
+            table = SourceTable(frame, frame_digest(frame), "query", identifiers)
+        else:
+            table = SourceTable(frame, files[INPUT][1].digest, source.file.path.name, identifiers)
+    return without_duplicates(table) if policy.source.duplicates == "removed" else table
 
 
 def _files(source: TableSource) -> dict[str, InputFile]:

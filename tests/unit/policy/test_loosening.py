@@ -248,6 +248,12 @@ def test_narrower_bounds_without_a_sensitivity_are_told_once() -> None:
     assert loosened(policy(BASE), changed(f"{AGE}.bounds", [0, 90])) == [f"{AGE}.bounds is another"]
 
 
+def test_duplicates_that_are_kept_again_are_looser() -> None:
+    removed = changed("source.duplicates", "removed")
+    assert loosened(removed, policy(BASE)) == ["source.duplicates kept instead of removed"]
+    assert loosened(policy(BASE), removed) == []
+
+
 @pytest.mark.parametrize(("place", "value"), TIGHTER)
 def test_and_taken_back_it_is_looser(place: str, value: Any) -> None:
     assert loosened(changed(place, value), policy(BASE)) or place == "roles.identifiers"

@@ -164,7 +164,7 @@ LOW = "should be a valid number, unable to parse string as a number, found 'low'
             "path",
             (
                 "path, query, inputs, format, delimiter, encoding, missing, missing_label, line_breaks, "
-                "quoted_delimiters, wait"
+                "quoted_delimiters, duplicates, wait"
             ),
         ),
         (
@@ -286,6 +286,7 @@ def test_a_missing_field_is_named(field: str, hint: str) -> None:
         ),
         ("source.delimiter", ",,", "should have at most 1 character, found ',,'"),
         ("source.delimiter", "", "should have at least 1 character, found ''"),
+        ("source.duplicates", "drop", "should be 'kept' or 'removed', found 'drop'"),
         ("source.encoding", "utf-16", "should be 'utf-8' or 'latin-1', found 'utf-16'"),
         (f"{QI}", {}, "should have 1 or more entries, found 0"),
         (f"{QI}.age", 3, "should be a mapping, found 3"),
