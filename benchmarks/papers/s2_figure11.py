@@ -33,11 +33,12 @@ suggests those that it learnt from), nor on how many features.
 
 What is seen. For Adult and Diabetes the real data's accuracy says nothing: five
 quasi-identifiers tell a forest hardly more than the majority does, and a forest that learnt
-from noised Adult is worse than the majority, the more so the larger k. On Synthea, with four
+from noised Adult is worse than the majority at every k, one that learnt from noised Diabetes at small k. On
+Synthea, with four
 even values, there is room: intervals (`mondrian`, `mdav`) are close to real for k 5 and fall
-with k, as the paper says; `curriculum` is far from real at k 5 and *rises* with k, up to where
-it is the best at k 200: its categories lose little by then, and its noise does not grow with
-k. The two epsilons make no difference that the seeds would not."""
+with k, as the paper says; `curriculum` is far from real at every k and does not
+fall with k, so that it is the best at k 200: its noise does not grow with k. The
+two epsilons make no difference that the seeds would not."""
 
 
 def accuracy(made: Trial) -> Figures:
