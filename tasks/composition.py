@@ -24,8 +24,10 @@ from tasks.methods.base import BoundMethod
 from tasks.methods.registry import bound_method
 from tasks.partitioning.constraints import constraints_of
 from tasks.partitioning.fragments import fragments
+from tasks.partitioning.parts import LhdParameters
 from tasks.recoding.draws import seed_of
 from tasks.repair.followers import Followers
+from tasks.repair.growth import acceptance
 from tasks.repair.merge import repair
 from tasks.repair.past import pasts_of
 from tasks.repair.round_cache import RoundCache
@@ -182,6 +184,13 @@ def repaired(
     constraints = constraints_of(table, policy)
     points = cache(lambda: _points(table, representation))
     rounds = RoundCache()
+    chosen = method.parameters
+    if isinstance(chosen, LhdParameters) and chosen.history_in_growth and groups.seats is None:
+        accept = acceptance(table, groups.labels, policy, found.earlier, found.apart, followed, rounds)
+        if accept is not None and representation.of_method:
+            cut = chosen.grown(table, policy.roles, policy.privacy, constraints, progress, accept)
+            leaves = Partition(cut.labels, {**groups.notes, **cut.notes, "leaves": cut.n_groups})
+            groups = groups_of(table, representation, leaves, method, policy, progress)
 
     def merge(groups: Partition) -> Partition:
         return repair(

@@ -53,8 +53,8 @@ def partition(
     bring what it lacks, in all attributes if one does, once it is large enough or has room for no others:
     else an attribute with one frequent value would make it swallow the table. A first record from which no
     class grows is left over, and so are those at the end. Each of them joins the class that stays valid at
-    least PREC, and is suppressed where there is none; the paper suppresses them all. The comparison with
-    earlier releases is the repair's; `accept` can ask for it already here.
+    least PREC, and is suppressed where there is none; the paper suppresses them all. `accept` asks for the
+    comparison with earlier releases (`tasks.repair.growth`); without it, this is the repair's.
 
     O(n^2) with a small constant: what is left is ranked once a class (by PREC up to 50,000 records, above
     that among the nearest in a KD-tree), the greedy steps look at the block.

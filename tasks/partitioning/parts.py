@@ -8,6 +8,8 @@ import numpy as np
 from pydantic import Field
 
 from policy.errors import PolicyError, did_you_mean
+from policy.model import Privacy
+from policy.roles import Roles
 from tasks.aggregation.ke_mdav import room_for_groups
 from tasks.partitioning import curriculum, epsilon_ball, full_domain, lhd
 from tasks.partitioning.attributes import attributes_of, weights_of
@@ -190,24 +192,40 @@ def _balls(chosen: BallParameters, setting: BuildContext) -> Cut:
 
 
 class LhdParameters(Parameters):
-    """How many of the nearest records are candidates at first."""
+    """How many of the nearest records are candidates at first, and whether the history has a say."""
 
     block: Annotated[int, Field(ge=1)] = Field(128, description="nearest records that are tried at first")
+    history_in_growth: bool = Field(
+        False, description="a class grows until it passes beside the earlier releases too"
+    )
+
+    def grown(
+        self,
+        table: PreparedTable,
+        roles: Roles,
+        privacy: Privacy,
+        constraints: Constraints,
+        progress: Progress,
+        accept: lhd.Accept | None = None,
+    ) -> Partition:
+        """Return the classes of lHD-Diversity, each of which is accepted."""
+        labels = lhd.partition(
+            table,
+            roles,
+            constraints,
+            l=privacy.l,
+            accept=accept,
+            rule=lhd.LhdRule(block=self.block),
+            progress=progress,
+        )
+        return Partition(labels, {"suppressed_by_partition": int((labels < 0).sum())})
 
 
 def _lhd(chosen: LhdParameters, setting: BuildContext) -> Cut:
     def cut(
         table: PreparedTable, _where: Representation, constraints: Constraints, progress: Progress
     ) -> Partition:
-        labels = lhd.partition(
-            table,
-            setting.roles,
-            constraints,
-            l=setting.privacy.l,
-            rule=lhd.LhdRule(block=chosen.block),
-            progress=progress,
-        )
-        return Partition(labels, {"suppressed_by_partition": int((labels < 0).sum())})
+        return chosen.grown(table, setting.roles, setting.privacy, constraints, progress)
 
     return cut
 
