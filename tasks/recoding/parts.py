@@ -138,7 +138,6 @@ RECODINGS = named_parts(
         "hierarchy", "intervals and sets closed up to the policy's hierarchies", Parameters, _generalized
     ),
     Component("full-domain", "nodes of one level of the hierarchy a column", Parameters, _generalized),
-    Component("centroid", "means and most frequent categories in place of values", Parameters, _centroid),
     Component(
         "centroid", "means and most frequent categories in place of values", CentroidParameters, _centroid
     ),
