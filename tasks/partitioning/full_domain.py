@@ -136,11 +136,11 @@ def partition(
     """Return the classes of the levels with the least NCP, -1 for the records of classes that fail.
 
     At most the share `max_suppression` of the records is left out. The NCP is that of the published records.
-    Two groups that hold `constraints` must hold them together, as all of that model do; no more is assumed:
-    a group that has a part that holds may fail. So where records may be left out, nodes are ruled out by k
-    and by bounds of the NCP alone. If no levels will do, all records are one group. The notes tell the
-    lowest levels at which the classes are nodes, how many nodes of the lattice were checked, and whether the
-    optimum is proven.
+    Two groups without a person in common that hold `constraints` hold them together, as all of that model do;
+    no more is assumed: a group that has a part that holds may fail. So where records may be left out, or a
+    person may have several, nodes are ruled out by k and by bounds of the NCP alone. If no levels will do,
+    all records are one group. The notes tell the lowest levels at which the classes are nodes, how many nodes
+    of the lattice were checked, and whether the optimum is proven.
 
     A check of a node costs O(m + pairs) for m distinct records and pairs of these with sensitive values; the
     search O(N log N) for N nodes, at most `most_checks` checks, and 17 bytes a node.
@@ -148,6 +148,7 @@ def partition(
     columns = columns_of(table, roles)
     n_most = most_suppressed(table.n_records, max_suppression)
     groups = Groups(table, constraints, columns)
+    together = not n_most and constraints.person is None
 
     def check(node: Node) -> Check:
         rolled = groups.at(node)
@@ -156,7 +157,7 @@ def partition(
             return Check(None, none_below=True)
         holds = groups.hold(rolled, holds)
         if rolled.size[~holds].sum() > n_most or not holds.any():
-            return Check(None, none_below=not n_most)
+            return Check(None, none_below=together)
         return Check(groups.ncp(node, rolled, holds))
 
     found = cheapest(

@@ -22,8 +22,8 @@ class Attribute:
 class Condition(Protocol):
     """A condition that two groups meet together if each does, so that merging groups mends what fails.
 
-    Every condition here is convex in a group's distribution of values, which is what that takes; and a table
-    whose parts all meet one meets it too, so that a cut whose sides fail can be refused at once.
+    Every condition here is convex in a group's distribution of values, which is what that takes. Of people,
+    of whom one may be in both groups, it is so only where the two have nobody in common.
     """
 
     @property

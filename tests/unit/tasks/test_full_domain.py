@@ -294,6 +294,26 @@ def test_nor_where_a_person_has_several_rows(
     check_optimal(table, policy)
 
 
+def test_people_of_two_classes_need_not_hold_in_one() -> None:
+    # In each city one person has flu and one hiv; together, both have had both, and all have flu.
+    policy = small_policy(
+        {"city": {"type": "categorical", "values": ["a", "b"]}},
+        {"illness": {"stability": "stable"}},
+        privacy={"k": 2, "e": 1, "p_max": 0.75},
+        rows="several",
+        roles={"key": "who"},
+        gates={"suppression": {"max": 0.0}, "ncp": {"max": 1}},
+        method=METHOD,
+    )
+    rows = [("p", "a", "flu"), ("q", "a", "hiv"), ("p", "b", "hiv"), ("q", "b", "flu")]
+    table = prepared(policy, rows)
+    assert not constraints_of(table, policy).group_holds(np.arange(4))
+    found = anonymized(table, policy)
+    assert (found.n_groups, found.notes["lattice_optimum"]) == (2, "proven")
+    assert found.notes["levels"] == {"city": 0}
+    check_optimal(table, policy)
+
+
 @pytest.mark.integration
 @given(mixed_rows(4, 20), privacies(), SHARES, st.randoms())
 def test_what_is_published_passes_and_depends_on_no_order(
