@@ -6,6 +6,7 @@ python -m benchmarks.models --write
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -147,7 +148,9 @@ def main(arguments: Sequence[str] | None = None) -> str:
         for method in chosen.methods if name != "diabetes" else chosen.methods[:1]:
             found = rows_of(name, method, chosen.models, chosen.rows)
             sections.append(f"## {TITLES[name]}, {method}\n\n{report.table(HEADER, found)}")
-    page = "\n\n".join([ABOUT, report.measured_with("python -m benchmarks.models --write"), *sections]) + "\n"
+    words = sys.argv[1:] if arguments is None else arguments
+    command = " ".join(["python -m benchmarks.models", *words])
+    page = "\n\n".join([ABOUT, report.measured_with(command), *sections]) + "\n"
     if chosen.write:
         (report.RESULTS / "models.md").write_text(page, encoding="utf-8")
     return page
