@@ -16,7 +16,7 @@ from policy.model import Expectations, ReleasePolicy
 from policy.roles import Roles
 from policy.section import Section
 
-RULES = 2  # to be counted up with every change of what counts: what was judged by other rules is not again
+RULES = 3  # to be counted up with every change of what counts: what was judged by other rules is not again
 
 Rule = Callable[[str, Any, Any], Iterator[str]]
 _NO_ROLE, _KEPT, _UNREAD, _LOOKED_FOR = "without a role", "kept", "not read", "an identifier"
@@ -115,6 +115,29 @@ def _of_order(*strictest_first: str) -> Rule:
 def _unless_new(place: str, was: Any, now: Any) -> Iterator[str]:
     if was is not None:
         yield from _differs(place, was, now)
+
+
+def _privacy(place: str, was: model.Privacy, now: model.Privacy) -> Iterator[str]:
+    """An attribute is held to its own limits, or else to those of all."""
+    yield from _part(place, was, now)
+    for name in dict.fromkeys((*was.attributes, *now.attributes)):
+        before, after = was.of(name), now.of(name)
+        for field in model.AttributePrivacy.model_fields:
+            rule = _RULES[model.Privacy, field]
+            yield from rule(
+                f"{place}.attributes.{name}.{field}", getattr(before, field), getattr(after, field)
+            )
+
+
+def _models(place: str, was: privacy_models.Models, now: privacy_models.Models) -> Iterator[str]:
+    """An attribute is held to its own models, or else to those of all."""
+    yield from _part(place, was, now)
+    for name in dict.fromkeys((*was.attributes, *now.attributes)):
+        before, after = was.of(name), now.of(name)
+        for field in privacy_models.OF_ONE_ATTRIBUTE:
+            yield from _part(
+                f"{place}.attributes.{name}.{field}", getattr(before, field), getattr(after, field)
+            )
 
 
 def _recoding_alone(place: str, was: model.Method, now: model.Method) -> Iterator[str]:
@@ -226,7 +249,8 @@ _RULES: dict[tuple[type[Section], str], Rule] = {
     **_all(ReleasePolicy, _roles, "roles"),
     **_all(ReleasePolicy, _expectations, "expectations"),
     **_all(ReleasePolicy, _recoding_alone, "method"),
-    **_all(ReleasePolicy, _part, "privacy", "gates", "linkage", "approval"),
+    **_all(ReleasePolicy, _privacy, "privacy"),
+    **_all(ReleasePolicy, _part, "gates", "linkage", "approval"),
     **_all(roles.NumericQuasiIdentifier, _differs, "type", "bounds", "widths", "weight", "moves"),
     **_all(roles.NumericQuasiIdentifier, _free, "sensitivity", "description"),  # `_roles` looks at the former
     **_all(roles.CategoricalQuasiIdentifier, _differs, "type", "values", "hierarchy", "weight", "may_change"),
@@ -245,7 +269,10 @@ _RULES: dict[tuple[type[Section], str], Rule] = {
     **_all(Expectations, _no_less, "unique_key"),
     **_all(model.Privacy, _no_less, "k", "e", "h_min", "spread", "l"),
     **_all(model.Privacy, _no_more, "p_max"),
+    **_all(model.Privacy, _free, "attributes"),  # `_privacy` looks at what each attribute is held to
+    **_all(model.AttributePrivacy, _free),  # `_privacy` again
     **_all(gates.Gates, _part),
+    **_all(gates.Gates, _models, "models"),
     **_all(gates.Worlds, _free, "calls"),  # fewer leave more undecided, and more decide it rightly
     **_all(gates.Worlds, _of_order("block", "accept"), "unfollowed"),
     **_all(gates.Worlds, _of_order("ask", "accept"), "kept"),
@@ -267,6 +294,9 @@ _RULES: dict[tuple[type[Section], str], Rule] = {
     **_all(population_risk.PopulationUniqueness, _no_more, "max"),
     **_all(population_risk.PopulationUniqueness, _differs, "estimator", "values"),
     **_all(privacy_models.Models, _part),
+    **_all(privacy_models.Models, _free, "attributes"),  # `_models` looks at what each attribute is held to
+    **_all(privacy_models.AttributeModels, _free),  # `_models` again
+    **_all(privacy_models.AttributeAlpha, _free),
     **_all(privacy_models.DistinctL, _no_less, "min"),
     **_all(privacy_models.EntropyL, _no_less, "min"),
     **_all(privacy_models.RecursiveCL, _no_more, "c"),

@@ -81,8 +81,24 @@ class Expectations(Section):
     sensitive_drift: Share | None = None
 
 
+class AttributePrivacy(Section):
+    """What one sensitive attribute has to hold, in place of what all have to."""
+
+    e: Annotated[float, Field(ge=1)] | None = None
+    p_max: Annotated[float, Field(gt=0, le=1)] | None = None
+    h_min: Annotated[float, Field(ge=0)] | None = None
+    spread: Share | None = None
+
+    def own(self) -> dict[str, float]:
+        """The limits that are set here, by name."""
+        return {name: limit for name, limit in self if limit is not None}
+
+
 class Privacy(Section):
-    """The model that every published equivalence class must satisfy."""
+    """The model that every published equivalence class must satisfy.
+
+    The limits of `attributes` are of one sensitive attribute, in place of those that are of all.
+    """
 
     k: Annotated[int, Field(ge=2)] = 8
     e: Annotated[float, Field(ge=1)] = 3
@@ -90,6 +106,19 @@ class Privacy(Section):
     h_min: Annotated[float, Field(ge=0)] = 0.0
     spread: Share = 0.05  # least range of a numeric sensitive attribute, beside its largest absolute value
     l: Annotated[int, Field(ge=2)] = 2  # noqa: E741 -- the field's own name for it
+    # Left out of the document where there are none: the digests of older policies stay.
+    attributes: dict[str, AttributePrivacy] = Field(default={}, exclude_if=lambda value: not value)
+
+    def of(self, attribute: str) -> Privacy:
+        """Return the limits that one sensitive attribute is held to."""
+        own = self.attributes.get(attribute)
+        return self if own is None else self.model_copy(update=own.own() | {"attributes": {}})
+
+    def place(self, attribute: str, field: str) -> str:
+        """Return the field that sets a limit of a sensitive attribute."""
+        own = self.attributes.get(attribute)
+        mine = own is not None and field in own.own()
+        return f"privacy.attributes.{attribute}.{field}" if mine else f"privacy.{field}"
 
 
 History = Literal["sticky", "repair", "blind"]
@@ -310,6 +339,25 @@ class ReleasePolicy(Section):
     def _several_rows_have_a_key(self) -> Self:
         if self.rows == "several" and self.roles.key is None:
             raise ValueError("rows: several needs roles.key, the column that identifies the person of a row")
+        return self
+
+    @model_validator(mode="after")
+    def _limits_are_of_sensitive_attributes(self) -> Self:
+        sensitive, models = self.roles.sensitive, self.gates.models
+        for field, named in (("privacy", self.privacy.attributes), ("gates.models", models.attributes)):
+            for name in named:
+                if name not in sensitive:
+                    near = did_you_mean(name, sensitive)
+                    named_so = f"{field}.attributes names '{name}'"
+                    raise ValueError(f"{named_so}, which is not a sensitive attribute of roles{near}")
+        for name, limits in self.privacy.attributes.items():
+            if limits.spread is not None and sensitive[name].type != "numeric":
+                raise ValueError(
+                    f"privacy.attributes.{name}.spread is for numbers, and '{name}' is categorical"
+                )
+        for model in {model for one in models.attributes.values() for model in one.without}:
+            if all(getattr(models.of(name), model) is None for name in sensitive):
+                raise ValueError(f"gates.models.{model} is asked of no sensitive attribute: leave it out")
         return self
 
     @model_validator(mode="after")

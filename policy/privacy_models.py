@@ -5,9 +5,9 @@ A threshold that every release would meet is refused: a gate that cannot fail sa
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from policy.section import Section
 
@@ -78,8 +78,57 @@ class LKC(Section):
     values: SensitiveValues = None
 
 
+class AttributeAlpha(Section):
+    """alpha of one sensitive attribute; k is of the class, and the values are those of `models.alpha_k`."""
+
+    alpha: ProperShare
+
+
+OfOneAttribute = Literal[
+    "distinct_l",
+    "entropy_l",
+    "recursive_cl",
+    "t_closeness",
+    "alpha_k",
+    "beta_likeness",
+    "delta_disclosure",
+]
+OF_ONE_ATTRIBUTE: tuple[str, ...] = get_args(OfOneAttribute)
+
+
+class AttributeModels(Section):
+    """The models of one sensitive attribute, in place of those of all.
+
+    It is not held to those that `without` names.
+    """
+
+    distinct_l: DistinctL | None = None
+    entropy_l: EntropyL | None = None
+    recursive_cl: RecursiveCL | None = None
+    t_closeness: TCloseness | None = None
+    alpha_k: AttributeAlpha | None = None
+    beta_likeness: BetaLikeness | None = None
+    delta_disclosure: DeltaDisclosure | None = None
+    without: tuple[OfOneAttribute, ...] = ()
+
+    def own(self) -> dict[str, Any]:
+        """The models that are set here, by name."""
+        found = {name: getattr(self, name) for name in OF_ONE_ATTRIBUTE}
+        return {name: model for name, model in found.items() if model is not None}
+
+    @model_validator(mode="after")
+    def _not_both(self) -> Self:
+        for name in self.without:
+            if name in self.own():
+                raise ValueError(f"without names '{name}', which is set here: leave one of them out")
+        return self
+
+
 class Models(Section):
-    """Privacy models that the published classes are held to, each only if it is named."""
+    """Privacy models that the published classes are held to, each only if it is named.
+
+    Those of `attributes` are of one sensitive attribute, in place of those that are of all.
+    """
 
     distinct_l: DistinctL | None = None
     entropy_l: EntropyL | None = None
@@ -90,6 +139,38 @@ class Models(Section):
     delta_disclosure: DeltaDisclosure | None = None
     km: KM | None = None
     lkc: LKC | None = None
+    # Left out of the document where there are none: the digests of older policies stay.
+    attributes: dict[str, AttributeModels] = Field(default={}, exclude_if=lambda value: not value)
+
+    @model_validator(mode="after")
+    def _of_attributes(self) -> Self:
+        for attribute, models in self.attributes.items():
+            if models.alpha_k is not None and self.alpha_k is None:
+                raise ValueError(f"attributes.{attribute}.alpha_k needs alpha_k, which has k")
+            for name in models.without:
+                if getattr(self, name) is None:
+                    raise ValueError(f"attributes.{attribute}.without names '{name}', which is not asked for")
+        return self
+
+    def of(self, attribute: str) -> Models:
+        """Return the models that one sensitive attribute is held to."""
+        models = self.attributes.get(attribute)
+        if models is None:
+            return self
+        own = models.own() | dict.fromkeys(models.without)
+        if models.alpha_k is not None and self.alpha_k is not None:
+            own["alpha_k"] = self.alpha_k.model_copy(update={"alpha": models.alpha_k.alpha})
+        return self.model_copy(update=own | {"attributes": {}})
+
+    def asks_for(self, model: str) -> bool:
+        """Tell whether a model is asked for, if only of one attribute."""
+        return getattr(self, model) is not None or any(model in one.own() for one in self.attributes.values())
+
+    def place(self, attribute: str, model: str) -> str:
+        """Return the field that sets a model of a sensitive attribute."""
+        models = self.attributes.get(attribute)
+        own = models is not None and model in models.own()
+        return f"gates.models.attributes.{attribute}.{model}" if own else f"gates.models.{model}"
 
     def known_at_most(self) -> dict[str, int]:
         """How many quasi-identifiers the attackers of k^m-anonymity and LKC-privacy know, by field."""

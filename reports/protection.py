@@ -50,7 +50,24 @@ def measurement_sentence(gate: Document, policy: Document) -> str:
         stable = " and ".join(_stable(policy))
         people = number_of(solved["people"], "person", "people")
         words |= {"earlier": one, "people": people, "attributes": stable}
-    return sentence.format(**words)
+    by_attribute = _by_attribute(gate)
+    if not by_attribute:
+        return sentence.format(**words)
+    lines = [
+        f"{name}: {_lower(sentence.format(**words | {'value': Value(value, gate['relation'])}))}"
+        for name, value in by_attribute.items()
+    ]
+    return "; ".join(lines) + "."
+
+
+def _by_attribute(gate: Document) -> Mapping[str, float]:
+    """Return what a gate measured of each sensitive attribute, where their limits differ; else nothing."""
+    measured: Mapping[str, float] = (gate.get("witness") or {}).get("measured") or {}
+    return measured
+
+
+def _lower(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:].removesuffix(".")
 
 
 def protected(gates: Sequence[Document], policy: Document) -> list[str]:
@@ -128,10 +145,10 @@ def _of_attackers(gates: Sequence[Document], policy: Document) -> list[str]:
     lines = [more + "This is not differential privacy."]
     passed = {gate["gate"]: gate["value"] for gate in gates if gate["verdict"] == Verdict.PASS}
     if passed.get("p_max") is not None:
-        lines.append(
-            "Likely guesses: in some class one sensitive value has "
-            f"{measured_share(passed['p_max'], '<=')} of the rows."
-        )
+        shares = [list(_by_attribute(gate).values()) for gate in gates if gate["gate"] == "p_max"]
+        largest = max([passed["p_max"], *shares[0]])
+        share = measured_share(largest, "<=")
+        lines.append(f"Likely guesses: in some class one sensitive value has {share} of the rows.")
     lines += _of_sure(gates)
     if {"err", "umr", "sadr"} & passed.keys():
         lines.append("Attacks are measured on people drawn from the source, not on everybody in it.")

@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from policy.model import ReleasePolicy
+from policy.model import AttributePrivacy, ReleasePolicy
 from policy.period import periods_apart
 from policy.privacy_models import Models
 from release_store.records import EquivalenceClasses, Release
@@ -285,14 +285,27 @@ def _for_some(policy: ReleasePolicy, each: float) -> ReleasePolicy:
     """Return the policy for groups of people of whom each stands for several, who have other values."""
     privacy = policy.privacy
     ranges = any(one.type == "numeric" for one in policy.roles.sensitive.values())
+
+    def distinct(e: float, *, ranges: bool) -> float:
+        return e if ranges else max(1, math.ceil(e / each))
+
+    k, sizes = max(1, math.ceil(privacy.k / each)), {}
     fewer = {
-        "k": max(1, math.ceil(privacy.k / each)),
-        "e": privacy.e if ranges else max(1, math.ceil(privacy.e / each)),
+        "k": k,
+        "e": distinct(privacy.e, ranges=ranges),
         "p_max": min(1.0, privacy.p_max * each),
         "h_min": 0.0,
+        "attributes": {
+            name: AttributePrivacy(
+                e=distinct(own.e, ranges=policy.roles.sensitive[name].type == "numeric"),
+                p_max=min(1.0, own.p_max * each),
+                h_min=0.0,
+                spread=own.spread,
+            )
+            for name, own in ((name, privacy.of(name)) for name in privacy.attributes)
+        },
     }
     gates = policy.gates.model_copy(update={"models": Models()})
-    k, sizes = int(fewer["k"]), {}
     for name in SIZES:
         if policy.method.parameters.get(name) is not None:
             sizes[name] = max(2 * k - 1, math.floor(policy.method.parameters[name] / each))

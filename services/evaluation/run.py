@@ -209,16 +209,18 @@ def _holds(seen: Released) -> dict[str, Value]:
     """
     classes, privacy = seen.counted, seen.policy.privacy
     any_class = classes.n_classes > 0
-    names = list(seen.policy.roles.sensitive)
+    limits = {name: privacy.of(name) for name in seen.policy.roles.sensitive}
     try:
-        e_holds = all(bool((spreads(classes, n, seen.policy) >= privacy.e).all()) for n in names)
+        e_holds = all(
+            bool((spreads(classes, name, seen.policy) >= own.e).all()) for name, own in limits.items()
+        )
     except CannotTell:
         e_holds = False
     return {
         "k_holds": any_class and bool((classes.size >= privacy.k).all()),
         "e_holds": any_class and e_holds,
         "p_max_holds": any_class
-        and all(bool((largest_shares(classes, n) <= privacy.p_max + 1e-9).all()) for n in names),
+        and all(bool((largest_shares(classes, n) <= own.p_max + 1e-9).all()) for n, own in limits.items()),
         "h_min_holds": any_class
-        and all(bool((entropies(classes, n) >= privacy.h_min - 1e-12).all()) for n in names),
+        and all(bool((entropies(classes, n) >= own.h_min - 1e-12).all()) for n, own in limits.items()),
     }

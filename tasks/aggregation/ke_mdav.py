@@ -57,14 +57,22 @@ def room_for_groups(constraints: Constraints, group_size: int, least_side: int) 
     A side of a cut has at least `least_side` records. Of 16 records with p_max 0.8 at most 12 can be alike:
     the sides keep 12 / 16, if all records together do.
     """
+
+    def whole(p_max: float) -> float:
+        return int(p_max * group_size + 1e-9) / group_size
+
     tight = replace(
         constraints,
         k=max(constraints.k, least_side),
-        p_max=int(constraints.p_max * group_size + 1e-9) / group_size,
+        p_max=whole(constraints.p_max),
+        columns=tuple(
+            replace(one, own=replace(one.own, p_max=whole(one.own.p_max))) if one.own else one
+            for one in constraints.columns
+        ),
     )
     everyone = np.arange(len(constraints.columns[0].codes)) if constraints.columns else np.arange(0)
     holds = replace(tight, k=1).group_holds(everyone) if len(everyone) else True
-    return tight if holds else replace(tight, p_max=constraints.p_max)
+    return tight if holds else replace(tight, p_max=constraints.p_max, columns=constraints.columns)
 
 
 def aggregate(

@@ -20,18 +20,19 @@ def shortfall(groups: IntArray, limits: Constraints, max_spread: float | None = 
     short = np.zeros(groups.shape[:-1])
     size = groups.shape[-1]
     for column in limits.columns:
+        own = limits.limits_of(column)
         values = column.codes[groups]
         counts = (values[..., None] == np.arange(column.n_values)).sum(axis=-2)
-        short += _over(counts.max(axis=-1), limits.p_max * size + 1e-9)
-        if limits.h_min > 0:
-            short += _over(limits.h_min - 1e-12, entropy(counts))
+        short += _over(counts.max(axis=-1), own.p_max * size + 1e-9)
+        if own.h_min > 0:
+            short += _over(own.h_min - 1e-12, entropy(counts))
         if column.numbers is None:
             spread = (counts > 0).sum(axis=-1).astype(np.float64)
-            short += _over(limits.e, spread)
+            short += _over(own.e, spread)
         else:
             low, high = np.fmin.reduce(column.numbers[groups], -1), np.fmax.reduce(column.numbers[groups], -1)
             spread = np.where(np.isnan(low), -np.inf, high - low)
-            short += np.minimum(_over(limits.e, spread) / max(limits.e, 1e-300), 1e6) if limits.e > 0 else 0.0
+            short += np.minimum(_over(own.e, spread) / max(own.e, 1e-300), 1e6) if own.e > 0 else 0.0
         for condition in column.conditions:
             short += condition.shortfall(counts, np.asarray(size))
         if max_spread is not None:

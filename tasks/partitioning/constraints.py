@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from policy.model import ReleasePolicy
+from policy.model import Privacy, ReleasePolicy
 from policy.privacy_models import Models
 from tasks.privacy.condition import Attribute, Condition
 from tasks.privacy.diversity import entropy
@@ -17,15 +17,26 @@ from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable
 
 
 @dataclass(frozen=True)
+class ValueLimits:
+    """What a group's sensitive values must hold beside the privacy models, as in `Constraints`."""
+
+    p_max: float
+    h_min: float
+    e: float
+    spread: float = 0.0
+
+
+@dataclass(frozen=True)
 class SensitiveColumn:
     """One sensitive attribute of n records: `codes` (n,) into `n_values` values, any numbers, and the
-    conditions of the policy's privacy models on it.
+    conditions of the policy's privacy models on it. `own` limits are in place of those of all attributes.
     """
 
     codes: IntArray
     n_values: int
     numbers: FloatArray | None = None
     conditions: tuple[Condition, ...] = ()
+    own: ValueLimits | None = None
 
     def take(self, records: IntArray) -> SensitiveColumn:
         """Return the attribute of some of the records, under the same conditions."""
@@ -52,6 +63,10 @@ class Constraints:
     spread: float = 0.0
     person: IntArray | None = None
 
+    def limits_of(self, column: SensitiveColumn) -> ValueLimits:
+        """Return the limits that an attribute is held to."""
+        return column.own or ValueLimits(self.p_max, self.h_min, self.e, self.spread)
+
     def column_holds(
         self,
         column: SensitiveColumn,
@@ -65,15 +80,16 @@ class Constraints:
         `size` (...,) counts the people where the counts are of people, of whom one may have several values.
         """
         size = counts.sum(axis=-1) if size is None else size
-        holds = counts.max(axis=-1) <= self.p_max * size + 1e-9
-        if self.h_min > 0:
-            holds &= entropy(counts) >= self.h_min - 1e-12
+        limits = self.limits_of(column)
+        holds = counts.max(axis=-1) <= limits.p_max * size + 1e-9
+        if limits.h_min > 0:
+            holds &= entropy(counts) >= limits.h_min - 1e-12
         if column.numbers is None:
-            holds &= (counts > 0).sum(axis=-1) >= self.e
+            holds &= (counts > 0).sum(axis=-1) >= limits.e
         elif low is not None and high is not None:
-            holds &= high - low >= self.e
-            if self.spread > 0:
-                holds &= high - low >= self.spread * np.maximum(np.abs(high), np.abs(low)) - 1e-12
+            holds &= high - low >= limits.e
+            if limits.spread > 0:
+                holds &= high - low >= limits.spread * np.maximum(np.abs(high), np.abs(low)) - 1e-12
         for condition in column.conditions:
             holds &= condition.shortfall(counts, size) <= 0
         return np.asarray(holds & (size > 0))
@@ -127,12 +143,22 @@ def constraints_of(table: PreparedTable, policy: ReleasePolicy) -> Constraints:
             table.sensitive[:, i].astype(np.int64),
             len(table.sensitive_values[name]),
             table.sensitive_numbers.get(name),
+            own=_own_limits(privacy, name),
         )
         for i, name in enumerate(table.sensitive_names)
     )
     bare = Constraints(k, privacy.p_max, privacy.h_min, privacy.e, columns, privacy.spread, table.person)
     names = zip(table.sensitive_names, columns, strict=True)
-    return replace(bare, columns=tuple(_with_models(bare, table, name, it, models) for name, it in names))
+    return replace(
+        bare, columns=tuple(_with_models(bare, table, name, it, models.of(name)) for name, it in names)
+    )
+
+
+def _own_limits(privacy: Privacy, name: str) -> ValueLimits | None:
+    if name not in privacy.attributes:
+        return None
+    own = privacy.of(name)
+    return ValueLimits(own.p_max, own.h_min, own.e, own.spread)
 
 
 def _with_models(

@@ -79,10 +79,12 @@ class _Growth:
         self.columns = constraints.columns
         self.least = max(constraints.k, distinct)
         self.needed = [
-            max(distinct, int(np.ceil(constraints.e))) if c.numbers is None else distinct
+            max(distinct, int(np.ceil(constraints.limits_of(c).e))) if c.numbers is None else distinct
             for c in self.columns
         ]
-        self.most_alike = max(1, int(constraints.p_max * self.least + 1e-9))
+        self.most_alike = [
+            max(1, int(constraints.limits_of(c).p_max * self.least + 1e-9)) for c in self.columns
+        ]
 
     def classes(self, progress: Progress) -> IntArray:
         """Return labels (n,) of the grown classes, -1 for records that are left over."""
@@ -164,7 +166,7 @@ class _Growth:
         brings = []
         if room > 0:
             for i, (count, code) in enumerate(zip(counts, codes, strict=True)):
-                usable &= count[code] < self.most_alike
+                usable &= count[code] < self.most_alike[i]
                 if missing[i] >= room:
                     brings.append(count[code] == 0)
         for i in lacking:

@@ -48,11 +48,12 @@ def _always(_policy: ReleasePolicy) -> bool:
 
 
 def _has_numbers(policy: ReleasePolicy) -> bool:
-    return policy.privacy.spread > 0 and any(one.type == "numeric" for one in policy.roles.sensitive.values())
+    numeric = [name for name, one in policy.roles.sensitive.items() if one.type == "numeric"]
+    return any(policy.privacy.of(name).spread > 0 for name in numeric)
 
 
 def _asks_for(model: str) -> Callable[[ReleasePolicy], bool]:
-    return lambda policy: getattr(policy.gates.models, model) is not None
+    return lambda policy: policy.gates.models.asks_for(model)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ entropy, of some part is no better than that of the whole.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 
@@ -31,6 +33,7 @@ def feasible(table: SourceTable, policy: ReleasePolicy) -> list[ExpectationResul
     said = f"the table of {people} {counted} has fewer than {field} ({k})" if people < k else ""
     found = [_result(None, rows, said, f"Give more {counted}, or lower {field}.")]
     for name, attribute in policy.roles.sensitive.items():
+        own, place = privacy.of(name), partial(privacy.place, name)
         column = table.frame[name]
         whose = table.frame if key is None else table.frame.drop_duplicates([key, name])
         of_values = whose[name].value_counts(dropna=False)
@@ -39,20 +42,22 @@ def feasible(table: SourceTable, policy: ReleasePolicy) -> list[ExpectationResul
         if attribute.type == "numeric" and column.dtype.kind == "f":
             known = column.dropna()
             span = float(known.max() - known.min()) if len(known) else 0.0
-            if span < privacy.e:
-                said = f"'{name}' ranges over less than privacy.e ({privacy.e:g})"
-            elif span < privacy.spread * float(known.abs().max()) - 1e-12:
+            if span < own.e:
+                said = f"'{name}' ranges over less than {place('e')} ({own.e:g})"
+            elif span < own.spread * float(known.abs().max()) - 1e-12:
                 said = (
-                    f"'{name}' ranges over less than privacy.spread ({privacy.spread:g}) of its largest value"
+                    f"'{name}' ranges over less than {place('spread')} ({own.spread:g}) of its largest value"
                 )
-        elif len(counts) < privacy.e:
+        elif len(counts) < own.e:
             distinct = number_of(len(counts), "distinct value")
-            said = f"'{name}' has {distinct}, fewer than privacy.e ({privacy.e:g})"
-        if not said and len(counts) and counts.max() > privacy.p_max * people + 1e-9:
+            said = f"'{name}' has {distinct}, fewer than {place('e')} ({own.e:g})"
+        if not said and len(counts) and counts.max() > own.p_max * people + 1e-9:
             share = counts.max() / people
-            said = f"the most frequent value of '{name}' is {share:.1%} of the {counted}, over privacy.p_max"
-        if not said and len(counts) and entropy(counts) < privacy.h_min - 1e-12:
-            said = f"'{name}' has an entropy of {float(entropy(counts)):.3f}, under privacy.h_min"
+            said = (
+                f"the most frequent value of '{name}' is {share:.1%} of the {counted}, over {place('p_max')}"
+            )
+        if not said and len(counts) and entropy(counts) < own.h_min - 1e-12:
+            said = f"'{name}' has an entropy of {float(entropy(counts)):.3f}, under {place('h_min')}"
         section = "privacy"
         if not said:
             texts = [

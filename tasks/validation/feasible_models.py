@@ -34,22 +34,29 @@ def models_missed(name: str, counts: Mapping[str, int], people: int, counted: st
     `counts` are of rows, or of people, of which the table has `people`; `counted` says of which.
     """
     numbers = np.array([*counts.values()], dtype=np.int64)
+    own = models.of(name)
     for model_name, bind in CONDITIONS.items():
-        model = getattr(models, model_name)
+        model = getattr(own, model_name)
         if model is None or not len(numbers):
             continue
         chosen = (getattr(model, "values", None) or {}).get(name)
         listed = np.array([chosen is None or value in chosen for value in counts], dtype=bool)
         condition = bind(model, Attribute(numbers, None, listed))
         if not condition.compares and float(condition.shortfall(numbers, np.asarray(people))) > 0:
-            return f"'{name}' {_words(model_name, model, numbers, listed, people, counted)}"
+            field = models.place(name, model_name)
+            return f"'{name}' {_words(field, model_name, model, numbers, listed, people, counted)}"
     return ""
 
 
 def _words(
-    model_name: str, model: Any, numbers: IntArray, listed: BoolArray, people: int, counted: str
+    field: str,
+    model_name: str,
+    model: Any,
+    numbers: IntArray,
+    listed: BoolArray,
+    people: int,
+    counted: str,
 ) -> str:
-    field = f"{FIELD}.{model_name}"
     if model_name == "distinct_l":
         return f"has {number_of(len(numbers), 'distinct value')}, fewer than {field}.min ({model.min})"
     if model_name == "entropy_l":

@@ -27,6 +27,7 @@ SECTIONS: dict[str, type[Section]] = {
     "expectations": model.Expectations,
     "row count": model.RowCount,
     "privacy": model.Privacy,
+    "limits of an attribute": model.AttributePrivacy,
     "method": model.Method,
     "gates": gates.Gates,
     "leak": gates.Leak,
@@ -35,6 +36,8 @@ SECTIONS: dict[str, type[Section]] = {
     "worlds": gates.Worlds,
     "limit": gates.Limit,
     "models": privacy_models.Models,
+    "models of an attribute": privacy_models.AttributeModels,
+    "alpha": privacy_models.AttributeAlpha,
     "distinct l": privacy_models.DistinctL,
     "entropy l": privacy_models.EntropyL,
     "recursive (c,l)": privacy_models.RecursiveCL,
@@ -83,12 +86,16 @@ def _told(default: Any, required: bool) -> str:
 
 
 def test_the_short_policy_loads() -> None:
-    short, _ = (block for block in docs_pages.blocks(PAGE) if block.language == "yaml")
+    short, *_ = (block for block in docs_pages.blocks(PAGE) if block.language == "yaml")
     assert parse_policy(short.text, Path("policy.yaml")).series == "register"
 
 
 def test_the_models_that_are_shown_are_all_and_load() -> None:
-    short, models = (block for block in docs_pages.blocks(PAGE) if block.language == "yaml")
-    declared = short.text.replace("{stability: stable}", "{stability: stable, values: [HIV, flu]}")
-    policy = parse_policy(declared + models.text, Path("policy.yaml"))
+    short, own, models = (block for block in docs_pages.blocks(PAGE) if block.language == "yaml")
+    declared = short.text.replace(
+        "diagnosis: {stability: stable}",
+        "diagnosis: {stability: stable, values: [HIV, flu]}\n    income: {stability: stable, type: numeric}",
+    )
+    policy = parse_policy(declared + own.text + models.text, Path("policy.yaml"))
+    assert policy.privacy.of("income").e == 1000
     assert None not in [getattr(policy.gates.models, name) for name in type(policy.gates.models).model_fields]

@@ -15,7 +15,7 @@ import yaml
 from hypothesis import strategies as st
 
 from policy.load import parse_policy
-from policy.model import Privacy, ReleasePolicy
+from policy.model import AttributePrivacy, Privacy, ReleasePolicy
 from release_store.records import EquivalenceClasses
 from release_store.summary import Repair
 from tasks.composition import groups_of as made_groups
@@ -210,6 +210,12 @@ def mixed_rows(n_min: int = 1, n_max: int = 24, *, missing: bool = True) -> st.S
     return st.tuples(words, st.integers(0, 8), st.integers(0, 6)).flatmap(lambda drawn: rows(*drawn))
 
 
+OWN_LIMITS = {
+    "illness": AttributePrivacy(e=2, p_max=0.75, h_min=0.2),
+    "wage": AttributePrivacy(e=10.5, p_max=1.0, h_min=0.0),
+}
+
+
 def privacies() -> st.SearchStrategy[Privacy]:
     return st.builds(
         Privacy,
@@ -218,4 +224,5 @@ def privacies() -> st.SearchStrategy[Privacy]:
         p_max=st.sampled_from([0.4, 0.5, 0.75, 1.0]),
         h_min=st.sampled_from([0.0, 0.3, 0.6]),
         l=st.integers(2, 3),
+        attributes=st.sampled_from([{}, {}, OWN_LIMITS]),
     )

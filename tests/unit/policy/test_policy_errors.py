@@ -184,7 +184,7 @@ LOW = "should be a valid number, unable to parse string as a number, found 'low'
         ),
         ("expectations.row", "rows", "rows, missing, missing_in, unique_key, sensitive_drift"),
         ("expectations.rows.mim", "min", "min, max, drift"),
-        ("privacy.pmax", "p_max", "k, e, p_max, h_min, spread, l"),
+        ("privacy.pmax", "p_max", "k, e, p_max, h_min, spread, l, attributes"),
         (
             "method.parameter",
             "parameters",
@@ -214,7 +214,7 @@ def test_an_unknown_field_brings_the_nearest_one_and_all_that_are_allowed(
 
 def test_an_unknown_field_like_no_other_brings_no_guess() -> None:
     assert error_of(text_with("privacy.zzz", 1)) == (
-        "clinic.yaml: privacy.zzz: unknown field\n  Allowed here: k, e, p_max, h_min, spread, l."
+        "clinic.yaml: privacy.zzz: unknown field\n  Allowed here: k, e, p_max, h_min, spread, l, attributes."
     )
 
 

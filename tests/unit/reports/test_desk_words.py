@@ -132,6 +132,20 @@ def test_an_attack_is_told_with_its_own_attacker() -> None:
     assert "that the policy lists" not in measurement_sentence(lkc, POLICY)
 
 
+def test_limits_of_single_attributes_are_told_of_each() -> None:
+    e = gate(
+        "e", value=3.0, threshold=3.0, relation=">=", witness={"measured": {"disease": 3.0, "cost": 900.0}}
+    )
+    assert measurement_sentence(e, POLICY) == (
+        "disease: every class has at least 3 different sensitive values, or a range that wide; "
+        "cost: every class has at least 900 different sensitive values, or a range that wide."
+    )
+    p_max = gate("p_max", value=0.5, threshold=0.5, witness={"measured": {"disease": 0.5, "cost": 0.75}})
+    assert any("one sensitive value has 75% of the rows" in line for line in not_protected([p_max], POLICY))
+    alike = gate("p_max", value=0.5, threshold=0.5)
+    assert any("one sensitive value has 50% of the rows" in line for line in not_protected([alike], POLICY))
+
+
 def test_only_what_passed_is_called_protected() -> None:
     gates = [
         gate("k", value=8.0, threshold=8.0, relation=">="),

@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.model import Privacy
-from tasks.partitioning.constraints import Constraints, SensitiveColumn, constraints_of, log_values
+from tasks.aggregation.swaps import shortfall
+from tasks.partitioning.constraints import (
+    Constraints,
+    SensitiveColumn,
+    ValueLimits,
+    constraints_of,
+    log_values,
+)
 from tasks.privacy.diversity import entropy
 from tests.support.small import limits_of, prepared, small_policy
 
@@ -70,6 +77,34 @@ def test_the_policys_model_is_bound_to_the_tables_columns() -> None:
     assert illness.numbers is None
     assert wage.numbers is not None
     assert limits.group_holds(np.arange(2))
+
+
+def test_an_attribute_of_its_own_limits_is_not_held_to_those_of_all() -> None:
+    policy = small_policy(
+        sensitive={"illness": {"stability": "stable"}, "wage": {"stability": "stable", "type": "numeric"}},
+        privacy={
+            "k": 2,
+            "e": 2,
+            "p_max": 0.5,
+            "attributes": {"wage": {"e": 30, "p_max": 0.9, "spread": 0.4}},
+        },
+    )
+    # Three of four illnesses differ; of the wages three are alike, from 70 to 100.
+    rows = [(1, "a", "flu", 70), (2, "a", "flu", 100), (3, "a", "hiv", 70), (4, "a", None, 70)]
+    limits = constraints_of(prepared(policy, rows), policy)
+    illness, wage = limits.columns
+    assert limits.limits_of(illness) == ValueLimits(0.5, 0.0, 2, 0.05)
+    assert limits.limits_of(wage) == ValueLimits(0.9, 0.0, 30, 0.4)
+    assert not limits.group_holds(EVERYBODY)  # 30 is under 0.4 of 100
+    looser = {"wage": {"e": 30, "p_max": 0.9, "spread": 0.3}}
+    policy = policy.model_copy(
+        update={"privacy": Privacy.model_validate({"k": 2, "e": 2, "p_max": 0.5, "attributes": looser})}
+    )
+    limits = constraints_of(prepared(policy, rows), policy)
+    assert limits.group_holds(EVERYBODY)
+    assert float(shortfall(EVERYBODY[None], limits)[0]) == 0
+    assert not limits.group_holds(np.array([0, 2, 3]))  # of one wage
+    assert float(shortfall(np.array([[0, 2, 3]]), limits)[0]) > 0
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=6).filter(any))

@@ -51,9 +51,28 @@ def test_a_number_must_range_over_e_and_missing_values_are_one_of_their_own() ->
     assert told([(1, "a", "flu"), (2, "a", None)], e=2) == []
 
 
+def test_the_field_of_an_attributes_own_limit_is_named() -> None:
+    own = {"attributes": {"illness": {"e": 3}}}
+    assert told(ROWS, **own) == [
+        "'illness' has 2 distinct values, fewer than privacy.attributes.illness.e (3)"
+    ]
+    assert told(ROWS, e=3, attributes={"illness": {"e": 2, "p_max": 0.7}}) == [
+        "the most frequent value of 'illness' is 75.0% of the rows, over privacy.attributes.illness.p_max"
+    ]
+    assert told(ROWS, e=3, attributes={"illness": {"e": 2}}) == []
+
+
 @pytest.mark.parametrize(
     ("models", "words"),
     [
+        (
+            {"attributes": {"illness": {"distinct_l": {"min": 3}}}},
+            "'illness' has 2 distinct values, fewer than FIELD.attributes.illness.distinct_l.min (3)",
+        ),
+        (
+            {"distinct_l": {"min": 3}, "attributes": {"illness": {"distinct_l": {"min": 2}}}},
+            "",
+        ),
         (
             {"distinct_l": {"min": 3}},
             "'illness' has 2 distinct values, fewer than gates.models.distinct_l.min (3)",

@@ -86,6 +86,134 @@ def test_a_model_passes_at_its_threshold_and_fails_beyond(
     assert 1 in beyond.witness["first"]
 
 
+OF_TWO = [
+    # Hull: flu, flu, hiv and 10, 40, 40; York: flu, hiv and 20, 21.
+    *(
+        (_cells, (ill, wage))
+        for _cells, ill, wage in (("H", "flu", "10"), ("H", "flu", "40"), ("H", "hiv", "40"))
+    ),
+    *((_cells, (ill, wage)) for _cells, ill, wage in (("Y", "flu", "20"), ("Y", "hiv", "21"))),
+]
+
+
+@pytest.mark.parametrize(
+    ("gate", "privacy", "models", "verdict", "value", "threshold", "measured"),
+    [
+        # Distinct illnesses 2, wages over 30 and 1.
+        ("e", {"e": 2}, {}, FAIL, 1, 2, None),
+        ("e", {"e": 2, "attributes": {"wage": {"e": 1}}}, {}, PASS, 2, 2, {"illness": 2, "wage": 1}),
+        ("e", {"e": 1, "attributes": {"wage": {"e": 1.5}}}, {}, FAIL, 1, 1.5, {"illness": 2, "wage": 1}),
+        # Largest shares: illness 2/3, wage 2/3.
+        ("p_max", {"p_max": 0.7, "attributes": {"wage": {"p_max": 0.6}}}, {}, FAIL, 2 / 3, 0.6, 2 / 3),
+        ("distinct_l", {}, {"distinct_l": {"min": 3}}, FAIL, 2, 3, None),
+        (
+            "distinct_l",
+            {},
+            {"distinct_l": {"min": 3}, "attributes": {"illness": {"distinct_l": {"min": 2}}}},
+            FAIL,
+            2,
+            3,
+            {"illness": 2, "wage": 2},
+        ),
+        (
+            "distinct_l",
+            {},
+            {"distinct_l": {"min": 3}, "attributes": {"illness": {"without": ["distinct_l"]}}},
+            FAIL,
+            2,
+            3,
+            {"wage": 2},
+        ),
+        (
+            "distinct_l",
+            {},
+            {"attributes": {"illness": {"distinct_l": {"min": 2}}}},
+            PASS,
+            2,
+            2,
+            {"illness": 2},
+        ),
+        # Of York: exp of the entropy is 2 for both; of Hull 1.89 for both.
+        (
+            "entropy_l",
+            {},
+            {"entropy_l": {"min": 1.9}, "attributes": {"wage": {"entropy_l": {"min": 1.5}}}},
+            FAIL,
+            3 / 4 ** (1 / 3),
+            1.9,
+            3 / 4 ** (1 / 3),
+        ),
+        (
+            "recursive_cl",
+            {},
+            {"recursive_cl": {"c": 2.5, "l": 2}, "attributes": {"wage": {"recursive_cl": {"c": 2, "l": 2}}}},
+            FAIL,
+            0.5,
+            0.5,
+            0.5,
+        ),
+        # Flu: 3/5 of all, 2/3 of Hull, 1/2 of York: 1/15 and 1/10. Wages: York has nothing that Hull has.
+        (
+            "t_closeness",
+            {},
+            {"t_closeness": {"max": 0.1}, "attributes": {"wage": {"without": ["t_closeness"]}}},
+            PASS,
+            0.1,
+            0.1,
+            {"illness": 0.1},
+        ),
+        (
+            "alpha_k",
+            {},
+            {"alpha_k": {"alpha": 0.5, "k": 2}, "attributes": {"illness": {"alpha_k": {"alpha": 0.7}}}},
+            FAIL,
+            2 / 3,
+            0.5,
+            2 / 3,
+        ),
+        # Hiv: (1/2 - 2/5) / (2/5) = 1/4.
+        (
+            "beta_likeness",
+            {},
+            {"attributes": {"illness": {"beta_likeness": {"max": 0.2}}}},
+            FAIL,
+            0.25,
+            0.2,
+            {"illness": 0.25},
+        ),
+        # Hiv: 1/3 over 2/5 = 5/6, 2/5 over 1/2 = 4/5; flu: 1/2 over 3/5 = 5/6.
+        (
+            "delta_disclosure",
+            {},
+            {"attributes": {"illness": {"delta_disclosure": {"max": 0.2}}}},
+            FAIL,
+            0.8,
+            math.exp(-0.2),
+            {"illness": 0.8},
+        ),
+    ],
+)
+def test_an_attribute_is_held_to_its_own_limits(
+    gate: str,
+    privacy: dict[str, Any],
+    models: dict[str, Any],
+    verdict: Verdict,
+    value: float,
+    threshold: float,
+    measured: Any,
+) -> None:
+    privacy = {"k": 2, "e": 1, "p_max": 1.0, **privacy}
+    policy = policy_with(models, "illness", "wage", names=["city"], privacy=privacy)
+    rows = [((frozenset({city}),), values) for city, values in OF_TWO]
+    found = asked(gate, classes_of(rows, policy), policy)
+    assert found.verdict is verdict
+    assert found.value == pytest.approx(value)
+    assert found.threshold == pytest.approx(threshold)
+    if isinstance(measured, float):  # of both attributes
+        measured = {"illness": measured, "wage": measured}
+    assert found.witness.get("measured") == (None if measured is None else pytest.approx(measured))
+
+
 def test_the_salaries_of_li_et_al() -> None:
     """Li et al. (2007): of 3k to 11k, {3k, 4k, 5k} is 0.375 from all, {6k, 8k, 11k} 0.167.
 

@@ -6,7 +6,15 @@ import numpy as np
 
 from release_store.records import GateResult
 from tasks.risk.evidence import Evidence
-from tasks.risk.gates.models.checks import check_model, model_of, select_values, sensitive_counts
+from tasks.risk.gates.models.checks import (
+    check_model,
+    model_of,
+    models_of,
+    most_of,
+    of_some,
+    select_values,
+    sensitive_counts,
+)
 from tasks.types import FloatArray, IntArray
 
 
@@ -20,20 +28,24 @@ def alpha_k_gate(evidence: Evidence) -> GateResult:
 
     Value and threshold are those of the share, unless k alone fails.
     """
-    asked = model_of(evidence.policy.gates.models.alpha_k)
-    classes = evidence.counted
+    general = model_of(evidence.policy.gates.models.alpha_k)
+    asked, counts, classes = models_of(evidence, "alpha_k"), sensitive_counts(evidence), evidence.counted
     found = {
-        name: shares_of(counts[:, select_values(classes, name, asked.values)], classes.size)
-        for name, counts in sensitive_counts(evidence).items()
+        name: shares_of(counts[name][:, select_values(classes, name, general.values)], classes.size)
+        for name in asked
     }
-    over = {name: ~(share <= asked.alpha + 1e-12) for name, share in found.items()}
-    small = classes.size < asked.k
-    largest = max((float(share.max()) for share in found.values() if len(share)), default=0.0)
+    limits = {name: thresholds.alpha for name, thresholds in asked.items()}
+    over = {name: ~(share <= limits[name] + 1e-12) for name, share in found.items()}
+    small = classes.size < general.k
+    worst = most_of(found, limits, some=of_some(evidence, asked), nothing=0.0)
     smallest = int(classes.size.min()) if len(classes.size) else 0
     detail = (
-        f"largest share of a sensitive value in a class {largest:.4g}, alpha = {asked.alpha:g}; "
-        f"smallest class {smallest}, k = {asked.k}"
+        f"largest share of a sensitive value in a class {worst.value:.4g}, alpha = {worst.threshold:g}"
+        f"{worst.named}; smallest class {smallest}, k = {general.k}"
     )
-    by_k = smallest < asked.k and not any(marks.any() for marks in over.values())
-    value, relation, threshold = (smallest, ">=", asked.k) if by_k else (largest, "<=", asked.alpha)
-    return check_model("alpha_k", value, relation, threshold, {**over, "": small}, detail, classes.n_classes)
+    by_k = smallest < general.k and not any(marks.any() for marks in over.values())
+    value, relation, threshold = (smallest, ">=", general.k) if by_k else (worst.value, "<=", worst.threshold)
+    failing = {**over, "": small}
+    return check_model(
+        "alpha_k", value, relation, threshold, failing, detail, classes.n_classes, worst.measured
+    )

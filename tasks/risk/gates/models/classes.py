@@ -51,6 +51,12 @@ def relative_ranges(classes: EquivalenceClasses, attribute: str, policy: Release
     return np.asarray(spreads(classes, attribute, policy) / np.where(largest > 0, largest, 1.0))
 
 
+def limits_of(evidence: Evidence, field: str) -> dict[str, float]:
+    """Return a limit of the policy's `privacy` by sensitive attribute."""
+    privacy = evidence.policy.privacy
+    return {name: getattr(privacy.of(name), field) for name in evidence.policy.roles.sensitive}
+
+
 def k_gate(evidence: Evidence) -> GateResult:
     """Every class has at least k records (Sweeney, 2002)."""
     size = evidence.counted.size
@@ -68,7 +74,7 @@ def p_max_gate(evidence: Evidence) -> GateResult:
     return at_most(
         "p_max",
         {name: largest_shares(evidence.counted, name) for name in sensitive_counts(evidence)},
-        evidence.policy.privacy.p_max,
+        limits_of(evidence, "p_max"),
         "largest share of one sensitive value in a class",
         tolerance=1e-9,
     )
@@ -79,7 +85,7 @@ def h_min_gate(evidence: Evidence) -> GateResult:
     return at_least(
         "h_min",
         {name: entropies(evidence.counted, name) for name in sensitive_counts(evidence)},
-        evidence.policy.privacy.h_min,
+        limits_of(evidence, "h_min"),
         "smallest entropy of a class (natural logarithm)",
         tolerance=1e-12,
     )
@@ -90,7 +96,7 @@ def e_gate(evidence: Evidence) -> GateResult:
     return at_least(
         "e",
         {name: spreads(evidence.counted, name, evidence.policy) for name in sensitive_counts(evidence)},
-        evidence.policy.privacy.e,
+        limits_of(evidence, "e"),
         "fewest distinct sensitive values (or least range) of a class",
     )
 
@@ -100,15 +106,13 @@ def spread_gate(evidence: Evidence) -> GateResult:
 
     Without it, a class of numbers that nearly agree tells each of them; a range alone passes for large ones.
     """
-    roles = evidence.policy.roles
+    sensitive = evidence.policy.roles.sensitive
+    numeric = [name for name in sensitive_counts(evidence) if sensitive[name].type == "numeric"]
+    limits = limits_of(evidence, "spread")
     return at_least(
         "spread",
-        {
-            name: relative_ranges(evidence.counted, name, evidence.policy)
-            for name in sensitive_counts(evidence)
-            if roles.sensitive[name].type == "numeric"
-        },
-        evidence.policy.privacy.spread,
+        {name: relative_ranges(evidence.counted, name, evidence.policy) for name in numeric},
+        {name: limits[name] for name in numeric},
         "least range of a numeric attribute in a class, beside its largest absolute value",
         tolerance=1e-12,
     )

@@ -11,7 +11,14 @@ import numpy as np
 from release_store.records import EquivalenceClasses, GateResult
 from tasks.privacy.diversity import tails
 from tasks.risk.evidence import Evidence
-from tasks.risk.gates.models.checks import at_least, check_model, model_of, sensitive_counts
+from tasks.risk.gates.models.checks import (
+    at_least,
+    check_model,
+    least_of,
+    models_of,
+    of_some,
+    sensitive_counts,
+)
 from tasks.risk.gates.models.classes import entropies
 from tasks.types import FloatArray, IntArray
 
@@ -31,23 +38,26 @@ def effective_values(classes: EquivalenceClasses, attribute: str) -> FloatArray:
 
 def distinct_l_gate(evidence: Evidence) -> GateResult:
     """Every class has at least l distinct values of each sensitive attribute."""
+    asked, _ = models_of(evidence, "distinct_l"), sensitive_counts(evidence)
     return at_least(
         "distinct_l",
-        {name: distinct_values(evidence.counted, name) for name in sensitive_counts(evidence)},
-        model_of(evidence.policy.gates.models.distinct_l).min,
+        {name: distinct_values(evidence.counted, name) for name in asked},
+        {name: thresholds.min for name, thresholds in asked.items()},
         "fewest distinct sensitive values of a class",
+        some=of_some(evidence, asked),
     )
 
 
 def entropy_l_gate(evidence: Evidence) -> GateResult:
     """In every class the entropy of each sensitive attribute is at least log l."""
-    least = model_of(evidence.policy.gates.models.entropy_l).min
+    asked, _ = models_of(evidence, "entropy_l"), sensitive_counts(evidence)
     return at_least(
         "entropy_l",
-        {name: effective_values(evidence.counted, name) for name in sensitive_counts(evidence)},
-        least,
+        {name: effective_values(evidence.counted, name) for name in asked},
+        {name: thresholds.min for name, thresholds in asked.items()},
         "least exp of the entropy of a class",
-        tolerance=1e-9 * least,
+        tolerance=1e-9,
+        some=of_some(evidence, asked),
     )
 
 
@@ -57,14 +67,19 @@ def recursive_cl_gate(evidence: Evidence) -> GateResult:
     Its value is the least (r_l + ... + r_m) / r_1, which must be over 1 / c: a class of fewer than l values
     has 0.
     """
-    asked = model_of(evidence.policy.gates.models.recursive_cl)
-    failing = {}
-    least: list[float] = []
-    for name, counts in sensitive_counts(evidence).items():
-        first, tail = tails(counts, asked.l)
+    asked, counts = models_of(evidence, "recursive_cl"), sensitive_counts(evidence)
+    failing, found = {}, {}
+    for name, thresholds in asked.items():
+        first, tail = tails(counts[name], thresholds.l)
         # Equality fails, and so does what rounding alone would lift over it.
-        failing[name] = ~(first < asked.c * tail * (1 - 1e-12))
-        least += (tail / first).tolist() if len(first) else []
-    detail = f"least (r_l + ... + r_m) / r_1 of a class, l = {asked.l}; must be over 1 / c, c = {asked.c:g}"
+        failing[name] = ~(first < thresholds.c * tail * (1 - 1e-12))
+        found[name] = tail / first
+    limits = {name: 1 / thresholds.c for name, thresholds in asked.items()}
+    worst = least_of(found, limits, some=of_some(evidence, asked))
+    of = asked[worst.attribute]
+    detail = f"least (r_l + ... + r_m) / r_1 of a class, l = {of.l}; must be over 1 / c, c = {of.c:g}"
     n_classes = evidence.counted.n_classes
-    return check_model("recursive_cl", min(least, default=0.0), ">", 1 / asked.c, failing, detail, n_classes)
+    told = detail + worst.named
+    return check_model(
+        "recursive_cl", worst.value, ">", worst.threshold, failing, told, n_classes, worst.measured
+    )

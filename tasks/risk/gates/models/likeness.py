@@ -6,22 +6,31 @@ public.
 
 from __future__ import annotations
 
-from math import exp
+from math import exp, log
 
 from release_store.records import GateResult
 from tasks.privacy.shares import gains, least_ratios
 from tasks.risk.evidence import Evidence
-from tasks.risk.gates.models.checks import at_most, check_model, model_of, sensitive_counts
+from tasks.risk.gates.models.checks import (
+    at_most,
+    check_model,
+    least_of,
+    models_of,
+    of_some,
+    sensitive_counts,
+)
 
 
 def beta_likeness_gate(evidence: Evidence) -> GateResult:
     """In no class is (p - q) / q of a sensitive value over beta."""
+    asked, counts = models_of(evidence, "beta_likeness"), sensitive_counts(evidence)
     return at_most(
         "beta_likeness",
-        {name: gains(counts, counts.sum(axis=0)) for name, counts in sensitive_counts(evidence).items()},
-        model_of(evidence.policy.gates.models.beta_likeness).max,
+        {name: gains(counts[name], counts[name].sum(axis=0)) for name in asked},
+        {name: thresholds.max for name, thresholds in asked.items()},
         "greatest gain of a value's share in a class, as a part of its share in all published rows",
         tolerance=1e-9,
+        some=of_some(evidence, asked),
     )
 
 
@@ -30,16 +39,17 @@ def delta_disclosure_gate(evidence: Evidence) -> GateResult:
 
     Its value is the least of p / q and q / p, which must be over exp(-delta).
     """
-    delta = model_of(evidence.policy.gates.models.delta_disclosure).max
-    found = {
-        name: least_ratios(counts, counts.sum(axis=0)) for name, counts in sensitive_counts(evidence).items()
-    }
+    asked, counts = models_of(evidence, "delta_disclosure"), sensitive_counts(evidence)
+    found = {name: least_ratios(counts[name], counts[name].sum(axis=0)) for name in asked}
+    limits = {name: exp(-thresholds.max) for name, thresholds in asked.items()}
     # Equality fails, and so does what rounding alone would lift over it.
-    failing = {name: ~(measure > exp(-delta) * (1 + 1e-12)) for name, measure in found.items()}
-    value = min((float(measure.min()) for measure in found.values() if len(measure)), default=0.0)
+    failing = {name: ~(measure > limits[name] * (1 + 1e-12)) for name, measure in found.items()}
+    worst = least_of(found, limits, some=of_some(evidence, asked))
     detail = (
         "least p / q or q / p of a value's share in a class, p, and in all published rows, q; must be over "
-        f"exp(-delta), delta = {delta:g}"
+        f"exp(-delta), delta = {-log(worst.threshold):g}{worst.named}"
     )
     n_classes = evidence.counted.n_classes
-    return check_model("delta_disclosure", value, ">", exp(-delta), failing, detail, n_classes)
+    return check_model(
+        "delta_disclosure", worst.value, ">", worst.threshold, failing, detail, n_classes, worst.measured
+    )
