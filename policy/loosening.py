@@ -258,6 +258,7 @@ _RULES: dict[tuple[type[Section], str], Rule] = {
     **_all(roles.SensitiveAttribute, _of_order("stable", "transient"), "stability"),
     **_all(roles.SensitiveAttribute, _differs, "type", "values"),
     **_all(roles.SensitiveAttribute, _no_less, "width"),  # more numbers count as different
+    **_all(roles.SensitiveAttribute, _unless_new, "similar", "ranges"),
     **_all(roles.SensitiveAttribute, _unless_new, "change"),  # attackers know another rule
     **_all(roles.SensitiveAttribute, _free, "description"),
     **_all(roles.RuleOfChange, _differs, "factor", "sum"),

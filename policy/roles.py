@@ -86,7 +86,8 @@ class SensitiveAttribute(Section):
     """An attribute that is published as it is, and that must not be tied to a person.
 
     Numbers at most `width` apart count as one value where possible worlds are counted. `change` is how they
-    change for many people at once.
+    change for many people at once. Values that are `similar`, and numbers in one of the `ranges` (which end
+    below these numbers), count as one wherever a class's values are counted.
     """
 
     stability: Literal["stable", "transient"]
@@ -94,7 +95,28 @@ class SensitiveAttribute(Section):
     values: tuple[str, ...] | None = None
     width: Annotated[float, Field(ge=0)] = 0.0
     change: RuleOfChange | None = None
+    # Left out of the document where there are none: the digests of older policies stay.
+    similar: tuple[Annotated[tuple[str, ...], Field(min_length=2)], ...] = Field(
+        default=(), exclude_if=lambda value: not value
+    )
+    ranges: tuple[float, ...] = Field(default=(), exclude_if=lambda value: not value)
     description: str = ""
+
+    @model_validator(mode="after")
+    def _as_one(self) -> Self:
+        if self.ranges and self.type != "numeric":
+            raise ValueError("ranges are of numbers: type must be numeric")
+        if any(not low < high for low, high in pairwise(self.ranges)):
+            raise ValueError("ranges must ascend")
+        named = [value for group in self.similar for value in group]
+        if self.similar and (self.type == "numeric" or self.values is None):
+            raise ValueError("similar needs values, which it lists again, and type: categorical")
+        for value in named:
+            if named.count(value) > 1:
+                raise ValueError(f"similar lists '{value}' twice")
+            if self.values is not None and value not in self.values:
+                raise ValueError(f"similar lists '{value}', which is not in values")
+        return self
 
     @model_validator(mode="after")
     def _of_numbers(self) -> Self:

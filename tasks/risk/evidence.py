@@ -110,12 +110,32 @@ class Evidence:
 
         Raises NotAtHand where a person may have several rows and whose they are is not known.
         """
+        return self._counted({})
+
+    @cached_property
+    def counted_alike(self) -> EquivalenceClasses:
+        """The same, with similar sensitive values as one; `sensitive_values` has one of each group.
+
+        Raises NotAtHand as `counted` does.
+        """
+        values = self.classes.sensitive_values
+        groups = groups_by_attribute(self.policy.roles, values, self.policy.source.missing_label)
+        if not groups:
+            return self.counted
+        found = self._counted(groups)
+        firsts = {name: np.unique(of, return_index=True)[1] for name, of in groups.items()}
+        names = {name: tuple(values[name][i] for i in first) for name, first in firsts.items()}
+        return replace(found, sensitive_values={**values, **names})
+
+    def _counted(self, groups: dict[str, IntArray]) -> EquivalenceClasses:
         if self.policy.rows == "one_per_person":
-            return self.classes
+            counts = self.classes.counts
+            as_one = {name: together(counts[name], of) for name, of in groups.items()}
+            return replace(self.classes, counts={**counts, **as_one}) if groups else self.classes
         if self.row_people is None:
             raise NotAtHand("only the run that made the rows knows whose they are: run the period again")
         with self.sealed_data() as file:
-            return people_counted(file, self.policy, self.classes, self.row_people)
+            return people_counted(file, self.policy, self.classes, self.row_people, groups)
 
     def sealed_data(self) -> AbstractContextManager[Path]:
         """Open a copy of the staged rows that nobody can alter, checked by their digest."""

@@ -206,11 +206,16 @@ def _set_cells(column: pd.Series[str], file: Path, name: str) -> SetCells:
 
 
 def people_counted(
-    file: Path, policy: ReleasePolicy, classes: EquivalenceClasses, person: IntArray
+    file: Path,
+    policy: ReleasePolicy,
+    classes: EquivalenceClasses,
+    person: IntArray,
+    groups: Mapping[str, IntArray],
 ) -> EquivalenceClasses:
     """Return the classes of `file` with people counted: once a class, and once a class and sensitive value.
 
-    `person` (m,) tells whose each row of the file is, in its order. Raises ValueError where the file has not
+    `person` (m,) tells whose each row of the file is, in its order. Of an attribute in `groups` (n_values,),
+    a person counts once for all values of a group. Raises ValueError where the file has not
     the rows of `classes`. O(m log m).
     """
     number = row_classes(file, policy)
@@ -227,12 +232,15 @@ def people_counted(
         codes, names = column_texts(_column(file, name), policy.source.missing_label)
         if names != values:
             raise ValueError("the staged file changed after its classes were read")
+        n_values = len(values)
+        if name in groups:
+            codes, n_values = groups[name][codes], int(groups[name].max()) + 1
         place = np.searchsorted(distinct, both)
-        once = np.unique(place * len(values) + codes)
+        once = np.unique(place * n_values + codes)
         counts[name] = np.bincount(
-            number[first][once // len(values)] * len(values) + once % len(values),
-            minlength=classes.n_classes * len(values),
-        ).reshape(classes.n_classes, len(values))
+            number[first][once // n_values] * n_values + once % n_values,
+            minlength=classes.n_classes * n_values,
+        ).reshape(classes.n_classes, n_values)
     return replace(classes, size=size, counts=counts)
 
 

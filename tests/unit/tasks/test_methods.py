@@ -198,12 +198,12 @@ def test_what_a_method_guarantees_is_counted_on_the_rows_that_it_publishes(metho
         cells = list(policy.cell_columns(Form.CONTAINS, Form.REPLACED))
         for _, group in frame.groupby(cells, dropna=False):
             assert len(group) >= privacy.k
-            assert group["illness"].nunique(dropna=False) >= privacy.e
-            assert group["wage"].max() - group["wage"].min() >= privacy.e
+            assert group["illness"].nunique(dropna=False) >= privacy.of("illness").e
+            assert group["wage"].max() - group["wage"].min() >= privacy.of("wage").e
             for name in TWO_SENSITIVE:
                 shares = group[name].value_counts(dropna=False) / len(group)
-                assert shares.max() <= privacy.p_max + 1e-9
-                assert -(shares * np.log(shares)).sum() >= privacy.h_min - 1e-9
+                assert shares.max() <= privacy.of(name).p_max + 1e-9
+                assert -(shares * np.log(shares)).sum() >= privacy.of(name).h_min - 1e-9
 
     holds()
 
