@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Annotated, Literal, Self
 
@@ -101,6 +101,11 @@ class SensitiveAttribute(Section):
     )
     ranges: tuple[float, ...] = Field(default=(), exclude_if=lambda value: not value)
     description: str = ""
+
+    def with_similar(self, values: Iterable[str]) -> frozenset[str]:
+        """Return values and those that are similar to one of them."""
+        named = frozenset(values)
+        return named.union(*(group for group in self.similar if not named.isdisjoint(group)))
 
     @model_validator(mode="after")
     def _as_one(self) -> Self:

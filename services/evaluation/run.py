@@ -23,7 +23,7 @@ from tasks.risk.attacks.linkage import draws, expected_risk, over_draws, unique_
 from tasks.risk.attacks.target import Target
 from tasks.risk.evidence import CannotTell
 from tasks.risk.gates.models.classes import entropies, largest_shares, spreads
-from tasks.types import Progress, SourceTable, no_progress
+from tasks.types import FloatArray, Progress, SourceTable, no_progress
 from tasks.utility.latent_view import LatentView, latent_view
 from tasks.utility.loss import loss, loss_by_attribute
 from tasks.utility.measures import MEASURES
@@ -203,24 +203,28 @@ def _counted(seen: Released) -> pd.DataFrame:
     return rows.value_counts(sort=False).reset_index(name="rows")
 
 
+def _spreads(seen: Released, attribute: str) -> FloatArray:
+    """Return a numeric attribute's ranges, or the distinct values of which similar ones are one."""
+    numeric = seen.policy.roles.sensitive[attribute].type == "numeric"
+    return spreads(seen.counted if numeric else seen.counted_alike, attribute, seen.policy)
+
+
 def _holds(seen: Released) -> dict[str, Value]:
     """Return whether every class satisfies each part of the policy's model; a release without a class does
     not.
     """
-    classes, privacy = seen.counted, seen.policy.privacy
+    classes, alike, privacy = seen.counted, seen.counted_alike, seen.policy.privacy
     any_class = classes.n_classes > 0
     limits = {name: privacy.of(name) for name in seen.policy.roles.sensitive}
     try:
-        e_holds = all(
-            bool((spreads(classes, name, seen.policy) >= own.e).all()) for name, own in limits.items()
-        )
+        e_holds = all(bool((_spreads(seen, name) >= own.e).all()) for name, own in limits.items())
     except CannotTell:
         e_holds = False
     return {
         "k_holds": any_class and bool((classes.size >= privacy.k).all()),
         "e_holds": any_class and e_holds,
         "p_max_holds": any_class
-        and all(bool((largest_shares(classes, n) <= own.p_max + 1e-9).all()) for n, own in limits.items()),
+        and all(bool((largest_shares(alike, n) <= own.p_max + 1e-9).all()) for n, own in limits.items()),
         "h_min_holds": any_class
-        and all(bool((entropies(classes, n) >= own.h_min - 1e-12).all()) for n, own in limits.items()),
+        and all(bool((entropies(alike, n) >= own.h_min - 1e-12).all()) for n, own in limits.items()),
     }

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from policy.model import Privacy, ReleasePolicy
-from policy.privacy_models import Models
 from tasks.privacy.condition import Attribute, Condition
 from tasks.privacy.diversity import entropy
 from tasks.privacy.registry import conditions_of
+from tasks.privacy.similar import any_of, groups_by_attribute
 from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable
 
 
@@ -138,20 +138,45 @@ def constraints_of(table: PreparedTable, policy: ReleasePolicy) -> Constraints:
     """Bind a policy's model, and those of its privacy models that count sensitive values, to a table."""
     privacy, models = policy.privacy, policy.gates.models
     k = max(privacy.k, models.alpha_k.k if models.alpha_k else 0)
-    columns = tuple(
-        SensitiveColumn(
+    bare = Constraints(k, privacy.p_max, privacy.h_min, privacy.e, (), privacy.spread, table.person)
+    missing = policy.source.missing_label
+    groups = groups_by_attribute(policy.roles, table.sensitive_values, missing)
+    columns: list[SensitiveColumn] = []
+    for i, name in enumerate(table.sensitive_names):
+        column = SensitiveColumn(
             table.sensitive[:, i].astype(np.int64),
             len(table.sensitive_values[name]),
             table.sensitive_numbers.get(name),
             own=_own_limits(privacy, name),
         )
-        for i, name in enumerate(table.sensitive_names)
+        bound = _with_models(bare, table, name, column, policy)
+        columns += [bound] if name not in groups else _alike(bare, table, name, bound, policy, groups[name])
+    return replace(bare, columns=tuple(columns))
+
+
+def _alike(
+    bare: Constraints,
+    table: PreparedTable,
+    name: str,
+    column: SensitiveColumn,
+    policy: ReleasePolicy,
+    groups: IntArray,
+) -> list[SensitiveColumn]:
+    """Return an attribute with similar values as one, and beside it the conditions on the values themselves.
+
+    Those that compare shares with the whole table's look at each value.
+    """
+    as_one = replace(
+        column, codes=groups[column.codes], n_values=int(groups.max(initial=-1)) + 1, conditions=()
     )
-    bare = Constraints(k, privacy.p_max, privacy.h_min, privacy.e, columns, privacy.spread, table.person)
-    names = zip(table.sensitive_names, columns, strict=True)
-    return replace(
-        bare, columns=tuple(_with_models(bare, table, name, it, models.of(name)) for name, it in names)
-    )
+    alike = _with_models(bare, table, name, as_one, policy, groups)
+    alone = tuple(one for one in alike.conditions if not one.compares)
+    by_value = tuple(one for one in column.conditions if one.compares)
+    found = [replace(alike, conditions=alone)]
+    if by_value:
+        nothing = ValueLimits(p_max=1.0, h_min=0.0, e=0.0)
+        found.append(replace(column, conditions=by_value, own=nothing))
+    return found
 
 
 def _own_limits(privacy: Privacy, name: str) -> ValueLimits | None:
@@ -162,9 +187,17 @@ def _own_limits(privacy: Privacy, name: str) -> ValueLimits | None:
 
 
 def _with_models(
-    bare: Constraints, table: PreparedTable, name: str, column: SensitiveColumn, models: Models
+    bare: Constraints,
+    table: PreparedTable,
+    name: str,
+    column: SensitiveColumn,
+    policy: ReleasePolicy,
+    groups: IntArray | None = None,
 ) -> SensitiveColumn:
-    """Return a sensitive attribute under the conditions that the privacy models set for it."""
+    """Return a sensitive attribute under the conditions that the privacy models set for it.
+
+    Its codes are those of values, or of their `groups` (n_values,).
+    """
 
     def attribute(model: Any) -> Attribute:
         counted = bare.counted(column, np.arange(table.n_records))
@@ -173,12 +206,12 @@ def _with_models(
             numbers = np.full(column.n_values, np.nan)
             numbers[column.codes] = column.numbers
         chosen = (getattr(model, "values", None) or {}).get(name)
-        listed = [chosen is None or value in chosen for value in table.sensitive_values[name]]
-        return Attribute(
-            np.bincount(counted, minlength=column.n_values), numbers, np.array(listed, dtype=bool)
-        )
+        protected = None if chosen is None else policy.roles.sensitive[name].with_similar(chosen)
+        listed = [protected is None or value in protected for value in table.sensitive_values[name]]
+        marked = any_of(np.array(listed, dtype=bool), groups)
+        return Attribute(np.bincount(counted, minlength=column.n_values), numbers, marked)
 
-    return replace(column, conditions=conditions_of(models, attribute))
+    return replace(column, conditions=conditions_of(policy.gates.models.of(name), attribute))
 
 
 def number_range(column: SensitiveColumn, records: IntArray) -> tuple[FloatArray | None, FloatArray | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from tasks.history.intersection import (
 )
 from tasks.history.persons import all_followed, joinable
 from tasks.history.selection import SAME_PERIOD, SelectedHistory, select_history
+from tasks.privacy.similar import groups_by_attribute, together
 from tasks.recoding.draws import seed_of
 from tasks.risk.attacks.attack import Attack, attack
 from tasks.risk.attacks.attackers import Knowledge, People, people_of

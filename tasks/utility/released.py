@@ -13,6 +13,7 @@ from policy.recoding import Form
 from release_store.records import EquivalenceClasses, SetCells
 from tasks.geometry.space import distinct_rows
 from tasks.preprocessing.prepare import number_text
+from tasks.privacy.similar import groups_by_attribute, together
 from tasks.recoding.cells import read_set
 from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable
 
@@ -64,8 +65,20 @@ class Released:
     @cached_property
     def counted(self) -> EquivalenceClasses:
         """The classes with the people in them: `classes`, where each row is another person's."""
+        return self._counted({})
+
+    @cached_property
+    def counted_alike(self) -> EquivalenceClasses:
+        """The same, with similar sensitive values as one; `sensitive_values` stays."""
+        values, missing = self.classes.sensitive_values, self.policy.source.missing_label
+        groups = groups_by_attribute(self.policy.roles, values, missing)
+        return self._counted(groups) if groups else self.counted
+
+    def _counted(self, groups: dict[str, IntArray]) -> EquivalenceClasses:
         if self.person is None:
-            return self.classes
+            counted = self.classes.counts
+            as_one = {name: together(counted[name], of) for name, of in groups.items()}
+            return replace(self.classes, counts={**counted, **as_one}) if groups else self.classes
         whose = pd.factorize(self.person)[0].astype(np.int64)
         both = self.class_of * (int(whose.max(initial=0)) + 1) + whose
         n_classes = self.classes.n_classes
@@ -73,7 +86,10 @@ class Released:
         counts: dict[str, IntArray] = {}
         for name, codes in self.values.items():
             n_values = max(len(self.classes.sensitive_values[name]), 1)
-            once = np.unique(place.reshape(-1) * n_values + codes)
+            group = np.arange(n_values)
+            if name in groups:
+                group, n_values = groups[name], int(groups[name].max(initial=0)) + 1
+            once = np.unique(place.reshape(-1) * n_values + group[codes])
             flat = self.class_of[first][once // n_values] * n_values + once % n_values
             counts[name] = np.bincount(flat, minlength=n_classes * n_values).reshape(n_classes, n_values)
         size = np.bincount(self.class_of[first], minlength=n_classes)

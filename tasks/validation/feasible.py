@@ -14,6 +14,7 @@ import pandas as pd
 from policy.model import ReleasePolicy
 from policy.text import number_of
 from tasks.privacy.diversity import entropy
+from tasks.privacy.similar import groups_of
 from tasks.types import IntArray, SourceTable
 from tasks.validation.check import ExpectationResult
 from tasks.validation.feasible_models import largest_k, models_missed
@@ -35,9 +36,7 @@ def feasible(table: SourceTable, policy: ReleasePolicy) -> list[ExpectationResul
     for name, attribute in policy.roles.sensitive.items():
         own, place = privacy.of(name), partial(privacy.place, name)
         column = table.frame[name]
-        whose = table.frame if key is None else table.frame.drop_duplicates([key, name])
-        of_values = whose[name].value_counts(dropna=False)
-        counts: IntArray = of_values.to_numpy().astype(np.int64)
+        counts, values = _counts(table, policy, name, key)
         said = ""
         if attribute.type == "numeric" and column.dtype.kind == "f":
             known = column.dropna()
@@ -60,17 +59,36 @@ def feasible(table: SourceTable, policy: ReleasePolicy) -> list[ExpectationResul
             said = f"'{name}' has an entropy of {float(entropy(counts)):.3f}, under {place('h_min')}"
         section = "privacy"
         if not said:
-            texts = [
-                policy.source.missing_label if pd.isna(value) else str(value) for value in of_values.index
-            ]
-            said = models_missed(
-                name, dict(zip(texts, counts.tolist(), strict=True)), people, counted, models
-            )
+            said = models_missed(name, attribute, counts, values, people, counted, models)
             section = "gates.models"
         found.append(
             _result(name, rows, said, f"No class can satisfy it: correct the input, or change {section}.")
         )
     return found
+
+
+def _counts(
+    table: SourceTable, policy: ReleasePolicy, name: str, key: str | None
+) -> tuple[IntArray, list[frozenset[str]]]:
+    """Return how many rows have each value, (m,), and the values; similar ones are one.
+
+    With a `key`, people are counted.
+    """
+    codes, distinct = pd.factorize(table.frame[name], use_na_sentinel=False)
+    missing = policy.source.missing_label
+    texts = [missing if pd.isna(value) else str(value) for value in distinct]
+    groups = groups_of(policy.roles.sensitive[name], texts, missing)
+    if groups is not None:
+        codes = groups[codes]
+    if key is not None:
+        whose = pd.factorize(table.frame[key])[0]
+        codes = codes[np.unique(np.column_stack([whose, codes]), axis=0, return_index=True)[1]]
+    n_values = len(texts) if groups is None else int(groups.max(initial=-1)) + 1
+    of_group = np.arange(len(texts)) if groups is None else groups
+    values: list[set[str]] = [set() for _ in range(n_values)]
+    for text, group in zip(texts, of_group.tolist(), strict=True):
+        values[group].add(text)
+    return np.bincount(codes, minlength=n_values), [frozenset(each) for each in values]
 
 
 def _result(column: str | None, rows: int, said: str, hint: str) -> ExpectationResult:

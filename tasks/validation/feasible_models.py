@@ -5,13 +5,14 @@ Only models that look at a group alone can fail: the others compare it with the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from math import exp
 from typing import Any
 
 import numpy as np
 
 from policy.privacy_models import Models
+from policy.roles import SensitiveAttribute
 from policy.text import number_of
 from tasks.privacy.condition import Attribute
 from tasks.privacy.diversity import entropy, tails
@@ -28,19 +29,30 @@ def largest_k(models: Models) -> tuple[str, int]:
     return max(found.items(), key=lambda item: item[1]) if found else ("", 0)
 
 
-def models_missed(name: str, counts: Mapping[str, int], people: int, counted: str, models: Models) -> str:
+def models_missed(
+    name: str,
+    attribute: SensitiveAttribute,
+    numbers: IntArray,
+    values: Sequence[frozenset[str]],
+    people: int,
+    counted: str,
+    models: Models,
+) -> str:
     """Say which model no table with these counts of an attribute's values can hold; "" where there is none.
 
-    `counts` are of rows, or of people, of which the table has `people`; `counted` says of which.
+    `numbers` (m,) are of rows, or of people, of which the table has `people`; `counted` says of which. What
+    counts as one of `values` (m,) may be several similar ones.
     """
-    numbers = np.array([*counts.values()], dtype=np.int64)
     own = models.of(name)
     for model_name, bind in CONDITIONS.items():
         model = getattr(own, model_name)
         if model is None or not len(numbers):
             continue
         chosen = (getattr(model, "values", None) or {}).get(name)
-        listed = np.array([chosen is None or value in chosen for value in counts], dtype=bool)
+        protected = None if chosen is None else attribute.with_similar(chosen)
+        listed = np.array(
+            [protected is None or not each.isdisjoint(protected) for each in values], dtype=bool
+        )
         condition = bind(model, Attribute(numbers, None, listed))
         if not condition.compares and float(condition.shortfall(numbers, np.asarray(people))) > 0:
             field = models.place(name, model_name)

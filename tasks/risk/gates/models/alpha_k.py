@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from release_store.records import GateResult
+from tasks.privacy.similar import any_of, groups_by_attribute
 from tasks.risk.evidence import Evidence
 from tasks.risk.gates.models.checks import (
     check_model,
+    counts_alike,
     model_of,
     models_of,
     most_of,
     of_some,
     select_values,
-    sensitive_counts,
 )
 from tasks.types import FloatArray, IntArray
 
@@ -29,11 +30,14 @@ def alpha_k_gate(evidence: Evidence) -> GateResult:
     Value and threshold are those of the share, unless k alone fails.
     """
     general = model_of(evidence.policy.gates.models.alpha_k)
-    asked, counts, classes = models_of(evidence, "alpha_k"), sensitive_counts(evidence), evidence.counted
-    found = {
-        name: shares_of(counts[name][:, select_values(classes, name, general.values)], classes.size)
-        for name in asked
-    }
+    asked, counts, classes = models_of(evidence, "alpha_k"), counts_alike(evidence), evidence.counted
+    groups = groups_by_attribute(
+        evidence.policy.roles, classes.sensitive_values, evidence.policy.source.missing_label
+    )
+    found = {}
+    for name in asked:
+        protected = any_of(select_values(evidence, name, general.values), groups.get(name))
+        found[name] = shares_of(counts[name][:, protected], classes.size)
     limits = {name: thresholds.alpha for name, thresholds in asked.items()}
     over = {name: ~(share <= limits[name] + 1e-12) for name, share in found.items()}
     small = classes.size < general.k

@@ -62,6 +62,11 @@ def sensitive_counts(evidence: Evidence) -> dict[str, IntArray]:
     return counts
 
 
+def counts_alike(evidence: Evidence) -> dict[str, IntArray]:
+    """Return the same counts, (n_classes, n_groups), with similar values as one; raises as the former."""
+    return {name: evidence.counted_alike.counts[name] for name in sensitive_counts(evidence)}
+
+
 def numbers_of(classes: EquivalenceClasses, attribute: str, policy: ReleasePolicy) -> FloatArray:
     """Return the numbers that a numeric sensitive attribute's values stand for, nan for the missing one.
 
@@ -79,13 +84,14 @@ def numbers_of(classes: EquivalenceClasses, attribute: str, policy: ReleasePolic
 
 
 def select_values(
-    classes: EquivalenceClasses, attribute: str, listed: Mapping[str, tuple[str, ...]] | None
+    evidence: Evidence, attribute: str, listed: Mapping[str, tuple[str, ...]] | None
 ) -> BoolArray:
-    """Tell which values of an attribute a model protects, (n_values,): the listed ones, or all."""
-    values = classes.sensitive_values[attribute]
+    """Tell which values of an attribute a model protects, (n_values,): listed and similar ones, or all."""
+    values = evidence.classes.sensitive_values[attribute]
     if listed is None or attribute not in listed:
         return np.ones(len(values), dtype=bool)
-    return np.array([value in listed[attribute] for value in values], dtype=bool)
+    protected = evidence.policy.roles.sensitive[attribute].with_similar(listed[attribute])
+    return np.array([value in protected for value in values], dtype=bool)
 
 
 def check_model(

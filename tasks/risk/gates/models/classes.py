@@ -73,7 +73,7 @@ def p_max_gate(evidence: Evidence) -> GateResult:
     """In no class has one sensitive value a share over p_max."""
     return at_most(
         "p_max",
-        {name: largest_shares(evidence.counted, name) for name in sensitive_counts(evidence)},
+        {name: largest_shares(evidence.counted_alike, name) for name in sensitive_counts(evidence)},
         limits_of(evidence, "p_max"),
         "largest share of one sensitive value in a class",
         tolerance=1e-9,
@@ -84,7 +84,7 @@ def h_min_gate(evidence: Evidence) -> GateResult:
     """In every class the entropy of each sensitive attribute is at least h_min."""
     return at_least(
         "h_min",
-        {name: entropies(evidence.counted, name) for name in sensitive_counts(evidence)},
+        {name: entropies(evidence.counted_alike, name) for name in sensitive_counts(evidence)},
         limits_of(evidence, "h_min"),
         "smallest entropy of a class (natural logarithm)",
         tolerance=1e-12,
@@ -95,10 +95,17 @@ def e_gate(evidence: Evidence) -> GateResult:
     """Every class has at least e distinct values of each sensitive attribute, or a range of at least e."""
     return at_least(
         "e",
-        {name: spreads(evidence.counted, name, evidence.policy) for name in sensitive_counts(evidence)},
+        {name: _spreads(evidence, name) for name in sensitive_counts(evidence)},
         limits_of(evidence, "e"),
         "fewest distinct sensitive values (or least range) of a class",
     )
+
+
+def _spreads(evidence: Evidence, attribute: str) -> FloatArray:
+    """Return the range of numbers, or the distinct values of which similar ones are one, (n_classes,)."""
+    numeric = evidence.policy.roles.sensitive[attribute].type == "numeric"
+    classes = evidence.counted if numeric else evidence.counted_alike
+    return spreads(classes, attribute, evidence.policy)
 
 
 def spread_gate(evidence: Evidence) -> GateResult:

@@ -1,7 +1,7 @@
 """l-diversity in its three forms (Machanavajjhala et al., 2007).
 
 Each sensitive attribute is held to it by itself, with the classes of the quasi-identifiers alone. A missing
-value is a value like the others, and one.
+value is a value like the others, and one; similar values are one.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from tasks.risk.evidence import Evidence
 from tasks.risk.gates.models.checks import (
     at_least,
     check_model,
+    counts_alike,
     least_of,
     models_of,
     of_some,
@@ -41,7 +42,7 @@ def distinct_l_gate(evidence: Evidence) -> GateResult:
     asked, _ = models_of(evidence, "distinct_l"), sensitive_counts(evidence)
     return at_least(
         "distinct_l",
-        {name: distinct_values(evidence.counted, name) for name in asked},
+        {name: distinct_values(evidence.counted_alike, name) for name in asked},
         {name: thresholds.min for name, thresholds in asked.items()},
         "fewest distinct sensitive values of a class",
         some=of_some(evidence, asked),
@@ -53,7 +54,7 @@ def entropy_l_gate(evidence: Evidence) -> GateResult:
     asked, _ = models_of(evidence, "entropy_l"), sensitive_counts(evidence)
     return at_least(
         "entropy_l",
-        {name: effective_values(evidence.counted, name) for name in asked},
+        {name: effective_values(evidence.counted_alike, name) for name in asked},
         {name: thresholds.min for name, thresholds in asked.items()},
         "least exp of the entropy of a class",
         tolerance=1e-9,
@@ -67,7 +68,7 @@ def recursive_cl_gate(evidence: Evidence) -> GateResult:
     Its value is the least (r_l + ... + r_m) / r_1, which must be over 1 / c: a class of fewer than l values
     has 0.
     """
-    asked, counts = models_of(evidence, "recursive_cl"), sensitive_counts(evidence)
+    asked, counts = models_of(evidence, "recursive_cl"), counts_alike(evidence)
     failing, found = {}, {}
     for name, thresholds in asked.items():
         first, tail = tails(counts[name], thresholds.l)

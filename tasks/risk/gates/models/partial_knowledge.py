@@ -201,7 +201,7 @@ def lkc_gate(evidence: Evidence) -> GateResult:
     covers = atoms_of(classes, evidence.policy)
     weights, largest = [_rows(evidence)], 0.0
     for name, counts in sensitive_counts(evidence).items():
-        chosen = counts[:, select_values(classes, name, asked.values)]
+        chosen = counts[:, select_values(evidence, name, asked.values)]
         shares = chosen / classes.size[:, None]
         over = (shares > asked.c).any(axis=0)
         weights.append(chosen[:, over].T.astype(np.float64))
