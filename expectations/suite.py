@@ -64,6 +64,7 @@ Expected = tuple[Any, str | None, dict[str, Any], str, str]
 def _expectations(policy: ReleasePolicy, last: LastRelease | None) -> Iterator[Expected]:
     yield from _of_table(policy, last)
     yield from _of_key(policy)
+    yield from _of_household(policy)
     yield from _of_weight(policy)
     yield from _of_quasi_identifiers(policy)
     yield from _of_sensitive(policy, last)
@@ -117,6 +118,16 @@ def _of_key(policy: ReleasePolicy) -> Iterator[Expected]:
         hint = "Give one row per person, or set rows: several to count people."
         yield gxe.ExpectColumnValuesToNotBeNull, key, {}, "have no key", hint
         yield gxe.ExpectColumnValuesToBeUnique, key, {}, "share their key with another row", hint
+
+
+def _of_household(policy: ReleasePolicy) -> Iterator[Expected]:
+    from great_expectations import expectations as gxe
+
+    household = policy.roles.household
+    if household is not None:
+        yield _text(household)
+        hint = "Give every row a household, of its own for who lives alone, or remove roles.household."
+        yield gxe.ExpectColumnValuesToNotBeNull, household, {}, "have no household", hint
 
 
 def _of_weight(policy: ReleasePolicy) -> Iterator[Expected]:
@@ -204,7 +215,7 @@ def _of_missing(policy: ReleasePolicy) -> Iterator[Expected]:
     for name in policy.roles.columns_read():
         if name == policy.roles.key and name not in wanted.missing_in:
             continue
-        if name == policy.roles.unpublished_weight:
+        if name in (policy.roles.unpublished_weight, policy.roles.household):
             continue
         share = wanted.missing_in.get(name, wanted.missing)
         yield (

@@ -20,7 +20,7 @@ RULES = 3  # to be counted up with every change of what counts: what was judged 
 
 Rule = Callable[[str, Any, Any], Iterator[str]]
 _NO_ROLE, _KEPT, _UNREAD, _LOOKED_FOR = "without a role", "kept", "not read", "an identifier"
-_KEY, _WEIGHT = "key", "weight"
+_KEY, _WEIGHT, _HOUSEHOLD = "key", "weight", "household"
 _SHORT = ("privacy.", "approval.")  # sections whose fields are known by their own names
 
 
@@ -171,7 +171,7 @@ def _roles(place: str, was: Roles, now: Roles) -> Iterator[str]:
     for name, role in before.items():
         found = after.get(name, _NO_ROLE)
         # None of them is published; keys and identifiers are looked for in what is.
-        unpublished = (_WEIGHT, _UNREAD, _LOOKED_FOR, _KEY)
+        unpublished = (_WEIGHT, _UNREAD, _LOOKED_FOR, _KEY, _HOUSEHOLD)
         tighter = {_UNREAD: unpublished, _WEIGHT: unpublished, _LOOKED_FOR: (_KEY,)}.get(role, ())
         if role not in (found, _KEPT) and found not in tighter:
             yield f"{_named(name, was, now)} is {found} instead of {role}"
@@ -183,6 +183,10 @@ def _roles(place: str, was: Roles, now: Roles) -> Iterator[str]:
             if name in theirs:
                 yield from _part(f"{place}.{field}.{name}", ours[name], theirs[name])
     yield from _unless_new(f"{place}.weight", was.weight, now.weight)
+    if was.household is not None and now.household is None:
+        yield f"{place}.household was removed"
+    elif was.household is not None:
+        yield from _differs(f"{place}.household", was.household, now.household)
     for name, earlier in was.numeric.items():  # no sensitivity stands for the width of the bounds
         later = now.numeric.get(name)
         if later is not None and not (earlier.sensitivity is later.sensitivity is None):
@@ -208,6 +212,7 @@ def _roles_by_column(roles: Roles) -> dict[str, str]:
         **dict.fromkeys(roles.sensitive, "sensitive"),
         **dict.fromkeys(roles.kept, _KEPT),
         **({} if roles.unpublished_weight is None else {roles.unpublished_weight: _WEIGHT}),
+        **({} if roles.household is None else {roles.household: _HOUSEHOLD}),
         **({} if roles.key is None else {roles.key: _KEY}),
     }
 

@@ -136,10 +136,12 @@ class Roles(Section):
     """What every column of the source is. A column without a role is an error.
 
     `weight` is how many people of the population a record stands for. It alone may be kept too, and is
-    published only then.
+    published only then. Where there is a `household`, the privacy model counts households in place of people.
     """
 
     key: str | None = None
+    # Left out of the document where there is none: the digests of older policies stay.
+    household: Annotated[str | None, Field(exclude_if=lambda value: value is None)] = None
     weight: str | None = None
     identifiers: tuple[str, ...] = ()
     quasi_identifiers: dict[str, QuasiIdentifier] = Field(min_length=1)
@@ -164,6 +166,8 @@ class Roles(Section):
         """Every column that the source must have, in the order of the roles."""
         if self.key is not None:
             yield self.key
+        if self.household is not None:
+            yield self.household
         if self.unpublished_weight is not None:
             yield self.unpublished_weight
         yield from self.identifiers
@@ -187,8 +191,13 @@ class Roles(Section):
 
     def columns_read(self) -> list[str]:
         """Return the columns that a source's frame holds, in their order: all but identifiers and dropped."""
-        single = [name for name in (self.key, self.unpublished_weight) if name is not None]
-        return [*single, *self.quasi_identifiers, *self.sensitive, *self.kept]
+        single = (self.key, self.household, self.unpublished_weight)
+        return [
+            *(name for name in single if name is not None),
+            *self.quasi_identifiers,
+            *self.sensitive,
+            *self.kept,
+        ]
 
     @property
     def numeric(self) -> dict[str, NumericQuasiIdentifier]:

@@ -59,6 +59,7 @@ def assess_candidate(
         people=candidate.people or store.people(candidate.candidate_id),
         earlier_people=earlier_people,
         row_people=candidate.row_people,
+        row_households=candidate.row_households,
         row_records=candidate.row_records,
         key=person_key(store.root),
     )

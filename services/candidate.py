@@ -17,7 +17,7 @@ from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
 from release_store.summary import Revision, Summary
 from services.pipeline import PublishableRows
-from tasks.staging.people import class_numbers, people_and_records, row_people, with_values
+from tasks.staging.people import class_numbers, people_and_records, row_units, with_values
 from tasks.staging.stage import stage
 from tasks.types import Candidate, SourceTable
 
@@ -77,9 +77,13 @@ def stage_candidate(
         people=people,
     )
     candidate = replace(candidate, row_records=rows.records, people=people)
-    if policy.rows == "several":
+    key, household = policy.roles.key, policy.roles.household
+    if policy.rows == "several" and key is not None:
         with _data_of(candidate) as file:
-            candidate = replace(candidate, row_people=row_people(file, source, rows, policy))
+            candidate = replace(candidate, row_people=row_units(file, source, rows, key))
+    if household is not None:
+        with _data_of(candidate) as file:
+            candidate = replace(candidate, row_households=row_units(file, source, rows, household))
     return candidate
 
 

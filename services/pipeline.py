@@ -92,10 +92,10 @@ class PublishableRows:
 def preprocessed(
     source: SourceTable, policy: ReleasePolicy, stages: Stages
 ) -> tuple[PreparedTable, SourceTable]:
-    """Return the table, and of its source what is needed beside it: the key alone of its columns."""
+    """Return the table, and of its source what is needed beside it: the columns of key and household."""
     table = stages.stage(PREPROCESSING, lambda _: prepare_table(source, policy))
-    key = policy.roles.key
-    frame = source.frame[[] if key is None else [key]].copy()
+    columns = [name for name in (policy.roles.key, policy.roles.household) if name is not None]
+    frame = source.frame[columns].copy()
     return table, replace(source, frame=frame, identifiers=None)
 
 

@@ -73,6 +73,7 @@ class PreparedTable:
     sensitive_values: dict[str, tuple[str, ...]]
     sensitive_numbers: dict[str, FloatArray]  # numeric sensitive attributes only, (n,)
     person: IntArray | None = None  # (n,) whose a record is, where a person may have several
+    household: IntArray | None = None  # (n,) that of the record's person, where the policy counts households
     weights: FloatArray | None = None  # (n,) people of the population that a record stands for, over 0
     identifying: pd.DataFrame | None = None  # key and identifiers as text, to look for in what is published
     draw_key: bytes = field(default=b"", repr=False)
@@ -81,6 +82,11 @@ class PreparedTable:
     def n_records(self) -> int:
         """How many records there are."""
         return len(self.frame)
+
+    @property
+    def unit(self) -> IntArray | None:
+        """Whose a record is to the privacy model, (n,): a household's, or a person's who may have several."""
+        return self.person if self.household is None else self.household
 
     def take(self, rows: IntArray) -> PreparedTable:
         """Return the records at `rows`, in their order; domains and values stay those of the whole table."""
@@ -92,6 +98,7 @@ class PreparedTable:
             sensitive=self.sensitive[rows],
             sensitive_numbers={name: numbers[rows] for name, numbers in self.sensitive_numbers.items()},
             person=None if self.person is None else self.person[rows],
+            household=None if self.household is None else self.household[rows],
             weights=None if self.weights is None else self.weights[rows],
             identifying=None
             if self.identifying is None
@@ -167,5 +174,6 @@ class Candidate:
     n_source: int
     n_published: int
     row_people: IntArray | None = None  # (n_published,) whose each row is, where one may have several
+    row_households: IntArray | None = None  # (n_published,) likewise, where the policy counts households
     row_records: IntArray | None = None  # (n_published,) the source's record of each row
     people: PersonHashes | None = field(default=None, repr=False)  # as the store keeps them, if at hand

@@ -206,14 +206,14 @@ def _counted(seen: Released) -> pd.DataFrame:
 def _spreads(seen: Released, attribute: str) -> FloatArray:
     """Return a numeric attribute's ranges, or the distinct values of which similar ones are one."""
     numeric = seen.policy.roles.sensitive[attribute].type == "numeric"
-    return spreads(seen.counted if numeric else seen.counted_alike, attribute, seen.policy)
+    return spreads(seen.units if numeric else seen.units_alike, attribute, seen.policy)
 
 
 def _holds(seen: Released) -> dict[str, Value]:
     """Return whether every class satisfies each part of the policy's model; a release without a class does
     not.
     """
-    classes, alike, privacy = seen.counted, seen.counted_alike, seen.policy.privacy
+    classes, alike, privacy = seen.units, seen.units_alike, seen.policy.privacy
     any_class = classes.n_classes > 0
     limits = {name: privacy.of(name) for name in seen.policy.roles.sensitive}
     try:

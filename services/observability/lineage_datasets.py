@@ -35,7 +35,7 @@ def release_dataset(store: ReleaseStore, release_id: str) -> Dataset:
 
 def roles_of(roles: Roles) -> dict[str, str]:
     """Return what each column of a source is, by the policy."""
-    single = ((roles.key, "key"), (roles.unpublished_weight, "weight"))
+    single = ((roles.key, "key"), (roles.household, "household"), (roles.unpublished_weight, "weight"))
     named = {column: kind for column, kind in single if column is not None}
     kinds = (
         ("identifier", roles.identifiers),

@@ -138,7 +138,7 @@ def constraints_of(table: PreparedTable, policy: ReleasePolicy) -> Constraints:
     """Bind a policy's model, and those of its privacy models that count sensitive values, to a table."""
     privacy, models = policy.privacy, policy.gates.models
     k = max(privacy.k, models.alpha_k.k if models.alpha_k else 0)
-    bare = Constraints(k, privacy.p_max, privacy.h_min, privacy.e, (), privacy.spread, table.person)
+    bare = Constraints(k, privacy.p_max, privacy.h_min, privacy.e, (), privacy.spread, table.unit)
     missing = policy.source.missing_label
     groups = groups_by_attribute(policy.roles, table.sensitive_values, missing)
     columns: list[SensitiveColumn] = []

@@ -45,7 +45,7 @@ def fragments(table: PreparedTable, constraints: Constraints, most: int) -> list
 
 
 def _n_distinct(table: PreparedTable) -> int:
-    whose = [] if table.person is None else [table.person]
+    whose = [] if table.unit is None else [table.unit]
     first, _ = distinct_rows([*table.numeric.T, *table.codes.T, *table.sensitive.T, *whose])
     return len(first)
 

@@ -60,32 +60,35 @@ def prepare(table: SourceTable, policy: ReleasePolicy) -> PreparedTable:
         sensitive=sensitive,
         sensitive_values=sensitive_values,
         sensitive_numbers=sensitive_numbers,
-        person=_person(frame, policy),
+        person=None
+        if policy.rows == "one_per_person"
+        else _numbers_of(frame, policy.roles.key, "key", "people"),
+        household=_numbers_of(frame, policy.roles.household, "household", "households"),
         weights=None if roles.weight is None else as_numbers(frame[roles.weight]),
         identifying=_identifying(table, policy),
         draw_key=table.draw_key,
     )
 
 
-def _person(frame: pd.DataFrame, policy: ReleasePolicy) -> IntArray | None:
-    """Return whose each record is. Raises InputError for a record that is nobody's."""
-    if policy.rows == "one_per_person" or policy.roles.key is None:
+def _numbers_of(frame: pd.DataFrame, column: str | None, called: str, counted: str) -> IntArray | None:
+    """Return whose each record is, by a column. Raises InputError for a record that is nobody's."""
+    if column is None:
         return None
-    codes, _ = pd.factorize(frame[policy.roles.key])
+    codes, _ = pd.factorize(frame[column])
     if nobody := int((codes < 0).sum()):
         raise InputError(
-            f"{number_of(nobody, 'row has', 'rows have')} no key, by which people are counted",
-            where=f"column '{policy.roles.key}'",
-            hint="Give every row the key of its person, or leave such rows out.",
+            f"{number_of(nobody, 'row has', 'rows have')} no {called}, by which {counted} are counted",
+            where=f"column '{column}'",
+            hint=f"Give every row a {called}, or leave such rows out.",
         )
     return codes.astype(np.int64)
 
 
 def _identifying(table: SourceTable, policy: ReleasePolicy) -> pd.DataFrame | None:
-    """Return key and identifiers; None where an identifier was not read."""
+    """Return key, household and identifiers; None where an identifier was not read."""
     roles = policy.roles
     known = table.frame if table.identifiers is None else pd.concat([table.frame, table.identifiers], axis=1)
-    names = [*([] if roles.key is None else [roles.key]), *roles.identifiers]
+    names = [*(name for name in (roles.key, roles.household) if name is not None), *roles.identifiers]
     return known[names] if set(names) <= {*known.columns} else None
 
 

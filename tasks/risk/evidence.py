@@ -64,7 +64,8 @@ class Evidence:
     `files` are the staged files with the digests that they must have; `earlier` the classes of the
     earlier releases, oldest first; `apart` how many periods each lies before the candidate (`history_of`).
     A run always has the `table`; a review of what was published long ago may have only `recorded_rows`.
-    `row_people` (m,) are the people of the published rows in the file's order, where one may have several.
+    `row_people` (m,) are the people of the published rows in the file's order, where one may have several;
+    `row_households` (m,) are their households, where the policy counts these.
     `row_records` (m,) are the source's records of those rows, which a run knows.
     `control` are people who are not in the source, where the policy names a file of them. `people` are those
     of the candidate and `earlier_people` those of the earlier releases, where hashes are kept; `key` is
@@ -83,6 +84,7 @@ class Evidence:
     people: PersonHashes | None = None
     earlier_people: Sequence[PersonHashes | None] = ()
     row_people: IntArray | None = None
+    row_households: IntArray | None = None
     row_records: IntArray | None = None
     key: bytes | None = field(default=None, repr=False)
 
@@ -111,24 +113,40 @@ class Evidence:
 
         Raises NotAtHand where a person may have several rows and whose they are is not known.
         """
-        return self._counted({})
+        return self._people({})
 
     @cached_property
-    def counted_alike(self) -> EquivalenceClasses:
+    def units(self) -> EquivalenceClasses:
+        """The classes as the privacy model counts: the households in them, else the people.
+
+        Raises NotAtHand where it is not known whose the rows are.
+        """
+        return self._units({})
+
+    @cached_property
+    def units_alike(self) -> EquivalenceClasses:
         """The same, with similar sensitive values as one; `sensitive_values` has one of each group.
 
-        Raises NotAtHand as `counted` does.
+        Raises NotAtHand as `units` does.
         """
         values = self.classes.sensitive_values
         groups = groups_by_attribute(self.policy.roles, values, self.policy.source.missing_label)
         if not groups:
-            return self.counted
-        found = self._counted(groups)
+            return self.units
+        found = self._units(groups)
         firsts = {name: np.unique(of, return_index=True)[1] for name, of in groups.items()}
         names = {name: tuple(values[name][i] for i in first) for name, first in firsts.items()}
         return replace(found, sensitive_values={**values, **names})
 
-    def _counted(self, groups: dict[str, IntArray]) -> EquivalenceClasses:
+    def _units(self, groups: dict[str, IntArray]) -> EquivalenceClasses:
+        if self.policy.roles.household is None:
+            return self._people(groups) if groups else self.counted
+        if self.row_households is None:
+            raise NotAtHand("only the run that made the rows knows their households: run the period again")
+        with self.sealed_data() as file:
+            return people_counted(file, self.policy, self.classes, self.row_households, groups)
+
+    def _people(self, groups: dict[str, IntArray]) -> EquivalenceClasses:
         if self.policy.rows == "one_per_person":
             counts = self.classes.counts
             as_one = {name: together(counts[name], of) for name, of in groups.items()}

@@ -88,11 +88,14 @@ def with_values(
     return replace(people, values=sealed_values(key, people, values))
 
 
-def row_people(file: Path, source: SourceTable, rows: Recoded, policy: ReleasePolicy) -> IntArray:
-    """Return whose each staged row is, (m,) numbers of people. Raises StoreError as `class_numbers` does."""
+def row_units(file: Path, source: SourceTable, rows: Recoded, column: str) -> IntArray:
+    """Return whose each staged row is by a column of the source, (m,) numbers of people, or of households.
+
+    Raises StoreError as `class_numbers` does.
+    """
     if not same_rows(file, rows.frame):
         raise StoreError(NOT_THOSE)
-    whose, _ = pd.factorize(source.frame[policy.roles.key])
+    whose, _ = pd.factorize(source.frame[column])
     return np.asarray(whose[rows.records], dtype=np.int64)
 
 

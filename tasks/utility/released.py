@@ -65,21 +65,31 @@ class Released:
     @cached_property
     def counted(self) -> EquivalenceClasses:
         """The classes with the people in them: `classes`, where each row is another person's."""
-        return self._counted({})
+        return self._counted(self.person, {})
 
     @cached_property
-    def counted_alike(self) -> EquivalenceClasses:
+    def units(self) -> EquivalenceClasses:
+        """The classes as the privacy model counts: with the households in them, else the people."""
+        return self._counted(self._unit, {}) if self.table.household is not None else self.counted
+
+    @cached_property
+    def units_alike(self) -> EquivalenceClasses:
         """The same, with similar sensitive values as one; `sensitive_values` stays."""
         values, missing = self.classes.sensitive_values, self.policy.source.missing_label
         groups = groups_by_attribute(self.policy.roles, values, missing)
-        return self._counted(groups) if groups else self.counted
+        return self._counted(self._unit, groups) if groups else self.units
 
-    def _counted(self, groups: dict[str, IntArray]) -> EquivalenceClasses:
-        if self.person is None:
+    @property
+    def _unit(self) -> IntArray | None:
+        return None if self.table.unit is None else self.table.unit[self.records]
+
+    def _counted(self, whose: IntArray | None, groups: dict[str, IntArray]) -> EquivalenceClasses:
+        """Return the classes with those counted `whose` (m,) rows they have, once for a group of values."""
+        if whose is None:
             counted = self.classes.counts
             as_one = {name: together(counted[name], of) for name, of in groups.items()}
             return replace(self.classes, counts={**counted, **as_one}) if groups else self.classes
-        whose = pd.factorize(self.person)[0].astype(np.int64)
+        whose = pd.factorize(whose)[0].astype(np.int64)
         both = self.class_of * (int(whose.max(initial=0)) + 1) + whose
         n_classes = self.classes.n_classes
         _, first, place = np.unique(both, return_index=True, return_inverse=True)

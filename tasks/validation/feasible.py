@@ -25,10 +25,13 @@ NAME = "expect_table_to_hold_the_model"
 def feasible(table: SourceTable, policy: ReleasePolicy) -> list[ExpectationResult]:
     """Return a result for k and one for each sensitive attribute; a missing value is one of its own. O(n)."""
     rows, privacy = len(table.frame), policy.privacy
-    key = policy.roles.key if policy.rows == "several" else None
-    people, counted = rows, "rows"
+    key, people, counted = None, rows, "rows"
+    if policy.roles.household is not None:
+        key, counted = policy.roles.household, "households"
+    elif policy.rows == "several":
+        key, counted = policy.roles.key, "people"
     if key is not None:
-        people, counted = int(table.frame[key].nunique()), "people"
+        people = int(table.frame[key].nunique())
     models = policy.gates.models
     field, k = max(("privacy.k", privacy.k), largest_k(models), key=lambda each: each[1])
     said = f"the table of {people} {counted} has fewer than {field} ({k})" if people < k else ""

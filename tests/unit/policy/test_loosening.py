@@ -277,6 +277,13 @@ def test_narrower_bounds_without_a_sensitivity_are_told_once() -> None:
     assert loosened(policy(BASE), changed(f"{AGE}.bounds", [0, 90])) == [f"{AGE}.bounds is another"]
 
 
+def test_households_that_are_no_longer_counted_are_looser() -> None:
+    counted, others = changed("roles.household", "home"), changed("roles.household", "dwelling")
+    assert loosened(policy(BASE), counted) == []
+    assert "roles.household was removed" in loosened(counted, policy(BASE))
+    assert "roles.household is another" in loosened(counted, others)
+
+
 def test_duplicates_that_are_kept_again_are_looser() -> None:
     removed = changed("source.duplicates", "removed")
     assert loosened(removed, policy(BASE)) == ["source.duplicates kept instead of removed"]

@@ -217,7 +217,7 @@ def test_a_person_with_two_similar_values_counts_once(tmp_path: Path) -> None:
     assert not limits.group_holds(np.arange(4))
     made = published(policy, table, [0, 0, 0, 0], tmp_path / "staged")
     seen = released(made.rows.frame, made.rows.records, np.zeros(4, dtype=np.int64), table, policy)
-    assert seen.counted_alike.counts["illness"].tolist() in ([[2, 1]], [[1, 2]])
+    assert seen.units_alike.counts["illness"].tolist() in ([[2, 1]], [[1, 2]])
     whose = np.asarray(table.person)[made.rows.records]
     evidence = Evidence(
         policy, table, made.classes, made.candidate.folder, made.candidate.files, (), row_people=whose

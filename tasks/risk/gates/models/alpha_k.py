@@ -30,7 +30,7 @@ def alpha_k_gate(evidence: Evidence) -> GateResult:
     Value and threshold are those of the share, unless k alone fails.
     """
     general = model_of(evidence.policy.gates.models.alpha_k)
-    asked, counts, classes = models_of(evidence, "alpha_k"), counts_alike(evidence), evidence.counted
+    asked, counts, classes = models_of(evidence, "alpha_k"), counts_alike(evidence), evidence.units
     groups = groups_by_attribute(
         evidence.policy.roles, classes.sensitive_values, evidence.policy.source.missing_label
     )

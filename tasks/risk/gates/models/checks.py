@@ -54,17 +54,17 @@ def sensitive_counts(evidence: Evidence) -> dict[str, IntArray]:
     for name in evidence.policy.roles.sensitive:
         if name not in evidence.classes.counts:
             raise CannotTell(f"the sensitive attribute '{name}' is not in the published rows")
-        counts[name] = evidence.counted.counts[name]
+        counts[name] = evidence.units.counts[name]
         if not np.array_equal(evidence.classes.counts[name].sum(axis=1), evidence.classes.size):
             raise CannotTell(f"the sensitive attribute '{name}' lacks a value in some published rows")
         if evidence.policy.roles.sensitive[name].type == "numeric":
-            numbers_of(evidence.counted, name, evidence.policy)
+            numbers_of(evidence.units, name, evidence.policy)
     return counts
 
 
 def counts_alike(evidence: Evidence) -> dict[str, IntArray]:
     """Return the same counts, (n_classes, n_groups), with similar values as one; raises as the former."""
-    return {name: evidence.counted_alike.counts[name] for name in sensitive_counts(evidence)}
+    return {name: evidence.units_alike.counts[name] for name in sensitive_counts(evidence)}
 
 
 def numbers_of(classes: EquivalenceClasses, attribute: str, policy: ReleasePolicy) -> FloatArray:

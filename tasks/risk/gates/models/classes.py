@@ -59,11 +59,13 @@ def limits_of(evidence: Evidence, field: str) -> dict[str, float]:
 
 def k_gate(evidence: Evidence) -> GateResult:
     """Every class has at least k records (Sweeney, 2002)."""
-    size = evidence.counted.size
+    size = evidence.units.size
     noised = list(evidence.policy.cell_columns(Form.NOISED))
     beside = f", without {', '.join(noised)}, which has noise in each row" if noised else ""
     counted = {"one_per_person": "", "several": ", in people"}[evidence.policy.rows]
-    if evidence.policy.roles.key is None:
+    if evidence.policy.roles.household is not None:
+        counted = ", in households"
+    elif evidence.policy.roles.key is None:
         counted = "; ROWS are counted, because there is no key: people are as many only if each has one row"
     detail = f"smallest of {number_of(len(size), 'class', 'classes')}{beside}{counted}"
     return at_least("k", {"": size}, evidence.policy.privacy.k, detail)
@@ -73,7 +75,7 @@ def p_max_gate(evidence: Evidence) -> GateResult:
     """In no class has one sensitive value a share over p_max."""
     return at_most(
         "p_max",
-        {name: largest_shares(evidence.counted_alike, name) for name in sensitive_counts(evidence)},
+        {name: largest_shares(evidence.units_alike, name) for name in sensitive_counts(evidence)},
         limits_of(evidence, "p_max"),
         "largest share of one sensitive value in a class",
         tolerance=1e-9,
@@ -84,7 +86,7 @@ def h_min_gate(evidence: Evidence) -> GateResult:
     """In every class the entropy of each sensitive attribute is at least h_min."""
     return at_least(
         "h_min",
-        {name: entropies(evidence.counted_alike, name) for name in sensitive_counts(evidence)},
+        {name: entropies(evidence.units_alike, name) for name in sensitive_counts(evidence)},
         limits_of(evidence, "h_min"),
         "smallest entropy of a class (natural logarithm)",
         tolerance=1e-12,
@@ -104,7 +106,7 @@ def e_gate(evidence: Evidence) -> GateResult:
 def _spreads(evidence: Evidence, attribute: str) -> FloatArray:
     """Return the range of numbers, or the distinct values of which similar ones are one, (n_classes,)."""
     numeric = evidence.policy.roles.sensitive[attribute].type == "numeric"
-    classes = evidence.counted if numeric else evidence.counted_alike
+    classes = evidence.units if numeric else evidence.units_alike
     return spreads(classes, attribute, evidence.policy)
 
 
@@ -118,7 +120,7 @@ def spread_gate(evidence: Evidence) -> GateResult:
     limits = limits_of(evidence, "spread")
     return at_least(
         "spread",
-        {name: relative_ranges(evidence.counted, name, evidence.policy) for name in numeric},
+        {name: relative_ranges(evidence.units, name, evidence.policy) for name in numeric},
         {name: limits[name] for name in numeric},
         "least range of a numeric attribute in a class, beside its largest absolute value",
         tolerance=1e-12,

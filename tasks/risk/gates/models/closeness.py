@@ -23,7 +23,7 @@ def t_closeness_gate(evidence: Evidence) -> GateResult:
     for name in asked:
         numbers = None
         if evidence.policy.roles.sensitive[name].type == "numeric":
-            numbers = numbers_of(evidence.counted, name, evidence.policy)
+            numbers = numbers_of(evidence.units, name, evidence.policy)
         found[name] = distances(counts[name], numbers)
     return at_most(
         "t_closeness",

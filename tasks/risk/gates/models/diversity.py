@@ -42,7 +42,7 @@ def distinct_l_gate(evidence: Evidence) -> GateResult:
     asked, _ = models_of(evidence, "distinct_l"), sensitive_counts(evidence)
     return at_least(
         "distinct_l",
-        {name: distinct_values(evidence.counted_alike, name) for name in asked},
+        {name: distinct_values(evidence.units_alike, name) for name in asked},
         {name: thresholds.min for name, thresholds in asked.items()},
         "fewest distinct sensitive values of a class",
         some=of_some(evidence, asked),
@@ -54,7 +54,7 @@ def entropy_l_gate(evidence: Evidence) -> GateResult:
     asked, _ = models_of(evidence, "entropy_l"), sensitive_counts(evidence)
     return at_least(
         "entropy_l",
-        {name: effective_values(evidence.counted_alike, name) for name in asked},
+        {name: effective_values(evidence.units_alike, name) for name in asked},
         {name: thresholds.min for name, thresholds in asked.items()},
         "least exp of the entropy of a class",
         tolerance=1e-9,
@@ -79,7 +79,7 @@ def recursive_cl_gate(evidence: Evidence) -> GateResult:
     worst = least_of(found, limits, some=of_some(evidence, asked))
     of = asked[worst.attribute]
     detail = f"least (r_l + ... + r_m) / r_1 of a class, l = {of.l}; must be over 1 / c, c = {of.c:g}"
-    n_classes = evidence.counted.n_classes
+    n_classes = evidence.units.n_classes
     told = detail + worst.named
     return check_model(
         "recursive_cl", worst.value, ">", worst.threshold, failing, told, n_classes, worst.measured

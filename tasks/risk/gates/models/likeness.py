@@ -49,7 +49,7 @@ def delta_disclosure_gate(evidence: Evidence) -> GateResult:
         "least p / q or q / p of a value's share in a class, p, and in all published rows, q; must be over "
         f"exp(-delta), delta = {-log(worst.threshold):g}{worst.named}"
     )
-    n_classes = evidence.counted.n_classes
+    n_classes = evidence.units.n_classes
     return check_model(
         "delta_disclosure", worst.value, ">", worst.threshold, failing, detail, n_classes, worst.measured
     )

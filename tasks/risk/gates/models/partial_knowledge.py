@@ -169,7 +169,7 @@ def km_gate(evidence: Evidence) -> GateResult:
     """Whatever at most m quasi-identifiers are known of a person, at least k published rows match."""
     asked = model_of(evidence.policy.gates.models.km)
     _check_rows_are_people(evidence)
-    covers = atoms_of(evidence.counted, evidence.policy)
+    covers = atoms_of(evidence.units, evidence.policy)
     found = _looked_at(list(covers.values()), _rows(evidence), [min(asked.m, len(covers))], asked.k, 1.0)
     worst = _worst_subsets(found, list(covers))
     listed = "; ".join(f"{', '.join(names)} {rows}" for names, rows in worst)
@@ -197,7 +197,7 @@ def lkc_gate(evidence: Evidence) -> GateResult:
     """
     asked = model_of(evidence.policy.gates.models.lkc)
     _check_rows_are_people(evidence)
-    classes = evidence.counted
+    classes = evidence.units
     covers = atoms_of(classes, evidence.policy)
     weights, largest = [_rows(evidence)], 0.0
     for name, counts in sensitive_counts(evidence).items():
@@ -229,10 +229,12 @@ def _check_rows_are_people(evidence: Evidence) -> None:
     """Raise CannotTell where a person may be in several classes: their people cannot be added up."""
     if evidence.policy.rows != "one_per_person":
         raise CannotTell("adds up rows, which are not people with rows: several")
+    if evidence.policy.roles.household is not None:
+        raise CannotTell("adds up rows, which are not households with roles.household")
 
 
 def _rows(evidence: Evidence) -> FloatArray:
-    return evidence.counted.size[None, :].astype(np.float64)
+    return evidence.units.size[None, :].astype(np.float64)
 
 
 def _attacker(n_known: int) -> str:
@@ -250,7 +252,7 @@ def _by_rows(
 ) -> GateResult:
     value = found.fewest if np.isfinite(found.fewest) else 0.0
     witness = _witness(found.too_few, found.fewest_known, covers) if found.too_few else {}
-    return _result(gate, attacker, found, value, ">=", k, detail, witness, evidence.counted.n_classes)
+    return _result(gate, attacker, found, value, ">=", k, detail, witness, evidence.units.n_classes)
 
 
 def _witness(n_failing: int, known: Known, covers: dict[str, BoolArray]) -> dict[str, Any]:

@@ -1,0 +1,146 @@
+"""Households in place of people, wherever the privacy model counts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from policy.errors import InputError, ValidationFailed
+from policy.model import ReleasePolicy
+from release_store.records import Verdict
+from tasks.intake.read import read_table
+from tasks.partitioning.constraints import constraints_of
+from tasks.risk.evidence import Evidence
+from tasks.risk.registry import GATES, assess
+from tasks.utility.released import released
+from tasks.validation.check import raise_if_failed, validate
+from tasks.validation.feasible import feasible
+from tests.support.small import anonymized, prepared, published, small_policy, source_of
+
+MODELS = {"distinct_l": {"min": 2}, "alpha_k": {"alpha": 0.7, "k": 2}}
+ON_VALUES = ("k", "p_max", "e", "h_min", *MODELS)
+# Two families of three and of one in Hull; the first has flu twice.
+ROWS = [
+    ("h1", 30, "Hull", "flu"),
+    ("h1", 32, "Hull", "flu"),
+    ("h1", 5, "Hull", "hiv"),
+    ("h2", 40, "Hull", "flu"),
+]
+
+
+def policy_of(**privacy: Any) -> ReleasePolicy:
+    return small_policy(roles={"household": "home"}, privacy=privacy, gates={"models": MODELS})
+
+
+def results(policy: ReleasePolicy, rows: list[Any], labels: list[int], folder: Path) -> dict[str, Any]:
+    table = prepared(policy, rows)
+    evidence = staged(policy, rows, labels, folder)
+    found = assess(evidence, {name: GATES[name] for name in ON_VALUES}).results
+    seen = released(*_rows(policy, rows, labels, folder / "again"), table, policy)
+    for name in policy.roles.sensitive:
+        assert np.array_equal(np.sort(seen.units.size), np.sort(evidence.units.size)), name
+    return {one.gate: one for one in found}
+
+
+def _rows(policy: ReleasePolicy, rows: list[Any], labels: list[int], folder: Path) -> tuple[Any, Any, Any]:
+    made = published(policy, prepared(policy, rows), labels, folder)
+    return made.rows.frame, made.rows.records, np.array(labels)
+
+
+def staged(policy: ReleasePolicy, rows: list[Any], labels: list[int], folder: Path) -> Evidence:
+    table = prepared(policy, rows)
+    made = published(policy, table, labels, folder)
+    assert table.household is not None
+    return replace(made.evidence(), row_households=table.household[made.rows.records])
+
+
+def test_a_class_of_four_people_is_of_two_households(tmp_path: Path) -> None:
+    found = results(policy_of(k=2, e=2, p_max=0.7), ROWS, [0, 0, 0, 0], tmp_path / "staged")
+    assert (found["k"].verdict, found["k"].value) == (Verdict.PASS, 2)
+    assert found["k"].detail.endswith("in households")
+    # Both households have flu, one has hiv.
+    assert (found["p_max"].verdict, found["p_max"].value) == (Verdict.FAIL, 1.0)
+    assert (found["e"].value, found["distinct_l"].value) == (2, 2)
+    limits = constraints_of(prepared(policy_of(k=2), ROWS), policy_of(k=2))
+    assert not limits.group_holds(np.arange(3))  # of one household
+    loose = policy_of(k=2, p_max=1.0).model_copy(update={"gates": small_policy().gates})
+    assert constraints_of(prepared(loose, ROWS), loose).group_holds(np.arange(4))
+    assert not constraints_of(prepared(policy_of(k=3), ROWS), policy_of(k=3)).group_holds(np.arange(4))
+
+
+def test_a_table_of_few_households_is_told_before_any_work() -> None:
+    policy = policy_of(k=3, p_max=1.0)
+    told = [one.detail for one in feasible(source_of(policy, ROWS), policy) if not one.passed]
+    assert told[0] == "the table of 2 households has fewer than privacy.k (3)"
+
+
+def test_a_row_without_a_household_is_refused() -> None:
+    policy = policy_of(k=2)
+    rows = [*ROWS, (None, 41, "Hull", "hiv")]
+    with pytest.raises(InputError, match="1 row has no household, by which households are counted"):
+        prepared(policy, rows)
+
+
+def test_gates_that_do_not_know_the_households_do_not_guess(tmp_path: Path) -> None:
+    policy = policy_of(k=2)
+    evidence = replace(staged(policy, ROWS, [0, 0, 0, 0], tmp_path / "staged"), row_households=None)
+    found = assess(evidence, {name: GATES[name] for name in ON_VALUES}).results
+    assert {one.verdict for one in found} == {Verdict.NOT_RUN}
+    assert all("households" in one.detail for one in found)
+
+
+@pytest.mark.parametrize("model", [{"km": {"k": 2, "m": 1}}, {"lkc": {"l": 1, "k": 2, "c": 0.9}}])
+def test_models_that_add_up_rows_cannot_tell(model: dict[str, Any], tmp_path: Path) -> None:
+    policy = small_policy(roles={"household": "home"}, gates={"models": model})
+    (name,) = model
+    (found,) = assess(staged(policy, ROWS, [0, 0, 0, 0], tmp_path / "staged"), {name: GATES[name]}).results
+    assert found.verdict is Verdict.UNKNOWN
+    assert "households" in found.detail
+
+
+@pytest.mark.parametrize("method", ["mondrian", "mdav", "ke-mdav", "lhd", "apmca", "full-domain"])
+def test_methods_make_classes_of_k_households(method: str, tmp_path: Path) -> None:
+    recoding = {"recoding": "full-domain"} if method == "full-domain" else {}
+    policy = small_policy(
+        roles={"household": "home"},
+        privacy={"k": 3, "e": 2, "p_max": 0.9},
+        method={"name": method, **recoding},
+        gates={"suppression": {"max": 0.5}},
+    )
+    draws = np.random.default_rng(7)
+    homes = np.repeat(np.arange(40), draws.integers(1, 5, 40))
+    rows = [
+        (f"h{home}", int(age), city, ill)
+        for home, age, city, ill in zip(
+            homes,
+            draws.integers(0, 99, len(homes)),
+            draws.choice(["a", "b"], len(homes)),
+            draws.choice(["flu", "hiv", "cough"], len(homes)),
+            strict=True,
+        )
+    ]
+    table = prepared(policy, rows)
+    labels = anonymized(table, policy)
+    made = published(policy, table, labels, tmp_path / "staged")
+    assert table.household is not None
+    evidence = replace(made.evidence(), row_households=table.household[made.rows.records])
+    found = assess(evidence, {name: GATES[name] for name in ("k", "p_max", "e")}).results
+    assert [one.verdict for one in found] == [Verdict.PASS] * 3
+    frame = made.rows.frame
+    assert "home" not in frame.columns
+    if method != "full-domain":
+        assert labels.n_groups > 3
+        for label in range(labels.n_groups):
+            assert len({rows[record][0] for record in np.flatnonzero(labels.labels == label)}) >= 3
+
+
+def test_validation_refuses_a_row_without_a_household(tmp_path: Path) -> None:
+    policy = small_policy(roles={"household": "home"}, expectations={"missing": 1})
+    (tmp_path / "t.csv").write_text("home,age,city,illness\nh1,30,Hull,flu\n,31,Hull,hiv\nh2,32,Hull,flu\n")
+    table = read_table(policy, input_path=tmp_path / "t.csv", period="2026", base=tmp_path)
+    with pytest.raises(ValidationFailed, match="1 of 3 rows in 'home' have no household"):
+        raise_if_failed(validate(table, policy, None), table.origin)
