@@ -8,7 +8,7 @@ from cli.console import console, gate_result, gate_table, plain_table, titled
 from policy.text import number_of
 from release_store.records import Verdict
 from release_store.store import ReleaseStore
-from release_store.summary import Summary, over_max_group_size, removed_duplicates
+from release_store.summary import Summary, levels_of, over_max_group_size, removed_duplicates
 from reports.documents import Document, history_document
 from reports.people import people_line
 from reports.text import escaped, minute, sanitize_text
@@ -131,6 +131,7 @@ def show_record(document: Document) -> None:
         "made by": f"{document['made_by']} at {document['made_at']}",
         **_came_of(summary),
         "method": f"{summary.method} {summary.parameters or ''}".strip(),
+        **_levels(summary),
         "rows": f"{summary.n_published} of {summary.n_source}{_without_duplicates(summary)}",
         "digest": document["candidate_digest"],
         "policy": document["policy_digest"],
@@ -161,6 +162,11 @@ def show_record(document: Document) -> None:
                 markup=False,
                 soft_wrap=True,
             )
+
+
+def _levels(summary: Summary) -> dict[str, str]:
+    found = levels_of(summary.notes)
+    return {"levels": ", ".join(f"{name}: {level}" for name, level in found.items())} if found else {}
 
 
 def _without_duplicates(summary: Summary) -> str:

@@ -130,7 +130,8 @@ class Method(Section):
 
     The parameters are checked by the parts themselves. Without `recoding`, cells are intervals and sets that
     contain their people; anything else has to be said here. `ends` says whether an interval ends where the
-    numbers of its people do, or on a grid.
+    numbers of its people do, or on a grid. `levels` are those of `recoding: full-domain` that the policy
+    decides, such as those of an earlier release.
     """
 
     name: str = "ae-lrhma"
@@ -141,6 +142,8 @@ class Method(Section):
     ends: Ends = "attained"
     parameters: dict[str, Any] = Field(default={})
     history: History = "sticky"
+    # Left out of the document where there are none: the digests of older policies stay.
+    levels: dict[str, Annotated[int, Field(ge=0)]] = Field(default={}, exclude_if=lambda value: not value)
 
     @model_validator(mode="before")
     @classmethod
@@ -153,6 +156,12 @@ class Method(Section):
             return given
         rest = {name: value for name, value in given.items() if name != "history_aware"}
         return rest | {"history": "repair" if aware else "blind"}
+
+    @model_validator(mode="after")
+    def _levels_are_of_one_a_column(self) -> Self:
+        if self.levels and self.recoding != "full-domain":
+            raise ValueError(f"levels are those of recoding: full-domain, and recoding is {self.recoding}")
+        return self
 
     @model_validator(mode="after")
     def _rounded_ends_are_of_intervals(self) -> Self:
@@ -239,6 +248,10 @@ class ReleasePolicy(Section):
         for name in self.expectations.missing_in:
             if name not in known:
                 raise ValueError(f"expectations.missing_in names '{name}', which is not a column of roles")
+        for name in self.method.levels:
+            if name not in self.roles.quasi_identifiers:
+                near = did_you_mean(name, self.roles.quasi_identifiers)
+                raise ValueError(f"method.levels names '{name}', which is not a quasi-identifier{near}")
         return self
 
     @model_validator(mode="after")

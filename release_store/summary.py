@@ -226,6 +226,12 @@ def removed_duplicates(notes: Mapping[str, Any]) -> int | None:
     return None if found is None else _whole(found)
 
 
+def levels_of(notes: Mapping[str, Any]) -> dict[str, int]:
+    """Return the level of each quasi-identifier of a full-domain generalization, else nothing."""
+    found = notes.get("levels")
+    return found if isinstance(found, dict) else {}
+
+
 def over_max_group_size(notes: Mapping[str, Any]) -> int:
     """Return how many groups stayed over the largest size, after repair where there was one."""
     repair = repair_of(notes)

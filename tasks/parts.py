@@ -11,7 +11,7 @@ function. One protocol each:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, Protocol, TypeVar
 
@@ -133,8 +133,8 @@ F = TypeVar("F")
 @dataclass(frozen=True)
 class BuildContext:
     """What a part is bound to beside its own parameters: the policy's roles, model and seed, the largest
-    group, the size that groups are grown to, whether an aggregation follows, and the share of the records
-    that may be left out.
+    group, the size that groups are grown to, whether an aggregation follows, the share of the records that
+    may be left out, and the levels of full-domain generalization that the policy decides.
     """
 
     roles: Roles
@@ -144,6 +144,7 @@ class BuildContext:
     group_size: int
     grouped: bool
     max_suppression: float
+    levels: Mapping[str, int]
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from policy.trusted import TRUSTED_FILE
 from tasks.aggregation.parts import AGGREGATIONS
 from tasks.methods.base import BoundMethod, Method
 from tasks.methods.presets import PRESETS
+from tasks.partitioning.full_domain import check_levels
 from tasks.partitioning.parts import PARTITIONS
 from tasks.parts import (
     BuildContext,
@@ -118,6 +119,7 @@ def bound_method(policy: ReleasePolicy, where: str = "policy") -> BoundMethod:
             where=f"{where}: method.parameters.max_group_size",
             hint="Fewer than 2k records cannot be two classes: give at least 2k - 1.",
         )
+    check_levels(policy.roles, policy.method.levels)
     represent, cut, group, recode = chosen
     k = policy.privacy.k
     setting = BuildContext(
@@ -128,6 +130,7 @@ def bound_method(policy: ReleasePolicy, where: str = "policy") -> BoundMethod:
         _group_size(parameters, k),
         grouped=group.name != "none",
         max_suppression=policy.gates.suppression.max,
+        levels=policy.method.levels,
     )
     return BoundMethod(
         name,

@@ -7,7 +7,8 @@ doi:10.1145/1066157.1066164. The levels are optimal by NCP.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from math import prod
 
 import numpy as np
@@ -26,9 +27,21 @@ COUNTS = 8_000_000  # of sensitive values of groups that are looked at together
 KEPT = 8  # nodes whose groups are kept, to make those of other nodes of
 
 
-def check_size(roles: Roles) -> None:
+def check_levels(roles: Roles, fixed: Mapping[str, int]) -> None:
+    """Raise PolicyError where the policy decides on a level that a quasi-identifier does not have."""
+    for name, level in fixed.items():
+        highest = n_levels(roles.quasi_identifiers[name]) - 1
+        if level > highest:
+            raise PolicyError(
+                f"is {level}, and the highest level is {highest}",
+                where=f"method.levels.{name}",
+                hint="Level 0 is the values themselves, the highest one the whole column.",
+            )
+
+
+def check_size(roles: Roles, fixed: Mapping[str, int]) -> None:
     """Raise PolicyError where the lattice has more than MOST_NODES nodes."""
-    levels = {name: n_levels(qi) for name, qi in roles.quasi_identifiers.items()}
+    levels = {name: 1 if name in fixed else n_levels(qi) for name, qi in roles.quasi_identifiers.items()}
     if prod(levels.values()) > MOST_NODES:
         listed = ", ".join(f"{name} {number}" for name, number in levels.items())
         raise PolicyError(
@@ -59,6 +72,11 @@ class Column:
     levels: Levels
     penalty: FloatArray
     weight: float
+
+    def at(self, level: int) -> Column:
+        """Return the column with that level alone."""
+        levels, penalty = Levels(self.levels.node[[level]]), self.penalty[[level]]
+        return replace(self, levels=levels, penalty=penalty)
 
     def bounds(self, most_suppressed: int) -> FloatArray:
         """Return the weighted mean penalty of each level without the costliest `most_suppressed` records."""
@@ -131,11 +149,14 @@ def partition(
     *,
     max_suppression: float,
     most_checks: int,
+    fixed: Mapping[str, int],
     progress: Progress,
 ) -> Partition:
     """Return the classes of the levels with the least NCP, -1 for the records of classes that fail.
 
-    At most the share `max_suppression` of the records is left out. The NCP is that of the published records.
+    Levels of the quasi-identifiers in `fixed` are given. At most the share `max_suppression` of the records
+    is left out; more only where the given levels allow no other classes, for a gate to see. The NCP is that
+    of the published records.
     Two groups without a person in common that hold `constraints` hold them together, as all of that model do;
     no more is assumed: a group that has a part that holds may fail. So where records may be left out, or a
     person may have several, nodes are ruled out by k and by bounds of the NCP alone. If no levels will do,
@@ -145,7 +166,7 @@ def partition(
     A check of a node costs O(m + pairs) for m distinct records and pairs of these with sensitive values; the
     search O(N log N) for N nodes, at most `most_checks` checks, and 17 bytes a node.
     """
-    columns = columns_of(table, roles)
+    columns = tuple(one.at(fixed[one.name]) if one.name in fixed else one for one in columns_of(table, roles))
     n_most = most_suppressed(table.n_records, max_suppression)
     groups = Groups(table, constraints, columns)
     together = not n_most and constraints.person is None
@@ -169,12 +190,14 @@ def partition(
     top = tuple(column.levels.height for column in columns)
     rolled = groups.at(found.node or top)
     holds = groups.hold(rolled, groups.large(rolled))
-    if found.node is None:
-        holds[:] = True
+    if found.node is None and not (fixed and holds.any()):
+        groups = Groups(table, constraints, columns_of(table, roles))
+        rolled, holds, fixed = groups.one(), np.ones(1, dtype=bool), {}
+    levels = groups.levels(rolled, holds) | dict(fixed)
     number = np.where(holds, np.cumsum(holds) - 1, -1)
     labels = number[rolled.of[groups.of_record]]
     notes: dict[str, Note] = {
-        "levels": groups.levels(rolled, holds),
+        "levels": levels,
         "lattice_nodes": prod(level + 1 for level in top),
         "lattice_nodes_checked": found.n_checked,
         "lattice_optimum": "proven" if found.proven else "not proven",
@@ -252,6 +275,16 @@ class Groups:
         if 2 * len(first) <= len(source.size):
             self._kept.append(rolled)
         return rolled
+
+    def one(self) -> Rolled:
+        """Return all records as one group."""
+        n_records = np.array([len(self.of_record)])
+        return Rolled(
+            self._base.node,
+            np.zeros(len(self._first), dtype=np.int64),
+            np.zeros(1, dtype=np.int64),
+            n_records,
+        )
 
     def large(self, rolled: Rolled) -> BoolArray:
         """Tell which groups have at least k records, or people where a person may have several, (g,)."""

@@ -239,7 +239,7 @@ class LatticeParameters(Parameters):
 
 
 def _full_domain(chosen: LatticeParameters, setting: BuildContext) -> Cut:
-    full_domain.check_size(setting.roles)
+    full_domain.check_size(setting.roles, setting.levels)
 
     def cut(
         table: PreparedTable, _where: Representation, constraints: Constraints, progress: Progress
@@ -250,6 +250,7 @@ def _full_domain(chosen: LatticeParameters, setting: BuildContext) -> Cut:
             constraints,
             max_suppression=setting.max_suppression,
             most_checks=chosen.most_checks,
+            fixed=setting.levels,
             progress=progress,
         )
 

@@ -18,13 +18,15 @@ def generalized(table: PreparedTable, labels: IntArray, policy: ReleasePolicy) -
     where none is known), a categorical one the set of the group's values. With `recoding: hierarchy` both are
     closed, where the policy has widths or a hierarchy: to the narrowest of its intervals, to the lowest node
     that covers them. With `recoding: full-domain` all cells of a column are closed to the lowest level at
-    which one node covers each group. With `ends: rounded` intervals end on a grid. O(n) a column.
+    which one node covers each group, which is no lower than the policy's. With `ends: rounded` intervals end
+    on a grid. O(n) a column.
     """
     kept = np.flatnonzero(labels >= 0)
     order = kept[np.argsort(labels[kept], kind="stable")]
     size = np.bincount(labels[kept]).astype(np.int64)
     starts = np.cumsum(size) - size
     closed, one_level = (policy.method.recoding == name for name in ("hierarchy", "full-domain"))
+    levels = policy.method.levels
     intervals: dict[str, FloatArray] = {}
     for column, name in enumerate(table.numeric_names):
         values = table.numeric[order, column]
@@ -34,7 +36,7 @@ def generalized(table: PreparedTable, labels: IntArray, policy: ReleasePolicy) -
         if one_level:
             n_missing = np.add.reduceat(np.isnan(values).astype(np.int64), starts)
             qi = with_levels(policy.roles.numeric[name])
-            bounds = intervals_of_one_level(bounds, n_missing, size, qi)
+            bounds = intervals_of_one_level(bounds, n_missing, size, qi, levels.get(name, 0))
         intervals[name] = close_intervals(bounds, name, policy)
     sets: dict[str, SetCells] = {}
     for column, name in enumerate(table.categorical_names):
@@ -45,7 +47,8 @@ def generalized(table: PreparedTable, labels: IntArray, policy: ReleasePolicy) -
         hierarchy = policy.roles.categorical[name].hierarchy
         if one_level or (closed and hierarchy is not None):
             covers = covers_of(hierarchy, domain)
-            nodes = covers.closed(covers.among_all(member), one_level=one_level)
+            least = levels.get(name, 0)
+            nodes = covers.closed(covers.among_all(member), one_level=one_level, least=least)
             sets[name] = SetCells(covers.values, *nodes)
     counts = {
         name: count_cells(

@@ -113,9 +113,9 @@ def covering_intervals(
 
 
 def intervals_of_one_level(
-    intervals: FloatArray, n_missing: IntArray, size: IntArray, qi: NumericQuasiIdentifier
+    intervals: FloatArray, n_missing: IntArray, size: IntArray, qi: NumericQuasiIdentifier, least: int = 0
 ) -> FloatArray:
-    """Return the groups' intervals (n, 2) of the lowest level at which one interval holds each group.
+    """Return the groups' intervals (n, 2) of the lowest level from `least` at which one holds each group.
 
     A group of `size` (n,) has `n_missing` (n,) unknown numbers, which the whole alone holds; a group in which
     no number is known has the bounds as `intervals`, and keeps them at every level.
@@ -125,7 +125,7 @@ def intervals_of_one_level(
     if n_missing[known].any():
         level[:] = len(qi.widths) + 1
     found = intervals.copy()
-    found[known] = covering_intervals(intervals[known], qi, np.full_like(level, level.max(initial=0)))
+    found[known] = covering_intervals(intervals[known], qi, np.full_like(level, level.max(initial=least)))
     return found
 
 
@@ -157,12 +157,14 @@ class Covers:
         """Return sets (n, given values) of the values that `covers_of` was given as sets of all `values`."""
         return np.pad(member, ((0, 0), (0, len(self.values) - self.n_given)))
 
-    def closed(self, member: BoolArray, *, one_level: bool = False) -> tuple[BoolArray, BoolArray]:
+    def closed(
+        self, member: BoolArray, *, one_level: bool = False, least: int = 0
+    ) -> tuple[BoolArray, BoolArray]:
         """Return (member, whole): each set (n, |values|) closed up to the lowest node that covers it, or to
-        that of the lowest level at which one node covers each.
+        that of the lowest level at which one node covers each; from the level `least` on.
         """
         found = member.copy()
-        level = self.levels(member)
+        level = np.maximum(self.levels(member), least)
         if one_level:
             level[:] = level.max(initial=0)
         top = len(self.node) - 1

@@ -12,7 +12,13 @@ import numpy as np
 
 from policy.model import ReleasePolicy
 from tasks.geometry.space import Boxes, Space
-from tasks.recoding.hierarchy import close_intervals, covering_intervals, covers_of, with_levels
+from tasks.recoding.hierarchy import (
+    close_intervals,
+    covering_intervals,
+    covers_of,
+    interval_levels,
+    with_levels,
+)
 from tasks.types import BoolArray, PreparedTable
 
 
@@ -42,7 +48,7 @@ def closing_of(policy: ReleasePolicy, table: PreparedTable, space: Space) -> Clo
         for column, name in enumerate(space.numeric)
         if name in policy.roles.numeric and not policy.attained(name)
     }
-    covers = {}
+    covers, space_names = {}, [*space.domains]
     for column, (name, domain) in enumerate(space.domains.items()):
         qi = policy.roles.categorical.get(name)
         if qi is not None and (one_level or (closed and qi.hierarchy is not None)):
@@ -55,14 +61,17 @@ def closing_of(policy: ReleasePolicy, table: PreparedTable, space: Space) -> Clo
             if one_level:
                 qi = with_levels(policy.roles.numeric[name])
                 last = both[:, 1] if qi.type == "integer" else np.nextafter(both[:, 1], both[:, 0])
-                both = covering_intervals(np.column_stack([both[:, 0], last]), qi)
+                inside = np.column_stack([both[:, 0], last])
+                level = np.maximum(interval_levels(inside, qi), policy.method.levels.get(name, 0))
+                both = covering_intervals(inside, qi, level)
             both = close_intervals(both, name, policy)
             low[:, column], high[:, column] = both.T
         whole, member = boxes.whole.copy(), list[BoolArray]()
         for column, joined in enumerate(boxes.member):
             marks = joined
             if column in covers:
-                found, root = covers[column].closed(covers[column].among_all(joined))
+                least = policy.method.levels.get(space_names[column], 0)
+                found, root = covers[column].closed(covers[column].among_all(joined), least=least)
                 marks = found[:, : joined.shape[1]]
                 whole[:, column] |= root
             elif len(present[column]) > 1:

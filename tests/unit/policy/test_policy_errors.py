@@ -170,7 +170,7 @@ LOW = "should be a valid number, unable to parse string as a number, found 'low'
         (
             "roles.drpped",
             "dropped",
-            "key, weight, identifiers, quasi_identifiers, sensitive, kept, kept_values, dropped",
+            "key, household, weight, identifiers, quasi_identifiers, sensitive, kept, kept_values, dropped",
         ),
         (
             f"{QI}.age.bound",
@@ -188,7 +188,7 @@ LOW = "should be a valid number, unable to parse string as a number, found 'low'
         (
             "method.parameter",
             "parameters",
-            "name, representation, partition, aggregation, recoding, ends, parameters, history",
+            "name, representation, partition, aggregation, recoding, ends, parameters, history, levels",
         ),
         (
             "gates.sadrr",

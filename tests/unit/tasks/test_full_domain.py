@@ -139,6 +139,78 @@ def test_records_that_are_left_out_do_not_count() -> None:
     assert found.labels.tolist()[-1] == -1
 
 
+@pytest.mark.parametrize(
+    ("given", "levels", "nodes", "left_out"),
+    [
+        ({"age": 1}, {"age": 1, "city": 0}, 3, 0),
+        ({"age": 2}, {"age": 2, "city": 0}, 3, 0),  # though ten years of age would do
+        ({"city": 1}, {"age": 1, "city": 1}, 4, 0),
+        ({"age": 2, "city": 1}, {"age": 2, "city": 1}, 1, 0),
+        # Exact ages of one node: only the two of 31 are together, whatever the gate on suppression says.
+        ({"age": 0}, {"age": 0, "city": 0}, 3, 6),
+    ],
+)
+def test_levels_that_the_policy_decides_are_kept(
+    given: dict[str, int], levels: dict[str, int], nodes: int, left_out: int, tmp_path: Path
+) -> None:
+    policy = policy_with(BY_HAND, ILLNESS, 0, method={**METHOD, "levels": given})
+    table = prepared(policy, ROWS)
+    found = anonymized(table, policy)
+    assert (found.notes["levels"], found.notes["lattice_nodes"]) == (levels, nodes)
+    assert (found.labels < 0).sum() == left_out
+    made = published(policy, table, found, tmp_path / "c")
+    suppression = {"suppression": GATES["suppression"]}
+    (gate,) = assess(made.evidence(), suppression).results
+    assert (gate.verdict.value == "pass") is not left_out
+    frame = made.rows.frame
+    if given.get("age") == 2:
+        assert {*zip(frame["age_min"], frame["age_max"], strict=True)} == {(0, 19), (20, 39)}
+    if given.get("city") == 1:
+        assert {*frame["city"].astype(str)} == {"Oslo|Riga", "Bari|Nice"}
+
+
+def test_a_decided_level_is_published_though_a_lower_one_would_hold_the_groups(tmp_path: Path) -> None:
+    """The next table has one age and one city a group: its cells are those of the table before."""
+    rows = [(11, "Oslo", "flu"), (11, "Oslo", "hiv"), (21, "Bari", "flu"), (21, "Bari", "hiv")]
+    for history in ("blind", "repair"):
+        method = {**METHOD, "levels": {"age": 2, "city": 1}, "history": history}
+        policy = policy_with(BY_HAND, ILLNESS, 0, method=method)
+        table = prepared(policy, rows)
+        frame = published(policy, table, anonymized(table, policy), tmp_path / history).rows.frame
+        cells = frame[["age_min", "age_max", "city"]].astype(str).agg(" ".join, axis=1)
+        assert {*cells} == {"0 19 Oslo|Riga", "20 39 Bari|Nice"}
+
+
+def test_where_decided_levels_allow_no_class_all_records_are_one() -> None:
+    rows = [(11, "Oslo", "flu"), (12, "Riga", "hiv"), (21, "Bari", "flu")]
+    policy = policy_with(BY_HAND, ILLNESS, 0, method={**METHOD, "levels": {"age": 0}})
+    found = anonymized(prepared(policy, rows), policy)
+    assert found.labels.tolist() == [0, 0, 0]
+    assert found.notes["levels"] == {"age": 3, "city": 2}
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        (
+            {"levels": {"agee": 1}},
+            "method.levels names 'agee', which is not a quasi-identifier (did you mean 'age'?)",
+        ),
+        ({"levels": {"age": -1}}, "method.levels.age"),
+        (
+            {"levels": {"age": 1}, "name": "mondrian", "recoding": "sets"},
+            "levels are those of recoding: full-domain",
+        ),
+        ({"levels": {"age": 4}}, "method.levels.age: is 4, and the highest level is 3"),
+        ({"levels": {"city": 3}}, "method.levels.city: is 3, and the highest level is 2"),
+    ],
+)
+def test_levels_that_are_not_there_are_refused(method: dict[str, Any], said: str) -> None:
+    with pytest.raises(PolicyError) as refused:
+        bound_method(policy_with(BY_HAND, ILLNESS, 0, method={**METHOD, **method}))
+    assert said in str(refused.value)
+
+
 def test_a_class_that_fails_may_have_parts_that_hold() -> None:
     """No union with Riga holds p_max, and the table does not: yet without Riga every city does."""
     ills = {"Oslo": "flu hiv", "Riga": "flu flu", "Bari": "flu hiv", "Nice": "flu hiv"}
