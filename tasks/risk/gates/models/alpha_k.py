@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from release_store.records import GateResult
+from tasks.privacy.listed import select_values
 from tasks.risk.evidence import Evidence
-from tasks.risk.gates.models.checks import check_model, model_of, select_values, sensitive_counts
+from tasks.risk.gates.models.checks import check_model, model_of, sensitive_counts
 from tasks.types import FloatArray, IntArray
 
 
