@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from policy.model import ReleasePolicy
-from policy.privacy_models import Models
+from policy.privacy_models import LKC, Models
+from policy.recoding import contains_its_people
 from tasks.privacy.condition import Attribute, Condition
 from tasks.privacy.diversity import entropy
 from tasks.privacy.registry import conditions_of
+from tasks.privacy.shares import Alpha
 from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable
 
 
@@ -119,9 +121,13 @@ class Constraints:
 
 
 def constraints_of(table: PreparedTable, policy: ReleasePolicy) -> Constraints:
-    """Bind a policy's model, and those of its privacy models that count sensitive values, to a table."""
+    """Bind a policy's model, and those of its privacy models that count sensitive values, to a table.
+
+    Where cells do not contain their people, each group alone holds what k^m and LKC ask of rows that match.
+    """
     privacy, models = policy.privacy, policy.gates.models
-    k = max(privacy.k, models.alpha_k.k if models.alpha_k else 0)
+    alone = () if contains_its_people(policy.method.recoding) else (models.km, models.lkc)
+    k = max([privacy.k, *(model.k for model in (models.alpha_k, *alone) if model is not None)])
     columns = tuple(
         SensitiveColumn(
             table.sensitive[:, i].astype(np.int64),
@@ -131,12 +137,20 @@ def constraints_of(table: PreparedTable, policy: ReleasePolicy) -> Constraints:
         for i, name in enumerate(table.sensitive_names)
     )
     bare = Constraints(k, privacy.p_max, privacy.h_min, privacy.e, columns, privacy.spread, table.person)
+    sure = None if contains_its_people(policy.method.recoding) else models.lkc
     names = zip(table.sensitive_names, columns, strict=True)
-    return replace(bare, columns=tuple(_with_models(bare, table, name, it, models) for name, it in names))
+    return replace(
+        bare, columns=tuple(_with_models(bare, table, name, it, models, sure) for name, it in names)
+    )
 
 
 def _with_models(
-    bare: Constraints, table: PreparedTable, name: str, column: SensitiveColumn, models: Models
+    bare: Constraints,
+    table: PreparedTable,
+    name: str,
+    column: SensitiveColumn,
+    models: Models,
+    sure: LKC | None,
 ) -> SensitiveColumn:
     """Return a sensitive attribute under the conditions that the privacy models set for it."""
 
@@ -152,7 +166,10 @@ def _with_models(
             np.bincount(counted, minlength=column.n_values), numbers, np.array(listed, dtype=bool)
         )
 
-    return replace(column, conditions=conditions_of(models, attribute))
+    conditions = conditions_of(models, attribute)
+    if sure is not None:
+        conditions = (*conditions, Alpha(sure.c, attribute(sure).listed))
+    return replace(column, conditions=conditions)
 
 
 def number_range(column: SensitiveColumn, records: IntArray) -> tuple[FloatArray | None, FloatArray | None]:

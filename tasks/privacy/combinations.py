@@ -71,6 +71,14 @@ class Matches:
         largest = self.rows[1:].max(axis=0, initial=0.0)
         return np.asarray(largest / np.maximum(self.rows[0], 1).astype(np.float64))
 
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Return the sum of `values` (n_classes,) over the classes that match, (a, b)."""
+        return np.asarray((self.first_covers * values[self.classes]) @ self.last_covers.astype(np.float64))
+
+    def matching(self, a: int, b: int) -> IntArray:
+        """Return the classes that match the combination at [:, a, b]."""
+        return np.asarray(self.classes[(self.first_covers[a] > 0) & (self.last_covers[:, b] > 0)])
+
     def too_few(self, k: int) -> BoolArray:
         """Tell which combinations match a row, but fewer than k, (a, b)."""
         return np.asarray((self.rows[0] > 0) & (self.rows[0] < k))

@@ -5,7 +5,7 @@ Only models that look at a group alone can fail: the others compare it with the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import exp
 from typing import Any
 
@@ -13,9 +13,10 @@ import numpy as np
 
 from policy.privacy_models import Models
 from policy.text import number_of
-from tasks.privacy.condition import Attribute
+from tasks.privacy.condition import Attribute, Condition
 from tasks.privacy.diversity import entropy, tails
 from tasks.privacy.registry import CONDITIONS
+from tasks.privacy.shares import Alpha
 from tasks.types import BoolArray, IntArray
 
 FIELD = "gates.models"
@@ -34,16 +35,23 @@ def models_missed(name: str, counts: Mapping[str, int], people: int, counted: st
     `counts` are of rows, or of people, of which the table has `people`; `counted` says of which.
     """
     numbers = np.array([*counts.values()], dtype=np.int64)
-    for model_name, bind in CONDITIONS.items():
-        model = getattr(models, model_name)
-        if model is None or not len(numbers):
-            continue
+    for model_name, model, bind in _bound(models) if len(numbers) else ():
         chosen = (getattr(model, "values", None) or {}).get(name)
         listed = np.array([chosen is None or value in chosen for value in counts], dtype=bool)
         condition = bind(model, Attribute(numbers, None, listed))
         if not condition.compares and float(condition.shortfall(numbers, np.asarray(people))) > 0:
             return f"'{name}' {_words(model_name, model, numbers, listed, people, counted)}"
     return ""
+
+
+def _bound(models: Models) -> list[tuple[str, Any, Callable[[Any, Attribute], Condition]]]:
+    """Return the models that a policy asks for, by name, with what makes their condition on a whole table.
+
+    With all cells equal, everybody's share is that of the whole table: there, LKC asks what alpha does.
+    """
+    bound = {**CONDITIONS, "lkc": lambda model, it: Alpha(model.c, it.listed)}
+    asked = ((name, getattr(models, name), bind) for name, bind in bound.items())
+    return [each for each in asked if each[1] is not None]
 
 
 def _words(
@@ -61,4 +69,5 @@ def _words(
         return f"has (r_l + ... + r_m) / r_1 of {share:.3f}, not over 1 / {field}.c ({1 / model.c:.3f})"
     share = numbers[listed].max() / people
     which = "most frequent value" if listed.all() else "most frequent listed value"
-    return f"has a {which} of {share:.1%} of the {counted}, over {field}.alpha ({model.alpha:g})"
+    limit, most = ("c", model.c) if model_name == "lkc" else ("alpha", model.alpha)
+    return f"has a {which} of {share:.1%} of the {counted}, over {field}.{limit} ({most:g})"
