@@ -71,7 +71,9 @@ def merged_for_known_values(
         if any(_whole_fails(question) for question in questions_of(classes, policy)):
             return np.where(merged >= 0, 0, -1).astype(np.int64)
         progress(0.0, f"{sum(len(one.matching) for one in failing)} sets of groups show too much")
-        merged = _merge_round(table, merged, policy, classes, failing, max_group_size)
+        before, merged = merged, _merge_round(table, merged, policy, classes, failing, max_group_size)
+        if merged.max() == before.max():  # what fails by less than rounding
+            return merged
 
 
 def _whole_fails(question: Question) -> bool:
@@ -96,7 +98,7 @@ def _merge_round(
         weights = np.zeros_like(shortage.weights)
         np.add.at(weights.T, groups.parent, shortage.weights.T)
         for matching in shortage.matching:
-            if merging.mend(matching, shortage, weights, once=one_level) and one_level:
+            if merging.until_it_holds(matching, shortage, weights, once=one_level) and one_level:
                 return _labels(labels, groups)
     return _labels(labels, groups)
 
@@ -114,7 +116,9 @@ class _Merging:
     neighbours: Neighbours
     max_group_size: int
 
-    def mend(self, matching: IntArray, shortage: Shortage, weights: FloatArray, *, once: bool) -> bool:
+    def until_it_holds(
+        self, matching: IntArray, shortage: Shortage, weights: FloatArray, *, once: bool
+    ) -> bool:
         """Merge until what `matching` groups match suffices; return whether any were merged.
 
         `weights` (w, n_groups) are those of the living groups, and follow the merges.
