@@ -10,9 +10,9 @@ import numpy as np
 
 from policy.model import ReleasePolicy
 from policy.privacy_models import LKC, Models
-from policy.recoding import contains_its_people
 from tasks.privacy.condition import Attribute, Condition
 from tasks.privacy.diversity import entropy
+from tasks.privacy.partial_knowledge import held_by_each_class
 from tasks.privacy.registry import conditions_of
 from tasks.privacy.shares import Alpha
 from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable
@@ -123,10 +123,11 @@ class Constraints:
 def constraints_of(table: PreparedTable, policy: ReleasePolicy) -> Constraints:
     """Bind a policy's model, and those of its privacy models that count sensitive values, to a table.
 
-    Where cells do not contain their people, each group alone holds what k^m and LKC ask of rows that match.
+    k^m and LKC are held by each group where the recoding says so (`held_by_each_class`).
     """
     privacy, models = policy.privacy, policy.gates.models
-    alone = () if contains_its_people(policy.method.recoding) else (models.km, models.lkc)
+    by_each = held_by_each_class(policy.method.recoding)
+    alone = (models.km, models.lkc) if by_each else ()
     k = max([privacy.k, *(model.k for model in (models.alpha_k, *alone) if model is not None)])
     columns = tuple(
         SensitiveColumn(
@@ -137,7 +138,7 @@ def constraints_of(table: PreparedTable, policy: ReleasePolicy) -> Constraints:
         for i, name in enumerate(table.sensitive_names)
     )
     bare = Constraints(k, privacy.p_max, privacy.h_min, privacy.e, columns, privacy.spread, table.person)
-    sure = None if contains_its_people(policy.method.recoding) else models.lkc
+    sure = models.lkc if by_each else None
     names = zip(table.sensitive_names, columns, strict=True)
     return replace(
         bare, columns=tuple(_with_models(bare, table, name, it, models, sure) for name, it in names)

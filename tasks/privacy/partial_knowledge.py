@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from policy.privacy_models import KM, LKC
+from policy.recoding import contains_its_people
 from release_store.records import EquivalenceClasses
 from tasks.privacy.combinations import Matches, matches
 from tasks.privacy.listed import select_values
@@ -36,6 +37,15 @@ class Question:
     def blocks(self, covers: Sequence[BoolArray]) -> Iterator[Matches]:
         """Yield what matches each combination; `covers[q]` (n_classes, n_atoms). Raises Unfinished."""
         return matches(covers, self.weights, self.sizes)
+
+
+def held_by_each_class(recoding: str) -> bool:
+    """Tell whether methods hold both models in every class by itself, which is more than they ask.
+
+    So it is where cells need not contain their people: two groups as one may then match less than before.
+    And with full-domain recoding: two groups as one raise the cells of all others.
+    """
+    return recoding == "full-domain" or not contains_its_people(recoding)
 
 
 def km_question(model: KM, size: IntArray, n_quasi_identifiers: int) -> Question:

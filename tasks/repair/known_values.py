@@ -1,9 +1,7 @@
-"""k^m-anonymity and LKC-privacy from the groups up: groups that known values single out are merged with near
-ones.
+"""k^m-anonymity and LKC-privacy by merging: groups that known values single out, with near ones.
 
-They look at the cells of all groups at once, so that no group meets them by itself. Where cells contain
-their people, two groups as one match whatever either matched: of what is known, no fewer rows match than
-before.
+They look at the cells of all groups at once, and ask nothing of a group by itself. Where cells contain their
+people, two groups as one match whatever either matched: of what is known, no fewer rows match than before.
 """
 
 from __future__ import annotations
@@ -14,11 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from policy.model import ReleasePolicy
-from policy.recoding import contains_its_people
 from release_store.records import EquivalenceClasses
 from tasks.geometry.space import space_of
 from tasks.privacy.combinations import TOLERANCE
-from tasks.privacy.partial_knowledge import Question
+from tasks.privacy.partial_knowledge import Question, held_by_each_class
 from tasks.recoding.generalize import generalized
 from tasks.repair.closing import closing_of
 from tasks.repair.groups import Groups, groups_of
@@ -32,12 +29,12 @@ MEMBERS = 8  # of the groups that match, those for which a partner is looked for
 
 
 def asks_for_known_values(policy: ReleasePolicy) -> bool:
-    """Tell whether groups are merged for k^m or LKC: people are rows, and cells contain them."""
+    """Tell whether groups are merged for k^m or LKC: rows are people, and no class holds them by itself."""
     models = policy.gates.models
     return (
         (models.km is not None or models.lkc is not None)
         and policy.rows == "one_per_person"
-        and contains_its_people(policy.method.recoding)
+        and not held_by_each_class(policy.method.recoding)
     )
 
 
@@ -57,8 +54,7 @@ def merged_for_known_values(
     `labels` are returned as they are.
 
     A round costs O(n) a column for the cells, what the gate costs on so many classes, and for each merge a
-    look for neighbours in a tree. There are few rounds, but with `recoding: full-domain`, where a merge
-    changes the cells of all groups: one for each merge, at most as many as there are levels.
+    look for neighbours in a tree. There are few rounds.
     """
     merged = labels
     while True:
@@ -93,13 +89,11 @@ def _merge_round(
     groups.join_equal()
     measure = Measure(scale_of(table, policy), space)
     merging = _Merging(groups, Neighbours(groups, measure, max_group_size), max_group_size)
-    one_level = policy.method.recoding == "full-domain"
     for shortage in failing:
         weights = np.zeros_like(shortage.weights)
         np.add.at(weights.T, groups.parent, shortage.weights.T)
         for matching in shortage.matching:
-            if merging.until_it_holds(matching, shortage, weights, once=one_level) and one_level:
-                return _labels(labels, groups)
+            merging.until_it_holds(matching, shortage, weights)
     return _labels(labels, groups)
 
 
@@ -116,25 +110,21 @@ class _Merging:
     neighbours: Neighbours
     max_group_size: int
 
-    def until_it_holds(
-        self, matching: IntArray, shortage: Shortage, weights: FloatArray, *, once: bool
-    ) -> bool:
-        """Merge until what `matching` groups match suffices; return whether any were merged.
+    def until_it_holds(self, matching: IntArray, shortage: Shortage, weights: FloatArray) -> None:
+        """Merge until what `matching` groups match suffices.
 
         `weights` (w, n_groups) are those of the living groups, and follow the merges.
         """
-        merged = False
         while True:
             inside = np.unique(self.groups.parent[matching])
             sums = weights[:, inside].sum(axis=1)
-            if not shortage.fails(sums) or (merged and once):
-                return merged
+            if not shortage.fails(sums):
+                return
             group, partner = self._pair(inside, shortage, weights, sums)
             self.groups.join(group, partner)
             self.neighbours.note(group, partner)
             weights[:, group] += weights[:, partner]
             weights[:, partner] = 0
-            merged = True
 
     def _pair(
         self, inside: IntArray, shortage: Shortage, weights: FloatArray, sums: FloatArray

@@ -114,21 +114,24 @@ def test_of_many_sets_of_groups_as_many_as_may_be_are_looked_at_in_a_round(
     assert merged(AGES, [0, 0, 1, 1, 2, 2, 3, 3], AGE, km={"k": 3, "m": 1}) == whole
 
 
-def test_where_cells_do_not_contain_their_people_each_group_holds_both_models_alone() -> None:
+@pytest.mark.parametrize("recoding", ["full-domain", "centroid", "median", "adaptive", "quantized"])
+def test_where_groups_are_not_merged_each_holds_both_models_by_itself(recoding: str) -> None:
     models = {"km": {"k": 4, "m": 1}, "lkc": {"l": 1, "k": 3, "c": 0.5}}
-    policy = small_policy(AGE, method={"name": "mdav", "recoding": "centroid"}, gates={"models": models})
+    policy = small_policy(AGE, method={"name": "mdav", "recoding": recoding}, gates={"models": models})
+    assert not asks_for_known_values(policy)
     limits = constraints_of(prepared(policy, AGES), policy)
     assert limits.k == 4
     assert limits.group_holds(np.arange(4))
     assert not limits.group_holds(np.array([0, 1, 2, 4]))  # a is 3 of 4
-    contained = small_policy(AGE, gates={"models": models})
-    assert constraints_of(prepared(contained, AGES), contained).k == 2
+    merging = small_policy(AGE, gates={"models": models})
+    assert asks_for_known_values(merging)
+    assert constraints_of(prepared(merging, AGES), merging).k == 2
 
 
-# Any groups, under the recodings that contain their people
+# Any groups, under the recodings by which groups are merged
 
 HIERARCHY = "x;low;all\ny;low;all\nz;high;all\nw;high;all\n"
-RECODINGS = ("sets", "hierarchy", "full-domain", "sets, ends: rounded")
+RECODINGS = ("sets", "hierarchy", "sets, ends: rounded")
 ROW = st.tuples(
     st.one_of(st.none(), st.integers(0, 9)),
     st.sampled_from("xyzw"),
