@@ -43,10 +43,10 @@ METHODS = ("mondrian", "ae-narrow")
 ABOUT = """# What the privacy models cost
 
 Each row is one model at one strength, k = 8, without e and p_max. On the left, the method knows the model, as
-all methods do: its cuts, groups and merges keep it. On the right, it does not, and k is raised until the gate
-passes, as was necessary before. NCP is that of the published rows, intervals for numbers and sets for
-categories. The CPU seconds are those of the run on the left, from preprocessing to reading the staged rows
-back."""
+all methods do: its cuts, groups and merges keep it, or its merges alone (km and lkc). On the right, it does
+not, and k is raised until the gate passes, as was necessary before. NCP is that of the published rows,
+intervals for numbers and sets for categories. The CPU seconds are those of the run on the left, from
+preprocessing to reading the staged rows back."""
 STRENGTHS: dict[str, tuple[dict[str, Any], ...]] = {
     "distinct_l": ({"min": 2}, {"min": 4}, {"min": 6}),
     "entropy_l": ({"min": 1.5}, {"min": 2}, {"min": 3}),
@@ -55,6 +55,8 @@ STRENGTHS: dict[str, tuple[dict[str, Any], ...]] = {
     "alpha_k": ({"alpha": 0.6, "k": 8}, {"alpha": 0.5, "k": 8}, {"alpha": 0.4, "k": 8}),
     "beta_likeness": ({"max": 8}, {"max": 4}, {"max": 2}),
     "delta_disclosure": ({"max": 3}, {"max": 2}, {"max": 1}),
+    "km": ({"k": 20, "m": 2}, {"k": 50, "m": 2}, {"k": 20, "m": 3}),
+    "lkc": ({"l": 2, "k": 20, "c": 0.5}, {"l": 2, "k": 8, "c": 0.4}, {"l": 2, "k": 8, "c": 0.3}),
 }
 RAISED = (8, 10, 12, 16, 24, 32, 48, 64, 100, 150, 200, 300, 500, 1_000, 2_000, 5_000)
 HEADER = ("model", "strength", "NCP", "classes", "k raised to", "NCP then", "classes then", "CPU s")

@@ -28,6 +28,7 @@ from tasks.partitioning.parts import LhdParameters
 from tasks.recoding.draws import seed_of
 from tasks.repair.followers import Followers
 from tasks.repair.growth import acceptance
+from tasks.repair.known_values import asks_for_known_values, merged_for_known_values
 from tasks.repair.merge import repair
 from tasks.repair.past import pasts_of
 from tasks.repair.round_cache import RoundCache
@@ -47,6 +48,7 @@ from tasks.types import (
 )
 
 SETTLING = 8  # rounds after which the gates say what is still broken
+MERGED = "merged_for_known_values"  # a note
 SIZES = ("max_group_size", "leaf_size")  # parameters that count people
 
 History = Sequence[tuple[Release, EquivalenceClasses]]
@@ -103,7 +105,7 @@ def fragments_of(
     if whole.compares:
         labels, mended = enforced(z_scored(table), labels, whole, method.max_group_size)
         notes.update({name: note for name, note in mended.items() if isinstance(note, int)})
-    return Partition(labels, dict(notes))
+    return _beside_one_another(table, Partition(labels, dict(notes)), method, policy, progress)
 
 
 def decide(fragment: Fragment) -> Partition:
@@ -112,7 +114,7 @@ def decide(fragment: Fragment) -> Partition:
     method = bound_method(policy)
     there = method.represent(table, no_progress)
     leaves = leaves_of(table, there, method, policy, no_progress)
-    found = groups_of(table, there, leaves, method, policy, no_progress)
+    found = _groups_by_themselves(table, there, leaves, method, policy, no_progress)
     return Partition(found.labels.astype(np.int32), found.notes)
 
 
@@ -138,15 +140,52 @@ def groups_of(
 ) -> Partition:
     """Make the aggregate inside the leaves that will become classes.
 
-    Whatever made them, groups that break the policy's model are merged with near ones.
+    Whatever made them, groups that break the policy's model are merged with near ones; then those of which
+    known values single out a few.
     """
+    found = _groups_by_themselves(table, representation, leaves, method, policy, progress)
+    return _beside_one_another(table, found, method, policy, progress)
+
+
+def _groups_by_themselves(
+    table: PreparedTable,
+    representation: Representation,
+    leaves: Partition,
+    method: BoundMethod,
+    policy: ReleasePolicy,
+    progress: Progress,
+) -> Partition:
+    """Make the groups, each of which satisfies what the policy's model asks of a group."""
     constraints = constraints_of(table, policy)
     made = method.aggregate(table, representation, leaves.labels, constraints, progress)
     labels, mended = enforced(_points(table, representation), made, constraints, method.max_group_size)
     found = Partition(labels)
-    over = int((np.bincount(labels[labels >= 0]) > method.max_group_size).sum())
+    over = _n_over(labels, method.max_group_size)
     notes = {**leaves.notes, **mended, "groups": found.n_groups, "groups_over_max_group_size": over}
     return Partition(labels, notes)
+
+
+def _beside_one_another(
+    table: PreparedTable, groups: Partition, method: BoundMethod, policy: ReleasePolicy, progress: Progress
+) -> Partition:
+    """Merge groups until what the policy's model asks of all groups together holds: k^m and LKC."""
+    if not asks_for_known_values(policy):
+        return groups
+    labels = merged_for_known_values(table, groups.labels, policy, method.max_group_size, progress)
+    merged = replace(groups, labels=labels)
+    before = groups.notes.get(MERGED, 0)
+    assert isinstance(before, int)  # noqa: S101 -- made so
+    notes = {
+        **groups.notes,
+        MERGED: before + groups.n_groups - merged.n_groups,
+        "groups": merged.n_groups,
+        "groups_over_max_group_size": _n_over(labels, method.max_group_size),
+    }
+    return replace(merged, notes=notes)
+
+
+def _n_over(labels: IntArray, max_group_size: int) -> int:
+    return int((np.bincount(labels[labels >= 0]) > max_group_size).sum())
 
 
 def _points(table: PreparedTable, representation: Representation) -> FloatArray:
@@ -218,12 +257,13 @@ def repaired(
     if may_follow_nobody(policy):
         named.append(by_totals)
     made = in_rounds(groups, merge, enforce, named)
-    # Who was left out last has changed what some models compare groups with.
-    for _ in range(SETTLING if constraints.compares else 0):
-        labels = enforce(made.labels)
-        if np.array_equal(labels, made.labels):
+    # Who was left out last has changed what some models compare groups with, and how many rows match.
+    for _ in range(SETTLING if constraints.compares or asks_for_known_values(policy) else 0):
+        settled = replace(made, labels=enforce(made.labels))
+        settled = _beside_one_another(table, settled, method, policy, progress)
+        if np.array_equal(settled.labels, made.labels):
             break
-        made = merge(replace(made, labels=labels))
+        made = merge(settled)
     return made
 
 

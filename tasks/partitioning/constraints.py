@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 
 from policy.model import Privacy, ReleasePolicy
+from policy.privacy_models import LKC
 from tasks.privacy.condition import Attribute, Condition
 from tasks.privacy.diversity import entropy
+from tasks.privacy.partial_knowledge import held_by_each_class
 from tasks.privacy.registry import conditions_of
+from tasks.privacy.shares import Alpha
 from tasks.privacy.similar import any_of, groups_by_attribute
 from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable
 
@@ -135,9 +138,15 @@ class Constraints:
 
 
 def constraints_of(table: PreparedTable, policy: ReleasePolicy) -> Constraints:
-    """Bind a policy's model, and those of its privacy models that count sensitive values, to a table."""
+    """Bind a policy's model, and those of its privacy models that count sensitive values, to a table.
+
+    k^m and LKC are held by each group where the recoding says so (`held_by_each_class`).
+    """
     privacy, models = policy.privacy, policy.gates.models
-    k = max(privacy.k, models.alpha_k.k if models.alpha_k else 0)
+    by_each = held_by_each_class(policy.method.recoding)
+    alone = (models.km, models.lkc) if by_each else ()
+    k = max([privacy.k, *(model.k for model in (models.alpha_k, *alone) if model is not None)])
+    sure = models.lkc if by_each else None
     bare = Constraints(k, privacy.p_max, privacy.h_min, privacy.e, (), privacy.spread, table.unit)
     missing = policy.source.missing_label
     groups = groups_by_attribute(policy.roles, table.sensitive_values, missing)
@@ -149,8 +158,11 @@ def constraints_of(table: PreparedTable, policy: ReleasePolicy) -> Constraints:
             table.sensitive_numbers.get(name),
             own=_own_limits(privacy, name),
         )
-        bound = _with_models(bare, table, name, column, policy)
-        columns += [bound] if name not in groups else _alike(bare, table, name, bound, policy, groups[name])
+        bound = _with_models(bare, table, name, column, policy, sure)
+        if name in groups:
+            columns += _alike(bare, table, name, bound, policy, sure, groups[name])
+        else:
+            columns.append(bound)
     return replace(bare, columns=tuple(columns))
 
 
@@ -160,6 +172,7 @@ def _alike(
     name: str,
     column: SensitiveColumn,
     policy: ReleasePolicy,
+    sure: LKC | None,
     groups: IntArray,
 ) -> list[SensitiveColumn]:
     """Return an attribute with similar values as one, and beside it the conditions on the values themselves.
@@ -169,7 +182,7 @@ def _alike(
     as_one = replace(
         column, codes=groups[column.codes], n_values=int(groups.max(initial=-1)) + 1, conditions=()
     )
-    alike = _with_models(bare, table, name, as_one, policy, groups)
+    alike = _with_models(bare, table, name, as_one, policy, sure, groups)
     alone = tuple(one for one in alike.conditions if not one.compares)
     by_value = tuple(one for one in column.conditions if one.compares)
     found = [replace(alike, conditions=alone)]
@@ -192,6 +205,7 @@ def _with_models(
     name: str,
     column: SensitiveColumn,
     policy: ReleasePolicy,
+    sure: LKC | None,
     groups: IntArray | None = None,
 ) -> SensitiveColumn:
     """Return a sensitive attribute under the conditions that the privacy models set for it.
@@ -211,7 +225,10 @@ def _with_models(
         marked = any_of(np.array(listed, dtype=bool), groups)
         return Attribute(np.bincount(counted, minlength=column.n_values), numbers, marked)
 
-    return replace(column, conditions=conditions_of(policy.gates.models.of(name), attribute))
+    conditions = conditions_of(policy.gates.models.of(name), attribute)
+    if sure is not None:
+        conditions = (*conditions, Alpha(sure.c, attribute(sure).listed))
+    return replace(column, conditions=conditions)
 
 
 def number_range(column: SensitiveColumn, records: IntArray) -> tuple[FloatArray | None, FloatArray | None]:

@@ -5,7 +5,7 @@ Only models that look at a group alone can fail: the others compare it with the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import exp
 from typing import Any
 
@@ -14,9 +14,10 @@ import numpy as np
 from policy.privacy_models import Models
 from policy.roles import SensitiveAttribute
 from policy.text import number_of
-from tasks.privacy.condition import Attribute
+from tasks.privacy.condition import Attribute, Condition
 from tasks.privacy.diversity import entropy, tails
 from tasks.privacy.registry import CONDITIONS
+from tasks.privacy.shares import Alpha
 from tasks.types import BoolArray, IntArray
 
 FIELD = "gates.models"
@@ -43,11 +44,7 @@ def models_missed(
     `numbers` (m,) are of rows, or of people, of which the table has `people`; `counted` says of which. What
     counts as one of `values` (m,) may be several similar ones.
     """
-    own = models.of(name)
-    for model_name, bind in CONDITIONS.items():
-        model = getattr(own, model_name)
-        if model is None or not len(numbers):
-            continue
+    for model_name, model, bind in _bound(models.of(name)) if len(numbers) else ():
         chosen = (getattr(model, "values", None) or {}).get(name)
         protected = None if chosen is None else attribute.with_similar(chosen)
         listed = np.array(
@@ -58,6 +55,16 @@ def models_missed(
             field = models.place(name, model_name)
             return f"'{name}' {_words(field, model_name, model, numbers, listed, people, counted)}"
     return ""
+
+
+def _bound(models: Models) -> list[tuple[str, Any, Callable[[Any, Attribute], Condition]]]:
+    """Return the models that a policy asks for, by name, with what makes their condition on a whole table.
+
+    With all cells equal, everybody's share is that of the whole table: there, LKC asks what alpha does.
+    """
+    bound = {**CONDITIONS, "lkc": lambda model, it: Alpha(model.c, it.listed)}
+    asked = ((name, getattr(models, name), bind) for name, bind in bound.items())
+    return [each for each in asked if each[1] is not None]
 
 
 def _words(
@@ -80,4 +87,5 @@ def _words(
         return f"has (r_l + ... + r_m) / r_1 of {share:.3f}, not over 1 / {field}.c ({1 / model.c:.3f})"
     share = numbers[listed].max() / people
     which = "most frequent value" if listed.all() else "most frequent listed value"
-    return f"has a {which} of {share:.1%} of the {counted}, over {field}.alpha ({model.alpha:g})"
+    limit, most = ("c", model.c) if model_name == "lkc" else ("alpha", model.alpha)
+    return f"has a {which} of {share:.1%} of the {counted}, over {field}.{limit} ({most:g})"

@@ -7,6 +7,7 @@ import pytest
 
 from policy.privacy_models import Models
 from release_store.db.changes import gate_json
+from release_store.records import Verdict
 from release_store.verification.verify import verify
 from reports.gate_wording import asks
 from reports.protection import protected
@@ -49,9 +50,46 @@ def test_the_classes_of_a_later_release_hold_a_model_that_compares_with_the_tabl
         assert 0 < result.value <= 0.25
 
 
+@pytest.mark.parametrize("method", ["mondrian", "mdav"])
+def test_a_policy_that_known_values_blocked_comes_to_a_release(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    """Groups of 5 rows are too few for what two known values match, as long as none are merged for it."""
+    models = {"km": {"k": 15, "m": 2}, "lkc": {"l": 2, "k": 12, "c": 0.5}}
+    gates = {"models": models, "ncp": LOOSE}
+    policy = desk.policy(method={"name": method}, gates=gates)
+    with monkeypatch.context() as before:
+        before.setattr("tasks.composition.asks_for_known_values", lambda _policy: False)
+        assert desk.run(policy, desk.table()) == 4
+    (blocked,) = desk.store.candidates()
+    failing = {one.gate for one in desk.store.gates(blocked.candidate_id) if one.verdict is Verdict.FAIL}
+    assert failing == {"km", "lkc"}
+    assert desk.run(policy, desk.table()) == 0
+    (release,) = desk.store.releases()
+    verdicts = {one.gate: one.verdict for one in desk.store.gates(release.candidate_id)}
+    assert verdicts["km"] is verdicts["lkc"] is Verdict.PASS
+    assert len(desk.store.classes(release.release_id).size) > 10
+
+
+@pytest.mark.parametrize("history", ["repair", "sticky"])
+def test_known_values_match_enough_rows_in_a_later_release(desk: Desk, history: str) -> None:
+    """The repair merges groups and leaves records out, after which other rows match."""
+    models = {"km": {"k": 15, "m": 2}, "lkc": {"l": 2, "k": 12, "c": 0.5}}
+    gates = {"models": models, "ncp": LOOSE, "suppression": LOOSE}
+    policy = desk.policy(method={"name": "mondrian", "history": history}, gates=gates)
+    for seed, period in ((1, "2026Q1"), (2, "2026Q2"), (3, "2026Q3")):
+        assert desk.run(policy, desk.table(seed=seed), period) == 0
+    for release in desk.store.releases():
+        values = {one.gate: one.value for one in desk.store.gates(release.candidate_id)}
+        assert values["km"] is not None
+        assert 15 <= values["km"] < 400
+        assert values["lkc"] is not None
+        assert values["lkc"] <= 0.5
+
+
 def test_every_model_and_a_number_with_decimals_come_to_a_release_and_its_report(desk: Desk) -> None:
     # No class has all values of an attribute with as many as `dose`, as delta-disclosure asks.
-    assert MODELS.keys() | {"delta_disclosure"} == Models.model_fields.keys()
+    assert MODELS.keys() | {"delta_disclosure", "attributes"} == Models.model_fields.keys()
     policy = desk.policy(
         roles=ROLES,
         privacy={"k": 5, "e": 1},

@@ -99,6 +99,13 @@ def test_the_field_of_an_attributes_own_limit_is_named() -> None:
             "the table of 4 rows has fewer than FIELD.alpha_k.k (5)",
         ),
         ({"km": {"k": 6, "m": 1}}, "the table of 4 rows has fewer than FIELD.km.k (6)"),
+        ({"lkc": {"l": 1, "k": 6, "c": 0.9}}, "the table of 4 rows has fewer than FIELD.lkc.k (6)"),
+        (
+            {"lkc": {"l": 1, "k": 2, "c": 0.7}},
+            "'illness' has a most frequent value of 75.0% of the rows, over FIELD.lkc.c (0.7)",
+        ),
+        ({"lkc": {"l": 1, "k": 2, "c": 0.7, "values": {"illness": ["hiv"]}}}, ""),
+        ({"km": {"k": 4, "m": 2}, "lkc": {"l": 2, "k": 4, "c": 0.75}}, ""),
         ({"alpha_k": {"alpha": 0.75, "k": 4}, "distinct_l": {"min": 2}, "entropy_l": {"min": 1.7}}, ""),
         ({"t_closeness": {"max": 0}, "beta_likeness": {"max": 0.01}}, ""),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations as subsets_of
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from release_store.records import Verdict
+from tasks.privacy import atoms, combinations
 from tasks.recoding.generalize import generalized
-from tasks.risk.gates.models import atoms, partial_knowledge
 from tasks.risk.gates.models.closeness import distances
 from tasks.risk.registry import assess
 from tests.support.made_classes import (
@@ -486,7 +486,7 @@ def test_nobody_in_the_release_is_found_among_fewer_or_more_surely(people: list[
             cells = classes.sets[name]
             holds.append(cells.whole | cells.member[:, cells.values.index(person[q])])
         for size in range(1, n_known + 1):
-            for chosen in combinations(range(4), size):
+            for chosen in subsets_of(range(4), size):
                 match = np.all([holds[q] for q in chosen], axis=0)
                 n_rows = int(classes.size[match].sum())
                 fewest = min(fewest, n_rows)
@@ -509,13 +509,13 @@ def test_what_cannot_be_finished_is_unknown_unless_it_fails_already(monkeypatch:
     bad = classes_of([*OVERLAPPING[:2], OVERLAPPING[-1]], policy)
     assert {asked(gate, fine, policy).verdict for gate in ("km", "lkc")} == {PASS}
     # Enough for one product of matrices: one of the quasi-identifiers.
-    monkeypatch.setattr(partial_knowledge, "MOST_WORK", 1.5 * partial_knowledge.START)
+    monkeypatch.setattr(combinations, "MOST_WORK", 1.5 * combinations.START)
     found = [asked(gate, fine, policy) for gate in ("km", "lkc")]
     assert [one.verdict for one in found] == [UNKNOWN, PASS]
     assert "; there are too many combinations: the figures are of those examined" in found[0].detail
     assert found[0].value is None
     assert asked("km", bad, policy).verdict is FAIL
-    monkeypatch.setattr(partial_knowledge, "MOST_WORK", 0)
+    monkeypatch.setattr(combinations, "MOST_WORK", 0)
     assert {asked(gate, bad, policy).verdict for gate in ("km", "lkc")} == {UNKNOWN}
 
 
@@ -554,5 +554,5 @@ def test_blocks_and_walks_of_any_size_find_the_same(monkeypatch: pytest.MonkeyPa
         ]
 
     whole = found()
-    monkeypatch.setattr(partial_knowledge, "CELLS", 7)
+    monkeypatch.setattr(combinations, "CELLS", 7)
     assert found() == whole

@@ -96,6 +96,8 @@ MODELS: list[dict[str, Any]] = [
     {"recursive_cl": {"c": 2, "l": 2}},
     {"alpha_k": {"alpha": 0.6, "k": 2}},
     {"alpha_k": {"alpha": 0.4, "k": 2, "values": {"illness": ["cold"]}}},
+    {"lkc": {"l": 2, "k": 2, "c": 0.6}},
+    {"lkc": {"l": 1, "k": 2, "c": 0.4, "values": {"illness": ["cold"]}}},
     {},
 ]
 PRIVACY: list[dict[str, Any]] = [{"e": 2}, {"p_max": 0.6}, {"h_min": 0.5}, {"e": 1}]
@@ -121,9 +123,11 @@ def with_one(rows: list[Any]) -> list[Any]:
 def of(sensitive: dict[str, Any], privacy: dict[str, Any], models: dict[str, Any]) -> ReleasePolicy:
     # The range of the numbers is of the numbers themselves, so it is not asked for.
     privacy = {**privacy, "spread": 0, "attributes": {"wage": {"e": 1, "p_max": 0.7}}}
-    listed = models.get("alpha_k", {}).get("values")
-    if listed and sensitive is PLAIN:  # cold is a flu there
-        models = {"alpha_k": {**models["alpha_k"], "values": {"illness": ["flu"]}}}
+    if sensitive is PLAIN:  # cold is a flu there
+        models = {
+            name: {**model, **({"values": {"illness": ["flu"]}} if "values" in model else {})}
+            for name, model in models.items()
+        }
     return small_policy(sensitive=sensitive, privacy=privacy, gates={"models": models})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from release_store.records import GateResult
+from tasks.privacy.listed import select_values
 from tasks.privacy.similar import any_of, groups_by_attribute
 from tasks.risk.evidence import Evidence
 from tasks.risk.gates.models.checks import (
@@ -14,7 +15,6 @@ from tasks.risk.gates.models.checks import (
     models_of,
     most_of,
     of_some,
-    select_values,
 )
 from tasks.types import FloatArray, IntArray
 
@@ -36,7 +36,7 @@ def alpha_k_gate(evidence: Evidence) -> GateResult:
     )
     found = {}
     for name in asked:
-        protected = any_of(select_values(evidence, name, general.values), groups.get(name))
+        protected = any_of(select_values(classes, name, general.values, evidence.policy), groups.get(name))
         found[name] = shares_of(counts[name][:, protected], classes.size)
     limits = {name: thresholds.alpha for name, thresholds in asked.items()}
     over = {name: ~(share <= limits[name] + 1e-12) for name, share in found.items()}

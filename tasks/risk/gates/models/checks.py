@@ -83,17 +83,6 @@ def numbers_of(classes: EquivalenceClasses, attribute: str, policy: ReleasePolic
     return np.array([np.nan if v == label else float(v) for v in classes.sensitive_values[attribute]])
 
 
-def select_values(
-    evidence: Evidence, attribute: str, listed: Mapping[str, tuple[str, ...]] | None
-) -> BoolArray:
-    """Tell which values of an attribute a model protects, (n_values,): listed and similar ones, or all."""
-    values = evidence.classes.sensitive_values[attribute]
-    if listed is None or attribute not in listed:
-        return np.ones(len(values), dtype=bool)
-    protected = evidence.policy.roles.sensitive[attribute].with_similar(listed[attribute])
-    return np.array([value in protected for value in values], dtype=bool)
-
-
 def check_model(
     gate: str,
     value: float,

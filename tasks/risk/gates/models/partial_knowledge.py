@@ -1,117 +1,27 @@
 """k^m-anonymity and LKC-privacy: an attacker who knows the values of only some quasi-identifiers.
 
-k^m-anonymity (Terrovitis et al., 2008), read for tables as Riyana (2025) does: whatever at most m
-quasi-identifiers somebody knows of a person in the release, at least k published rows match. LKC-privacy
-(Mohammed et al., 2009): the same with L and K, and no sensitive value has a share over C in those rows.
-
-What is known and what matches is in `atoms`. All combinations of atoms that some class covers are looked at,
-so nothing passes that somebody who holds true values of a published person could break; only published rows
-are needed. What is in a class but true of nobody is looked at too: a release may fail by people who do not
-exist. More known means fewer rows, so for k only the combinations of m are looked at; shares have no such
-order, and are looked at for 1, 2, ..., L.
+What they ask is in `tasks.privacy.partial_knowledge`, what is known and what matches in
+`tasks.privacy.atoms`. All combinations of atoms that some class covers are looked at, so nothing passes that
+somebody who holds true values of a published person could break; only published rows are needed. What is in
+a class but true of nobody is looked at too: a release may fail by people who do not exist.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from release_store.records import GateResult, Verdict
+from tasks.privacy.atoms import NoAtoms, atoms_of
+from tasks.privacy.combinations import Known, Matches, Unfinished
+from tasks.privacy.listed import protected_counts
+from tasks.privacy.partial_knowledge import Question, km_question, lkc_question
 from tasks.risk.evidence import CannotTell, Evidence
-from tasks.risk.gates.models.atoms import atoms_of
-from tasks.risk.gates.models.checks import SHOWN, model_of, select_values, sensitive_counts
-from tasks.types import BoolArray, FloatArray, IntArray
-
-# In multiplications: a start counts as a million of them, a number copied as twenty.
-MOST_WORK = 5e10
-START = 1e6
-COPY = 20
-CELLS = 4_000_000
-
-Rows = NDArray[np.floating[Any]]
-Known = tuple[tuple[int, int], ...]  # (quasi-identifier, atom), each quasi-identifier once
-
-
-class Unfinished(Exception):
-    """There is more to look at than may be spent."""
-
-
-@dataclass
-class Budget:
-    """How much work is left."""
-
-    left: float = MOST_WORK
-
-    def spend(self, work: float) -> None:
-        """Take the work off. Raises Unfinished where not so much is left."""
-        self.left -= work
-        if self.left < 0:
-            raise Unfinished
-
-
-@dataclass(frozen=True)
-class Matches:
-    """How many rows match: `rows` (w, a, b) for the atoms `fixed` and any atom of each of `last`.
-
-    The first of w is the number of rows, the others those with one sensitive value. Where only one
-    quasi-identifier is known, `last` has one and a is 1.
-    """
-
-    rows: Rows
-    fixed: Known
-    last: tuple[int, ...]
-    first_atom: int
-
-    def known(self, a: int, b: int) -> Known:
-        """Return the combination at [:, a, b]."""
-        atoms = (a + self.first_atom, b)[-len(self.last) :]
-        return (*self.fixed, *zip(self.last, atoms, strict=True))
-
-
-def matches(covers: Sequence[BoolArray], weights: Rows, size: int, budget: Budget) -> Iterator[Matches]:
-    """Yield the matching rows of every combination of atoms of `size` quasi-identifiers, 0 where none is.
-
-    `covers[q]` (n_classes, n_atoms), `weights` (w, n_classes). Cost: for each subset of quasi-identifiers
-    w n_classes times the product of their numbers of atoms at most, as products of matrices of the two
-    with most atoms; the others are walked. Raises Unfinished where the budget is spent.
-    """
-    everyone = np.arange(weights.shape[1])
-    for chosen in combinations(range(len(covers)), size):
-        rest = sorted(chosen, key=lambda q: covers[q].shape[1])
-        yield from _walk(covers, weights, everyone, (), rest, budget)
-
-
-def _walk(
-    covers: Sequence[BoolArray],
-    weights: Rows,
-    classes: IntArray,
-    fixed: Known,
-    rest: list[int],
-    budget: Budget,
-) -> Iterator[Matches]:
-    if not len(classes):
-        return
-    if len(rest) > 2:
-        for atom in range(covers[rest[0]].shape[1]):
-            budget.spend(START + COPY * len(classes))
-            inside = classes[covers[rest[0]][classes, atom]]
-            yield from _walk(covers, weights, inside, (*fixed, (rest[0], atom)), rest[1:], budget)
-        return
-    dtype = weights.dtype
-    budget.spend(COPY * len(classes) * covers[rest[-1]].shape[1])
-    last = covers[rest[-1]][classes].astype(dtype)
-    beside = covers[rest[0]][classes].astype(dtype) if len(rest) > 1 else np.ones((len(classes), 1), dtype)
-    step = max(1, CELLS // (last.shape[1] * len(weights)))
-    for first in range(0, beside.shape[1], step):
-        part = beside[:, first : first + step].T
-        budget.spend(START + len(weights) * part.size * (last.shape[1] + COPY))
-        rows = np.stack([(part * weight[classes]) @ last for weight in weights])
-        yield Matches(rows, fixed, tuple(rest), first)
+from tasks.risk.gates.models.checks import SHOWN, model_of, sensitive_counts
+from tasks.types import BoolArray
 
 
 @dataclass
@@ -134,7 +44,7 @@ class Found:
         """Look at a block: at least k rows, and no share over c."""
         rows = block.rows[0]
         standing = rows > 0
-        self.too_few += int((standing & (rows < k)).sum())
+        self.too_few += int(block.too_few(k).sum())
         least = np.where(standing, rows, np.inf)
         at = np.unravel_index(int(least.argmin()), least.shape)
         known = block.known(int(at[0]), int(at[1]))
@@ -143,23 +53,18 @@ class Found:
         if least[at] < self.fewest:
             self.fewest, self.fewest_known = float(least[at]), known
         if len(block.rows) > 1:
-            share = block.rows[1:].max(axis=0) / np.maximum(rows, 1).astype(np.float64)
-            self.too_sure += int((standing & (share > c + 1e-9)).sum())
+            share = block.shares
+            self.too_sure += int(block.too_sure(c).sum())
             at = np.unravel_index(int(share.argmax()), share.shape)
             if share[at] > self.greatest:
                 self.greatest, self.greatest_known = float(share[at]), block.known(int(at[0]), int(at[1]))
 
 
-def _looked_at(
-    covers: Sequence[BoolArray], weights: FloatArray, sizes: Sequence[int], k: int, c: float
-) -> Found:
-    # Whole numbers under 2**24 are exact in single precision.
-    exact: Rows = weights.astype(np.float32 if weights[0].sum() < 2**24 else np.float64)
-    found, budget = Found(), Budget(MOST_WORK)
+def _looked_at(covers: Sequence[BoolArray], question: Question) -> Found:
+    found = Found()
     try:
-        for size in sizes:
-            for block in matches(covers, exact, size, budget):
-                found.add(block, k, c)
+        for block in question.blocks(covers):
+            found.add(block, question.k, question.c)
     except Unfinished:
         found.finished = False
     return found
@@ -169,8 +74,8 @@ def km_gate(evidence: Evidence) -> GateResult:
     """Whatever at most m quasi-identifiers are known of a person, at least k published rows match."""
     asked = model_of(evidence.policy.gates.models.km)
     _check_rows_are_people(evidence)
-    covers = atoms_of(evidence.units, evidence.policy)
-    found = _looked_at(list(covers.values()), _rows(evidence), [min(asked.m, len(covers))], asked.k, 1.0)
+    covers = _covers(evidence)
+    found = _looked_at(list(covers.values()), km_question(asked, evidence.units.size, len(covers)))
     worst = _worst_subsets(found, list(covers))
     listed = "; ".join(f"{', '.join(names)} {rows}" for names, rows in worst)
     detail = f"fewest rows that match what is known, m = {asked.m}; by quasi-identifiers: {listed}"
@@ -192,37 +97,26 @@ def _worst_subsets(found: Found, names: list[str]) -> list[tuple[list[str], int]
 def lkc_gate(evidence: Evidence) -> GateResult:
     """At least K rows match at most L known values, and no sensitive value has a share over C in them.
 
-    Only values with a share over C in some class are looked at: the share in classes together is at most the
-    largest of their shares. Value and threshold are those of C, unless K alone fails.
+    Value and threshold are those of C, unless K alone fails.
     """
     asked = model_of(evidence.policy.gates.models.lkc)
     _check_rows_are_people(evidence)
-    classes = evidence.units
-    covers = atoms_of(classes, evidence.policy)
-    weights, largest = [_rows(evidence)], 0.0
-    for name, counts in sensitive_counts(evidence).items():
-        chosen = counts[:, select_values(evidence, name, asked.values)]
-        shares = chosen / classes.size[:, None]
-        over = (shares > asked.c).any(axis=0)
-        weights.append(chosen[:, over].T.astype(np.float64))
-        largest = max(largest, float(shares[:, ~over].max(initial=0.0)))
-    together = np.concatenate(weights)
-    n_known = min(asked.l, len(covers))
-    # Without a value to look at, only k is left, and for that the largest combinations are enough.
-    sizes = range(1, n_known + 1) if len(together) > 1 else [n_known]
-    found = _looked_at(list(covers.values()), together, sizes, asked.k, asked.c)
+    sensitive_counts(evidence)
+    covers, protected = _covers(evidence), protected_counts(evidence.units, asked.values, evidence.policy)
+    question = lkc_question(asked, evidence.units.size, protected, len(covers))
+    found = _looked_at(list(covers.values()), question)
     # Of a value that was not looked at, the share in a class is a bound.
-    surest = max(found.greatest, largest)
+    surest = max(found.greatest, question.bound)
     fewest = found.fewest if np.isfinite(found.fewest) else 0
     detail = (
         f"greatest confidence {'' if found.too_sure else 'at most '}{surest:.4g}, C = {asked.c:g}; "
         f"fewest rows {fewest:g}, K = {asked.k}; L = {asked.l}"
     )
     attacker = _attacker(asked.l)
-    if not found.too_sure and (found.too_few or not classes.n_classes):
+    if not found.too_sure and (found.too_few or not evidence.units.n_classes):
         return _by_rows("lkc", attacker, found, asked.k, detail, evidence, covers)
     witness = _witness(found.too_sure, found.greatest_known, covers) if found.too_sure else {}
-    return _result("lkc", attacker, found, surest, "<=", asked.c, detail, witness, classes.n_classes)
+    return _result("lkc", attacker, found, surest, "<=", asked.c, detail, witness, evidence.units.n_classes)
 
 
 def _check_rows_are_people(evidence: Evidence) -> None:
@@ -233,8 +127,11 @@ def _check_rows_are_people(evidence: Evidence) -> None:
         raise CannotTell("adds up rows, which are not households with roles.household")
 
 
-def _rows(evidence: Evidence) -> FloatArray:
-    return evidence.units.size[None, :].astype(np.float64)
+def _covers(evidence: Evidence) -> dict[str, BoolArray]:
+    try:
+        return atoms_of(evidence.units, evidence.policy)
+    except NoAtoms as reason:
+        raise CannotTell(str(reason)) from None
 
 
 def _attacker(n_known: int) -> str:

@@ -13,28 +13,31 @@ import numpy as np
 from policy.model import ReleasePolicy
 from policy.roles import NumericQuasiIdentifier
 from release_store.records import EquivalenceClasses, SetCells
-from tasks.risk.evidence import CannotTell
 from tasks.types import BoolArray, FloatArray
 
 LARGEST = 400_000_000  # classes times atoms
 
 
+class NoAtoms(Exception):
+    """Why the cells cannot be cut into atoms: names and counts only."""
+
+
 def atoms_of(classes: EquivalenceClasses, policy: ReleasePolicy) -> dict[str, BoolArray]:
     """Return for each quasi-identifier which classes cover its atoms, (n_classes, n_atoms).
 
-    Every atom is covered by a class, and no two by the same ones. Raises CannotTell where a
+    Every atom is covered by a class, and no two by the same ones. Raises NoAtoms where a
     quasi-identifier is not published, has too many different cells, or one that no value lies in.
     """
     covers = {}
     for name, qi in policy.roles.quasi_identifiers.items():
         if name not in classes.intervals and name not in classes.sets:
-            raise CannotTell(f"the quasi-identifier '{name}' is not in the published rows")
+            raise NoAtoms(f"the quasi-identifier '{name}' is not in the published rows")
         if isinstance(qi, NumericQuasiIdentifier):
             found = _of_intervals(classes.intervals[name], name, whole=qi.type == "integer")
         else:
             found = _of_sets(classes.sets[name], qi.allowed)
         if not found.any(axis=1).all():
-            raise CannotTell(f"the quasi-identifier '{name}' has a cell that contains no value")
+            raise NoAtoms(f"the quasi-identifier '{name}' has a cell that contains no value")
         covers[name] = _distinct(found)
     return covers
 
@@ -42,14 +45,14 @@ def atoms_of(classes: EquivalenceClasses, policy: ReleasePolicy) -> dict[str, Bo
 def _of_intervals(cells: FloatArray, name: str, *, whole: bool) -> BoolArray:
     """Cut at every end of a cell: the ends are atoms, and so is what lies between two neighbours."""
     if not np.isfinite(cells).all():
-        raise CannotTell(f"the quasi-identifier '{name}' has a cell that is not an interval")
+        raise NoAtoms(f"the quasi-identifier '{name}' has a cell that is not an interval")
     ends = np.unique(cells)
     after = ends[1:] if len(ends) else ends
     # Whole numbers: an end that is none is nobody's value, and between 4 and 5 there is nothing.
     points = ends[ends == np.floor(ends)] if whole else ends
     between = np.floor(ends[:-1]) + 1 < after if whole else np.ones(len(after), dtype=bool)
     if len(cells) * 2 * len(ends) > LARGEST:
-        raise CannotTell(f"'{name}' has {len(ends)} ends of intervals in {len(cells)} classes: too many")
+        raise NoAtoms(f"'{name}' has {len(ends)} ends of intervals in {len(cells)} classes: too many")
     low, high = cells[:, :1], cells[:, 1:]
     at_ends = (low <= points) & (points <= high)
     inside = (low <= ends[:-1][between]) & (after[between] <= high)
