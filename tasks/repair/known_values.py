@@ -25,6 +25,7 @@ from tasks.repair.shortages import Shortage, questions_of, shortages
 from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable, Progress, no_progress
 from tasks.utility.ncp import scale_of
 
+DIRECT = 4096  # groups that are all looked at for a partner; of more, the nearest
 MEMBERS = 8  # of the groups that match, those for which a partner is looked for
 
 
@@ -54,7 +55,7 @@ def merged_for_known_values(
     `labels` are returned as they are.
 
     A round costs O(n) a column for the cells, what the gate costs on so many classes, and for each merge a
-    look for neighbours in a tree. There are few rounds.
+    look at up to `DIRECT` groups, or at the nearest of more in a tree. There are few rounds.
     """
     merged = labels
     while True:
@@ -150,14 +151,20 @@ class _Merging:
         return best[2], best[3]
 
     def _partner(self, group: int, suffices: BoolArray, helps: BoolArray) -> int:
-        """Return the cheapest near group that suffices, else that helps, else the cheapest of all that do."""
+        """Return the cheapest group that suffices, else that helps; of many groups, only near ones count."""
+        living = self.groups.living
+        near = self._near_partner(group, suffices, helps) if len(living) > DIRECT else None
+        if near is not None:
+            return near
+        wanted = suffices if suffices[living].any() else helps
+        return int(self.neighbours.by_cost(group, living[wanted[living]])[0])
+
+    def _near_partner(self, group: int, suffices: BoolArray, helps: BoolArray) -> int | None:
+        """Return the first neighbour that suffices, else that helps, None where none of the nearest does."""
         first = None
         for part in self.neighbours.nearest(group):
             for other in part[helps[part]].tolist():
                 if suffices[other]:
                     return int(other)
                 first = other if first is None else first
-        if first is not None:
-            return int(first)
-        others = self.groups.living
-        return int(self.neighbours.by_cost(group, others[helps[others]])[0])
+        return first

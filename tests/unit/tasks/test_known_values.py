@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from tasks.methods.registry import bound_method
 from tasks.partitioning.constraints import constraints_of
 from tasks.privacy import atoms, combinations
 from tasks.recoding.generalize import generalized
-from tasks.repair import shortages
+from tasks.repair import known_values, shortages
 from tasks.repair.known_values import asks_for_known_values, merged_for_known_values
 from tasks.types import IntArray, PreparedTable, no_progress
 from tests.support.made_classes import asked
@@ -170,6 +171,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ReleasePolicy
     st.fixed_dictionaries({}, optional=MODELS).filter(bool),
     st.sampled_from(RECODINGS),
     st.integers(3, 9),
+    st.sampled_from([0, known_values.DIRECT]),
 )
 def test_the_gates_pass_or_all_are_one_group_and_no_group_is_cut(
     written: dict[str, ReleasePolicy],
@@ -177,15 +179,17 @@ def test_the_gates_pass_or_all_are_one_group_and_no_group_is_cut(
     models: dict[str, Any],
     recoding: str,
     largest: int,
+    direct: int,
 ) -> None:
-    """Also where groups are of fewer rows than `privacy.k`."""
+    """Also for groups of fewer rows than `privacy.k`, and where only near groups are looked at."""
     gates = Gates(models=Models.model_validate(models))
     policy = written[recoding].model_copy(update={"gates": gates})
     table = prepared(policy, [(placed[0][0][0] or 3, *placed[0][0][1:]), *(row for row, _ in placed[1:])])
     _, labels = np.unique([max(label, -1) for _, label in placed], return_inverse=True)
     labels = labels - (min(label for _, label in placed) < 0)
     before = {gate: asked(gate, published_classes(table, labels, policy), policy).verdict for gate in models}
-    made = merged_for_known_values(table, labels, policy, largest)
+    with mock.patch.object(known_values, "DIRECT", direct):
+        made = merged_for_known_values(table, labels, policy, largest)
     assert np.array_equal(made < 0, labels < 0)
     assert all(len(np.unique(made[labels == one])) == 1 for one in range(labels.max(initial=-1) + 1))
     assert sorted(set(made[made >= 0].tolist())) == list(range(made.max(initial=-1) + 1))
