@@ -100,10 +100,10 @@ class Done:
 
 
 class Worker:
-    """What a process keeps between runs: the tables, each prepared once."""
+    """What a process keeps between runs: the tables, each prepared once, and a folder for staged files."""
 
-    def __init__(self, tables: Sequence[InputTable]) -> None:
-        self.tables = tables
+    def __init__(self, tables: Sequence[InputTable], scratch: Path) -> None:
+        self.tables, self.scratch = tables, scratch
         self._prepared: dict[int, tuple[PreparedTable, SourceTable]] = {}
 
     def run(self, job: Job) -> Done:
@@ -134,7 +134,7 @@ class Worker:
         for what in WORST:
             shares = policy.linkage.ext_frac
             figures[what] = max(float(figures[f"{what}_{share:g}"] or 0.0) for share in shares)
-        gates = gates_of(made, given)
+        gates = gates_of(made, given, self.scratch)
         return Done(TableRun(given.period, policy.seed, "", figures, gates), learned.new)
 
 
@@ -159,13 +159,13 @@ class _Learned:
         return replace(method, represent=represent)
 
 
-def gates_of(made: PublishableRows, given: InputTable) -> tuple[GateResult, ...]:
+def gates_of(made: PublishableRows, given: InputTable, scratch: Path) -> tuple[GateResult, ...]:
     """Ask the policy's gates, but those on the history, of the rows as they would be staged.
 
-    The staged files lie in a temporary folder meanwhile.
+    The staged files lie in the folder `scratch` meanwhile.
     """
     policy, rows, source = made.prepared.policy, made.rows, made.prepared.source
-    with tempfile.TemporaryDirectory(prefix="releasegate-") as folder:
+    with tempfile.TemporaryDirectory(dir=scratch) as folder:
         staged = stage(
             rows.frame,
             policy,
@@ -198,10 +198,10 @@ class _Process:
     worker: Worker
 
 
-def init_worker(tables: Sequence[InputTable]) -> None:
+def init_worker(tables: Sequence[InputTable], scratch: Path) -> None:
     """Set a worker process up: tables are handed over once, and an interrupt is the parent's to answer."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _Process.worker = Worker(tables)
+    _Process.worker = Worker(tables, scratch)
 
 
 def run_job(job: Job) -> Done:

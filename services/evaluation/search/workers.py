@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import Protocol
 
 from services.evaluation.evaluate import DIED, one_thread
@@ -28,17 +30,18 @@ class Workers(Protocol):
 def in_this_process(tables: Sequence[InputTable], n_jobs: int) -> Iterator[Carry]:
     """Carry out one job after the other, here."""
     del n_jobs
-    worker = Worker(tables)
-    yield lambda jobs: ((job, worker.run(job)) for job in jobs)
+    with _scratch() as folder:
+        worker = Worker(tables, folder)
+        yield lambda jobs: ((job, worker.run(job)) for job in jobs)
 
 
 @contextmanager
 def in_processes(tables: Sequence[InputTable], n_jobs: int) -> Iterator[Carry]:
     """Carry out jobs in `n_jobs` new processes of one thread each, which are handed the tables once."""
     others = set(multiprocessing.active_children())
-    pool = _Pool(tables, n_jobs)
     ended = False
-    with one_thread():
+    with one_thread(), _scratch() as folder:
+        pool = _Pool(tables, folder, n_jobs)
         try:
             yield pool.carry
             ended = True
@@ -49,11 +52,18 @@ def in_processes(tables: Sequence[InputTable], n_jobs: int) -> Iterator[Carry]:
             pool.close()
 
 
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    """Give a folder for staged files, which goes whatever becomes of the processes that write there."""
+    with tempfile.TemporaryDirectory(prefix="releasegate-") as folder:
+        yield Path(folder)
+
+
 class _Pool:
     """A pool of processes; a new one takes its place where one of them dies."""
 
-    def __init__(self, tables: Sequence[InputTable], n_jobs: int) -> None:
-        self.tables, self.n_jobs = tables, n_jobs
+    def __init__(self, tables: Sequence[InputTable], scratch: Path, n_jobs: int) -> None:
+        self.tables, self.scratch, self.n_jobs = tables, scratch, n_jobs
         self._executor: ProcessPoolExecutor | None = None
 
     def carry(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, Done]]:
@@ -78,7 +88,10 @@ class _Pool:
         if self._executor is None:
             context = multiprocessing.get_context("spawn")
             self._executor = ProcessPoolExecutor(
-                self.n_jobs, mp_context=context, initializer=init_worker, initargs=(self.tables,)
+                self.n_jobs,
+                mp_context=context,
+                initializer=init_worker,
+                initargs=(self.tables, self.scratch),
             )
         return self._executor.submit(run_job, job)
 
