@@ -74,7 +74,7 @@ def evaluate(
     ] = None,
     json: Json = False,
 ) -> int:
-    """Compare methods on one table, or search their parameters for a goal; nothing is published."""
+    """Compare methods, or search their parameters for a goal; publishes nothing."""
     asked = {
         "methods": methods,
         "seeds": seeds,

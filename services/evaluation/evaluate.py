@@ -148,8 +148,9 @@ def valid_table(
 def policy_for_run(policy: ReleasePolicy, label: str, k: int, seed: int) -> ReleasePolicy:
     """Return the policy with another method, k and seed; the label is METHOD or METHOD:RECODING.
 
-    The policy's own method keeps its parts and parameters; any other has its defaults. Without a recoding in
-    the label it is the method's own: nothing is published, so nobody has to agree to cells that are not true.
+    The policy's own method keeps its parts and parameters; any other has its defaults, and the policy's
+    `history`. Without a recoding in the label it is the method's own: nothing is published, so nobody has to
+    agree to cells that are not true.
     Raises UsageError for an unknown method or recoding.
     """
     name, _, recoding = label.partition(":")
@@ -166,7 +167,7 @@ def policy_for_run(policy: ReleasePolicy, label: str, k: int, seed: int) -> Rele
             where="--methods",
             hint=f"Known recodings: {', '.join(RECODINGS)}.",
         )
-    method = policy.method if policy.method.name == name else Method(name=name)
+    method = policy.method if policy.method.name == name else Method(name=name, history=policy.method.history)
     if not recoding:
         said = "recoding" in method.model_fields_set
         recoding = method.recoding if said else known[name].recoding

@@ -124,6 +124,8 @@ def search_parameters(
     periods = _periods(policy, period, input_path)
     tables = _tables(policy, policy_path, periods, input_path, trusted, tell, raise_k)
     drawn = tuple((policy.seed + i) % 2**32 for i in range(n_seeds))
+    if budget.trials is not None:
+        n_jobs = min(n_jobs, budget.trials * len(tables) * n_seeds)
     meter = _Meter(wanted, grids, drawn, len(tables), asked, trusted.packages, budget, n_jobs, tell)
     interrupted = False
     try:

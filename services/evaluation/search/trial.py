@@ -17,7 +17,7 @@ from release_store.sealed import sealed_file
 from services.evaluation.run import figures_of_rows
 from services.evaluation.search.goal import WORST
 from services.evaluation.search.ranking import TableRun
-from services.pipeline import PublishableRows, prepare, preprocessed, publishable_rows
+from services.pipeline import PersonHistory, PublishableRows, prepare, preprocessed, publishable_rows
 from services.runtime import Runtime
 from tasks.methods.base import BoundMethod
 from tasks.methods.registry import bound_method, trust_packages
@@ -46,6 +46,9 @@ OWN_GATES = {name: gate for name, gate in GATES.items() if name not in OF_HISTOR
 SHARED = {"autoencoder": False, "isomap": True, "lle": True}
 """The representations that are costly to make and small, and whether k has a say in them."""
 
+
+_ANY_KEY = bytes(32)
+"""Hashes people in memory: with `method.history: sticky`, a first release begins their signatures."""
 
 cpu_clock = time.process_time
 """The seconds of processor time of this process; a budget of seconds counts them."""
@@ -129,7 +132,9 @@ class Worker:
         method, learned = bound_method(policy), _Learned(job)
         if table.n_records <= method.fragment_size:
             method = learned.kept(method)
-        made = publishable_rows(prepare(source, table, policy, method, runtime), given.period, runtime)
+        prepared = prepare(source, table, policy, method, runtime)
+        people = PersonHistory(_ANY_KEY, [])
+        made = publishable_rows(prepared, given.period, runtime, lambda: ([], people))
         figures = figures_of_rows(made, job.measures)
         for what in WORST:
             shares = policy.linkage.ext_frac
