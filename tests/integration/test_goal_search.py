@@ -497,6 +497,20 @@ def test_a_goal_that_is_not_met_ends_with_0_and_says_how_far_the_nearest_is(
     assert json.loads((tmp_path / "out" / "results.json").read_text("utf-8"))["met"] is False
 
 
+def test_a_measure_without_a_meaning_for_a_method_is_told(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Cells that need not be true of people have no NCP."""
+    words = ["--goal", "ncp lowest", "--methods", "mdav:centroid", "--trials", "1", "--period", "2026Q1"]
+    with _here(folder):
+        assert command(folder, *words, "--out", str(tmp_path / "out")) == 0
+    told = capsys.readouterr().out
+    assert "✗ the goal is not met in 1 trial: ncp lowest; a measure of it has no meaning for trial 1" in told
+    assert "recoding: centroid" in told
+    document = json.loads((tmp_path / "out" / "results.json").read_text("utf-8"))
+    assert document["trials"][0]["standing"] == "no_figure"
+
+
 def test_an_interrupted_command_shows_and_writes_what_was_found(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

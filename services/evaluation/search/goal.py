@@ -21,7 +21,7 @@ from tasks.utility.measures import MEASURES
 
 OPTION = "--goal"
 WORST = ("err", "umr")
-"""The largest of the figures for all shares in `linkage.ext_frac`, as the gates of these names measure it."""
+"""Without a share: the largest of the figures for all shares in `linkage.ext_frac`."""
 
 _LIMIT = re.compile(r"(\S.*?)\s*(<=|>=)\s*(\S+)")
 _OBJECTIVE = re.compile(r"(\S.*?)\s+(lowest|highest)")
