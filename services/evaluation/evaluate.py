@@ -172,9 +172,10 @@ def policy_for_run(policy: ReleasePolicy, label: str, k: int, seed: int) -> Rele
         said = "recoding" in method.model_fields_set
         recoding = method.recoding if said else known[name].recoding
     ends = method.ends if contains_its_people(recoding) else "attained"
+    levels = method.levels if recoding == "full-domain" else {}
     return policy.model_copy(
         update={
-            "method": method.model_copy(update={"recoding": recoding, "ends": ends}),
+            "method": method.model_copy(update={"recoding": recoding, "ends": ends, "levels": levels}),
             "privacy": policy.privacy.model_copy(update={"k": k}),
             "seed": seed,
         }

@@ -191,6 +191,20 @@ def test_people_with_several_rows_are_counted_once(folder: Path, tmp_path: Path)
         assert verdicts["k"][1] == run.figures["size_min"] >= 8
 
 
+def test_households_are_counted_where_the_policy_names_their_column(folder: Path, tmp_path: Path) -> None:
+    table = pd.read_csv(folder / "data" / "register-2026Q1.csv", dtype=str)
+    table["home"] = [f"home {i // 2}" for i in range(len(table))]
+    table.to_csv(tmp_path / "homes.csv", index=False)
+    roles = yaml.safe_load((folder / "register.yaml").read_text("utf-8"))["roles"]
+    policy = with_policy(folder, "homes", roles=roles | {"household": "home"})
+    found = searched(folder, policy=policy, input_path=tmp_path / "homes.csv", methods="mondrian", trials=1)
+    (run,) = found.trials[0].runs
+    (k,) = [gate for gate in run.gates if gate.gate == "k"]
+    assert k.verdict == "pass"
+    assert run.figures["k_holds"]
+    assert run.figures["size_min"] >= k.value >= 8
+
+
 def test_a_gate_that_needs_people_who_are_not_in_the_table_is_asked_too(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

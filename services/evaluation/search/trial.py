@@ -14,6 +14,7 @@ from policy.errors import PolicyError, ReleaseGateError
 from policy.model import ReleasePolicy
 from release_store.records import GateResult
 from release_store.sealed import sealed_file
+from services.candidate import with_units
 from services.evaluation.run import figures_of_rows
 from services.evaluation.search.goal import WORST
 from services.evaluation.search.ranking import TableRun
@@ -25,7 +26,6 @@ from tasks.representation.parts import REPRESENTATIONS
 from tasks.risk.evidence import Evidence
 from tasks.risk.published import read_classes
 from tasks.risk.registry import GATES, assess
-from tasks.staging.people import row_people
 from tasks.staging.stage import stage
 from tasks.types import PreparedTable, Progress, Representation, SourceTable
 
@@ -179,10 +179,9 @@ def gates_of(made: PublishableRows, given: InputTable, scratch: Path) -> tuple[G
             folder=Path(folder) / "files",
             n_source=made.table.n_records,
         )
+        staged = with_units(staged, source, rows, policy)
         with sealed_file(staged.folder / "data.parquet", staged.files["data.parquet"]) as file:
             classes = read_classes(file, policy)
-            several = policy.rows == "several"
-            whose = row_people(file, source, rows, policy) if several else None
         evidence = Evidence(
             policy,
             made.table,
@@ -191,8 +190,9 @@ def gates_of(made: PublishableRows, given: InputTable, scratch: Path) -> tuple[G
             staged.files,
             (),
             control=given.control,
-            row_people=whose,
-            row_records=rows.records,
+            row_people=staged.row_people,
+            row_households=staged.row_households,
+            row_records=staged.row_records,
         )
         return assess(evidence, OWN_GATES).results
 
