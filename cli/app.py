@@ -47,7 +47,9 @@ COMMANDS = {
     "verify": Entry("proof", PROOF, "Check the log, the signatures and every published file."),
     "draft": Entry("draft", METHODS, "Draft a commented policy from a table."),
     "methods": Entry("methods", METHODS, "List the methods that a policy can name."),
-    "evaluate": Entry("evaluate", METHODS, "Compare methods on one table; nothing is published."),
+    "evaluate": Entry(
+        "evaluate", METHODS, "Compare methods, or search their parameters for a goal; publishes nothing."
+    ),
     "init": Entry("store", STORE, "Create a store and its signing key."),
     "people": Entry("store", STORE, "List the people who work with the store, or add one."),
     "notify": Entry("store", STORE, "Send the notices that are due."),

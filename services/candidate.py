@@ -19,7 +19,7 @@ from release_store.summary import Revision, Summary
 from services.pipeline import PublishableRows
 from tasks.staging.people import class_numbers, people_and_records, row_units, with_values
 from tasks.staging.stage import stage
-from tasks.types import Candidate, SourceTable
+from tasks.types import Candidate, Recoded, SourceTable
 
 
 def stage_candidate(
@@ -76,7 +76,12 @@ def stage_candidate(
         files=candidate.files,
         people=people,
     )
-    candidate = replace(candidate, row_records=rows.records, people=people)
+    return with_units(replace(candidate, people=people), source, rows, policy)
+
+
+def with_units(candidate: Candidate, source: SourceTable, rows: Recoded, policy: ReleasePolicy) -> Candidate:
+    """Return a staged candidate with whose its rows are, as far as the policy counts people or households."""
+    candidate = replace(candidate, row_records=rows.records)
     key, household = policy.roles.key, policy.roles.household
     if policy.rows == "several" and key is not None:
         with _data_of(candidate) as file:

@@ -18,6 +18,7 @@ from policy.model import Method, ReleasePolicy
 from policy.period import day_at, period_at, read_period
 from policy.recoding import contains_its_people
 from policy.text import number_of
+from policy.trusted import Trusted
 from services.evaluation.run import Job, Run, init_worker, run
 from services.trust import trusted_in
 from tasks.intake.read import read_table
@@ -80,12 +81,9 @@ def evaluate(
     policy = load_policy(policy_path, trusted)
     labels = parse_list("--methods", methods)
     sizes = (policy.privacy.k,) if ks is None else _whole_numbers(ks)
-    asked = CHEAP if measures is None else _measures(measures)
-    if seeds < 1:
-        raise UsageError(f"is {seeds}", where="--seeds", hint="Give 1 or more.")
-    n_jobs = _cores() if jobs is None else jobs
-    if n_jobs < 1:
-        raise UsageError(f"is {n_jobs}", where="--jobs", hint="Give 1 or more.")
+    asked = CHEAP if measures is None else measure_names(measures)
+    at_least_one("--seeds", seeds)
+    n_jobs = cores() if jobs is None else at_least_one("--jobs", jobs)
     drawn = tuple((policy.seed + i) % 2**32 for i in range(seeds))
     plan = [
         Job(
@@ -101,33 +99,58 @@ def evaluate(
     ]
     for job in plan[::seeds]:
         bound_method(job.policy, str(policy_path))
-    tell(0.0, "intake")
-    if period is None:
-        when = period_at(policy.period, day_at(datetime.now(UTC), policy.timezone))
-    else:
-        when = read_period(period, policy.period)
-    source = read_table(
-        policy, input_path=input_path, period=when, base=policy_path.resolve().parent, trusted=trusted
+    source = valid_table(
+        policy, policy_path, period_of(policy, period), input_path, trusted, tell, ("--k", max(sizes))
     )
-    if max(sizes) > len(source.frame):
+    runs = tuple(execute_jobs(plan, source, min(n_jobs, len(plan)), tell))
+    return Evaluation(policy, source, labels, sizes, drawn, asked, runs)
+
+
+def period_of(policy: ReleasePolicy, period: str | None) -> str:
+    """Return the period that was given, by its one spelling, or else the last that has ended."""
+    if period is None:
+        return period_at(policy.period, day_at(datetime.now(UTC), policy.timezone))
+    return read_period(period, policy.period)
+
+
+def valid_table(
+    policy: ReleasePolicy,
+    policy_path: Path,
+    period: str,
+    input_path: Path | None,
+    trusted: Trusted,
+    tell: Tell,
+    largest_k: tuple[str, int],
+) -> SourceTable:
+    """Read a period's table, which meets the policy's expectations and holds its model.
+
+    `largest_k` is the greatest k of a run, after the option that set it. Raises InputError for a table that
+    cannot be read, is refused, or has fewer rows.
+    """
+    tell(0.0, "intake")
+    source = read_table(
+        policy, input_path=input_path, period=period, base=policy_path.resolve().parent, trusted=trusted
+    )
+    option, k = largest_k
+    if k > len(source.frame):
         raise InputError(
-            f"has {number_of(len(source.frame), 'row')}, fewer than k {max(sizes)}",
+            f"has {number_of(len(source.frame), 'row')}, fewer than k {k}",
             where=source.origin,
-            hint="Give a smaller --k.",
+            hint=f"Give a smaller {option}.",
         )
     tell(0.0, "validation")
     results = [*validate(source, policy, None), *feasible(source, policy)]
     raise_if_failed(results, source.origin, lacking(source, policy))
     prepare(source, policy)  # what it refuses is told once, not by every run
-    runs = tuple(execute_jobs(plan, source, min(n_jobs, len(plan)), tell))
-    return Evaluation(policy, source, labels, sizes, drawn, asked, runs)
+    return source
 
 
 def policy_for_run(policy: ReleasePolicy, label: str, k: int, seed: int) -> ReleasePolicy:
     """Return the policy with another method, k and seed; the label is METHOD or METHOD:RECODING.
 
-    The policy's own method keeps its parts and parameters; any other has its defaults. Without a recoding in
-    the label it is the method's own: nothing is published, so nobody has to agree to cells that are not true.
+    The policy's own method keeps its parts and parameters; any other has its defaults, and the policy's
+    `history`. Without a recoding in the label it is the method's own: nothing is published, so nobody has to
+    agree to cells that are not true.
     Raises UsageError for an unknown method or recoding.
     """
     name, _, recoding = label.partition(":")
@@ -144,14 +167,15 @@ def policy_for_run(policy: ReleasePolicy, label: str, k: int, seed: int) -> Rele
             where="--methods",
             hint=f"Known recodings: {', '.join(RECODINGS)}.",
         )
-    method = policy.method if policy.method.name == name else Method(name=name)
+    method = policy.method if policy.method.name == name else Method(name=name, history=policy.method.history)
     if not recoding:
         said = "recoding" in method.model_fields_set
         recoding = method.recoding if said else known[name].recoding
     ends = method.ends if contains_its_people(recoding) else "attained"
+    levels = method.levels if recoding == "full-domain" else {}
     return policy.model_copy(
         update={
-            "method": method.model_copy(update={"recoding": recoding, "ends": ends}),
+            "method": method.model_copy(update={"recoding": recoding, "ends": ends, "levels": levels}),
             "privacy": policy.privacy.model_copy(update={"k": k}),
             "seed": seed,
         }
@@ -178,7 +202,8 @@ def _whole_numbers(text: str) -> tuple[int, ...]:
     return tuple(int(name) for name in names)
 
 
-def _measures(text: str) -> tuple[str, ...]:
+def measure_names(text: str) -> tuple[str, ...]:
+    """Return the measures of a list. Raises UsageError for an unknown one."""
     names = parse_list("--measures", text)
     for name in names:
         if name not in MEASURES:
@@ -190,7 +215,15 @@ def _measures(text: str) -> tuple[str, ...]:
     return names
 
 
-def _cores() -> int:
+def at_least_one(option: str, number: int) -> int:
+    """Return a number of at least 1. Raises UsageError for a smaller one."""
+    if number < 1:
+        raise UsageError(f"is {number}", where=option, hint="Give 1 or more.")
+    return number
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -202,7 +235,7 @@ def execute_jobs(plan: Sequence[Job], source: SourceTable, n_jobs: int, tell: Te
     others = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
     done = False
-    with _one_thread():
+    with one_thread():
         pool = ProcessPoolExecutor(n_jobs, mp_context=context, initializer=init_worker, initargs=(source,))
         try:
             waiting: dict[Future[Run], Job] = {pool.submit(run, job): job for job in plan}
@@ -224,7 +257,7 @@ def execute_jobs(plan: Sequence[Job], source: SourceTable, n_jobs: int, tell: Te
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """Let processes that are started meanwhile use one thread each, and have none of our secrets."""
     own = [name for name in os.environ if name.startswith(_OWN_PREFIX)]
     before = {name: os.environ.get(name) for name in (*ONE_THREAD, *own)}

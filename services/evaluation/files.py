@@ -6,7 +6,8 @@ import csv
 import io
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -58,12 +59,13 @@ def csv_text(evaluation: Evaluation) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*WHO, *columns])
     for run in evaluation.runs:
-        cells = [_cell(run.figures.get(name)) for name in columns]
+        cells = [cell_text(run.figures.get(name)) for name in columns]
         writer.writerow([run.label, run.k, run.seed, run.finding, *cells])
     return text.getvalue()
 
 
-def _cell(value: Value) -> str:
+def cell_text(value: Value) -> str:
+    """Return a figure as a cell of a CSV file."""
     if value is None:
         return ""
     return str(value).lower() if isinstance(value, bool) else repr(value)
@@ -133,9 +135,7 @@ def write(evaluation: Evaluation, out: Path) -> list[Path]:
     """Write all files into `out`, which appears whole or not at all; return them in their order."""
     from services.evaluation.figures import figures_of  # what draws takes a second to import
 
-    check_output_folder(out)
-    made = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.resolve().parent))
-    try:
+    with new_folder(out) as made:
         (made / "results.csv").write_text(csv_text(evaluation), encoding="utf-8")
         document = document_of(evaluation)
         text = indented_json(document, allow_nan=False)
@@ -143,8 +143,17 @@ def write(evaluation: Evaluation, out: Path) -> list[Path]:
         for name, figure in figures_of(document, evaluation.runs):
             (made / f"{name}.svg").write_bytes(svg_of(figure))
             (made / f"{name}.png").write_bytes(png_of(figure))
+    return sorted(out.iterdir())
+
+
+@contextmanager
+def new_folder(out: Path) -> Iterator[Path]:
+    """Give a folder to write into, which takes its place as `out` once all is written."""
+    check_output_folder(out)
+    made = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.resolve().parent))
+    try:
+        yield made
         made.chmod(0o755)
         made.replace(out)
     finally:
         shutil.rmtree(made, ignore_errors=True)
-    return sorted(out.iterdir())

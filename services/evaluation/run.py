@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -13,7 +13,7 @@ import pandas as pd
 
 from policy.errors import ReleaseGateError
 from policy.model import ReleasePolicy
-from services.pipeline import PREPROCESSING, make_rows
+from services.pipeline import PREPROCESSING, PublishableRows, make_rows
 from services.runtime import Stage
 from tasks.geometry.space import space_of
 from tasks.methods.registry import bound_method, trust_packages
@@ -134,14 +134,28 @@ def measure_run(job: Job, source: SourceTable) -> Run:
     """Run the method on the table and take every figure of its published rows."""
     timer = Timer()
     made = make_rows(source, job.policy, bound_method(job.policy), [], "", stages=timer)
-    rows, labels = made.rows, made.groups.labels
-    seen = released(rows.frame, rows.records, labels, made.table, job.policy)
-    figures: dict[str, Value] = {**_classes(seen), **_losses(seen), **_risks(seen), **_holds(seen)}
-    for name in job.measures:
-        figures |= MEASURES[name].take(seen)
+    labels, seen = made.groups.labels, _released(made)
+    figures = _figures(seen, job.measures)
     sizes = np.quantile(seen.counted.size, SIZE_QUANTILES).tolist() if seen.classes.n_classes else []
     view = latent_view(made.prepared.representation.latent, labels, job.k) if job.look else None
     return Run(job.label, job.k, job.seed, "", {**figures, **timer.seconds}, tuple(sizes), view)
+
+
+def figures_of_rows(made: PublishableRows, measures: Sequence[str]) -> dict[str, Value]:
+    """Take every figure of rows that would be published, and those of the measures of utility named."""
+    return _figures(_released(made), measures)
+
+
+def _released(made: PublishableRows) -> Released:
+    rows, policy = made.rows, made.prepared.policy
+    return released(rows.frame, rows.records, made.groups.labels, made.table, policy)
+
+
+def _figures(seen: Released, measures: Sequence[str]) -> dict[str, Value]:
+    figures: dict[str, Value] = {**_classes(seen), **_losses(seen), **_risks(seen), **_holds(seen)}
+    for name in measures:
+        figures |= MEASURES[name].take(seen)
+    return figures
 
 
 def _classes(seen: Released) -> dict[str, Value]:

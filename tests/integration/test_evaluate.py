@@ -342,17 +342,23 @@ def test_an_interruption_leaves_no_worker_behind(folder: Path, source: SourceTab
 def test_another_method_has_its_own_defaults_and_the_policy_s_own_keeps_its_parameters(
     tmp_path: Path,
 ) -> None:
-    own = {"name": "ae-lrhma", "parameters": {"epochs": 3}}
+    own = {"name": "ae-lrhma", "history": "repair", "parameters": {"epochs": 3}}
     (tmp_path / "own.yaml").write_text(yaml.safe_dump({**POLICY, "method": own}))
     policy = load_policy(tmp_path / "own.yaml")
     assert policy_for_run(policy, "ae-lrhma", 8, 7).method.parameters == {"epochs": 3}
     other = policy_for_run(policy, "mondrian", 8, 7)
     assert (other.method.parameters, other.privacy.k, other.seed) == ({}, 8, 7)
+    assert other.method.history == "repair"
     assert policy_for_run(policy, "ae-lrhma:hierarchy", 8, 7).method.recoding == "hierarchy"
     (tmp_path / "own.yaml").write_text(yaml.safe_dump({**POLICY, "method": {**own, "ends": "rounded"}}))
     rounded = load_policy(tmp_path / "own.yaml")
     found = [policy_for_run(rounded, f"ae-lrhma:{cells}", 8, 7).method.ends for cells in ("sets", "median")]
     assert found == ["rounded", "attained"]
+    levels = {"name": "full-domain", "recoding": "full-domain", "levels": {"city": 1}}
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump({**POLICY, "method": levels}))
+    decided = load_policy(tmp_path / "own.yaml")
+    kept = [policy_for_run(decided, name, 8, 7).method.levels for name in ("full-domain", "full-domain:sets")]
+    assert kept == [{"city": 1}, {}]
 
 
 # What figures show.

@@ -111,6 +111,31 @@ def parameters() -> str:
     return "\n".join(lines) + "\n"
 
 
+def searched() -> str:
+    """Return the table of the parameters that a search tries, and of the values of each."""
+    from services.evaluation.search.parameters import AXES
+
+    lines = ["| parameter | values tried | counts only with |", "| --- | --- | --- |"]
+    for axis in AXES:
+        values = "; " if any(isinstance(value, tuple) for value in axis.values) else ", "
+        tried = values.join(map(_value, axis.values))
+        with_ = "" if axis.needs is None else f"`{axis.needs[0]}`: {', '.join(map(_value, axis.needs[1]))}"
+        lines.append(f"| `{axis.name}` | {tried} | {with_} |")
+    return "\n".join(lines) + "\n"
+
+
+def not_searched() -> str:
+    """Return the table of the parameters that a search leaves as they are, and why."""
+    from services.evaluation.search.parameters import NOT_SEARCHED
+
+    names: dict[str, list[str]] = {}
+    for name, reason in NOT_SEARCHED.items():
+        names.setdefault(reason, []).append(f"`{name}`")
+    lines = ["| parameters | why they are not searched |", "| --- | --- |"]
+    lines += [f"| {', '.join(each)} | {reason} |" for reason, each in names.items()]
+    return "\n".join(lines) + "\n"
+
+
 def part_list() -> str:
     """Return the table of all parts."""
     from tasks.aggregation.parts import AGGREGATIONS
@@ -153,6 +178,8 @@ def parts() -> dict[str, str]:
     made["METHODS"] = methods()
     made["PARTS"] = part_list()
     made["PARAMETERS"] = parameters()
+    made["SEARCHED"] = searched()
+    made["NOT SEARCHED"] = not_searched()
     return made
 
 

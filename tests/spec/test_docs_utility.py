@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 
 from services.evaluation.files import BEFORE, HOLDS, TIMES, WHO
+from services.evaluation.search.files import WHO as SEARCH_WHO
+from services.evaluation.search.goal import WORST
+from services.evaluation.search.ranking import Standing
 from tasks.utility.measures import CHEAP, MEASURES
 from tasks.utility.queries import N_QUERIES, NEAR, WIDEST_RANGE
 from tests.spec import docs_pages
@@ -26,6 +29,17 @@ def test_every_column_is_named() -> None:
     rows = docs_pages.table(docs_pages.section(PAGE, "What evaluate writes"))
     named = {name for row in rows for name in re.findall(r"`([\w:]+)`", row[0])}
     assert named == {*WHO, *BEFORE, *HOLDS, *TIMES, "ncp:NAME", "err_F", "umr_F", "sadr"}
+
+
+def test_every_column_of_a_search_is_named() -> None:
+    rows = docs_pages.table(docs_pages.section(PAGE, "What a search writes"))
+    named = {name for row in rows for name in re.findall(r"`([\w:]+)`", row[0])}
+    assert named == {*SEARCH_WHO, *WORST, "cpu_seconds"}
+
+
+def test_every_standing_of_a_trial_is_named() -> None:
+    text = docs_pages.section(PAGE, "What a search writes")
+    assert all(f"`{standing.name.lower()}`" in text for standing in Standing)
 
 
 def test_the_queries_are_those_that_the_page_says() -> None:

@@ -1,0 +1,1 @@
+"""Search the parameters of methods for a stated goal."""

@@ -1,0 +1,214 @@
+"""One run of a trial, in a worker process: the rows that it would publish, their figures and their gates."""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+import time
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from policy.errors import PolicyError, ReleaseGateError
+from policy.model import ReleasePolicy
+from release_store.records import GateResult
+from release_store.sealed import sealed_file
+from services.candidate import with_units
+from services.evaluation.run import figures_of_rows
+from services.evaluation.search.goal import WORST
+from services.evaluation.search.ranking import TableRun
+from services.pipeline import PersonHistory, PublishableRows, prepare, preprocessed, publishable_rows
+from services.runtime import Runtime
+from tasks.methods.base import BoundMethod
+from tasks.methods.registry import bound_method, trust_packages
+from tasks.representation.parts import REPRESENTATIONS
+from tasks.risk.evidence import Evidence
+from tasks.risk.published import read_classes
+from tasks.risk.registry import GATES, assess
+from tasks.staging.stage import stage
+from tasks.types import PreparedTable, Progress, Representation, SourceTable
+
+OF_HISTORY = (
+    "pairwise",
+    "whole_history",
+    "difference",
+    "size",
+    "person",
+    "person_difference",
+    "worlds",
+    "totals",
+)
+"""The gates that compare with earlier releases, of which an evaluation knows none."""
+
+OWN_GATES = {name: gate for name, gate in GATES.items() if name not in OF_HISTORY}
+
+SHARED = {"autoencoder": False, "isomap": True, "lle": True}
+"""The representations that are costly to make and small, and whether k has a say in them."""
+
+
+_ANY_KEY = bytes(32)
+"""Hashes people in memory: with `method.history: sticky`, a first release begins their signatures."""
+
+cpu_clock = time.process_time
+"""The seconds of processor time of this process; a budget of seconds counts them."""
+
+
+@dataclass(frozen=True)
+class InputTable:
+    """A period's table, and the people of `linkage.control`, where the policy names a file of them."""
+
+    period: str
+    source: SourceTable
+    control: PreparedTable | None
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run to be made: its number in its trial, the place of its table, and its policy, with the parameters
+    and the seed.
+
+    `learned` is the representation, where another run made the same one.
+    """
+
+    trial: int
+    run: int
+    table: int
+    policy: ReleasePolicy
+    measures: tuple[str, ...]
+    packages: tuple[str, ...] = ()
+    learned: Representation | None = None
+
+    @cached_property
+    def shared(self) -> Hashable:
+        """What the run's representation depends on, where it may be shared with others; else None."""
+        try:
+            method = bound_method(self.policy)
+        except PolicyError:  # which the run tells
+            return None
+        name = method.parts[0]
+        if name not in SHARED:
+            return None
+        own = method.parameters.model_dump(include=set(REPRESENTATIONS[name].parameters.model_fields))
+        k = self.policy.privacy.k if SHARED[name] else None
+        return (name, *sorted(own.items()), k, self.policy.seed, self.table)
+
+
+@dataclass(frozen=True)
+class Done:
+    """What came of a job, and the representation that it made, where that may be shared."""
+
+    run: TableRun
+    learned: Representation | None = None
+
+
+class Worker:
+    """What a process keeps between runs: the tables, each prepared once, and a folder for staged files."""
+
+    def __init__(self, tables: Sequence[InputTable], scratch: Path) -> None:
+        self.tables, self.scratch = tables, scratch
+        self._prepared: dict[int, tuple[PreparedTable, SourceTable]] = {}
+
+    def run(self, job: Job) -> Done:
+        """Carry out one run. An error becomes its finding, in names and counts only."""
+        start = cpu_clock()
+        table = self.tables[job.table]
+        trust_packages(job.packages)
+        try:
+            done = self._run(job, table)
+        except ReleaseGateError as error:
+            text = f"{error.where}: {error.message}" if error.where else error.message
+            done = Done(TableRun(table.period, job.policy.seed, text))
+        except Exception as error:  # its text may quote cells
+            text = f"unexpected error ({type(error).__name__})"
+            done = Done(TableRun(table.period, job.policy.seed, text))
+        return replace(done, run=replace(done.run, cpu_seconds=cpu_clock() - start))
+
+    def _run(self, job: Job, given: InputTable) -> Done:
+        policy, runtime = job.policy, Runtime()
+        if job.table not in self._prepared:
+            self._prepared[job.table] = preprocessed(given.source, policy, runtime)
+        table, source = self._prepared[job.table]
+        method, learned = bound_method(policy), _Learned(job)
+        if table.n_records <= method.fragment_size:
+            method = learned.kept(method)
+        prepared = prepare(source, table, policy, method, runtime)
+        people = PersonHistory(_ANY_KEY, [])
+        made = publishable_rows(prepared, given.period, runtime, lambda: ([], people))
+        figures = figures_of_rows(made, job.measures)
+        for what in WORST:
+            shares = policy.linkage.ext_frac
+            figures[what] = max(float(figures[f"{what}_{share:g}"] or 0.0) for share in shares)
+        gates = gates_of(made, given, self.scratch)
+        return Done(TableRun(given.period, policy.seed, "", figures, gates), learned.new)
+
+
+class _Learned:
+    """The representation of a run: the one that it was given, else the one that it makes."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.new: Representation | None = None
+
+    def kept(self, method: BoundMethod) -> BoundMethod:
+        """Return the method with its representation given, or kept when it is made."""
+        if self.job.shared is None:
+            return method
+
+        def represent(table: PreparedTable, progress: Progress) -> Representation:
+            if self.job.learned is not None:
+                return self.job.learned
+            self.new = method.represent(table, progress)
+            return self.new
+
+        return replace(method, represent=represent)
+
+
+def gates_of(made: PublishableRows, given: InputTable, scratch: Path) -> tuple[GateResult, ...]:
+    """Ask the policy's gates, but those on the history, of the rows as they would be staged.
+
+    The staged files lie in the folder `scratch` meanwhile.
+    """
+    policy, rows, source = made.prepared.policy, made.rows, made.prepared.source
+    with tempfile.TemporaryDirectory(dir=scratch) as folder:
+        staged = stage(
+            rows.frame,
+            policy,
+            candidate_id="trial",
+            period=given.period,
+            folder=Path(folder) / "files",
+            n_source=made.table.n_records,
+        )
+        staged = with_units(staged, source, rows, policy)
+        with sealed_file(staged.folder / "data.parquet", staged.files["data.parquet"]) as file:
+            classes = read_classes(file, policy)
+        evidence = Evidence(
+            policy,
+            made.table,
+            classes,
+            staged.folder,
+            staged.files,
+            (),
+            control=given.control,
+            row_people=staged.row_people,
+            row_households=staged.row_households,
+            row_records=staged.row_records,
+        )
+        return assess(evidence, OWN_GATES).results
+
+
+class _Process:
+    """The worker of this process."""
+
+    worker: Worker
+
+
+def init_worker(tables: Sequence[InputTable], scratch: Path) -> None:
+    """Set a worker process up: tables are handed over once, and an interrupt is the parent's to answer."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _Process.worker = Worker(tables, scratch)
+
+
+def run_job(job: Job) -> Done:
+    """Carry one job out in a worker process."""
+    return _Process.worker.run(job)
