@@ -44,6 +44,7 @@ class Knobs:
     group_size: int = 16
     sweeps: int = 2
     overlap_weight: float = 0.0
+    widened_classes: int = 0
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,12 @@ def groups_of(sample: Sample, latent: FloatArray, knobs: Knobs, seed: int) -> In
     room = room_for_groups(constraints, knobs.group_size, knobs.leaf_size // 4)
     leaves = partition(points, room, rule, attributes=attributes)
     labels = aggregate(local, leaves, constraints, LocalRule(MOST, group_size=knobs.group_size))
-    polishing = PolishRule(overlap_weight=knobs.overlap_weight, sweeps=knobs.sweeps, seed=seed)
+    polishing = PolishRule(
+        overlap_weight=knobs.overlap_weight,
+        widened_classes=knobs.widened_classes,
+        sweeps=knobs.sweeps,
+        seed=seed,
+    )
     return polish(labels, attributes, constraints, polishing)
 
 
