@@ -14,6 +14,7 @@ import numpy as np
 from tasks.aggregation.boxes import GroupCells
 from tasks.types import BoolArray, FloatArray, IntArray
 
+PEOPLE = 64
 PARTNERS = 4
 BEST = 3
 
@@ -35,9 +36,10 @@ def swaps_around(
 ) -> tuple[IntArray, IntArray]:
     """Return swaps (N,), (N,) of members of valid groups, at most `BEST` for each person of `single` (s,).
 
-    `single` are members whom their own group alone contains. After a swap it still does, and so does one of
-    the `n_classes` groups for which it costs least to contain them; the swap costs under `most_cost`, in
-    units of one record's NCP. O(s n_classes m) for groups of m members.
+    `single` are members whom their own group alone contains; looked at are the `PEOPLE` for whom it costs
+    least to widen another group. After a swap their own group still contains them, and so does one of the
+    `n_classes` groups that it costs least to widen. The swap costs under `most_cost`, in units of one
+    record's NCP. O(s G + n_classes m) for G groups of m members.
     """
     single = single[valid[groups.group_of[single]]]
     swaps = _all_swaps(groups, single, valid, min(n_classes, len(groups) - 1))
@@ -57,6 +59,8 @@ def _all_swaps(groups: GroupCells, single: IntArray, valid: BoolArray, n_classes
     widening = groups.size * groups.added[single]
     widening[:, ~valid] = np.inf
     widening[np.arange(len(single)), here] = np.inf
+    first = np.argsort(widening.min(axis=1, initial=np.inf), kind="stable")[:PEOPLE]
+    single, here, widening = single[first], here[first], widening[first]
     near = np.argsort(widening, axis=1, kind="stable")[:, :n_classes]
     others = groups.members[near]
     cost = groups.added[others, here[:, None, None]]
