@@ -279,6 +279,7 @@ our own.
   attacker has to guess between two only.
 - **forced**: the share of all people with one possible class if the attacker assigns everybody to classes at
   once ([how](../../docs/gates.md#assigning-everybody)), which is never less than the UMR of all people.
+  `low-umr` lowers UMR, not this: on Bank it has more than `overlapping`.
 - **CPU s**: from the latent space to the groups; training is not counted.
 - UMR counts people in *one* class. A polish with an overlap weight looks at that very figure, for the people
   of the table. It says nothing about attackers who know more than the quasi-identifiers."""
