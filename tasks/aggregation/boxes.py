@@ -27,7 +27,8 @@ class Cells:
 class GroupCells:
     """G groups of m records: their cells, kept while records are swapped.
 
-    `group_of` (m,). Memory O(G w + m G) for w different values of the categorical attributes.
+    `group_of` (m,) are the groups of the first m of the n records of `attributes`; the others are in no
+    group, but cells may contain them. Memory O(G w + n G) for w different values of the categories.
     """
 
     def __init__(self, attributes: Attributes, group_of: IntArray) -> None:
@@ -52,7 +53,7 @@ class GroupCells:
         self._low, self._high = np.empty((2, n_groups, p)), np.empty((2, n_groups, p))
         self._counts = np.zeros((n_groups, int(self._n_codes.sum())), dtype=np.int64)
         self._distinct = np.zeros((n_groups, len(self._n_codes)), dtype=np.int64)
-        self._within = np.zeros((p + len(self._n_codes), n_groups, len(group_of)), dtype=bool)
+        self._within = np.zeros((p + len(self._n_codes), n_groups, len(missing)), dtype=bool)
         self.cost = np.empty(n_groups)
         self.added = np.empty((len(group_of), n_groups))  # what a group's cost would gain with a record
         self.refresh(np.arange(n_groups))
@@ -92,9 +93,10 @@ class GroupCells:
     def saved(self) -> FloatArray:
         """Return what each group's cost would lose without each of its records, (m,)."""
         groups = self.group_of
-        low = np.where(self._least == self._low[0, groups], self._low[1, groups], self._low[0, groups])
-        high = np.where(self._most == self._high[0, groups], self._high[1, groups], self._high[0, groups])
-        alone = self._counts[groups[:, None], self._codes] == 1
+        least, most, codes = (x[: len(groups)] for x in (self._least, self._most, self._codes))
+        low = np.where(least == self._low[0, groups], self._low[1, groups], self._low[0, groups])
+        high = np.where(most == self._high[0, groups], self._high[1, groups], self._high[0, groups])
+        alone = self._counts[groups[:, None], codes] == 1
         return np.asarray(self.cost[groups] - self.costs(Cells(low, high, self._distinct[groups] - alone)))
 
     def settle(self, groups: IntArray) -> None:
@@ -104,9 +106,10 @@ class GroupCells:
             self._within[p, groups] = self._in_interval(p, self._low[0, groups, p], self._high[0, groups, p])
         for q, codes in enumerate(self._codes.T):
             self._within[n_numeric + q, groups] = self._counts[groups][:, codes] > 0
-        low = np.minimum(self._low[0, groups], self._least[:, None])
-        high = np.maximum(self._high[0, groups], self._most[:, None])
-        new = (self._counts[groups] == 0).T[self._codes].transpose(0, 2, 1)
+        least, most, members = (x[: len(self.group_of)] for x in (self._least, self._most, self._codes))
+        low = np.minimum(self._low[0, groups], least[:, None])
+        high = np.maximum(self._high[0, groups], most[:, None])
+        new = (self._counts[groups] == 0).T[members].transpose(0, 2, 1)
         cells = Cells(low, high, self._distinct[groups] + new)
         self.added[:, groups] = self.costs(cells) - self.cost[groups]
 
@@ -127,11 +130,11 @@ class GroupCells:
         )
 
     def contained(self, groups: IntArray, out: IntArray, into: IntArray, cells: Cells) -> BoolArray:
-        """Tell which records lie in `cells`, those of `groups` after swapping `out` for `into`, (N, m).
+        """Tell which records lie in `cells`, those of `groups` after swapping `out` for `into`, (N, n).
 
         Most swaps change one or two attributes: of the others, what lies in the group is known.
         """
-        inside = np.ones((len(groups), len(self.group_of)), dtype=bool)
+        inside = np.ones((len(groups), len(self._least)), dtype=bool)
         for p in range(cells.low.shape[1]):
             within = self._within[p][groups]
             low, high = cells.low[:, p], cells.high[:, p]
@@ -149,8 +152,19 @@ class GroupCells:
         return inside
 
     def now_contained(self) -> BoolArray:
-        """Tell which records lie in the cells of the groups as they are, (G, m)."""
+        """Tell which records lie in the cells of the groups as they are, (G, n)."""
         return np.asarray(np.logical_and.reduce(self._within))
+
+    def contain(
+        self, groups: IntArray, out: IntArray, into: IntArray, cells: Cells, record: IntArray
+    ) -> BoolArray:
+        """Tell of N swaps whether `cells`, as for `contained`, hold one record each: `record` (N,)."""
+        unknown = cells.low > cells.high
+        within = (cells.low <= self._least[record]) & (self._most[record] <= cells.high)
+        codes = self._codes[record]
+        n_with_it = self._counts[groups[:, None], codes] - (self._codes[out] == codes)
+        n_with_it += self._codes[into] == codes
+        return np.asarray((unknown | within).all(axis=1) & (n_with_it > 0).all(axis=1))
 
     def _in_interval(self, p: int, low: FloatArray, high: FloatArray) -> BoolArray:
         # Places among the block's values are compared: short integers take a fraction of the time.

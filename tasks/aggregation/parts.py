@@ -51,6 +51,9 @@ class KeMdavParameters(MetricParameters, SizeParameters):
     overlap_weight: Annotated[float, Field(ge=0)] = Field(
         0.0, description="what one person in a single class costs there, in units of one record's NCP"
     )
+    widened_classes: Annotated[int, Field(ge=0, le=1000)] = Field(
+        0, description="other classes, cheapest first, that swaps try to widen for each of these people"
+    )
 
 
 def local_points(
@@ -67,7 +70,12 @@ def local_points(
 def _ke_mdav(chosen: KeMdavParameters, setting: BuildContext) -> Group:
     planned = None if chosen.group_size is None and chosen.group_factor == 1 else setting.group_size
     rule = LocalRule(setting.max_group_size, chosen.sensitive_weight, chosen.max_sensitive_spread, planned)
-    polishing = PolishRule(overlap_weight=chosen.overlap_weight, sweeps=chosen.sweeps, seed=setting.seed)
+    polishing = PolishRule(
+        overlap_weight=chosen.overlap_weight,
+        widened_classes=chosen.widened_classes,
+        sweeps=chosen.sweeps,
+        seed=setting.seed,
+    )
 
     def group(
         table: PreparedTable,

@@ -5,6 +5,9 @@ only (Hu et al., 2026, eq. 12): it may widen two classes a little where both the
 Group sizes do not change, both groups of a swap keep the constraints, and none gets the cells of another of
 its block. Groups are looked at in blocks of neighbours: O(n s) a round for blocks of s records, and a fixed
 number of rounds; with an overlap weight O(n g / 64) a sweep for regions of g groups, at most 1,000.
+
+With `widened_classes`, swaps are tried for each of those people too (`tasks.aggregation.ambiguity`). A block
+then also counts the people of its region outside it who are in at most two classes, one of them its own.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tasks.aggregation.ambiguity import swaps_around
 from tasks.aggregation.boxes import GroupCells
 from tasks.aggregation.ke_mdav import LocalRule, aggregate
 from tasks.partitioning.attributes import Attributes
@@ -32,18 +36,25 @@ class PolishRule:
     """How long and for what records are swapped.
 
     `overlap_weight` is what one person in a single class costs, in units of one record's NCP (0: only the NCP
-    counts). Blocks have about `block_size` records; `sweeps` times all groups are laid out in other blocks,
-    each with up to `rounds` rounds. In a round, a third as many pairs of record and group as a block has
-    records are tried, each with `partners` records to swap for; `noise` stirs which, drawn from `seed`.
+    counts); for each of them, swaps are tried that widen one of the `widened_classes` other classes that cost
+    least to widen. Blocks have about `block_size` records; `sweeps` times all groups are laid out in other
+    blocks, each with up to `rounds` rounds. In a round, a third as many pairs of record and group as a block
+    has records are tried, each with `partners` records to swap for; `noise` stirs which, drawn from `seed`.
     """
 
     overlap_weight: float = 0.0
+    widened_classes: int = 0
     block_size: int = 400
     sweeps: int = 2
     rounds: int = 8
     partners: int = 2
     noise: float = 0.02
     seed: int = 42
+
+    @property
+    def widens(self) -> bool:
+        """Whether classes are widened for the sake of people in a single class."""
+        return self.overlap_weight > 0 and self.widened_classes > 0
 
 
 def polish(
@@ -63,15 +74,20 @@ def polish(
     for sweep in range(rule.sweeps):
         region_of, block_of = _blocks(labels, attributes, rule, sweep)
         n_classes = np.zeros_like(labels)
+        regions = _records_of(region_of, labels)
         if rule.overlap_weight > 0:
-            for records in _records_of(region_of, labels):
-                n_classes[records] = _containing(labels[records], attributes.take(records))
+            for people in regions:
+                n_classes[people] = _containing(labels, people, attributes, people)
         blocks = _records_of(block_of, labels)
         for number, records in enumerate(blocks):
             draw = np.random.default_rng([rule.seed, sweep, number])
             names, group_of = np.unique(labels[records], return_inverse=True)
-            block = _Block(attributes, constraints, rule, records, group_of.ravel(), n_classes, draw)
+            people = regions[region_of[names[0]]] if rule.widens else records[:0]
+            before = _containing(labels, records, attributes, people)
+            outside = np.setdiff1d(people[(before > 0) & (n_classes[people] <= 2)], records)
+            block = _Block(attributes, constraints, rule, records, outside, group_of.ravel(), n_classes, draw)
             labels[records] = names[block.improved()]
+            n_classes[people] += _containing(labels, records, attributes, people) - before
             progress(
                 (sweep + (number + 1) / len(blocks)) / rule.sweeps, f"sweep {sweep + 1} of {rule.sweeps}"
             )
@@ -103,24 +119,27 @@ def _blocks(
     return coarse, aggregate(centres, coarse, nothing, LocalRule(2 * wanted, group_size=wanted))
 
 
-def _containing(labels: IntArray, attributes: Attributes) -> IntArray:
-    """Return how many of these groups' cells contain each record, (n,). O(n groups / 64)."""
+def _containing(labels: IntArray, records: IntArray, attributes: Attributes, people: IntArray) -> IntArray:
+    """Return how many groups of `records` have cells that contain each of m people. O(m groups / 64)."""
+    n_classes = np.zeros(len(people), dtype=np.int64)
+    if not len(people):
+        return n_classes
     from tasks.geometry.candidates import find_containing  # here: they are slow to import
     from tasks.geometry.cells import true_cells
 
-    order = np.argsort(labels, kind="stable")
-    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
-    numbers = attributes.numeric
-    low, high = (part.reduceat(numbers[order], starts, axis=0) for part in (np.fmin, np.fmax))
-    number = np.cumsum(np.diff(labels[order], prepend=labels[order[0]]) > 0)
+    order = records[np.argsort(labels[records], kind="stable")]
+    new = np.diff(labels[order], prepend=-1) != 0
+    starts, number = np.flatnonzero(new), np.cumsum(new) - 1
+    numbers = attributes.numeric[order]
+    low, high = (part.reduceat(numbers, starts, axis=0) for part in (np.fmin, np.fmax))
     member = []
-    for codes, n_values in zip(attributes.codes.T, attributes.n_values.tolist(), strict=True):
+    for codes, n_values in zip(attributes.codes[order].T, attributes.n_values.tolist(), strict=True):
         table = np.zeros((len(starts), n_values), dtype=bool)
-        table[number, codes[order]] = True
+        table[number, codes] = True
         member.append(table)
     cells = true_cells(np.nan_to_num(low, nan=-np.inf), np.nan_to_num(high, nan=np.inf), tuple(member))
-    n_classes = np.zeros(len(labels), dtype=np.int64)
-    for found in find_containing(numbers, attributes.codes.astype(np.int32), cells):
+    there = attributes.take(people)
+    for found in find_containing(there.numeric, there.codes.astype(np.int32), cells):
         n_classes[found.people] = found.n_classes()
     return n_classes
 
@@ -134,15 +153,17 @@ class _Block:
         constraints: Constraints,
         rule: PolishRule,
         records: IntArray,
+        outside: IntArray,
         group_of: IntArray,
         n_classes: IntArray,
         draw: np.random.Generator,
     ) -> None:
         self.records, self.constraints, self.rule, self.draw = records, constraints, rule, draw
-        self.groups = GroupCells(attributes.take(records), group_of)
+        everybody = np.concatenate([records, outside])
+        self.groups = GroupCells(attributes.take(everybody), group_of)
         self.valid = np.array([self._holds(group) for group in range(len(self.groups))])
         self.inside = self.groups.now_contained()
-        self.elsewhere = n_classes[records] - self.inside.sum(axis=0)
+        self.elsewhere = n_classes[everybody] - self.inside.sum(axis=0)
 
     def improved(self) -> IntArray:
         """Return the group of each record when no more swaps are found, (m,)."""
@@ -156,6 +177,9 @@ class _Block:
     def _round(self) -> int:
         """Make the best swaps that touch no group twice; return how many."""
         one, other = self._pairs()
+        if self.rule.widens:
+            near = self._pairs_around_single()
+            one, other = (np.concatenate(both) for both in zip((one, other), near, strict=True))
         gains = self._gains(one, other)
         touched = np.zeros(len(self.groups), dtype=bool)
         for pair in np.argsort(-gains, kind="stable").tolist():
@@ -189,6 +213,13 @@ class _Block:
         here, there = groups.group_of[one], groups.group_of[other]
         usable = (other >= 0) & self.valid[here] & self.valid[there] & (here != there)
         return one[usable], other[usable]
+
+    def _pairs_around_single(self) -> tuple[IntArray, IntArray]:
+        """Propose swaps after which a second class contains somebody whom one alone contained."""
+        n_classes = self.inside.sum(axis=0) + self.elsewhere
+        single = np.flatnonzero(n_classes[: len(self.records)] == 1)
+        most_cost = self.rule.overlap_weight * MOST_FREED
+        return swaps_around(self.groups, single, self.valid, self.rule.widened_classes, most_cost)
 
     def _gains(self, one: IntArray, other: IntArray) -> FloatArray:
         """Return what each swap gains, in units of one record's NCP, (N,)."""

@@ -11,6 +11,7 @@ import pytest
 
 from benchmarks import command, curve, curve_points, gate, inversion, membership, models, report, scale
 from benchmarks.meter import Meter, peak_memory
+from benchmarks.papers.s0_printed import PUBLISHED, RERUN, theirs
 
 
 def cells(table: str) -> list[list[str]]:
@@ -145,8 +146,8 @@ def test_the_people_of_the_gate_benchmark_are_all_different_and_in_their_classes
     assert (len(size), size.sum()) == (50, 2000)
 
 
-def run_of(ncp: float, err: float, umr: float, broken: int = 0) -> curve.Figures:
-    return curve.Figures(9, ncp, err, umr, 2.0, (0, 0, broken, 0), 1.0)
+def run_of(ncp: float, err: float, umr: float, broken: int = 0, sets: bool = False) -> curve.Figures:
+    return curve.Figures(9, ncp, err, umr, 2.0, 0.3, 0.2, (0, 0, broken, 0), 1.0, sets)
 
 
 def test_the_front_holds_what_no_other_point_beats() -> None:
@@ -154,38 +155,63 @@ def test_the_front_holds_what_no_other_point_beats() -> None:
         "low ncp": [run_of(0.1, 0.05, 0.9)],
         "low umr": [run_of(0.2, 0.05, 0.1), run_of(0.3, 0.05, 0.1)],
         "beaten": [run_of(0.25, 0.05, 0.2)],
-        "other reading, value sets": [run_of(0, 0, 0)],
+        "another measure": [run_of(0, 0, 0, sets=True)],
     }
     assert curve.front(found) == {"low ncp", "low umr"}
 
 
 def test_a_goal_is_met_by_the_mean_and_not_by_classes_that_break_the_model() -> None:
     met = run_of(0.13, 0.061, 0.04)
-    found = {label: [met, replace(met, ncp=0.131)] for label in curve_points.GOALS}
-    said = {row[0]: row[-1] for row in cells(curve.goals("adult", found))[1:]}
-    assert [said["narrow: NCP"], said["overlapping: NCP"], said["overlapping: UMR"]] == [
-        "met",
-        "not met",
-        "met",
-    ]
-    assert said["narrow: classes that break the model"] == "met"
+    found = {label: [met, replace(met, ncp=0.131)] for label in curve_points.goals_of("adult")}
+    rows = {row[0]: row[1:] for row in cells(curve.goals("adult", found))[1:]}
+    assert rows["narrow: NCP, intervals"] == ["0.1305", "0.1310", "0.15115", "met"]
+    assert rows["overlapping: NCP, intervals"] == ["0.1305", "0.1310", "0.13", "not met"]
+    assert rows["overlapping: UMR"] == ["0.0400", "0.0400", "0.05", "met"]
+    assert rows["low-umr: UMR"] == ["0.0400", "0.0400", "0.0054", "not met"]
+    assert rows["narrow: classes that break the model"] == ["0", "0", "0", "met"]
     said = {row[0]: row[-1] for row in cells(curve.goals("bank", {**found, "narrow": [run_of(0, 0, 0, 1)]}))}
     assert said["narrow: classes that break the model"] == "not met"
 
 
+@pytest.mark.parametrize("name", ["adult", "bank"])
+def test_a_goal_is_set_against_a_release_of_the_same_measure(name: str) -> None:
+    goals = curve_points.goals_of(name)
+    rerun, published = theirs(name, RERUN), theirs(name, PUBLISHED)
+    assert (rerun.measure, published.measure) == ("sets", "intervals")
+    assert goals[f"narrow{curve_points.AS_SETS}"].ncp == rerun.ncp / 2
+    assert goals["narrow"].ncp == published.ncp / 2
+    low = goals["low-umr"]
+    assert (low.err, low.umr) == (published.err, published.umr)
+    assert low.ncp < published.ncp
+
+
+def test_intervals_and_value_sets_have_columns_of_their_own() -> None:
+    found = {
+        "of intervals": [run_of(0.1, 0.05, 0.9), run_of(0.3, 0.05, 0.9)],
+        "of sets": [run_of(0.2, 0.05, 0.9, sets=True)],
+    }
+    head, *rows = cells(curve.curve("bank", found))
+    assert head[2:4] == ["NCP, intervals", "NCP, value sets"]
+    assert [row[2:4] for row in rows[:2]] == [["0.2000 ± 0.1414", ""], ["", "0.2000"]]
+    assert [row[2:4] for row in rows[2:]] == [["", "0.051"], ["", "0.308"], ["", "0.182"], ["0.1789", ""]]
+
+
 @pytest.mark.data
 def test_the_curve_benchmark_measures_presets_and_points(capsys: pytest.CaptureFixture[str]) -> None:
-    small = ["--rows", "200", "--seeds", "2", "--sweep-seeds", "1", "--epochs", "1"]
+    small = ["--rows", "100", "--seeds", "1", "--sweep-seeds", "1", "--epochs", "1"]
     text = curve.main(["--samples", "bank", "--points", "score paper, no polish", *small])
     assert "## Bank sample" in capsys.readouterr().out
     reached, points = tables_in(text)
-    assert len(reached) == 1 + 2 * 4
+    assert len(reached) == 1 + 4 * 4
     names = [row[0] for row in points[1:]]
     assert names[:3] == ["plain Mondrian, k 8", "plain Mondrian, k 16", "narrow"]
     assert "score paper, no polish" in names
-    assert sum(name.startswith("its program") for name in names) == 3
-    assert all(row[7].startswith("0, 0, 0") for row in points[1:-3])
-    assert "±" in points[3][2]
+    assert sum(name.startswith(("its program", "their published")) for name in names) == 4
+    assert all(row[10].startswith("0, 0, 0") for row in points[1:-4])
+    for row in (dict(zip(points[0], row, strict=True)) for row in points[1:-4]):
+        assert (
+            (row["NCP, intervals"] == "") is ("value sets" in row[""]) is not (row["NCP, value sets"] == "")
+        )
 
 
 @pytest.mark.data

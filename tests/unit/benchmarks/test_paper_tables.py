@@ -11,11 +11,13 @@ import pytest
 
 from benchmarks import report
 from benchmarks.papers import runs, s0, s0_table2, s0_table3, s0_table4, s0_table5, s1_adult, s3_adult
-from benchmarks.papers.s0_printed import DATASETS, MEASURED, PRINTED, PRINTED_LINKS
+from benchmarks.papers.s0_printed import DATASETS, PRINTED, PRINTED_LINKS, PUBLISHED, RERUN, THEIRS, theirs
+from benchmarks.papers.value_sets import ncp_of_sets
 from policy.load import load_policy
 from tasks.methods.registry import bound_method
 from tasks.risk.attacks.linkage import Spread
 from tasks.types import SourceTable
+from tests.support.small import prepared, small_policy
 
 TABLES = (s0_table2, s0_table3, s0_table4, s0_table5, s1_adult, s3_adult)
 FEW_RECORDS = pd.DataFrame(
@@ -46,10 +48,37 @@ def tables_in(text: str) -> list[list[list[str]]]:
 def test_the_printed_rows_are_whole(name: str) -> None:
     methods = ["MDAV", "APMCA", "AE-LRHMA"]
     assert [row.method for row in PRINTED[name]][:3] == list(PRINTED_LINKS[name]) == methods
-    assert len(MEASURED[name]) == 3
+    assert len(THEIRS[name]) == 4
     # MDAV and APMCA are printed in bits: in nats no entropy could be above that of 14 or 12 equal values.
     assert {row.method: row.base for row in PRINTED[name][:3]} == {"MDAV": "2", "APMCA": "2", "AE-LRHMA": "e"}
     assert {len(row.cells()) for row in PRINTED[name]} == {9}
+
+
+@pytest.mark.parametrize("name", sorted(DATASETS))
+def test_each_of_their_releases_says_in_which_measure_its_ncp_is(name: str) -> None:
+    for each in THEIRS[name]:
+        assert each.what.startswith((f"{RERUN}: ", f"{PUBLISHED}: "))
+        assert (each.measure == "intervals") is each.what.startswith(PUBLISHED)
+        intervals, sets = each.ncps()
+        assert [intervals, sets][each.measure == "sets"] == f"{each.ncp:g}"
+        assert "" in (intervals, sets)
+    assert theirs(name, PUBLISHED).err == float(PRINTED_LINKS[name]["AE-LRHMA"][1][:6])
+    assert theirs(name, PUBLISHED).classes == PRINTED[name][2].classes
+
+
+def test_numbers_as_sets_cost_their_share_of_the_values() -> None:
+    # Three ages: {1, 2} of three records costs 2/3, {9} of one nothing, and neither does one city in a class.
+    rows = [
+        (1, "Hull", "flu"),
+        (2, "Hull", "flu"),
+        (9, "York", "flu"),
+        (1, "Hull", "flu"),
+        (9, "Hull", "flu"),
+    ]
+    table = prepared(small_policy(), rows)
+    classes = np.array([0, 0, 1, 0, -1])
+    assert ncp_of_sets(table, classes) == pytest.approx((2 / 3 * 3 / 4 + 0) / 2)
+    assert ncp_of_sets(table, np.zeros(5, dtype=np.int64)) == 1.0
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.NAME)
@@ -84,12 +113,17 @@ def test_a_variant_adds_to_the_policy_or_replaces_its_method() -> None:
 
 def test_several_seeds_are_a_mean_and_a_single_run_shows_its_draws() -> None:
     risk = (Spread(0.1, 0.01),) * 3
-    run = s0.Figures(9, 8.0, 9, 0.5, np.log(2), 1.0, 1.0, 0.1, risk, risk, (0, 1, 2, 3))
+    run = s0.Figures(9, 8.0, 9, 0.5, np.log(2), 1.0, 1.0, 0.1, 0.2, risk, risk, (0, 1, 2, 3))
     other = replace(run, ncp=0.3, err=(Spread(0.3, 0.5),) * 3)
     rows = [(s0.AE, [run, other]), (s0.MONDRIAN, [run])]
     classes = cells(s0.table_of_classes("bank", ("MDAV",), rows))
-    assert [row[0] for row in classes[1:3]] == ["paper: MDAV", "its program: MDAV, its index mistake mended"]
-    assert [row[-1] for row in classes[3:]] == ["0.2000 ± 0.1414", "0.1000"]
+    assert [row[0] for row in classes[1:3]] == [
+        "paper: MDAV",
+        "its program, rerun: MDAV, its index mistake mended",
+    ]
+    assert classes[0][-3:] == ["NCP as printed", "NCP, intervals", "NCP, value sets"]
+    assert [row[-3:] for row in classes[1:3]] == [["0.4516", "", ""], ["", "", "0.051"]]
+    assert [row[-2:] for row in classes[3:]] == [["0.2000 ± 0.1414", "0.2000 ± 0.0000"], ["0.1000", "0.2000"]]
     assert classes[3][6] == "1.000"
     assert cells(s0.table_of_broken(rows))[1][1:] == ["2", "18", "0", "2", "4", "6"]
     links = cells(s0.table_of_links("bank", rows))
@@ -130,7 +164,7 @@ def test_a_quick_table_of_classes_has_every_row_and_keeps_the_model(
     assert "## Bank sample" in capsys.readouterr().out
     classes, broken = tables_in(text)
     ours = len(table.VARIANTS)
-    assert {len(row) for row in classes} == {10}
+    assert {len(row) for row in classes} == {12}
     assert [row[0] for row in classes[-ours:]] == [f"ours: {v.name}" for v in table.VARIANTS]
     assert {f"paper: {name}" for name in table.PRINTED} <= {row[0] for row in classes}
     assert [row[0] for row in broken[1:]] == [v.name for v in table.VARIANTS]
@@ -146,8 +180,8 @@ def test_a_quick_table_of_classes_has_every_row_and_keeps_the_model(
 @pytest.mark.parametrize("table", [s0_table4, s0_table5], ids=["4", "5"])
 def test_a_quick_table_of_links_has_every_row(table: ModuleType) -> None:
     (links,) = tables_in(table.main(["--quick"]))
-    assert len(links) == 1 + 3 + 3 + len(s0.LINKED)
-    assert {len(row) for row in links} == {5}
+    assert len(links) == 1 + 3 + 4 + len(s0.LINKED)
+    assert {len(row) for row in links} == {7}
     found = {
         row[0]: [[float(x.split(" ")[0]) for x in c.split(" / ")] for c in row[1:4]] for row in links[-8:]
     }

@@ -40,6 +40,11 @@ QUICK = {
         "representation": "original",
         "parameters": {"leaf_size": 9, "sweeps": 1},
     },
+    "widened": {
+        "name": "ae-low-umr",
+        "representation": "original",
+        "parameters": {"leaf_size": 9, "sweeps": 1},
+    },
     "mdav": {"name": "mdav"},
     "ke-mdav": {"name": "ke-mdav"},
     "apmca": {"name": "apmca"},

@@ -138,12 +138,14 @@ def grouped(draw: st.DrawFn) -> tuple[Attributes, IntArray, Constraints]:
     return made, labels[np.array(draw(st.permutations(range(n))))], limits
 
 
-@given(grouped(), st.sampled_from([0.0, 0.3]))
+@given(grouped(), st.sampled_from([(0.0, 0), (0.3, 0), (0.3, 2)]))
 def test_sizes_and_the_model_are_kept_and_the_ncp_falls(
-    case: tuple[Attributes, IntArray, Constraints], weight: float
+    case: tuple[Attributes, IntArray, Constraints], weights: tuple[float, int]
 ) -> None:
     made, labels, limits = case
-    found = polish(labels, made, limits, PolishRule(overlap_weight=weight, block_size=12))
+    weight, widened = weights
+    rule = PolishRule(overlap_weight=weight, widened_classes=widened, block_size=12)
+    found = polish(labels, made, limits, rule)
     assert np.bincount(found).tolist() == np.bincount(labels).tolist()
     for group in range(int(labels.max()) + 1):
         before, after = np.flatnonzero(labels == group), np.flatnonzero(found == group)
@@ -188,6 +190,29 @@ def test_costs_and_containment_after_a_swap_are_those_of_the_members(
         assert (cells.cost == again.cost).all()
         assert (cells.added == again.added).all()
         assert (cells.now_contained() == again.now_contained()).all()
+
+
+@given(grouped(), st.integers(1, 4), st.data())
+def test_cells_may_contain_records_of_no_group(
+    case: tuple[Attributes, IntArray, Constraints], n_groups: int, data: st.DataObject
+) -> None:
+    made, labels, _ = case
+    order = np.argsort(labels, kind="stable")
+    made, labels = made.take(order), labels[order]
+    grouped_records = np.flatnonzero(labels < n_groups)
+    labels, m = labels[grouped_records], len(grouped_records)
+    cells, alone = GroupCells(made, labels), GroupCells(made.take(grouped_records), labels)
+    members = [np.flatnonzero(labels == group) for group in range(len(cells))]
+    assert (cells.now_contained() == slowly_contained(made, members)).all()
+    assert (cells.added == alone.added).all()
+    assert (cells.saved() == alone.saved()).all()
+    out, into = (np.array([data.draw(st.integers(0, m - 1)) for _ in range(5)]) for _ in range(2))
+    out, into = out[labels[out] != labels[into]], into[labels[out] != labels[into]]
+    record = np.array([data.draw(st.integers(0, len(order) - 1)) for _ in out], dtype=np.int64)
+    after = cells.after(labels[out], out, into)
+    inside = cells.contained(labels[out], out, into, after)
+    expected = inside[np.arange(len(out)), record]
+    assert (cells.contain(labels[out], out, into, after, record) == expected).all()
 
 
 @given(mixed_rows(4, 40), privacies(), st.integers(0, 3), st.sampled_from([0.0, 0.3]))
