@@ -13,6 +13,7 @@ from tasks.privacy.condition import Attribute, Condition
 from tasks.privacy.diversity import entropy
 from tasks.privacy.registry import conditions_of
 from tasks.privacy.similar import any_of, groups_by_attribute
+from tasks.privacy.value_tree import order_and_tree
 from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable
 
 
@@ -205,11 +206,13 @@ def _with_models(
         if column.numbers is not None:
             numbers = np.full(column.n_values, np.nan)
             numbers[column.codes] = column.numbers
+        values = table.sensitive_values[name]
         chosen = (getattr(model, "values", None) or {}).get(name)
         protected = None if chosen is None else policy.roles.sensitive[name].with_similar(chosen)
-        listed = [protected is None or value in protected for value in table.sensitive_values[name]]
+        listed = [protected is None or value in protected for value in values]
         marked = any_of(np.array(listed, dtype=bool), groups)
-        return Attribute(np.bincount(counted, minlength=column.n_values), numbers, marked)
+        order, tree = order_and_tree(policy, name, values, numbers)
+        return Attribute(np.bincount(counted, minlength=column.n_values), order, marked, tree)
 
     return replace(column, conditions=conditions_of(policy.gates.models.of(name), attribute))
 
