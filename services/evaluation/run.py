@@ -16,7 +16,8 @@ from policy.model import ReleasePolicy
 from services.pipeline import PREPROCESSING, make_rows
 from services.runtime import Stage
 from tasks.geometry.space import space_of
-from tasks.methods.registry import bound_method, trust_packages
+from tasks.methods.registry import bound_method
+from tasks.packages import trust_packages
 from tasks.risk.attacks.attackers import Knowledge, people_of
 from tasks.risk.attacks.disclosure import fitting
 from tasks.risk.attacks.linkage import draws, expected_risk, over_draws, unique_match_rate

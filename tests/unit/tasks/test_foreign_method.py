@@ -13,6 +13,7 @@ import pytest
 from policy.errors import PolicyError
 from release_store.records import Verdict
 from tasks.methods import registry
+from tasks.packages import trust_packages
 from tasks.risk.registry import assess
 from tests.support.small import anonymized, prepared, published, small_policy
 
@@ -66,18 +67,18 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
     def offers(*lines: str) -> None:
         (info / "entry_points.txt").write_text("\n".join([f"[{registry.ENTRY_POINTS}]", *lines]) + "\n")
-        registry.trust_packages(["Foreign_Runs"])
+        trust_packages(["Foreign_Runs"])
 
     monkeypatch.syspath_prepend(str(tmp_path))
     yield offers
     sys.modules.pop("foreign_runs", None)
-    registry.trust_packages([])
+    trust_packages([])
 
 
 @pytest.mark.enemy("policy author", "runs code")
 def test_a_package_that_the_owner_does_not_name_is_not_loaded(package: Any) -> None:
     package("runs = foreign_runs:RUNS")
-    registry.trust_packages(["other"])
+    trust_packages(["other"])
     policy = small_policy(method={"name": "runs", "parameters": {"run": 3}})
     with pytest.raises(PolicyError, match="foreign-runs, which is not trusted here"):
         registry.bound_method(policy)
