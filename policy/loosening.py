@@ -104,6 +104,15 @@ def _listed_values(place: str, was: dict[str, Any] | None, now: dict[str, Any] |
             yield f"{_called(place)}.{name} lists fewer"
 
 
+def _added(place: str, was: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
+    """Models of other packages: which way is looser, only they know."""
+    for name, parameters in was.items():
+        if name in now:
+            yield from _differs(f"{place}.{name}", parameters, now[name])
+        else:
+            yield f"{place}.{name} was removed"
+
+
 def _of_order(*strictest_first: str) -> Rule:
     def rule(place: str, was: str, now: str) -> Iterator[str]:
         if strictest_first.index(now) > strictest_first.index(was):
@@ -314,6 +323,7 @@ _RULES: dict[tuple[type[Section], str], Rule] = {
     **_all(privacy_models.Models, _free, "attributes"),  # `_models` looks at what each attribute is held to
     **_all(privacy_models.AttributeModels, _free),  # `_models` again
     **_all(privacy_models.AttributeAlpha, _free),
+    **_all(privacy_models.Models, _added, "added"),
     **_all(privacy_models.DistinctL, _no_less, "min"),
     **_all(privacy_models.EntropyL, _no_less, "min"),
     **_all(privacy_models.RecursiveCL, _no_more, "c"),

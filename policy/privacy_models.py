@@ -19,6 +19,9 @@ SensitiveValues = Annotated[
 ]
 
 
+AddedName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+
+
 class DistinctL(Section):
     """Distinct l-diversity: the fewest sensitive values of a class."""
 
@@ -46,7 +49,7 @@ class TCloseness(Section):
 
     max: Annotated[float, Field(ge=0, lt=1)]
     # Left out of the document where there is none: the digests of older policies stay.
-    distance: Annotated[dict[str, Distance], Field(default={}, exclude_if=lambda value: not value)]
+    distance: dict[str, Distance] = Field(default={}, exclude_if=lambda value: not value)
 
     def distance_of(self, name: str, attribute: SensitiveAttribute) -> Distance:
         """Return how far apart the values of a sensitive attribute are."""
@@ -138,7 +141,8 @@ class AttributeModels(Section):
 class Models(Section):
     """Privacy models that the published classes are held to, each only if it is named.
 
-    Those of `attributes` are of one sensitive attribute, in place of those that are of all.
+    Those of `attributes` are of one sensitive attribute, in place of those that are of all. `added` are those
+    of other packages with their parameters, which the packages themselves check.
     """
 
     distinct_l: DistinctL | None = None
@@ -152,6 +156,7 @@ class Models(Section):
     lkc: LKC | None = None
     # Left out of the document where there are none: the digests of older policies stay.
     attributes: dict[str, AttributeModels] = Field(default={}, exclude_if=lambda value: not value)
+    added: dict[AddedName, dict[str, Any]] = Field(default={}, exclude_if=lambda value: not value)
 
     @model_validator(mode="after")
     def _of_attributes(self) -> Self:

@@ -25,6 +25,7 @@ from tasks.methods.registry import bound_method
 from tasks.methods.registry import methods as methods_by_name
 from tasks.preprocessing.prepare import prepare
 from tasks.recoding.parts import RECODINGS
+from tasks.risk.registry import check_models
 from tasks.types import SourceTable
 from tasks.utility.measures import CHEAP, MEASURES
 from tasks.validation.check import raise_if_failed, validate
@@ -101,6 +102,7 @@ def evaluate(
     ]
     for job in plan[::seeds]:
         bound_method(job.policy, str(policy_path))
+    check_models(policy, str(policy_path))
     tell(0.0, "intake")
     if period is None:
         when = period_at(policy.period, day_at(datetime.now(UTC), policy.timezone))

@@ -45,7 +45,7 @@ class Job:
     policy: ReleasePolicy
     measures: tuple[str, ...]
     look: bool  # at the latent space
-    packages: tuple[str, ...] = ()  # whose methods may be loaded
+    packages: tuple[str, ...] = ()  # whose methods and models may be loaded
 
     @property
     def k(self) -> int:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from policy.model import ReleasePolicy
+from policy.privacy_models import TCloseness
+from policy.roles import SensitiveAttribute
 from tasks.recoding.levels import Levels, category_levels
 from tasks.types import FloatArray, IntArray
 
@@ -35,15 +36,18 @@ def tree_of(levels: Levels) -> ValueTree:
 
 
 def order_and_tree(
-    policy: ReleasePolicy, name: str, values: tuple[str, ...], numbers: FloatArray | None
+    model: TCloseness,
+    name: str,
+    attribute: SensitiveAttribute,
+    values: tuple[str, ...],
+    numbers: FloatArray | None,
 ) -> tuple[FloatArray | None, ValueTree | None]:
     """Return the numbers (m,) in whose order an attribute's `values` stand, nan for one without a place, and
-    their tree; None for what the policy's distance does not follow.
+    their tree; None for what the model's distance does not follow.
 
     `numbers` (m,) are those that the values of a numeric attribute stand for.
     """
-    attribute, model = policy.roles.sensitive[name], policy.gates.models.of(name).t_closeness
-    distance = "equal" if model is None else model.distance_of(name, attribute)
+    distance = model.distance_of(name, attribute)
     if distance == "hierarchical":
         return None, tree_of(category_levels(values, attribute.hierarchy))
     if distance == "ordered" and numbers is None:

@@ -15,6 +15,7 @@ from policy.hierarchy import Hierarchy, checked, from_tree
 from policy.load import load_policy, policy_digest, policy_document, policy_from_document
 from policy.loosening import loosened
 from policy.model import ReleasePolicy
+from policy.privacy_models import TCloseness
 from release_store.records import Verdict
 from tasks.partitioning.constraints import constraints_of
 from tasks.privacy.closeness import (
@@ -236,8 +237,8 @@ def test_a_published_value_that_the_hierarchy_lacks_is_far_from_every_value() ->
 
 @given(st.lists(st.lists(st.integers(0, 4), min_size=3, max_size=3).filter(any), min_size=1, max_size=4))
 def test_grades_are_as_numbers_that_stand_in_their_order(counts: list[list[int]]) -> None:
-    asks = policy(illness(values=GRADES, ordered=True))
-    order, tree = order_and_tree(asks, "illness", ("high", "low", "middle"), None)
+    attribute = policy(illness(values=GRADES, ordered=True)).roles.sensitive["illness"]
+    order, tree = order_and_tree(TCloseness(max=0), "illness", attribute, ("high", "low", "middle"), None)
     assert order is not None
     assert tree is None
     made = np.array(counts)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from policy.privacy_models import TCloseness
 from release_store.records import GateResult
 from tasks.privacy import closeness
 from tasks.privacy.value_tree import ValueTree, order_and_tree
@@ -20,7 +21,7 @@ CELLS = 4_000_000
 def t_closeness_gate(evidence: Evidence) -> GateResult:
     """In no class is the distribution of a sensitive attribute further than t from the release's."""
     asked, counts = models_of(evidence, "t_closeness"), sensitive_counts(evidence)
-    follows = {name: _order_and_tree(evidence, name) for name in asked}
+    follows = {name: _order_and_tree(evidence, name, model) for name, model in asked.items()}
     found = {name: distances(counts[name], *follows[name]) for name in asked}
     hierarchical = [name for name, (_, tree) in follows.items() if tree is not None]
     return at_most(
@@ -43,7 +44,9 @@ def distances(
     return np.concatenate([closeness.distances(part, overall, numbers, tree) for part in parts])
 
 
-def _order_and_tree(evidence: Evidence, name: str) -> tuple[FloatArray | None, ValueTree | None]:
+def _order_and_tree(
+    evidence: Evidence, name: str, model: TCloseness
+) -> tuple[FloatArray | None, ValueTree | None]:
     """Return what the distance of an attribute's published values follows.
 
     Raises CannotTell where one that is not the missing one has no place in the declared order: two of them
@@ -54,4 +57,4 @@ def _order_and_tree(evidence: Evidence, name: str) -> tuple[FloatArray | None, V
     numbers = numbers_of(evidence.units, name, policy) if attribute.type == "numeric" else None
     if attribute.ordered and not {*values} <= {*(attribute.allowed or ()), policy.source.missing_label}:
         raise CannotTell(f"the ordered attribute '{name}' has a value that the policy does not allow")
-    return order_and_tree(policy, name, values, numbers)
+    return order_and_tree(model, name, attribute, values, numbers)
