@@ -180,11 +180,11 @@ def _of_sensitive(policy: ReleasePolicy, last: LastRelease | None) -> Iterator[E
     for name, attribute in policy.roles.sensitive.items():
         numeric = attribute.type == "numeric"
         yield _number(name) if numeric else _text(name)
-        if attribute.values is not None:
-            values: list[str | float] = list(attribute.values)
+        if attribute.allowed is not None:
+            values: list[str | float] = list(attribute.allowed)
             if numeric:
                 # 5 in the policy is 5.0 in a column of numbers, and "5" in one that stayed text.
-                values += as_numbers(pd.Series(attribute.values, dtype="str")).tolist()
+                values += as_numbers(pd.Series(attribute.allowed, dtype="str")).tolist()
             yield _allowed(name, values, f"roles.sensitive.{name}")
         limit = policy.expectations.sensitive_drift
         if limit is not None and last is not None and name in last.sensitive:

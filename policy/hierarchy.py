@@ -1,4 +1,4 @@
-"""Generalization hierarchies of categorical quasi-identifiers.
+"""Hierarchies of categories: quasi-identifiers are generalized by them, sensitive values compared.
 
 A hierarchy is written as nested lists and mappings in the policy, or as a CSV file with one line a
 leaf, `;`-separated, most specific first (ARX's format):

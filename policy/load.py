@@ -127,13 +127,12 @@ def policy_digest(policy: ReleasePolicy) -> str:
 
 def _resolve_hierarchies(document: dict[Any, Any], path: Path, trusted: Trusted) -> None:
     roles = document.get("roles")
-    columns = roles.get("quasi_identifiers") if isinstance(roles, dict) else None
-    if not isinstance(columns, dict):
-        return
-    for name, settings in columns.items():
-        if isinstance(settings, dict) and settings.get("hierarchy") is not None:
-            field = f"roles.quasi_identifiers.{name}.hierarchy"
-            settings["hierarchy"] = _hierarchy(settings["hierarchy"], path, field, trusted)
+    for role in ("quasi_identifiers", "sensitive"):
+        columns = roles.get(role) if isinstance(roles, dict) else None
+        for name, settings in columns.items() if isinstance(columns, dict) else ():
+            if isinstance(settings, dict) and settings.get("hierarchy") is not None:
+                field = f"roles.{role}.{name}.hierarchy"
+                settings["hierarchy"] = _hierarchy(settings["hierarchy"], path, field, trusted)
 
 
 def _hierarchy(written: object, path: Path, field: str, trusted: Trusted) -> Hierarchy:

@@ -30,7 +30,7 @@ def loosened(earlier: ReleasePolicy, now: ReleasePolicy) -> list[str]:
     What does not guard is passed over: where the table comes from, the method but for its recoding, the seed,
     the calendar, the texts of the data package.
     """
-    return list(_section("", earlier, now))
+    return [*_section("", earlier, now), *_nearer(earlier, now)]
 
 
 def _section(place: str, earlier: Section, now: Section) -> Iterator[str]:
@@ -102,6 +102,15 @@ def _listed_values(place: str, was: dict[str, Any] | None, now: dict[str, Any] |
         before = (was or {}).get(name)
         if before is None or not set(before) <= set(values):
             yield f"{_called(place)}.{name} lists fewer"
+
+
+def _added(place: str, was: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
+    """Models of other packages: which way is looser, only they know."""
+    for name, parameters in was.items():
+        if name in now:
+            yield from _differs(f"{place}.{name}", parameters, now[name])
+        else:
+            yield f"{place}.{name} was removed"
 
 
 def _of_order(*strictest_first: str) -> Rule:
@@ -198,6 +207,16 @@ def _roles(place: str, was: Roles, now: Roles) -> Iterator[str]:
             yield from _differs(f"{place}.kept_values.{name}", *listed)
 
 
+def _nearer(was: ReleasePolicy, now: ReleasePolicy) -> Iterator[str]:
+    """Values that t-closeness counted as far apart as can be, and that may be nearer now."""
+    for name, attribute in was.roles.sensitive.items():
+        before, after = (one.gates.models.of(name).t_closeness for one in (was, now))
+        if before is not None and after is not None and name in now.roles.sensitive:
+            distance = after.distance_of(name, now.roles.sensitive[name])
+            if before.distance_of(name, attribute) == "equal" != distance:
+                yield _instead(f"gates.models.t_closeness.distance.{name}", "equal", distance)
+
+
 def _named(column: str, was: Roles, now: Roles) -> str:
     """Return a column's name if anybody may know it: what is said here stands in the public manifest."""
     public = (*was.quasi_identifiers, *was.sensitive, *was.kept)
@@ -261,7 +280,8 @@ _RULES: dict[tuple[type[Section], str], Rule] = {
     **_all(roles.CategoricalQuasiIdentifier, _differs, "type", "values", "hierarchy", "weight", "may_change"),
     **_all(roles.CategoricalQuasiIdentifier, _free, "description"),
     **_all(roles.SensitiveAttribute, _of_order("stable", "transient"), "stability"),
-    **_all(roles.SensitiveAttribute, _differs, "type", "values"),
+    **_all(roles.SensitiveAttribute, _differs, "type", "values", "hierarchy"),
+    **_all(roles.SensitiveAttribute, _free, "ordered"),  # `_nearer` looks at it
     **_all(roles.SensitiveAttribute, _no_less, "width"),  # more numbers count as different
     **_all(roles.SensitiveAttribute, _unless_new, "similar", "ranges"),
     **_all(roles.SensitiveAttribute, _unless_new, "change"),  # attackers know another rule
@@ -303,11 +323,13 @@ _RULES: dict[tuple[type[Section], str], Rule] = {
     **_all(privacy_models.Models, _free, "attributes"),  # `_models` looks at what each attribute is held to
     **_all(privacy_models.AttributeModels, _free),  # `_models` again
     **_all(privacy_models.AttributeAlpha, _free),
+    **_all(privacy_models.Models, _added, "added"),
     **_all(privacy_models.DistinctL, _no_less, "min"),
     **_all(privacy_models.EntropyL, _no_less, "min"),
     **_all(privacy_models.RecursiveCL, _no_more, "c"),
     **_all(privacy_models.RecursiveCL, _no_less, "l"),
     **_all(privacy_models.TCloseness, _no_more, "max"),
+    **_all(privacy_models.TCloseness, _free, "distance"),  # `_nearer` looks at it
     **_all(privacy_models.AlphaK, _no_more, "alpha"),
     **_all(privacy_models.AlphaK, _no_less, "k"),
     **_all(privacy_models.AlphaK, _listed_values, "values"),

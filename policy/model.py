@@ -11,7 +11,7 @@ from pydantic import Field, field_validator, model_validator
 from policy.errors import did_you_mean
 from policy.gates import Gates
 from policy.recoding import Ends, Form, Recoding, contains_its_people, form_of
-from policy.roles import NumericQuasiIdentifier, Roles
+from policy.roles import Distance, NumericQuasiIdentifier, Roles
 from policy.section import Section, Share
 
 FORMULA_BEGINNINGS = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -285,12 +285,14 @@ class ReleasePolicy(Section):
     @model_validator(mode="after")
     def _missing_is_no_node(self) -> Self:
         # Cells of earlier releases are read by the hierarchies of today: a node stands for its leaves there.
-        for name, qi in self.roles.categorical.items():
-            above = {node for path in qi.hierarchy.paths for node in path[1:]} if qi.hierarchy else set()
+        found = {f"quasi_identifiers.{name}": qi.hierarchy for name, qi in self.roles.categorical.items()}
+        found |= {f"sensitive.{name}": one.hierarchy for name, one in self.roles.sensitive.items()}
+        for column, hierarchy in found.items():
+            above = {node for path in hierarchy.paths for node in path[1:]} if hierarchy else set()
             if self.source.missing_label in above:
                 raise ValueError(
                     f"source.missing_label '{self.source.missing_label}' is a node of "
-                    f"roles.quasi_identifiers.{name}.hierarchy: choose another"
+                    f"roles.{column}.hierarchy: choose another"
                 )
         return self
 
@@ -389,17 +391,39 @@ class ReleasePolicy(Section):
         for field, listed in self.gates.models.listed_values().items():
             for name, values in listed.items():
                 self._values_are_declared(f"gates.models.{field}", name, values)
+        for field, named, distance in self.gates.models.distances():
+            self._distance_exists(f"gates.models.{field}", named, distance)
         return self
+
+    def _distance_exists(self, field: str, name: str, distance: Distance) -> None:
+        """Raise ValueError where an attribute's values have no such distance."""
+        attribute = self.roles.sensitive.get(name)
+        if attribute is None:
+            near = did_you_mean(name, self.roles.sensitive)
+            raise ValueError(f"{field} names '{name}', which is not a sensitive attribute of roles{near}")
+        if distance == "hierarchical" and attribute.hierarchy is None:
+            raise ValueError(
+                f"{field}.{name} is hierarchical: roles.sensitive.{name}.hierarchy must be given"
+            )
+        if distance == "ordered" and attribute.own_distance != "ordered":
+            raise ValueError(
+                f"{field}.{name} is ordered: give roles.sensitive.{name}.values in their order, with "
+                "ordered: true"
+            )
 
     def _values_are_declared(self, field: str, name: str, values: tuple[str, ...]) -> None:
         """Raise ValueError where a listed value may be a misspelt one, which no row would ever have."""
         if name not in self.roles.sensitive:
             raise ValueError(f"{field} names '{name}', which is not a sensitive attribute of roles")
-        declared = self.roles.sensitive[name].values
+        declared = self.roles.sensitive[name].allowed
         if self.roles.sensitive[name].type == "numeric":
             raise ValueError(f"{field} lists values of '{name}', which is numeric")
         if declared is None:
-            raise ValueError(f"{field} lists values of '{name}': roles.sensitive.{name}.values must be given")
+            raise ValueError(
+                f"{field} lists values of '{name}': roles.sensitive.{name}.values must be given "
+                "(or its hierarchy)"
+            )
+        domain = "values" if self.roles.sensitive[name].hierarchy is None else "hierarchy"
         for value in values:
             if value not in declared and value != self.source.missing_label:
-                raise ValueError(f"{field} lists '{value}', which is not in roles.sensitive.{name}.values")
+                raise ValueError(f"{field} lists '{value}', which is not in roles.sensitive.{name}.{domain}")

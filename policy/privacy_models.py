@@ -5,16 +5,21 @@ A threshold that every release would meet is refused: a gate that cannot fail sa
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
+from policy.roles import Distance, SensitiveAttribute
 from policy.section import Section
 
 ProperShare = Annotated[float, Field(gt=0, lt=1)]
 SensitiveValues = Annotated[
     dict[str, Annotated[tuple[str, ...], Field(min_length=1)]] | None, Field(min_length=1)
 ]
+
+
+AddedName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 
 
 class DistinctL(Section):
@@ -37,9 +42,18 @@ class RecursiveCL(Section):
 
 
 class TCloseness(Section):
-    """t-closeness: the greatest distance of a class's distribution from the release's."""
+    """t-closeness: the greatest distance of a class's distribution from the release's.
+
+    `distance` is how far apart the values of an attribute are, in place of the attribute's own.
+    """
 
     max: Annotated[float, Field(ge=0, lt=1)]
+    # Left out of the document where there is none: the digests of older policies stay.
+    distance: dict[str, Distance] = Field(default={}, exclude_if=lambda value: not value)
+
+    def distance_of(self, name: str, attribute: SensitiveAttribute) -> Distance:
+        """Return how far apart the values of a sensitive attribute are."""
+        return self.distance.get(name, attribute.own_distance)
 
 
 class AlphaK(Section):
@@ -127,7 +141,8 @@ class AttributeModels(Section):
 class Models(Section):
     """Privacy models that the published classes are held to, each only if it is named.
 
-    Those of `attributes` are of one sensitive attribute, in place of those that are of all.
+    Those of `attributes` are of one sensitive attribute, in place of those that are of all. `added` are those
+    of other packages with their parameters, which the packages themselves check.
     """
 
     distinct_l: DistinctL | None = None
@@ -141,12 +156,16 @@ class Models(Section):
     lkc: LKC | None = None
     # Left out of the document where there are none: the digests of older policies stay.
     attributes: dict[str, AttributeModels] = Field(default={}, exclude_if=lambda value: not value)
+    added: dict[AddedName, dict[str, Any]] = Field(default={}, exclude_if=lambda value: not value)
 
     @model_validator(mode="after")
     def _of_attributes(self) -> Self:
         for attribute, models in self.attributes.items():
             if models.alpha_k is not None and self.alpha_k is None:
                 raise ValueError(f"attributes.{attribute}.alpha_k needs alpha_k, which has k")
+            for name in models.t_closeness.distance if models.t_closeness is not None else ():
+                if name != attribute:
+                    raise ValueError(f"attributes.{attribute}.t_closeness.distance names '{name}'")
             for name in models.without:
                 if getattr(self, name) is None:
                     raise ValueError(f"attributes.{attribute}.without names '{name}', which is not asked for")
@@ -180,6 +199,14 @@ class Models(Section):
         if self.lkc is not None:
             known["lkc.l"] = self.lkc.l
         return known
+
+    def distances(self) -> Iterator[tuple[str, str, Distance]]:
+        """Give the distances of t-closeness: the field, the attribute that it names, and its distance."""
+        asked = {"t_closeness": self.t_closeness}
+        asked |= {f"attributes.{name}.t_closeness": one.t_closeness for name, one in self.attributes.items()}
+        for field, model in asked.items():
+            if model is not None:
+                yield from ((f"{field}.distance", *each) for each in model.distance.items())
 
     def listed_values(self) -> dict[str, dict[str, tuple[str, ...]]]:
         """The lists of sensitive values, by field and attribute."""

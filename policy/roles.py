@@ -82,17 +82,24 @@ class RuleOfChange(Section):
     sum: float = 0.0
 
 
+Distance = Literal["equal", "ordered", "hierarchical"]
+
+
 class SensitiveAttribute(Section):
     """An attribute that is published as it is, and that must not be tied to a person.
 
-    Numbers at most `width` apart count as one value where possible worlds are counted. `change` is how they
-    change for many people at once. Values that are `similar`, and numbers in one of the `ranges` (which end
-    below these numbers), count as one wherever a class's values are counted.
+    `values`, or the leaves of `hierarchy`, are all that it may hold; `ordered` says that `values` stand in
+    their order. Numbers at most `width` apart count as one value where possible worlds are counted. `change`
+    is how they change for many people at once. Values that are `similar`, and numbers in one of the `ranges`
+    (which end below these numbers), count as one wherever a class's values are counted.
     """
 
     stability: Literal["stable", "transient"]
     type: Literal["categorical", "numeric"] = "categorical"
     values: tuple[str, ...] | None = None
+    # Left out of the document where there are none: the digests of older policies stay.
+    hierarchy: Annotated[Hierarchy | None, Field(exclude_if=lambda value: value is None)] = None
+    ordered: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
     width: Annotated[float, Field(ge=0)] = 0.0
     change: RuleOfChange | None = None
     # Left out of the document where there are none: the digests of older policies stay.
@@ -101,6 +108,18 @@ class SensitiveAttribute(Section):
     )
     ranges: tuple[float, ...] = Field(default=(), exclude_if=lambda value: not value)
     description: str = ""
+
+    @property
+    def allowed(self) -> tuple[str, ...] | None:
+        """The values that may stand in the source, or None where the policy does not say."""
+        return self.hierarchy.leaves if self.hierarchy is not None else self.values
+
+    @property
+    def own_distance(self) -> Distance:
+        """How far apart its values are for t-closeness, unless the model says `equal`."""
+        if self.hierarchy is not None:
+            return "hierarchical"
+        return "ordered" if self.ordered or self.type == "numeric" else "equal"
 
     def with_similar(self, values: Iterable[str]) -> frozenset[str]:
         """Return values and those that are similar to one of them."""
@@ -114,13 +133,32 @@ class SensitiveAttribute(Section):
         if any(not low < high for low, high in pairwise(self.ranges)):
             raise ValueError("ranges must ascend")
         named = [value for group in self.similar for value in group]
-        if self.similar and (self.type == "numeric" or self.values is None):
+        if self.similar and (self.type == "numeric" or self.allowed is None):
             raise ValueError("similar needs values, which it lists again, and type: categorical")
         for value in named:
             if named.count(value) > 1:
                 raise ValueError(f"similar lists '{value}' twice")
-            if self.values is not None and value not in self.values:
-                raise ValueError(f"similar lists '{value}', which is not in values")
+            if self.allowed is not None and value not in self.allowed:
+                domain = "values" if self.hierarchy is None else "the hierarchy"
+                raise ValueError(f"similar lists '{value}', which is not in {domain}")
+        return self
+
+    @model_validator(mode="after")
+    def _one_domain(self) -> Self:
+        if self.hierarchy is not None:
+            if self.type == "numeric":
+                raise ValueError("a hierarchy is of categories: type must be categorical")
+            if self.values is not None:
+                raise ValueError(
+                    "give values or a hierarchy, not both: the hierarchy's leaves are the values"
+                )
+        if self.ordered:
+            if self.type == "numeric":
+                raise ValueError("numbers have their own order: leave out ordered")
+            if self.values is None:
+                raise ValueError("ordered needs values, from the lowest to the highest")
+            if len(set(self.values)) != len(self.values):
+                raise ValueError("values holds a value twice")
         return self
 
     @model_validator(mode="after")
@@ -182,7 +220,7 @@ class Roles(Section):
         if categorical is not None:
             return categorical.allowed is not None
         sensitive = self.sensitive.get(column)
-        return column in self.kept_values or (sensitive is not None and sensitive.values is not None)
+        return column in self.kept_values or (sensitive is not None and sensitive.allowed is not None)
 
     @property
     def unpublished_weight(self) -> str | None:

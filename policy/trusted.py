@@ -1,4 +1,4 @@
-"""What a store's owner trusts: folders of files, packages of methods, and a cluster that may see the data."""
+"""What a store's owner trusts: folders of files, packages, and a cluster that may see the data."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Trusted:
-    """What the owner of a store trusts: folders of files, packages of methods, a cluster; and paths that are
-    never read.
+    """What the owner of a store trusts: folders of files, packages of methods and privacy models, a cluster;
+    and paths that are never read.
 
     `never` holds the store's folder, its keys and its lists of people, as resolved paths.
     """

@@ -1,7 +1,7 @@
 """What the owner of a store trusts beyond a policy's own folder: `trusted.yaml`, beside the store.
 
     folders: [/data/registry]       # policies may name files below these
-    packages: [my-methods]          # distributions whose methods may be loaded
+    packages: [my-methods]          # distributions whose methods and privacy models may be loaded
     engine: {name: dask, ...}       # the cluster that decides fragments of large tables: docs/scale.md
 
 The file is guarded as that of the people is. Without it, nothing more is trusted.

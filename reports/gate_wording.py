@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from policy.errors import PolicyError
 from policy.rounding import bound_text, limit_text, measured_share, measured_text
 from policy.text import number_of
+from tasks.privacy.added import added_models
 
 # What a gate asks, and what it measured means for the people in the table, "" where it says nothing of them.
 # `who` is the gate's own attacker; `earlier` and `attributes` are what was compared, as its witness has it.
@@ -212,7 +214,12 @@ _OUTCOMES = {"pass": "passed", "fail": "failed", "unknown": "is unknown", "error
 
 def asks(gate: str) -> str:
     """Return what a gate asks; of one that is not known here, nothing."""
-    return GATES.get(gate, ("", ""))[0]
+    if gate in GATES:
+        return GATES[gate][0]
+    try:
+        return added_models()[gate].question
+    except (KeyError, PolicyError):
+        return ""
 
 
 def outcome(verdict: str) -> str:

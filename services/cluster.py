@@ -30,7 +30,7 @@ from policy.errors import ReleaseGateError, TransientFailure, UsageError
 from policy.trusted import Cluster
 from services.sanitized import sanitize_errors
 from tasks.composition import Decide, Engine, Fragment, in_this_process
-from tasks.methods.registry import trust_packages
+from tasks.packages import trust_packages
 from tasks.types import Partition, Progress
 
 LIBRARIES = ("numpy", "pandas", "pydantic", "scikit-learn", "scipy", "torch")

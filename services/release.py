@@ -44,6 +44,7 @@ from services.validation import validate_source
 from tasks.composition import History
 from tasks.methods.registry import bound_method
 from tasks.reporting.table import table_figures
+from tasks.risk.registry import check_models
 from tasks.types import Candidate, Notes, PreparedTable, SourceTable
 
 VALIDATION = Stage("validation", "check the table against its expectations")
@@ -86,6 +87,7 @@ def _release(
     trusted = trusted_in(store_path)
     policy = load_policy(policy_path, trusted)
     bound_method(policy, str(policy_path))
+    check_models(policy, str(policy_path))
     store = ReleaseStore.open(store_path)
     recover(store)
     chosen = period_of(policy, period, runtime)

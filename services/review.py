@@ -22,6 +22,7 @@ from reports.documents import Document, check_known_series, gate_document
 from services.trust import trusted_in
 from tasks.intake.read import read_table
 from tasks.preprocessing.prepare import prepare
+from tasks.risk.registry import check_models
 from tasks.risk.review import Publication, Review, review
 from tasks.types import PreparedTable, Progress, no_progress
 
@@ -96,6 +97,7 @@ def _policy_of(series: str, path: Path, trusted: Trusted) -> ReleasePolicy:
             where=str(path),
             hint="Give a policy of the audited series.",
         )
+    check_models(policy, str(path))
     return policy
 
 

@@ -9,8 +9,8 @@ from release_store.trusted import load_trusted
 
 
 def trusted_in(store: Path) -> Trusted:
-    """Return what the store's owner trusts, and let methods be loaded by it; raises as `load_trusted`."""
-    from tasks.methods.registry import trust_packages
+    """Return what the store's owner trusts, and let its packages be loaded; raises as `load_trusted`."""
+    from tasks.packages import trust_packages
 
     found = load_trusted(store)
     trust_packages(found.packages)

@@ -29,6 +29,7 @@ from services.runtime import Runtime
 from services.sanitized import sanitize_errors
 from services.trust import trusted_in
 from tasks.methods.registry import bound_method
+from tasks.risk.registry import check_models
 from tasks.types import Progress, no_progress
 
 
@@ -53,6 +54,7 @@ def run_release(
     trusted = trusted_in(store)
     loaded = load_policy(policy, trusted)
     bound_method(loaded, str(policy))
+    check_models(loaded, str(policy))
     opened = ReleaseStore.open(store)
     if period is not None:
         has_ended(read_period(period, loaded.period), loaded.period, day_at(utc_now(), loaded.timezone))

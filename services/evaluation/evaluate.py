@@ -26,6 +26,7 @@ from tasks.methods.registry import bound_method
 from tasks.methods.registry import methods as methods_by_name
 from tasks.preprocessing.prepare import prepare
 from tasks.recoding.parts import RECODINGS
+from tasks.risk.registry import check_models
 from tasks.types import SourceTable
 from tasks.utility.measures import CHEAP, MEASURES
 from tasks.validation.check import raise_if_failed, validate
@@ -127,6 +128,7 @@ def valid_table(
     `largest_k` is the greatest k of a run, after the option that set it. Raises InputError for a table that
     cannot be read, is refused, or has fewer rows.
     """
+    check_models(policy, str(policy_path))
     tell(0.0, "intake")
     source = read_table(
         policy, input_path=input_path, period=period, base=policy_path.resolve().parent, trusted=trusted

@@ -16,7 +16,8 @@ from policy.model import ReleasePolicy
 from services.pipeline import PREPROCESSING, PublishableRows, make_rows
 from services.runtime import Stage
 from tasks.geometry.space import space_of
-from tasks.methods.registry import bound_method, trust_packages
+from tasks.methods.registry import bound_method
+from tasks.packages import trust_packages
 from tasks.risk.attacks.attackers import Knowledge, people_of
 from tasks.risk.attacks.disclosure import fitting
 from tasks.risk.attacks.linkage import draws, expected_risk, over_draws, unique_match_rate
@@ -44,7 +45,7 @@ class Job:
     policy: ReleasePolicy
     measures: tuple[str, ...]
     look: bool  # at the latent space
-    packages: tuple[str, ...] = ()  # whose methods may be loaded
+    packages: tuple[str, ...] = ()  # whose methods and models may be loaded
 
     @property
     def k(self) -> int:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
-from functools import cache
-from importlib.metadata import entry_points
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from pydantic import Field, ValidationError, create_model
@@ -18,6 +15,7 @@ from policy.trusted import TRUSTED_FILE
 from tasks.aggregation.parts import AGGREGATIONS
 from tasks.methods.base import BoundMethod, Method
 from tasks.methods.presets import PRESETS
+from tasks.packages import offers, offers_elsewhere
 from tasks.partitioning.full_domain import check_levels
 from tasks.partitioning.parts import PARTITIONS
 from tasks.parts import (
@@ -41,50 +39,17 @@ F = TypeVar("F")
 Chosen = tuple[Component[Represent], Component[Cut], Component[Group], Component[Recode]]
 
 
-_packages: frozenset[str] = frozenset()
-
-
-def trust_packages(names: Iterable[str]) -> None:
-    """Let this process load the methods of these distributions alone: to load one runs its code."""
-    global _packages  # noqa: PLW0603 -- what is trusted holds for the process
-    _packages = frozenset(map(_normal, names))
-    methods.cache_clear()
-
-
-def offers_elsewhere() -> dict[str, str]:
-    """Return the distribution that offers each method that is not loaded, by the method's name."""
-    return {
-        entry.name: entry.dist.name
-        for entry in entry_points(group=ENTRY_POINTS)
-        if entry.dist is not None and _normal(entry.dist.name) not in _packages
-    }
-
-
-def _normal(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
-@cache
 def methods() -> dict[str, Method]:
     """Return the methods by name: ours, then those of the packages that are trusted.
 
     Raises PolicyError where a package's entry point is no method or takes a name that is taken.
     """
     found = {method.name: method for method in PRESETS}
-    for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
-        if entry.dist is None or _normal(entry.dist.name) not in _packages:
-            continue
-        where = f"entry point {ENTRY_POINTS}:{entry.name}"
-        try:
-            method = entry.load()
-        except Exception as error:  # whatever another package does when it is imported
-            raise PolicyError(
-                f"cannot be loaded ({type(error).__name__})", where=where, hint="Fix or remove the package."
-            ) from None
-        if not isinstance(method, Method) or method.name != entry.name or method.name in found:
+    for name, method in offers(ENTRY_POINTS):
+        if not isinstance(method, Method) or method.name != name or method.name in found:
             raise PolicyError(
                 "is not a Method of that name, or the name is taken",
-                where=where,
+                where=f"entry point {ENTRY_POINTS}:{name}",
                 hint="Fix or remove the package.",
             )
         found[method.name] = method
@@ -98,7 +63,7 @@ def bound_method(policy: ReleasePolicy, where: str = "policy") -> BoundMethod:
     range, and where the method's own recoding replaces values and the policy does not say so.
     """
     name = policy.method.name
-    if name not in methods() and name in (elsewhere := offers_elsewhere()):
+    if name not in methods() and name in (elsewhere := offers_elsewhere(ENTRY_POINTS)):
         raise PolicyError(
             f"'{name}' is a method of the package {elsewhere[name]}, which is not trusted here",
             where=f"{where}: method.name",

@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 
 from policy.model import Privacy, ReleasePolicy
-from policy.privacy_models import LKC
+from policy.privacy_models import LKC, TCloseness
+from tasks.privacy.added import AddedCondition, added_conditions
 from tasks.privacy.condition import Attribute, Condition
 from tasks.privacy.diversity import entropy
 from tasks.privacy.partial_knowledge import held_by_each_class
 from tasks.privacy.registry import conditions_of
 from tasks.privacy.shares import Alpha
 from tasks.privacy.similar import any_of, groups_by_attribute
+from tasks.privacy.value_tree import order_and_tree
 from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable
 
 
@@ -177,14 +179,14 @@ def _alike(
 ) -> list[SensitiveColumn]:
     """Return an attribute with similar values as one, and beside it the conditions on the values themselves.
 
-    Those that compare shares with the whole table's look at each value.
+    Those that compare shares with the whole table's look at each value, and so do those of other packages.
     """
     as_one = replace(
         column, codes=groups[column.codes], n_values=int(groups.max(initial=-1)) + 1, conditions=()
     )
     alike = _with_models(bare, table, name, as_one, policy, sure, groups)
     alone = tuple(one for one in alike.conditions if not one.compares)
-    by_value = tuple(one for one in column.conditions if one.compares)
+    by_value = tuple(one for one in column.conditions if one.compares or isinstance(one, AddedCondition))
     found = [replace(alike, conditions=alone)]
     if by_value:
         nothing = ValueLimits(p_max=1.0, h_min=0.0, e=0.0)
@@ -219,16 +221,23 @@ def _with_models(
         if column.numbers is not None:
             numbers = np.full(column.n_values, np.nan)
             numbers[column.codes] = column.numbers
+        values = table.sensitive_values[name]
         chosen = (getattr(model, "values", None) or {}).get(name)
         protected = None if chosen is None else policy.roles.sensitive[name].with_similar(chosen)
-        listed = [protected is None or value in protected for value in table.sensitive_values[name]]
+        listed = [protected is None or value in protected for value in values]
         marked = any_of(np.array(listed, dtype=bool), groups)
-        return Attribute(np.bincount(counted, minlength=column.n_values), numbers, marked)
+        order, tree = numbers, None
+        if isinstance(model, TCloseness):
+            order, tree = order_and_tree(model, name, policy.roles.sensitive[name], values, numbers)
+        return Attribute(np.bincount(counted, minlength=column.n_values), order, marked, tree)
 
-    conditions = conditions_of(policy.gates.models.of(name), attribute)
+    models = policy.gates.models.of(name)
+    found = conditions_of(models, attribute)
     if sure is not None:
-        conditions = (*conditions, Alpha(sure.c, attribute(sure).listed))
-    return replace(column, conditions=conditions)
+        found = (*found, Alpha(sure.c, attribute(sure).listed))
+    if groups is None:
+        found += tuple(added_conditions(models, lambda: attribute(None)).values())
+    return replace(column, conditions=found)
 
 
 def number_range(column: SensitiveColumn, records: IntArray) -> tuple[FloatArray | None, FloatArray | None]:

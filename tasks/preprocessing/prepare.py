@@ -46,7 +46,7 @@ def prepare(table: SourceTable, policy: ReleasePolicy) -> PreparedTable:
         attribute = roles.sensitive[name]
         if attribute.type == "numeric":
             sensitive_numbers[name] = frame[name].to_numpy(dtype=np.float64)
-        sensitive[:, column], sensitive_values[name] = _encode(frame, name, policy, attribute.values)
+        sensitive[:, column], sensitive_values[name] = _encode(frame, name, policy, attribute.allowed)
 
     published = frame[[*roles.kept]].copy()
     return PreparedTable(

@@ -1,8 +1,9 @@
 """t-closeness (Li et al., 2007): how far a group's sensitive values are from those of the whole table.
 
 The distance is the earth mover's. Between two categories it is 1 (equal distance); between the i-th and the
-j-th of m numbers that stand in the table |i - j| / (m - 1) (ordered distance). A missing number has no place
-in the order: it is one value, 1 from every number.
+j-th of m values that stand in the table and have an order |i - j| / (m - 1) (ordered distance); between two
+values of a hierarchy the level of their lowest common node over the level of the root (hierarchical
+distance). A missing value that has no place in the order or the hierarchy is one value, 1 from every other.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Self
 
 import numpy as np
 
+from tasks.privacy.value_tree import ValueTree
 from tasks.types import FloatArray, IntArray
 
 
@@ -39,6 +41,33 @@ def ordered_distances(counts: IntArray, overall: IntArray, numbers: FloatArray) 
     return np.asarray(moved + np.minimum(known, known_overall) * within)
 
 
+def hierarchical_distances(counts: IntArray, overall: IntArray, tree: ValueTree) -> FloatArray:
+    """Distance of each group (..., m) from all together, over the m values of a hierarchy of H levels.
+
+    The mean over the levels below the root of the equal distance of their nodes. This is the least cost: it
+    equals the sum of level(N) / H * min(surplus, deficit) of the children of each inner node N (Li et al.,
+    2007, section 4.3), as a surplus that the children of N do not balance is moved at a level above. O(groups
+    nodes).
+    """
+    counts, overall = counts[..., tree.order], overall[tree.order]
+    total = equal_distances(counts, overall)
+    for first in tree.first:
+        counts, overall = np.add.reduceat(counts, first, axis=-1), np.add.reduceat(overall, first)
+        total = total + equal_distances(counts, overall)
+    return np.asarray(total / (len(tree.first) + 1))
+
+
+def distances(
+    counts: IntArray, overall: IntArray, numbers: FloatArray | None = None, tree: ValueTree | None = None
+) -> FloatArray:
+    """Distance of each group (..., m) from all together: of values with an order, a tree, or neither."""
+    if tree is not None:
+        return hierarchical_distances(counts, overall, tree)
+    if numbers is not None:
+        return ordered_distances(counts, overall, numbers)
+    return equal_distances(counts, overall)
+
+
 TOLERANCE = 1e-13  # of rounding, less than the gate has
 
 
@@ -46,20 +75,19 @@ TOLERANCE = 1e-13  # of rounding, less than the gate has
 class Closeness:
     """A distance of at most `most` from a table with the counts `overall` (m,).
 
-    Of two groups together it is at most the greater of theirs: a way to move both is one way to move them.
+    `numbers` and `tree` are as in `distances`. Of two groups together it is at most the greater of theirs: a
+    way to move both is one way to move them.
     """
 
     most: float
     overall: IntArray
     numbers: FloatArray | None
+    tree: ValueTree | None = None
     compares = True
 
     def shortfall(self, counts: IntArray, _size: IntArray) -> FloatArray:
         """Return the distance over the limit, times the values counted, (...,)."""
-        if self.numbers is None:
-            distance = equal_distances(counts, self.overall)
-        else:
-            distance = ordered_distances(counts, self.overall, self.numbers)
+        distance = distances(counts, self.overall, self.numbers, self.tree)
         return np.asarray(np.maximum(distance - self.most - TOLERANCE, 0.0) * counts.sum(axis=-1))
 
     def among(self, counts: IntArray) -> Self:

@@ -5,18 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, Self
 
+from tasks.privacy.value_tree import ValueTree
 from tasks.types import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """A sensitive attribute: `counts` (m,) of its values in the table, the `numbers` (m,) that they stand for
-    (nan: a missing one) or None for categories, and which values a model lists, `listed` (m,).
+    """A sensitive attribute: `counts` (m,) of its values in the table, the `numbers` (m,) in whose order they
+    stand (nan: a missing one) or None without an order, and which values a model lists, `listed` (m,); and
+    the tree of the values, if the model compares them by a hierarchy.
     """
 
     counts: IntArray
     numbers: FloatArray | None
     listed: BoolArray
+    tree: ValueTree | None = None
 
 
 class Condition(Protocol):

@@ -15,7 +15,7 @@ CONDITIONS: dict[str, Callable[[Any, Attribute], Condition]] = {
     "distinct_l": lambda model, _: Distinct(model.min),
     "entropy_l": lambda model, _: Entropy(model.min),
     "recursive_cl": lambda model, _: Recursive(model.c, model.l),
-    "t_closeness": lambda model, it: Closeness(model.max, it.counts, it.numbers),
+    "t_closeness": lambda model, it: Closeness(model.max, it.counts, it.numbers, it.tree),
     "alpha_k": lambda model, it: Alpha(model.alpha, it.listed),
     "beta_likeness": lambda model, it: Likeness(model.max, it.counts),
     "delta_disclosure": lambda model, it: Disclosure(model.max, it.counts),

@@ -194,7 +194,8 @@ def covers_of(hierarchy: Hierarchy | None, given: tuple[str, ...]) -> Covers:
         codes = np.arange(len(given))
         return Covers(given, np.stack([codes, np.zeros_like(codes)]), len(given))
     paths = {path[0]: path for path in hierarchy.paths}
-    values = (*given, *(leaf for leaf in paths if leaf not in given))
+    stand = frozenset(given)
+    values = (*given, *(leaf for leaf in paths if leaf not in stand))
     height = max(2, *(len(path) for path in hierarchy.paths))
     node = np.zeros((height, len(values)), dtype=np.int64)
     for level in range(height):

@@ -1,18 +1,21 @@
 """The risk gate: every gate that the policy asks for, on what would be public.
 
-A new gate is one line here.
+A new gate is one line here. Those of other packages' privacy models are asked after ours.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 
+from policy.errors import PolicyError
 from policy.model import ReleasePolicy
 from policy.rounding import bound_text, measured_text
 from release_store.records import GateResult, Verdict
 from tasks.history.following import follows_people, may_follow_nobody
+from tasks.privacy.added import bound_models
 from tasks.risk.evidence import CannotTell, Evidence, NotAtHand
 from tasks.risk.gates import (
     attacks,
@@ -30,6 +33,7 @@ from tasks.risk.gates import (
     worlds,
 )
 from tasks.risk.gates.models import (
+    added,
     alpha_k,
     classes,
     closeness,
@@ -164,9 +168,32 @@ def assess(
 
 
 def gates_to_ask(policy: ReleasePolicy, gates: Mapping[str, Gate] | None = None) -> dict[str, Gate]:
-    """Return the gates that a policy asks for, in their order."""
-    known = GATES if gates is None else gates
+    """Return the gates that a policy asks for, in their order; raises PolicyError as `added_gates`."""
+    known = {**GATES, **added_gates(policy)} if gates is None else gates
     return {name: gate for name, gate in known.items() if gate.asked_by(policy)}
+
+
+def added_gates(policy: ReleasePolicy, where: str = "policy") -> dict[str, Gate]:
+    """Return the gates of the privacy models that other packages add to a policy.
+
+    Raises PolicyError, which names `where`, where one has the name of a gate: neither would take the other's
+    place.
+    """
+    names = policy.gates.models.added
+    for name in names:
+        if name in GATES:
+            raise PolicyError(
+                f"'{name}' is the name of a gate",
+                where=f"{where}: gates.models.added.{name}",
+                hint="The package has to give its privacy model another name.",
+            )
+    return {name: Gate(partial(added.added_gate, name)) for name in names}
+
+
+def check_models(policy: ReleasePolicy, where: str) -> None:
+    """Raise PolicyError, which names `where`, for an added model that cannot be asked for."""
+    added_gates(policy, where)
+    bound_models(policy.gates.models, where)
 
 
 def unmeasured(gate: str, verdict: Verdict, detail: str, seconds: float = 0.0) -> GateResult:

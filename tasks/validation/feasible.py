@@ -11,13 +11,14 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from expectations.numbers import as_numbers
 from policy.model import ReleasePolicy
 from policy.text import number_of
 from tasks.privacy.diversity import entropy
 from tasks.privacy.similar import groups_of
-from tasks.types import IntArray, SourceTable
+from tasks.types import FloatArray, IntArray, SourceTable
 from tasks.validation.check import ExpectationResult
-from tasks.validation.feasible_models import largest_k, models_missed
+from tasks.validation.feasible_models import added_missed, largest_k, models_missed
 
 NAME = "expect_table_to_hold_the_model"
 
@@ -63,6 +64,8 @@ def feasible(table: SourceTable, policy: ReleasePolicy) -> list[ExpectationResul
         section = "privacy"
         if not said:
             said = models_missed(name, attribute, counts, values, people, counted, models)
+            if not said and models.added:
+                said = added_missed(name, *_each_value(table, policy, name, key), people, models)
             section = "gates.models"
         found.append(
             _result(name, rows, said, f"No class can satisfy it: correct the input, or change {section}.")
@@ -92,6 +95,20 @@ def _counts(
     for text, group in zip(texts, of_group.tolist(), strict=True):
         values[group].add(text)
     return np.bincount(codes, minlength=n_values), [frozenset(each) for each in values]
+
+
+def _each_value(
+    table: SourceTable, policy: ReleasePolicy, name: str, key: str | None
+) -> tuple[IntArray, FloatArray | None]:
+    """Return how many rows have each value, (m,), similar or not, and the numbers of a numeric attribute.
+
+    With a `key`, people are counted.
+    """
+    frame = table.frame if key is None else table.frame.drop_duplicates([key, name])
+    codes, distinct = pd.factorize(frame[name], use_na_sentinel=False)
+    numeric = policy.roles.sensitive[name].type == "numeric"
+    numbers = as_numbers(pd.Series(distinct)) if numeric else None
+    return np.bincount(codes), numbers
 
 
 def _result(column: str | None, rows: int, said: str, hint: str) -> ExpectationResult:

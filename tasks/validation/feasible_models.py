@@ -14,11 +14,12 @@ import numpy as np
 from policy.privacy_models import Models
 from policy.roles import SensitiveAttribute
 from policy.text import number_of
+from tasks.privacy.added import added_conditions
 from tasks.privacy.condition import Attribute, Condition
 from tasks.privacy.diversity import entropy, tails
 from tasks.privacy.registry import CONDITIONS
 from tasks.privacy.shares import Alpha
-from tasks.types import BoolArray, IntArray
+from tasks.types import BoolArray, FloatArray, IntArray
 
 FIELD = "gates.models"
 
@@ -65,6 +66,20 @@ def _bound(models: Models) -> list[tuple[str, Any, Callable[[Any, Attribute], Co
     bound = {**CONDITIONS, "lkc": lambda model, it: Alpha(model.c, it.listed)}
     asked = ((name, getattr(models, name), bind) for name, bind in bound.items())
     return [each for each in asked if each[1] is not None]
+
+
+def added_missed(name: str, counts: IntArray, numbers: FloatArray | None, people: int, models: Models) -> str:
+    """Say which model of another package no table with these counts (m,) can hold; "" where there is none.
+
+    `numbers` (m,) are those that the values of a numeric attribute stand for.
+    """
+    if not len(counts):
+        return ""
+    every = Attribute(counts, numbers, np.ones(len(counts), dtype=bool))
+    for model_name, condition in added_conditions(models, lambda: every).items():
+        if not condition.compares and float(condition.shortfall(counts, np.asarray(people))) > 0:
+            return f"'{name}' misses {FIELD}.added.{model_name}"
+    return ""
 
 
 def _words(

@@ -11,19 +11,25 @@ def lacking(table: SourceTable, policy: ReleasePolicy) -> str:
     """Say what each hierarchy lacks, and in which file; an empty text where nothing is. O(n) a column.
 
     A value is named where at least k rows have it; one that fewer people have could tell who they are. No
-    value of a query is named: it can give all rows what one of them says, or a list of all names.
+    value of a query is named: it can give all rows what one of them says, or a list of all names. No
+    sensitive value is named.
     """
     told = []
-    for name, qi in policy.roles.categorical.items():
-        if qi.hierarchy is None:
+    hierarchies = {name: qi.hierarchy for name, qi in policy.roles.categorical.items()}
+    hierarchies |= {name: attribute.hierarchy for name, attribute in policy.roles.sensitive.items()}
+    for name, hierarchy in hierarchies.items():
+        if hierarchy is None:
             continue
         counts = table.frame[name].value_counts()
-        outside = counts[~counts.index.isin(set(qi.hierarchy.leaves))]
+        outside = counts[~counts.index.isin(set(hierarchy.leaves))]
         if not len(outside):
             continue
-        where = f"the hierarchy {qi.hierarchy.origin or f'of {name!r}'}"
+        where = f"the hierarchy {hierarchy.origin or f'of {name!r}'}"
         if policy.source.query is not None:
             told.append(f"{where} lacks {number_of(len(outside), 'value')} of the query")
+            continue
+        if name in policy.roles.sensitive:
+            told.append(f"{where} lacks {number_of(len(outside), 'value')}")
             continue
         frequent = [repr(str(value)) for value in outside.index[outside >= policy.privacy.k]]
         named = ", ".join(sorted(frequent)[:3]) or f"values with under {policy.privacy.k} rows each"

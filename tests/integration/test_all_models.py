@@ -89,7 +89,7 @@ def test_known_values_match_enough_rows_in_a_later_release(desk: Desk, history: 
 
 def test_every_model_and_a_number_with_decimals_come_to_a_release_and_its_report(desk: Desk) -> None:
     # No class has all values of an attribute with as many as `dose`, as delta-disclosure asks.
-    assert MODELS.keys() | {"delta_disclosure", "attributes"} == Models.model_fields.keys()
+    assert MODELS.keys() | {"delta_disclosure", "attributes", "added"} == Models.model_fields.keys()
     policy = desk.policy(
         roles=ROLES,
         privacy={"k": 5, "e": 1},

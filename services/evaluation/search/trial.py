@@ -21,7 +21,8 @@ from services.evaluation.search.ranking import TableRun
 from services.pipeline import PersonHistory, PublishableRows, prepare, preprocessed, publishable_rows
 from services.runtime import Runtime
 from tasks.methods.base import BoundMethod
-from tasks.methods.registry import bound_method, trust_packages
+from tasks.methods.registry import bound_method
+from tasks.packages import trust_packages
 from tasks.representation.parts import REPRESENTATIONS
 from tasks.risk.evidence import Evidence
 from tasks.risk.published import read_classes

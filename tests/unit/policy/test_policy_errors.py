@@ -180,7 +180,7 @@ LOW = "should be a valid number, unable to parse string as a number, found 'low'
         (
             "roles.sensitive.disease.stabilty",
             "stability",
-            "stability, type, values, width, change, similar, ranges, description",
+            "stability, type, values, hierarchy, ordered, width, change, similar, ranges, description",
         ),
         ("expectations.row", "rows", "rows, missing, missing_in, unique_key, sensitive_drift"),
         ("expectations.rows.mim", "min", "min, max, drift"),

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from policy.hierarchy import from_tree
 from policy.privacy_models import Models
 from release_store.records import Verdict
 from tasks.partitioning.constraints import constraints_of
@@ -19,12 +20,17 @@ from tasks.privacy.condition import Attribute, Condition
 from tasks.privacy.diversity import Distinct, Entropy, Recursive
 from tasks.privacy.registry import CONDITIONS, conditions_of
 from tasks.privacy.shares import Alpha, Disclosure, Likeness
+from tasks.privacy.value_tree import tree_of
+from tasks.recoding.levels import category_levels
 from tasks.risk.registry import GATES
 from tests.support.made_classes import asked, classes_of, policy_with
 from tests.support.small import prepared, small_policy
 
 ALL = np.array([5, 3, 3, 1])  # a, b, c, d of a table of 12
 EVERY = np.ones(4, dtype=bool)
+OF_TWO_NODES = from_tree({"x": ["c", "a"], "y": ["b", "d"]})
+TREE = tree_of(category_levels(("a", "b", "c", "d"), OF_TWO_NODES))
+WITH_MISSING = tree_of(category_levels(("a", "b", "c", "missing"), OF_TWO_NODES))
 
 
 @pytest.mark.parametrize(
@@ -42,6 +48,11 @@ EVERY = np.ones(4, dtype=bool)
         (Closeness(0.0, ALL, None), [2, 1, 1, 0], 1 / 3),
         # 1, 2, 3, 4: |1/2 - 5/12| + |3/4 - 8/12| + |1 - 11/12| = 3/12 over three steps.
         (Closeness(0.0, ALL, np.array([1.0, 2, 3, 4])), [2, 1, 1, 0], 1 / 3),
+        # {a, c} and {b, d}: 1/12 of the values as before, and 3/4 beside 8/12, so half of 1/12 + 1/12.
+        (Closeness(0.0, ALL, None, TREE), [2, 1, 1, 0], 1 / 3),
+        (Closeness(1 / 12, ALL, None, TREE), [2, 1, 1, 0], 0),
+        # 1/12 and 3/12 too many of a and b, so 4/12; of a node |1/2 - 8/12|, so 2/12: 3/12 of four records.
+        (Closeness(0.0, ALL, None, TREE), [2, 2, 0, 0], 1),
         (Alpha(0.5, EVERY), [3, 1, 0, 0], 1),
         (Alpha(0.5, np.array([False, True, True, True])), [3, 1, 0, 0], 0),
         # At most 1.2 times 5/12, 3/12, 3/12, 1/12 of 12: 6, 3.6, 3.6 and 1.2 records.
@@ -116,6 +127,8 @@ CONVEX = st.one_of(
     EXACT,
     st.builds(Entropy, st.floats(1.1, 4)),
     st.builds(Disclosure, st.floats(0.2, 3), st.just(ALL)),
+    # c and a of one node, b and d of another; d of no node.
+    st.builds(Closeness, EIGHTHS, st.just(ALL), st.none(), st.sampled_from([TREE, WITH_MISSING])),
     # A missing number among them.
     st.builds(Closeness, EIGHTHS, st.just(ALL), st.just(np.array([4.0, np.nan, 3, 2]))),
 )
@@ -163,7 +176,8 @@ def test_a_gate_passes_where_every_class_meets_the_condition(model: str, groups:
     counts = classes.counts["illness"]
     it = Attribute(counts.sum(axis=0), None, np.ones(counts.shape[1], dtype=bool))
     (condition,) = conditions_of(policy.gates.models, lambda _: it)
-    holds = (condition.shortfall(counts, classes.size) <= 0) & (classes.size >= 2)
+    k = 2 if model == "alpha_k" else 1  # no other gate asks for a size
+    holds = (condition.shortfall(counts, classes.size) <= 0) & (classes.size >= k)
     assert (asked(model, classes, policy).verdict is Verdict.PASS) == bool(holds.all())
 
 

@@ -151,6 +151,25 @@ def test_a_value_that_the_hierarchy_lacks_is_named_with_its_file_if_k_rows_have_
     assert "cities.csv" not in str(policy_document(policy))
 
 
+def test_of_sensitive_values_that_the_hierarchy_lacks_only_the_number_is_told() -> None:
+    illness = {"stability": "stable", "hierarchy": {"infections": ["flu", "hiv"], "others": ["burn"]}}
+    policy = small_policy(sensitive={"illness": illness})
+    rows = [(age, "a", "plague") for age in range(9)] + [(9, "a", "flu"), (10, "a", None)]
+    assert lacking(source_of(policy, rows), policy) == "the hierarchy of 'illness' lacks 1 value"
+    assert lacking(source_of(policy, rows[9:]), policy) == ""
+
+
+def test_t_closeness_by_a_hierarchy_is_held_by_every_whole_table() -> None:
+    illness = {"stability": "stable", "hierarchy": {"infections": ["flu", "hiv"], "others": ["burn"]}}
+    policy = small_policy(
+        sensitive={"illness": illness},
+        gates={"models": {"t_closeness": {"max": 0}, "distinct_l": {"min": 3}}},
+    )
+    found = [result.detail for result in feasible(source_of(policy, ROWS), policy) if not result.passed]
+    assert found == ["'illness' has 2 distinct values, fewer than gates.models.distinct_l.min (3)"]
+    assert constraints_of(prepared(policy, [*ROWS, (5, "b", "burn")]), policy).group_holds(np.arange(5))
+
+
 @pytest.mark.enemy("policy author", "learns a value")
 def test_no_value_that_a_query_made_is_named(tmp_path: Path) -> None:
     policy = with_cities(tmp_path)

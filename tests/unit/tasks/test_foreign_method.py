@@ -13,7 +13,9 @@ import pytest
 from policy.errors import PolicyError
 from release_store.records import Verdict
 from tasks.methods import registry
+from tasks.packages import trust_packages
 from tasks.risk.registry import assess
+from tests.support.foreign_package import installed
 from tests.support.small import anonymized, prepared, published, small_policy
 
 MODULE = '''
@@ -59,25 +61,14 @@ NO_METHOD = 3
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Install a package beside ours, with the entry points that it is told to have."""
-    (tmp_path / "foreign_runs.py").write_text(MODULE)
-    info = tmp_path / "foreign_runs-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: foreign-runs\nVersion: 1.0\n")
-
-    def offers(*lines: str) -> None:
-        (info / "entry_points.txt").write_text("\n".join([f"[{registry.ENTRY_POINTS}]", *lines]) + "\n")
-        registry.trust_packages(["Foreign_Runs"])
-
-    monkeypatch.syspath_prepend(str(tmp_path))
-    yield offers
-    sys.modules.pop("foreign_runs", None)
-    registry.trust_packages([])
+    with installed(tmp_path, monkeypatch, "foreign_runs", MODULE, registry.ENTRY_POINTS) as offers:
+        yield offers
 
 
 @pytest.mark.enemy("policy author", "runs code")
 def test_a_package_that_the_owner_does_not_name_is_not_loaded(package: Any) -> None:
     package("runs = foreign_runs:RUNS")
-    registry.trust_packages(["other"])
+    trust_packages(["other"])
     policy = small_policy(method={"name": "runs", "parameters": {"run": 3}})
     with pytest.raises(PolicyError, match="foreign-runs, which is not trusted here"):
         registry.bound_method(policy)

@@ -147,6 +147,11 @@ def test_every_group_satisfies_the_model_if_the_table_does(method: dict[str, Any
     holds()
 
 
+ILLNESSES: list[dict[str, Any]] = [
+    {},
+    {"hierarchy": {"infections": ["flu", "hiv"], "others": ["cough", "|*"]}},
+    {"values": ["cough", "flu", "hiv", "|*"], "ordered": True},
+]
 MODELS = {
     "distinct_l": st.integers(2, 3).map(lambda least: {"min": least}),
     "entropy_l": st.floats(1.1, 3).map(lambda least: {"min": least}),
@@ -161,11 +166,11 @@ MODELS = {
 @pytest.mark.integration
 @pytest.mark.parametrize("method", QUICK.values(), ids=QUICK)
 def test_every_published_class_holds_the_models_if_the_table_does(method: dict[str, Any]) -> None:
-    @given(mixed_rows(2, 30), st.fixed_dictionaries({}, optional=MODELS))
-    def holds(rows: list[Any], models: dict[str, Any]) -> None:
+    @given(mixed_rows(2, 30), st.fixed_dictionaries({}, optional=MODELS), st.sampled_from(ILLNESSES))
+    def holds(rows: list[Any], models: dict[str, Any], illness: dict[str, Any]) -> None:
         policy = small_policy(
             MIXED,
-            TWO_SENSITIVE,
+            {**TWO_SENSITIVE, "illness": {"stability": "stable", **illness}},
             method=method,
             privacy={"k": 2, "e": 1, "p_max": 1},
             gates={"models": models},

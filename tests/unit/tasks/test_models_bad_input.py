@@ -59,7 +59,7 @@ def of(rows: list[Any]) -> EquivalenceClasses:
 def test_every_model_has_a_gate_and_passes_what_is_good() -> None:
     assert {gate: verdict for gate, verdict in verdicts(of(GOOD)).items() if verdict is not PASS} == {}
     assert set(EVERY) == {*MODELS, "k", "p_max", "h_min", "e"}
-    assert set(type(policy().gates.models).model_fields) == {*MODELS, "attributes"}
+    assert set(type(policy().gates.models).model_fields) == {*MODELS, "attributes", "added"}
 
 
 @pytest.mark.parametrize("gate", EVERY)

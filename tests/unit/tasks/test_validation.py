@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from expectations.suite import LastRelease
 from policy.errors import ValidationFailed
+from policy.hierarchy import from_tree
 from policy.model import ReleasePolicy
 from tasks.types import SourceTable
 from tasks.validation.check import ExpectationResult, as_records, raise_if_failed, validate
@@ -141,6 +142,20 @@ FAULTS: dict[str, tuple[dict[str, list[Any]], list[tuple[str, str | None, int | 
         [("table_columns_to_match_ordered_list", None, None)],
     ),
 }
+
+
+def test_the_leaves_of_a_sensitive_attributes_hierarchy_are_the_allowed_values() -> None:
+    document = policy().model_dump()
+    document["roles"]["sensitive"]["disease"] |= {
+        "values": None,
+        "hierarchy": from_tree({"x": ["flu", "cold"]}),
+    }
+    wanted = ReleasePolicy.model_validate(document)
+    for cells, unexpected in (["flu", "cold"] * 5, None), ([CANARY, "x"] + ["flu"] * 8, 2):
+        results = validate(table(disease=cells), wanted, None)
+        assert CANARY not in json.dumps(as_records(results))
+        failed = [(r.column, r.unexpected_rows) for r in results if not r.passed]
+        assert failed == ([("disease", unexpected)] if unexpected else [])
 
 
 @pytest.mark.parametrize("fault", FAULTS)
