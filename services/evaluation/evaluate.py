@@ -100,6 +100,7 @@ def evaluate(
     ]
     for job in plan[::seeds]:
         bound_method(job.policy, str(policy_path))
+    check_models(policy, str(policy_path))
     source = valid_table(
         policy, policy_path, period_of(policy, period), input_path, trusted, tell, ("--k", max(sizes))
     )
@@ -128,7 +129,6 @@ def valid_table(
     `largest_k` is the greatest k of a run, after the option that set it. Raises InputError for a table that
     cannot be read, is refused, or has fewer rows.
     """
-    check_models(policy, str(policy_path))
     tell(0.0, "intake")
     source = read_table(
         policy, input_path=input_path, period=period, base=policy_path.resolve().parent, trusted=trusted

@@ -232,12 +232,12 @@ def _with_models(
         return Attribute(np.bincount(counted, minlength=column.n_values), order, marked, tree)
 
     models = policy.gates.models.of(name)
-    found = conditions_of(models, attribute)
+    conditions = conditions_of(models, attribute)
     if sure is not None:
-        found = (*found, Alpha(sure.c, attribute(sure).listed))
+        conditions = (*conditions, Alpha(sure.c, attribute(sure).listed))
     if groups is None:
-        found += tuple(added_conditions(models, lambda: attribute(None)).values())
-    return replace(column, conditions=found)
+        conditions = (*conditions, *added_conditions(models, lambda: attribute(None)).values())
+    return replace(column, conditions=conditions)
 
 
 def number_range(column: SensitiveColumn, records: IntArray) -> tuple[FloatArray | None, FloatArray | None]:

@@ -58,16 +58,6 @@ def models_missed(
     return ""
 
 
-def _bound(models: Models) -> list[tuple[str, Any, Callable[[Any, Attribute], Condition]]]:
-    """Return the models that a policy asks for, by name, with what makes their condition on a whole table.
-
-    With all cells equal, everybody's share is that of the whole table: there, LKC asks what alpha does.
-    """
-    bound = {**CONDITIONS, "lkc": lambda model, it: Alpha(model.c, it.listed)}
-    asked = ((name, getattr(models, name), bind) for name, bind in bound.items())
-    return [each for each in asked if each[1] is not None]
-
-
 def added_missed(name: str, counts: IntArray, numbers: FloatArray | None, people: int, models: Models) -> str:
     """Say which model of another package no table with these counts (m,) can hold; "" where there is none.
 
@@ -80,6 +70,16 @@ def added_missed(name: str, counts: IntArray, numbers: FloatArray | None, people
         if not condition.compares and float(condition.shortfall(counts, np.asarray(people))) > 0:
             return f"'{name}' misses {FIELD}.added.{model_name}"
     return ""
+
+
+def _bound(models: Models) -> list[tuple[str, Any, Callable[[Any, Attribute], Condition]]]:
+    """Return the models that a policy asks for, by name, with what makes their condition on a whole table.
+
+    With all cells equal, everybody's share is that of the whole table: there, LKC asks what alpha does.
+    """
+    bound = {**CONDITIONS, "lkc": lambda model, it: Alpha(model.c, it.listed)}
+    asked = ((name, getattr(models, name), bind) for name, bind in bound.items())
+    return [each for each in asked if each[1] is not None]
 
 
 def _words(

@@ -29,6 +29,7 @@ from services.evaluation.search.trial import InputTable, Job
 from services.evaluation.search.workers import Carry, Workers, in_processes
 from services.trust import trusted_in
 from tasks.risk.attacks.control import read_control
+from tasks.risk.registry import check_models
 from tasks.types import Representation
 
 TRIALS = 20
@@ -120,6 +121,7 @@ def search_parameters(
     asked = wanted.measures
     if measures is not None:
         asked = tuple(dict.fromkeys((*asked, *measure_names(measures))))
+    check_models(policy, str(policy_path))
     grids = tuple(grid_of(policy, label, raise_k, str(policy_path)) for label in labels)
     periods = _periods(policy, period, input_path)
     tables = _tables(policy, policy_path, periods, input_path, trusted, tell, raise_k)

@@ -26,7 +26,7 @@ from tasks.packages import trust_packages
 from tasks.representation.parts import REPRESENTATIONS
 from tasks.risk.evidence import Evidence
 from tasks.risk.published import read_classes
-from tasks.risk.registry import GATES, assess
+from tasks.risk.registry import GATES, added_gates, assess
 from tasks.staging.stage import stage
 from tasks.types import PreparedTable, Progress, Representation, SourceTable
 
@@ -195,7 +195,7 @@ def gates_of(made: PublishableRows, given: InputTable, scratch: Path) -> tuple[G
             row_households=staged.row_households,
             row_records=staged.row_records,
         )
-        return assess(evidence, OWN_GATES).results
+        return assess(evidence, {**OWN_GATES, **added_gates(policy)}).results
 
 
 class _Process:
