@@ -24,6 +24,7 @@ AXES = (
     Axis("local_metric", ("latent", "features", "rank", "ncp"), ordered=False),
     Axis("sweeps", (0, 2, 5)),
     Axis("overlap_weight", (0.0, 0.05, 0.1, 0.3, 1.0), needs=("sweeps", (2, 5))),
+    Axis("widened_classes", (0, 3, 6), needs=("overlap_weight", (0.05, 0.1, 0.3, 1.0))),
     Axis("leaf_size", (None, 500, 1_000, 2_000, 4_000), needs=(_AGGREGATION, GROUPED)),
     Axis("score", ("paper", "ncp", "blend", "widest"), ordered=False),
     Axis("cuts", ("representation", "both"), ordered=False),
