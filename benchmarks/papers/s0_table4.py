@@ -37,9 +37,11 @@ Where and why they differ:
 - **APMCA** and Mondrian have classes that hardly overlap, or not at all, in the paper's run as in ours:
   most people are in exactly one class, whatever its size. ERR is then the number of classes over that of
   records, as the printed 0.041 is (411 / 10,000).
-- The paper concludes that AE-LRHMA has the best NCP at a moderate risk and MDAV neither. On these data
-  the order is another: mdav has the lowest NCP of all rows and the highest ERR, ae-lrhma trades NCP for
-  UMR.
+- **Figure 6** plots NCP against ERR; its numbers are those of tables 2, 4 and 5, so of this page and the
+  Bank sample's. The paper reads from it that AE-LRHMA has the lowest NCP at a moderate risk, APMCA a
+  lower risk, and MDAV neither a low NCP nor a low risk. Of these only the place of APMCA's risk holds
+  here: mdav with k alone has the lowest NCP of all rows and the highest ERR; ae-lrhma has about the NCP
+  of apmca at the ERR of mdav, and buys a lower UMR with it.
 - **Without the autoencoder** (the last row, which the paper has in table 3 only) NCP falls by a quarter
   and UMR rises from 0.15 to 0.44: what the latent space buys is classes that overlap.
 """

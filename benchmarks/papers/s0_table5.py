@@ -34,6 +34,12 @@ Where and why they differ:
   0.051) overlap less.
 - **APMCA.** Printed as if its classes were disjoint (UMR 1.00, ERR 914 / 10,001 = 0.091); the reading
   built here overlaps somewhat, since clusters do not follow the axes.
+- **Figure 6** plots NCP against ERR; its numbers are those of tables 2, 4 and 5, so of this page and the
+  Adult sample's. The paper reads from it that AE-LRHMA has the lowest NCP at a moderate risk, APMCA a
+  higher risk, and MDAV neither a low NCP nor a low risk. None of this holds for ours: of the three
+  methods at k 8, ae-lrhma has the greatest NCP and, with mdav, the greatest ERR; apmca has the lowest ERR
+  and mdav the lowest NCP. What ae-lrhma has for it is the lowest UMR. The program's own AE-LRHMA has a
+  lower NCP and ERR than its APMCA, as printed; its MDAV, mended, has the lowest NCP of the three.
 - `contact` is constant in this sample, so that five quasi-identifiers do the work of six.
 - **Without the autoencoder** (the last row, which the paper has in table 3 only) NCP falls by two thirds
   and UMR rises from 0.06 to 0.56: what the latent space buys is classes that overlap.

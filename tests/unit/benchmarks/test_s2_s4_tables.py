@@ -8,9 +8,18 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from benchmarks.papers import s2, s2_figure11, s2_table4, s2_table6, s2_table10, s4_experiments
+from benchmarks import report
+from benchmarks.papers import (
+    s2,
+    s2_figure11,
+    s2_table4,
+    s2_table6,
+    s2_table10,
+    s4_efficiency,
+    s4_experiments,
+)
 from benchmarks.papers.s2_attacks import ATTACKERS, GUESS, five_attacks
-from benchmarks.papers.s4_experiments import L_DIVERSITY, LHD, LKC, MODELS, Bench, Setting
+from benchmarks.papers.s4 import L_DIVERSITY, LHD, LKC, MODELS, Bench, Setting
 from benchmarks.papers.trial import as_history, cell, trial, with_privacy
 from tasks.risk.gates.models.classes import largest_shares, spreads
 from tasks.utility.queries import Queries
@@ -104,8 +113,10 @@ def test_five_attackers_are_averaged_over_those_who_have_the_figure() -> None:
 @pytest.mark.nightly
 def test_the_experiments_of_lhd_have_every_row() -> None:
     text = s4_experiments.main(["--quick"])
-    assert all(f"## Experiment {number}:" in text for number in range(1, 7))
-    one, two, three, four, five, six, twice = tables_in(text)
+    assert all(f"## Experiment {number}:" in text for number in range(1, 8))
+    one, two, three, four, five, six, *seven, twice = tables_in(text)
+    # Two settings of each sweep, of five, four and five kinds of run; growth at one setting, of three.
+    assert [len(table) - 1 for table in seven] == [10, 8, 10, 3]
     assert [len(table) - 1 for table in (one, two, three, four, five)] == [6, 6, 6, 8, 5]
     assert len(six) - 1 == 6 + 6 + 5
     assert [row[0] for row in twice[1::4]] == ["lhd, again, blind", "l-diversity, again, blind"]
@@ -136,3 +147,48 @@ def test_a_share_that_no_class_can_have_is_told_as_impossible() -> None:
     bench = Bench(quick=True)
     assert bench.figures(LKC, Setting(n_sensitive=2)) is None
     assert s4_experiments.line("LKC", None)[1] == "impossible"
+
+
+def test_the_written_experiments_of_lhd_have_the_words_of_their_command() -> None:
+    written = (report.RESULTS / f"{s4_experiments.NAME}.md").read_text(encoding="utf-8")
+    assert written.startswith(s4_experiments.WORDS)
+    for words in (*s4_experiments.SEEN.values(), s4_efficiency.SEEN, s4_experiments.TWICE):
+        assert words in written
+
+
+def test_seconds_are_a_multiple_of_those_of_l_diversity() -> None:
+    found = {
+        L_DIVERSITY: [(0.5, 0.0), (1.5, 2.0)],
+        s4_efficiency.COMPARED: [(12.0, 8.0)],
+        LKC: None,
+    }
+    assert s4_efficiency.lines("l 2", found) == [
+        ["l 2: l-diversity", "1.00 ± 0.71", "1", "1 ± 1"],
+        ["l 2: lhd, beside a first release", "12.00", "12", "8"],
+        ["l 2: LKC", "impossible", "", ""],
+    ]
+
+
+@pytest.mark.data
+def test_every_set_of_quasi_identifiers_is_a_table_of_its_own() -> None:
+    policy = Bench(quick=True).policy_of(LKC, Setting(n_quasi=3))
+    sets = [list(subset.roles.quasi_identifiers) for subset in s4_efficiency.subsets_of(policy)]
+    country, sex, marital = policy.roles.quasi_identifiers
+    assert sets[:3] == [[country], [sex], [marital]]
+    assert sets[3:] == [[country, sex], [country, marital], [sex, marital], [country, sex, marital]]
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("kind", [*s4_efficiency.KINDS, s4_efficiency.GROWN])
+def test_every_kind_of_run_has_its_seconds(kind: str) -> None:
+    runs = s4_efficiency.runs_of(Bench(quick=True), kind, Setting(n_quasi=1))
+    assert runs is not None
+    ((cpu, left_out),) = runs
+    assert cpu > 0
+    # Beside another release some records may be left out; the others leave out none here.
+    assert left_out == 0 or kind in (s4_efficiency.COMPARED, s4_efficiency.GROWN)
+
+
+@pytest.mark.data
+def test_seconds_of_a_model_that_the_table_cannot_hold_are_none() -> None:
+    assert s4_efficiency.runs_of(Bench(quick=True), LKC, Setting(n_sensitive=2)) is None
