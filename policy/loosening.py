@@ -194,7 +194,9 @@ def _roles(place: str, was: Roles, now: Roles) -> Iterator[str]:
     yield from _unless_new(f"{place}.weight", was.weight, now.weight)
     if was.household is not None and now.household is None:
         yield f"{place}.household was removed"
-    elif was.household is not None:
+    elif was.household is None and now.household is not None:
+        yield f"{place}.household: shares are of households in place of people"
+    else:
         yield from _differs(f"{place}.household", was.household, now.household)
     for name, earlier in was.numeric.items():  # no sensitivity stands for the width of the bounds
         later = now.numeric.get(name)

@@ -255,6 +255,15 @@ class ReleasePolicy(Section):
         return self
 
     @model_validator(mode="after")
+    def _levels_are_kept(self) -> Self:
+        follows = self.roles.key is not None and self.gates.person.compare
+        if self.method.levels and self.method.history == "sticky" and follows:
+            raise ValueError(
+                "method.levels needs history: repair or blind: signatures join people of different nodes"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _membership_is_among_others(self) -> Self:
         for gate in ("membership", "delta_presence"):
             if getattr(self.gates, gate) is not None and self.linkage.control is None:

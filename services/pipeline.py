@@ -23,6 +23,7 @@ from tasks.composition import (
     repaired,
 )
 from tasks.methods.base import PLACES, BoundMethod
+from tasks.partitioning.full_domain import levels_of_groups
 from tasks.preprocessing.prepare import prepare as prepare_table
 from tasks.repair.followers import followers_of
 from tasks.representation.features import unit_ranges
@@ -151,6 +152,9 @@ def publishable_rows(
         )
 
     groups = stages.stage(REPAIR, repair)
+    if "levels" in groups.notes:  # a merge may have raised some
+        raised = levels_of_groups(table, policy.roles, groups.labels, policy.method.levels)
+        groups = replace(groups, notes={**groups.notes, "levels": raised})
     rows = stages.stage(
         RECODING, lambda _: method.recode(table, representation, groups.labels, policy, method.seed)
     )

@@ -206,6 +206,30 @@ def partition(
     return Partition(labels, notes)
 
 
+def levels_of_groups(
+    table: PreparedTable, roles: Roles, labels: IntArray, least: Mapping[str, int]
+) -> dict[str, int]:
+    """Return the lowest level of each quasi-identifier, from `least`, at which each group is one node.
+
+    `labels` (n,) are those of groups, -1 for the records that are left out. O(n) a level.
+    """
+    kept = np.flatnonzero(labels >= 0)
+    _, first, group = np.unique(labels[kept], return_index=True, return_inverse=True)
+    found = {}
+    for column in columns_of(table, roles):
+        codes = column.codes[kept]
+        alike = codes[first][group.reshape(-1)]
+        found[column.name] = max(
+            least.get(column.name, 0),
+            next(
+                level
+                for level, node in enumerate(column.levels.node)
+                if np.array_equal(node[codes], node[alike])
+            ),
+        )
+    return found
+
+
 def most_suppressed(n_records: int, share: float) -> int:
     """Return how many of n records are at most that share of them, and fewer than all."""
     most = int(share * n_records) + 1

@@ -63,7 +63,7 @@ def prepare(table: SourceTable, policy: ReleasePolicy) -> PreparedTable:
         person=None
         if policy.rows == "one_per_person"
         else _numbers_of(frame, policy.roles.key, "key", "people"),
-        household=_numbers_of(frame, policy.roles.household, "household", "households"),
+        household=_households(frame, policy),
         weights=None if roles.weight is None else as_numbers(frame[roles.weight]),
         identifying=_identifying(table, policy),
         draw_key=table.draw_key,
@@ -82,6 +82,26 @@ def _numbers_of(frame: pd.DataFrame, column: str | None, called: str, counted: s
             hint=f"Give every row a {called}, or leave such rows out.",
         )
     return codes.astype(np.int64)
+
+
+def _households(frame: pd.DataFrame, policy: ReleasePolicy) -> IntArray | None:
+    """Return the household of each record. Raises InputError where somebody has several: k of them need not
+    be k people.
+    """
+    household, key = policy.roles.household, policy.roles.key
+    found = _numbers_of(frame, household, "household", "households")
+    if found is not None and key is not None:
+        whose = pd.factorize(frame[key])[0]
+        known = whose >= 0
+        both = np.unique(np.column_stack([whose[known], found[known]]), axis=0)
+        several = int((np.bincount(both[:, 0]) > 1).sum()) if len(both) else 0
+        if several:
+            raise InputError(
+                f"{number_of(several, 'person has', 'people have')} rows of several households",
+                where=f"column '{household}'",
+                hint="Give all rows of a person the same household.",
+            )
+    return found
 
 
 def _identifying(table: SourceTable, policy: ReleasePolicy) -> pd.DataFrame | None:

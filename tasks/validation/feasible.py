@@ -6,25 +6,31 @@ entropy, of some part is no better than that of the whole.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from expectations.numbers import as_numbers
-from policy.model import ReleasePolicy
+from policy.model import Privacy, ReleasePolicy
+from policy.roles import SensitiveAttribute
 from policy.text import number_of
 from tasks.privacy.diversity import entropy
 from tasks.privacy.similar import groups_of
 from tasks.types import FloatArray, IntArray, SourceTable
 from tasks.validation.check import ExpectationResult
-from tasks.validation.feasible_models import added_missed, largest_k, models_missed
+from tasks.validation.feasible_models import FIELD, added_missed, largest_k, models_missed
 
 NAME = "expect_table_to_hold_the_model"
 
 
 def feasible(table: SourceTable, policy: ReleasePolicy) -> list[ExpectationResult]:
-    """Return a result for k and one for each sensitive attribute; a missing value is one of its own. O(n)."""
+    """Return a result for k and one for each sensitive attribute; a missing value is one of its own. O(n).
+
+    Where people or households are counted, one may be in several classes. Then entropies say nothing of all
+    classes together, and a share says something beside the number of rows alone, which classes have at most.
+    """
     rows, privacy = len(table.frame), policy.privacy
     key, people, counted = None, rows, "rows"
     if policy.roles.household is not None:
@@ -37,40 +43,63 @@ def feasible(table: SourceTable, policy: ReleasePolicy) -> list[ExpectationResul
     field, k = max(("privacy.k", privacy.k), largest_k(models), key=lambda each: each[1])
     said = f"the table of {people} {counted} has fewer than {field} ({k})" if people < k else ""
     found = [_result(None, rows, said, f"Give more {counted}, or lower {field}.")]
-    for name, attribute in policy.roles.sensitive.items():
-        own, place = privacy.of(name), partial(privacy.place, name)
-        column = table.frame[name]
-        counts, values = _counts(table, policy, name, key)
-        said = ""
-        if attribute.type == "numeric" and column.dtype.kind == "f":
-            known = column.dropna()
-            span = float(known.max() - known.min()) if len(known) else 0.0
-            if span < own.e:
-                said = f"'{name}' ranges over less than {place('e')} ({own.e:g})"
-            elif span < own.spread * float(known.abs().max()) - 1e-12:
-                said = (
-                    f"'{name}' ranges over less than {place('spread')} ({own.spread:g}) of its largest value"
-                )
-        elif len(counts) < own.e:
-            distinct = number_of(len(counts), "distinct value")
-            said = f"'{name}' has {distinct}, fewer than {place('e')} ({own.e:g})"
-        if not said and len(counts) and counts.max() > own.p_max * people + 1e-9:
-            share = counts.max() / people
-            said = (
-                f"the most frequent value of '{name}' is {share:.1%} of the {counted}, over {place('p_max')}"
-            )
-        if not said and len(counts) and entropy(counts) < own.h_min - 1e-12:
-            said = f"'{name}' has an entropy of {float(entropy(counts)):.3f}, under {place('h_min')}"
-        section = "privacy"
-        if not said:
-            said = models_missed(name, attribute, counts, values, people, counted, models)
-            if not said and models.added:
-                said = added_missed(name, *_each_value(table, policy, name, key), people, models)
-            section = "gates.models"
+    if key is not None and (models.km is not None or models.lkc is not None):
+        said = f"{FIELD}.{'lkc' if models.km is None else 'km'} adds up rows, and {counted} are counted"
+        found.append(_result(None, rows, said, "Leave the model out, or count rows."))
+    for name in policy.roles.sensitive:
+        said, section = _missed(table, policy, name, key, people, counted)
         found.append(
             _result(name, rows, said, f"No class can satisfy it: correct the input, or change {section}.")
         )
     return found
+
+
+def _missed(
+    table: SourceTable, policy: ReleasePolicy, name: str, key: str | None, people: int, counted: str
+) -> tuple[str, str]:
+    """Return what no class can satisfy of an attribute, "" if there is nothing, and the policy's section."""
+    rows, models, attribute = len(table.frame), policy.gates.models, policy.roles.sensitive[name]
+    own, place = policy.privacy.of(name), partial(policy.privacy.place, name)
+    counts, values = _counts(table, policy, name, key)
+    said = _too_few(table, attribute, name, len(counts), own, place)
+    most = own.p_max * (people if key is None else rows)
+    if not said and len(counts) and counts.max() > most + 1e-9:
+        share = f"{counts.max() / people:.1%} of the {counted}"
+        if key is not None:
+            share = f"that of {counts.max():,} {counted} in {rows:,} rows"
+        said = f"the most frequent value of '{name}' is {share}, over {place('p_max')}"
+    if not said and key is None and len(counts) and entropy(counts) < own.h_min - 1e-12:
+        said = f"'{name}' has an entropy of {float(entropy(counts)):.3f}, under {place('h_min')}"
+    if said:
+        return said, "privacy"
+    table_rows = None if key is None else rows
+    said = models_missed(name, attribute, counts, values, people, counted, models, table_rows)
+    if not said and models.added and key is None:
+        said = added_missed(name, *_each_value(table, policy, name), people, models)
+    return said, FIELD
+
+
+def _too_few(
+    table: SourceTable,
+    attribute: SensitiveAttribute,
+    name: str,
+    n_values: int,
+    own: Privacy,
+    place: Callable[[str], str],
+) -> str:
+    """Say that an attribute has too few values, or too narrow a range; "" where it has not."""
+    column = table.frame[name]
+    if attribute.type == "numeric" and column.dtype.kind == "f":
+        known = column.dropna()
+        span = float(known.max() - known.min()) if len(known) else 0.0
+        if span < own.e:
+            return f"'{name}' ranges over less than {place('e')} ({own.e:g})"
+        if span < own.spread * float(known.abs().max()) - 1e-12:
+            return f"'{name}' ranges over less than {place('spread')} ({own.spread:g}) of its largest value"
+    elif n_values < own.e:
+        distinct = number_of(n_values, "distinct value")
+        return f"'{name}' has {distinct}, fewer than {place('e')} ({own.e:g})"
+    return ""
 
 
 def _counts(
@@ -97,15 +126,9 @@ def _counts(
     return np.bincount(codes, minlength=n_values), [frozenset(each) for each in values]
 
 
-def _each_value(
-    table: SourceTable, policy: ReleasePolicy, name: str, key: str | None
-) -> tuple[IntArray, FloatArray | None]:
-    """Return how many rows have each value, (m,), similar or not, and the numbers of a numeric attribute.
-
-    With a `key`, people are counted.
-    """
-    frame = table.frame if key is None else table.frame.drop_duplicates([key, name])
-    codes, distinct = pd.factorize(frame[name], use_na_sentinel=False)
+def _each_value(table: SourceTable, policy: ReleasePolicy, name: str) -> tuple[IntArray, FloatArray | None]:
+    """Return how many rows have each value, (m,), similar or not, and the numbers of a numeric attribute."""
+    codes, distinct = pd.factorize(table.frame[name], use_na_sentinel=False)
     numeric = policy.roles.sensitive[name].type == "numeric"
     numbers = as_numbers(pd.Series(distinct)) if numeric else None
     return np.bincount(codes), numbers

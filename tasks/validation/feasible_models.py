@@ -39,22 +39,27 @@ def models_missed(
     people: int,
     counted: str,
     models: Models,
+    rows: int | None = None,
 ) -> str:
     """Say which model no table with these counts of an attribute's values can hold; "" where there is none.
 
     `numbers` (m,) are of rows, or of people, of which the table has `people`; `counted` says of which. What
-    counts as one of `values` (m,) may be several similar ones.
+    counts as one of `values` (m,) may be several similar ones. With `rows`, who is counted may be in several
+    classes, which have so many rows together: of shares alone that says something, beside distinct values.
     """
+    together = people if rows is None else rows
     for model_name, model, bind in _bound(models.of(name)) if len(numbers) else ():
+        if rows is not None and model_name not in ("distinct_l", "alpha_k"):
+            continue
         chosen = (getattr(model, "values", None) or {}).get(name)
         protected = None if chosen is None else attribute.with_similar(chosen)
         listed = np.array(
             [protected is None or not each.isdisjoint(protected) for each in values], dtype=bool
         )
         condition = bind(model, Attribute(numbers, None, listed))
-        if not condition.compares and float(condition.shortfall(numbers, np.asarray(people))) > 0:
+        if not condition.compares and float(condition.shortfall(numbers, np.asarray(together))) > 0:
             field = models.place(name, model_name)
-            return f"'{name}' {_words(field, model_name, model, numbers, listed, people, counted)}"
+            return f"'{name}' {_words(field, model_name, model, numbers, listed, people, counted, rows)}"
     return ""
 
 
@@ -90,6 +95,7 @@ def _words(
     listed: BoolArray,
     people: int,
     counted: str,
+    rows: int | None,
 ) -> str:
     if model_name == "distinct_l":
         return f"has {number_of(len(numbers), 'distinct value')}, fewer than {field}.min ({model.min})"
@@ -100,7 +106,10 @@ def _words(
         first, tail = tails(numbers, model.l)
         share = float(tail / first)
         return f"has (r_l + ... + r_m) / r_1 of {share:.3f}, not over 1 / {field}.c ({1 / model.c:.3f})"
-    share = numbers[listed].max() / people
+    most_frequent = int(numbers[listed].max())
+    told = f"{most_frequent / people:.1%} of the {counted}"
+    if rows is not None:
+        told = f"{most_frequent:,} {counted} in {rows:,} rows"
     which = "most frequent value" if listed.all() else "most frequent listed value"
     limit, most = ("c", model.c) if model_name == "lkc" else ("alpha", model.alpha)
-    return f"has a {which} of {share:.1%} of the {counted}, over {field}.{limit} ({most:g})"
+    return f"has a {which} of {told}, over {field}.{limit} ({most:g})"

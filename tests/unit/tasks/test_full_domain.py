@@ -17,7 +17,7 @@ from policy.model import Privacy, ReleasePolicy
 from policy.roles import NumericQuasiIdentifier
 from tasks.methods.registry import bound_method
 from tasks.partitioning.constraints import constraints_of
-from tasks.partitioning.full_domain import most_suppressed
+from tasks.partitioning.full_domain import levels_of_groups, most_suppressed
 from tasks.recoding.generalize import generalized
 from tasks.recoding.hierarchy import with_levels
 from tasks.risk.registry import GATES, assess
@@ -209,6 +209,27 @@ def test_levels_that_are_not_there_are_refused(method: dict[str, Any], said: str
     with pytest.raises(PolicyError) as refused:
         bound_method(policy_with(BY_HAND, ILLNESS, 0, method={**METHOD, **method}))
     assert said in str(refused.value)
+
+
+def test_levels_are_those_that_the_groups_have_in_the_end() -> None:
+    policy = policy_with(BY_HAND, ILLNESS, 0)
+    table = prepared(policy, ROWS)
+    labels = np.array([0, 0, 1, 1, 2, 2, 3, 3])
+    assert levels_of_groups(table, policy.roles, labels, {}) == {"age": 1, "city": 0}
+    assert levels_of_groups(table, policy.roles, labels, {"city": 1}) == {"age": 1, "city": 1}
+    labels = np.array([0, 0, 0, 0, -1, -1, 3, 3])  # Oslo with Riga; nobody of Bari
+    assert levels_of_groups(table, policy.roles, labels, {}) == {"age": 1, "city": 1}
+    assert levels_of_groups(table, policy.roles, np.zeros(8, dtype=np.int64), {}) == {"age": 3, "city": 2}
+
+
+def test_decided_levels_and_signatures_contradict() -> None:
+    with pytest.raises(PolicyError, match=r"method\.levels needs history: repair or blind"):
+        small_policy(
+            BY_HAND,
+            ILLNESS,
+            roles={"key": "person"},
+            method={"name": "full-domain", "recoding": "full-domain", "levels": {"age": 1}},
+        )
 
 
 def test_a_class_that_fails_may_have_parts_that_hold() -> None:

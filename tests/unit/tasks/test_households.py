@@ -85,6 +85,50 @@ def test_a_row_without_a_household_is_refused() -> None:
         prepared(policy, rows)
 
 
+def test_members_in_several_classes_may_have_values_that_no_class_has_too_often(tmp_path: Path) -> None:
+    """Each household has a member in Leeds and one in Bath; all have flu in one of them."""
+    policy = small_policy(
+        {"city": {"type": "categorical"}},
+        roles={"household": "home"},
+        privacy={"k": 4, "p_max": 0.5, "h_min": 0.6},
+        gates={"models": {"alpha_k": {"alpha": 0.5, "k": 2}, "entropy_l": {"min": 2}}},
+    )
+    ills = ("flu", "hiv")
+    rows = [(f"h{n}", city, ills[(n + i) % 2]) for n in range(4) for i, city in enumerate(("Leeds", "Bath"))]
+    assert all(one.passed for one in feasible(source_of(policy, rows), policy))
+    found = assess(
+        staged(policy, rows, [0, 1] * 4, tmp_path / "staged"),
+        {name: GATES[name] for name in ("k", "p_max", "h_min", "alpha_k", "entropy_l")},
+    ).results
+    assert {one.verdict for one in found} == {Verdict.PASS}
+    # All rows have flu: whatever the classes are, somebody's share is 1.
+    alike = [(home, city, "flu") for home, city, _ in rows]
+    told = [one.detail for one in feasible(source_of(policy, alike), policy) if not one.passed]
+    assert told == []  # 4 households in 8 rows: each might be in a class of its own with others of no flu
+    once = [(f"h{n}", "Leeds", "flu") for n in range(7)] + [("h7", "Leeds", "hiv")]
+    told = [one.detail for one in feasible(source_of(policy, once), policy) if not one.passed]
+    assert told == [
+        "the most frequent value of 'illness' is that of 7 households in 8 rows, over privacy.p_max"
+    ]
+
+
+@pytest.mark.parametrize("model", [{"km": {"k": 2, "m": 1}}, {"lkc": {"l": 1, "k": 2, "c": 0.9}}])
+def test_a_model_that_adds_up_rows_is_refused_before_any_work(model: dict[str, Any]) -> None:
+    policy = small_policy(roles={"household": "home"}, gates={"models": model})
+    (told,) = [one.detail for one in feasible(source_of(policy, ROWS), policy) if not one.passed]
+    assert told == f"gates.models.{next(iter(model))} adds up rows, and households are counted"
+
+
+def test_a_person_of_several_households_is_refused() -> None:
+    policy = small_policy(roles={"key": "who", "household": "home"}, rows="several")
+    rows = [("p1", "h1", 30, "Hull", "flu"), ("p1", "h2", 30, "Hull", "hiv"), ("p2", "h2", 31, "Hull", "flu")]
+    with pytest.raises(InputError, match="1 person has rows of several households"):
+        prepared(policy, rows)
+    table = prepared(policy, [("p1", "h1", 30, "Hull", "flu"), *rows[2:], ("p1", "h1", 30, "Hull", "hiv")])
+    assert table.household is not None
+    assert table.household.tolist() == [0, 1, 0]
+
+
 def test_gates_that_do_not_know_the_households_do_not_guess(tmp_path: Path) -> None:
     policy = policy_of(k=2)
     evidence = replace(staged(policy, ROWS, [0, 0, 0, 0], tmp_path / "staged"), row_households=None)

@@ -228,10 +228,8 @@ def test_a_person_with_two_similar_values_counts_once(tmp_path: Path) -> None:
     )
     (result,) = assess(evidence, {"alpha_k": GATES["alpha_k"]}).results
     assert (result.verdict, result.value) == (Verdict.FAIL, pytest.approx(2 / 3))
-    (told,) = [one.detail for one in feasible(source_of(policy, rows), policy) if not one.passed]
-    assert told == (
-        "'illness' has a most frequent value of 66.7% of the people, over gates.models.alpha_k.alpha (0.6)"
-    )
+    # In classes of their own, two people in two rows: it may be half of each.
+    assert all(one.passed for one in feasible(source_of(policy, rows), policy))
 
 
 @pytest.mark.parametrize("method", ["mondrian", "mdav", "ke-mdav", "lhd", "apmca"])

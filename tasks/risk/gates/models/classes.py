@@ -57,6 +57,10 @@ def limits_of(evidence: Evidence, field: str) -> dict[str, float]:
     return {name: getattr(privacy.of(name), field) for name in evidence.policy.roles.sensitive}
 
 
+def _in_households(evidence: Evidence) -> str:
+    return "" if evidence.policy.roles.household is None else ", in households"
+
+
 def k_gate(evidence: Evidence) -> GateResult:
     """Every class has at least k records (Sweeney, 2002)."""
     size = evidence.units.size
@@ -77,7 +81,7 @@ def p_max_gate(evidence: Evidence) -> GateResult:
         "p_max",
         {name: largest_shares(evidence.units_alike, name) for name in sensitive_counts(evidence)},
         limits_of(evidence, "p_max"),
-        "largest share of one sensitive value in a class",
+        "largest share of one sensitive value in a class" + _in_households(evidence),
         tolerance=1e-9,
     )
 
@@ -88,7 +92,7 @@ def h_min_gate(evidence: Evidence) -> GateResult:
         "h_min",
         {name: entropies(evidence.units_alike, name) for name in sensitive_counts(evidence)},
         limits_of(evidence, "h_min"),
-        "smallest entropy of a class (natural logarithm)",
+        "smallest entropy of a class (natural logarithm)" + _in_households(evidence),
         tolerance=1e-12,
     )
 
