@@ -354,7 +354,7 @@ def test_another_method_has_its_own_defaults_and_the_policy_s_own_keeps_its_para
     rounded = load_policy(tmp_path / "own.yaml")
     found = [policy_for_run(rounded, f"ae-lrhma:{cells}", 8, 7).method.ends for cells in ("sets", "median")]
     assert found == ["rounded", "attained"]
-    levels = {"name": "full-domain", "recoding": "full-domain", "levels": {"city": 1}}
+    levels = {"name": "full-domain", "recoding": "full-domain", "levels": {"city": 1}, "history": "blind"}
     (tmp_path / "own.yaml").write_text(yaml.safe_dump({**POLICY, "method": levels}))
     decided = load_policy(tmp_path / "own.yaml")
     kept = [policy_for_run(decided, name, 8, 7).method.levels for name in ("full-domain", "full-domain:sets")]
