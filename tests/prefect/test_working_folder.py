@@ -107,7 +107,7 @@ def test_these_files_would_be_read_without_us(folder: Path) -> None:
 def test_processes_of_our_own_have_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     """The workers of an evaluation."""
     monkeypatch.setenv("RELEASEGATE_TOKEN", "secret7731")
-    with evaluate._one_thread():
+    with evaluate.one_thread():
         assert "RELEASEGATE_TOKEN" not in os.environ
     assert os.environ["RELEASEGATE_TOKEN"] == "secret7731"  # noqa: S105
 
