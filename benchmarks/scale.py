@@ -154,16 +154,14 @@ def _linkage(evidence: Evidence) -> dict[str, float]:
 
 def _pairwise(evidence: Evidence) -> int:
     assert evidence.history is not None
-    limit = evidence.policy.privacy.l
-    found = pairwise(evidence.boxes, evidence.history, evidence.space, evidence.compared, limit)
+    found = pairwise(evidence.boxes, evidence.history, evidence.space, evidence.required)
     return sum(each.failed for each in found)
 
 
 def _whole_history(evidence: Evidence) -> int:
     assert evidence.history is not None
     allowed = evidence.allowed(evidence.history)
-    limit = evidence.policy.privacy.l
-    found = whole_history(evidence.boxes, evidence.points, allowed, evidence.space, evidence.compared, limit)
+    found = whole_history(evidence.boxes, evidence.points, allowed, evidence.space, evidence.required)
     return sum(each.failed for each in found)
 
 

@@ -88,6 +88,10 @@ class AttributePrivacy(Section):
     p_max: Annotated[float, Field(gt=0, le=1)] | None = None
     h_min: Annotated[float, Field(ge=0)] | None = None
     spread: Share | None = None
+    # Left out of the document where there is none: the digests of older policies stay.
+    l: Annotated[  # noqa: E741 -- the field's own name for it
+        Annotated[int, Field(ge=2)] | None, Field(exclude_if=lambda value: value is None)
+    ] = None
 
     def own(self) -> dict[str, float]:
         """The limits that are set here, by name."""

@@ -130,6 +130,8 @@ class SensitiveAttribute(Section):
     def _as_one(self) -> Self:
         if self.ranges and self.type != "numeric":
             raise ValueError("ranges are of numbers: type must be numeric")
+        if self.ranges and self.width:
+            raise ValueError("ranges and width both say which numbers count as one: leave one of them out")
         if any(not low < high for low, high in pairwise(self.ranges)):
             raise ValueError("ranges must ascend")
         named = [value for group in self.similar for value in group]

@@ -131,14 +131,22 @@ class ClassIndex:
         """Return the classes whose release publishes the attribute, for boxes whose release does, (n, w)."""
         return np.where(boxes.knows[:, attribute, None], self._knows[attribute], np.uint64(0))
 
-    def sharing_some_but_few(self, boxes: Boxes, attribute: int, l_least: int) -> Words:
-        """Return the classes with at least one, but under `l_least` sensitive values in common, (n, w)."""
+    def sharing_some_but_few(
+        self, boxes: Boxes, attribute: int, l_least: int, groups: NDArray[np.int64] | None = None
+    ) -> Words:
+        """Return the classes with at least one, but under `l_least` sensitive values in common, (n, w).
+
+        Values of one of `groups` (values,), if there are any, count as one.
+        """
         rows = self._present[attribute]
         l_least = min(l_least, len(rows) + 1)  # no two classes have more values in common than there are
         at_least = [np.zeros((len(boxes), rows.shape[1]), dtype=np.uint64) for _ in range(l_least)]
-        for value in np.flatnonzero(boxes.present[attribute].any(axis=0)).tolist():
-            lines = boxes.present[attribute][:, value]
+        there = np.flatnonzero(boxes.present[attribute].any(axis=0))
+        kind = there if groups is None else groups[there]
+        for alike in (there[kind == one] for one in np.unique(kind)):
+            lines = boxes.present[attribute][:, alike].any(axis=1)
+            sharing = united(boxes.present[attribute][np.ix_(lines, alike)], rows[alike])
             for t in range(l_least - 1, 0, -1):
-                at_least[t][lines] |= at_least[t - 1][lines] & rows[value]
-            at_least[0][lines] |= rows[value]
+                at_least[t][lines] |= at_least[t - 1][lines] & sharing
+            at_least[0][lines] |= sharing
         return np.asarray(at_least[0] & ~at_least[-1])

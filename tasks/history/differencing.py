@@ -14,7 +14,7 @@ common, nobody is in both classes, and they are not compared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,7 @@ from release_store.records import EquivalenceClasses
 from tasks.geometry.bitsets import AnyOf, AtMost, Words, packed, set_bits
 from tasks.geometry.space import Boxes, Space, boxes_of, concatenated, counts_of
 from tasks.history.intersection import Comparison, one_apart, steps
+from tasks.history.required import Required
 from tasks.types import BoolArray, FloatArray, IntArray
 
 ROWS = 512
@@ -94,23 +95,23 @@ def difference(
     candidate: ReleaseGeometry,
     earlier: ReleaseGeometry,
     space: Space,
-    attributes: Iterable[str],
-    l_least: int,
+    required: Mapping[str, Required],
 ) -> list[Comparison]:
     """Compare the multisets of values of nested classes, both ways.
 
     What is left of either class's values after the other's are taken away must be nothing, or have at least
-    l distinct values. Cost: candidate classes times earlier classes, in bits, and nested pairs times values.
+    l values; similar ones count as one. Cost: candidate classes times earlier classes, in bits, and nested
+    pairs times values.
     """
 
-    def few(left: IntArray) -> BoolArray:
-        distinct = np.stack([(left > 0).sum(axis=1), (left < 0).sum(axis=1)])
-        return np.asarray(((distinct > 0) & (distinct < l_least)).any(axis=0))
+    def check(name: str, one: Required) -> _Check:
+        def few(left: IntArray) -> BoolArray:
+            distinct = np.stack([one.counted(left > 0), one.counted(left < 0)])
+            return np.asarray(((distinct > 0) & (distinct < one.least)).any(axis=0))
 
-    def check(name: str) -> _Check:
         return _Check(name, lambda side: side.counts[name], few, list(space.sensitive).index(name))
 
-    return [_compared(check(name), candidate, earlier) for name in attributes]
+    return [_compared(check(name, one), candidate, earlier) for name, one in required.items()]
 
 
 def sizes(candidate: ReleaseGeometry, earlier: ReleaseGeometry, k_least: int) -> Comparison:

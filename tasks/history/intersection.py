@@ -3,12 +3,13 @@
 Two classes are compatible if their cells overlap in every quasi-identifier that both releases publish.
 For a person in both, the sensitive value stands in both classes, so it is in the intersection; a
 non-empty intersection of under l values is a failure (Riyana, 2025, section 3.1, its operator read as in
-its example). An empty one says that nobody is in both, as long as the value does not change.
+its example). An empty one says that nobody is in both, as long as the value does not change. Each attribute
+has its own l, and similar values of what is left count as one (`required`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -23,6 +24,7 @@ from tasks.geometry.candidates import find_containing
 from tasks.geometry.cells import cells_of
 from tasks.geometry.overlaps import Overlaps
 from tasks.geometry.space import Boxes, Points, Space, boxes_of, concatenated
+from tasks.history.required import Required, sizes_of
 from tasks.types import BoolArray, IntArray
 
 ROWS = 512
@@ -148,28 +150,34 @@ def compared_attributes(policy: ReleasePolicy) -> list[str]:
     ]
 
 
+def by_column(space: Space, required: Mapping[str, Required]) -> dict[int, Required]:
+    """Return what is required by the places of the attributes in the space, in place of their names."""
+    return {list(space.sensitive).index(name): one for name, one in required.items()}
+
+
 def pairwise(
-    boxes: Boxes, history: History, space: Space, attributes: Iterable[str], l_least: int
+    boxes: Boxes, history: History, space: Space, required: Mapping[str, Required]
 ) -> list[Comparison]:
     """Compare every class with every compatible class of every earlier release.
 
-    A pair fails where 0 < |A & B| < l. Cost: that of `Overlaps.pairs`.
+    A pair fails where 0 < |A & B| < l, by the attributes of which something is `required`. Cost: that of
+    `Overlaps.pairs`.
     """
-    columns = [list(space.sensitive).index(name) for name in attributes]
+    columns = by_column(space, required)
     failing = {c: np.zeros(len(boxes), dtype=bool) for c in columns}
     compared = dict.fromkeys(columns, 0)
     failed = dict.fromkeys(columns, 0)
     witness: dict[int, dict[str, int | str]] = {c: {} for c in columns}
     met = np.zeros(history.n_releases, dtype=bool)
     in_blocks = _blocks_of_pairs if history.overlaps.meets_few(boxes) else _blocks_of_bits
-    for block in in_blocks(boxes, history, columns, l_least):
+    for block in in_blocks(boxes, history, columns):
         met |= block.met
         for c in columns:
             compared[c] += block.compared[c]
             failed[c] += block.failed[c]
             failing[c][block.lines[c]] = True
             if not witness[c] and len(block.lines[c]):
-                witness[c] = _witness(boxes, history, c, int(block.lines[c][0]), block.first[c])
+                witness[c] = _witness(boxes, history, c, columns[c], int(block.lines[c][0]), block.first[c])
     names = list(space.sensitive)
     untouched = tuple(name for name, here in zip(history.names, met, strict=True) if not here)
     return [Comparison(names[c], failing[c], compared[c], failed[c], witness[c], untouched) for c in columns]
@@ -188,31 +196,29 @@ class _Block:
     first: dict[int, int] = field(default_factory=dict)
 
 
-def _blocks_of_pairs(
-    boxes: Boxes, history: History, columns: Sequence[int], l_least: int
-) -> Iterator[_Block]:
+def _blocks_of_pairs(boxes: Boxes, history: History, columns: Mapping[int, Required]) -> Iterator[_Block]:
     """Compare pair by pair."""
     own = {c: packed(boxes.present[c]) for c in columns}
     for line, place in history.overlaps.pairs(boxes):
         block = _Block(np.bincount(history.release[place], minlength=history.n_releases) > 0)
-        for c in columns:
-            known, bad = _failing_pairs(boxes, own[c], history, c, l_least, line, place)
+        for c, required in columns.items():
+            known, bad = _failing_pairs(boxes, own[c], history, c, required, line, place)
             block.compared[c], block.failed[c] = int(known.sum()), len(bad)
             block.lines[c] = line[bad]
             block.first[c] = int(place[bad[0]]) if len(bad) else -1
         yield block
 
 
-def _blocks_of_bits(boxes: Boxes, history: History, columns: Sequence[int], l_least: int) -> Iterator[_Block]:
+def _blocks_of_bits(boxes: Boxes, history: History, columns: Mapping[int, Required]) -> Iterator[_Block]:
     """Compare many pairs at once, a bit each."""
     for first in range(0, len(boxes), ROWS):
         part = boxes.take(np.arange(first, min(first + ROWS, len(boxes))))
         overlapping = history.index.overlapping(part)
         touched = places(np.bitwise_or.reduce(overlapping, axis=0))
         block = _Block(np.bincount(history.release[touched], minlength=history.n_releases) > 0)
-        for c in columns:
+        for c, required in columns.items():
             pairs = overlapping & history.index.comparable(part, c)
-            bad = pairs & history.index.sharing_some_but_few(part, c, l_least)
+            bad = pairs & history.index.sharing_some_but_few(part, c, required.least, required.groups)
             lines = np.flatnonzero(bad.any(axis=1))
             block.compared[c] = int(np.bitwise_count(pairs).sum())
             block.failed[c] = int(np.bitwise_count(bad).sum())
@@ -221,43 +227,52 @@ def _blocks_of_bits(boxes: Boxes, history: History, columns: Sequence[int], l_le
         yield block
 
 
-def pairwise_fails(boxes: Boxes, history: History, columns: Sequence[int], l_least: int) -> BoolArray:
+def pairwise_fails(boxes: Boxes, history: History, columns: Mapping[int, Required]) -> BoolArray:
     """Tell for a few classes whether any of their compatible pairs fails, (n_classes,)."""
     failing = np.zeros(len(boxes), dtype=bool)
     if history.overlaps.meets_few(boxes):
-        failing[pairwise_failures(boxes, history, columns, l_least)[0]] = True
+        failing[pairwise_failures(boxes, history, columns)[0]] = True
         return failing
     overlapping = history.index.overlapping(boxes)
-    for c in columns:
+    for c, required in columns.items():
         pairs = overlapping & history.index.comparable(boxes, c)
-        failing |= (pairs & history.index.sharing_some_but_few(boxes, c, l_least)).any(axis=1)
+        few = history.index.sharing_some_but_few(boxes, c, required.least, required.groups)
+        failing |= (pairs & few).any(axis=1)
     return failing
 
 
-def pairwise_failures(boxes: Boxes, history: History, columns: Sequence[int], l_least: int) -> IntArray:
+def pairwise_failures(boxes: Boxes, history: History, columns: Mapping[int, Required]) -> IntArray:
     """Return the compatible pairs that fail, (3, m): a class, the earlier class, and the attribute."""
     own = {c: packed(boxes.present[c]) for c in columns}
     found = [np.empty((3, 0), dtype=np.int64)]
     for line, place in history.overlaps.pairs(boxes):
-        for c in columns:
-            _, bad = _failing_pairs(boxes, own[c], history, c, l_least, line, place)
+        for c, required in columns.items():
+            _, bad = _failing_pairs(boxes, own[c], history, c, required, line, place)
             found.append(np.stack([line[bad], place[bad], np.full(len(bad), c)]))
     return np.concatenate(found, axis=1)
 
 
 def _failing_pairs(
-    boxes: Boxes, own: Words, history: History, column: int, l_least: int, line: IntArray, place: IntArray
+    boxes: Boxes,
+    own: Words,
+    history: History,
+    column: int,
+    required: Required,
+    line: IntArray,
+    place: IntArray,
 ) -> tuple[BoolArray, IntArray]:
     """Tell which of the pairs (n,) publish an attribute on both sides, and return those of them that fail.
 
     `own` (boxes, words) are the values of the boxes.
     """
-    common = sizes_of(own[line] & history.values[column][place])
+    common = required.sizes(own[line] & history.values[column][place])
     known = boxes.knows[line, column] & history.boxes.knows[place, column]
-    return known, np.flatnonzero(known & (common > 0) & (common < l_least))
+    return known, np.flatnonzero(known & (common > 0) & (common < required.least))
 
 
-def _witness(boxes: Boxes, history: History, column: int, line: int, place: int) -> dict[str, int | str]:
+def _witness(
+    boxes: Boxes, history: History, column: int, required: Required, line: int, place: int
+) -> dict[str, int | str]:
     release = int(history.release[place])
     first = int(np.searchsorted(history.release, release))
     common = boxes.present[column][line] & history.boxes.present[column][place]
@@ -265,7 +280,7 @@ def _witness(boxes: Boxes, history: History, column: int, line: int, place: int)
         "candidate_class": line,
         "earlier_release": history.names[release],
         "earlier_class": place - first,
-        "values_in_common": int(common.sum()),
+        "values_in_common": int(required.counted(common)),
     }
 
 
@@ -303,7 +318,7 @@ def allowed_values(points: Points, history: History, columns: Sequence[int]) -> 
 
 
 def whole_history(
-    boxes: Boxes, points: Points, allowed: Allowed, space: Space, attributes: Iterable[str], l_least: int
+    boxes: Boxes, points: Points, allowed: Allowed, space: Space, required: Mapping[str, Required]
 ) -> list[Comparison]:
     """Compare each person's classes over all releases together.
 
@@ -312,8 +327,7 @@ def whole_history(
     been in; 0 < size < l fails. How many values are left is kept too. Cost: that of `find_containing`, and of
     `least_left` for each pair of distinct people and classes.
     """
-    names = list(space.sensitive)
-    columns = [names.index(name) for name in attributes]
+    names, columns = list(space.sensitive), by_column(space, required)
     failing = {c: np.zeros(len(boxes), dtype=bool) for c in columns}
     compared = dict.fromkeys(columns, 0)
     failed = dict.fromkeys(columns, 0)
@@ -322,11 +336,11 @@ def whole_history(
     left = {c: np.full(len(points), UNCONSTRAINED, dtype=np.int64) for c in columns}
     for matches in find_containing(points.numbers, points.codes, cells_of(boxes)):
         person, candidate = np.repeat(matches.people, matches.n_classes()), matches.classes
-        for c in columns:
+        for c, one in columns.items():
             mine = own[c][candidate]
-            taken = least_left(mine, allowed.masks[c][person], allowed.seen[c][person])
-            bad = taken < l_least
-            left[c][matches.people] = np.minimum.reduceat(np.minimum(taken, sizes_of(mine)), matches.starts)
+            taken = least_left(mine, allowed.masks[c][person], allowed.seen[c][person], alike=one.alike)
+            bad = taken < one.least
+            left[c][matches.people] = np.minimum.reduceat(np.minimum(taken, one.sizes(mine)), matches.starts)
             compared[c] += len(bad)
             failed[c] += int(bad.sum())
             failing[c][candidate[bad]] = True
@@ -338,31 +352,26 @@ def whole_history(
 
 
 def narrowed(
-    own: NDArray[np.uint64], allowed: NDArray[np.uint64], seen: BoolArray, l_least: int
+    own: Words, allowed: Words, seen: BoolArray, l_least: int, alike: Words | None = None
 ) -> BoolArray:
     """Tell for each row whether some choice of releases narrows `own` to 0 < size < l values.
 
     Shapes and cost are those of `least_left`.
     """
-    return least_left(own, allowed, seen, enough=l_least) < l_least
-
-
-def sizes_of(words: NDArray[np.uint64]) -> IntArray:
-    """Return how many values each set of `words` (n, words) has, (n,)."""
-    counts = np.bitwise_count(words)
-    return np.asarray(counts.sum(axis=1, dtype=np.int64) if words.shape[1] > 1 else counts[:, 0], np.int64)
+    return least_left(own, allowed, seen, enough=l_least, alike=alike) < l_least
 
 
 def least_left(
-    own: NDArray[np.uint64], allowed: NDArray[np.uint64], seen: BoolArray, *, enough: int = 2
+    own: Words, allowed: Words, seen: BoolArray, *, enough: int = 2, alike: Words | None = None
 ) -> IntArray:
     """Return the least size, but not 0, that any choice of one release or more narrows `own` to, (n,).
 
     Shapes: own (n, words), allowed (n, releases, words), seen (n, releases). `NOTHING` where no release
-    allows a value of `own`. A row that is known to come under `enough` is not looked at further: its size is
-    then one that some choice leaves, the least where `enough` is 2. Of all choices that leave a value v, that
-    of every release which allows v leaves the fewest others: so it is enough to try each value of `own`.
-    Cost: rows times the most values of a row times releases. Equal rows are tried once.
+    allows a value of `own`. Values of one row of `alike` (g, words) count as one. A row that is known to
+    come under `enough` is not looked at further: its size is then one that some choice leaves, the least
+    where `enough` is 2. Of all choices that leave a value v, that of every release which allows v leaves the
+    fewest others: so it is enough to try each value of `own`. Cost: rows times the most values of a row
+    times releases. Equal rows are tried once.
     """
     n, n_releases, words = allowed.shape
     if n > FEW:
@@ -371,7 +380,7 @@ def least_left(
         if len(distinct) < n:
             first = np.zeros(len(distinct), dtype=np.int64)
             first[place[::-1]] = np.arange(n)[::-1]
-            return least_left(own[first], allowed[first], seen[first], enough=enough)[place]
+            return least_left(own[first], allowed[first], seen[first], enough=enough, alike=alike)[place]
     least = np.full(n, UNCONSTRAINED, dtype=np.int64)
     untried = own.copy()
     lines = np.flatnonzero(untried.any(axis=1))
@@ -387,7 +396,7 @@ def least_left(
             allows = seen[lines, j] & ((theirs[np.arange(len(lines)), word] & value) != 0)
             left = np.where(allows[:, None], left & theirs, left)
             in_some |= allows
-        size = np.where(in_some, np.minimum(least[lines], sizes_of(left)), least[lines])
+        size = np.where(in_some, np.minimum(least[lines], sizes_of(left, alike)), least[lines])
         least[lines] = size
         lines = lines[(size >= enough) & untried[lines].any(axis=1)]
     return least

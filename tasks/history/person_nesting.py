@@ -17,6 +17,7 @@ import numpy as np
 from release_store.records import EquivalenceClasses, PersonHashes
 from tasks.geometry.space import Space, counts_of
 from tasks.history.persons import NOWHERE, Followed
+from tasks.history.required import Required
 from tasks.types import BoolArray, IntArray
 
 CELLS = 4_000_000
@@ -92,7 +93,7 @@ def find_disclosures(
     earlier: KnownClasses,
     release: IntArray,
     attribute: int,
-    l_least: int,
+    required: Required,
 ) -> NestedDisclosures:
     """Find the candidate classes beside which somebody is left with under l values of an attribute.
 
@@ -112,7 +113,7 @@ def find_disclosures(
     ) -> None:
         nonlocal failed, first
         bad = mine.told & theirs.told
-        bad &= _few(mine, theirs, n, attribute, l_least) | _few(theirs, mine, n, attribute, l_least)
+        bad &= _few(mine, theirs, n, attribute, required) | _few(theirs, mine, n, attribute, required)
         lengths = np.diff(np.append(starts, len(order)))
         failed += int(bad.sum())
         failing[one[order[np.repeat(bad, lengths)]]] = True
@@ -155,7 +156,9 @@ def find_disclosures(
     return NestedDisclosures(failing, len(key), together, failed, first)
 
 
-def _few(one: KnownClasses, other: KnownClasses, shared: IntArray, attribute: int, l_least: int) -> BoolArray:
+def _few(
+    one: KnownClasses, other: KnownClasses, shared: IntArray, attribute: int, required: Required
+) -> BoolArray:
     """Tell whether those of `one` who are not among `shared` people (n,) are left with 1 to l - 1 values.
 
     A class without any value is of a release that does not publish the attribute: it tells nothing. Where
@@ -167,5 +170,6 @@ def _few(one: KnownClasses, other: KnownClasses, shared: IntArray, attribute: in
     left = np.maximum(mine - theirs, 0)
     n_left = left.sum(axis=1)
     open_ones = n_left < rest
-    n_values = ((left > 0) | ((np.minimum(mine, theirs) > 0) & open_ones[:, None])).sum(axis=1)
-    return np.asarray(published & (rest > 0) & (n_left <= rest) & (n_values > 0) & (n_values < l_least))
+    n_values = required.counted((left > 0) | ((np.minimum(mine, theirs) > 0) & open_ones[:, None]))
+    few = (n_values > 0) & (n_values < required.least)
+    return np.asarray(published & (rest > 0) & (n_left <= rest) & few)

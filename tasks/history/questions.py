@@ -15,11 +15,13 @@ import numpy as np
 import pandas as pd
 
 from policy.model import ReleasePolicy
+from tasks.history.attribute import Counting
 from tasks.history.changes import FIRST, PATH, NumberSpells, has_numbers, undo_changes
 from tasks.history.dropped import with_added, with_dropped
 from tasks.history.rules import Change
 from tasks.history.spells import Spells, is_made_of, spells_of
 from tasks.history.subjects import Rows, Subjects, Unfit, subjects_of, texts_by_person
+from tasks.privacy.similar import groups_of
 
 RARE_VALUES = ", rare values"  # after the name of an attribute
 MOST_TRIED = 3  # attributes that change for somebody, of which each choice is asked about
@@ -333,12 +335,14 @@ def _is_numeric(releases: Sequence[Rows], name: str) -> bool:
     return all(has_numbers(each, name) for each in releases if name in each.texts)
 
 
-def _width(policy: ReleasePolicy, name: str) -> float:
-    """Return the width of a sensitive attribute, or of the one that spells made this one of; 0 without."""
+def counting_of(policy: ReleasePolicy, name: str) -> Counting:
+    """Return how a sensitive attribute is counted, or the one that spells made this one of."""
     sensitive = policy.roles.sensitive
-    if name in sensitive:
-        return sensitive[name].width
-    return max((each.width for own, each in sensitive.items() if is_made_of(name, own)), default=0.0)
+    owner = name if name in sensitive else next((own for own in sensitive if is_made_of(name, own)), None)
+    if owner is None:
+        return Counting()
+    groups = partial(groups_of, sensitive[owner], missing_label=policy.source.missing_label)
+    return Counting(sensitive[owner].width, groups, policy.privacy.of(owner).l - policy.privacy.l)
 
 
 def subjects_by(
@@ -354,7 +358,7 @@ def subjects_by(
     `transient` attributes are those of each release; rows differ by what is `beside`, whose values do not
     count.
     """
-    widths = {name: _width(policy, name) for name in [*stable, *changed, *transient]}
-    widths |= {name + FIRST: widths.get(name, 0.0) for name in changed}
+    counting = {name: counting_of(policy, name) for name in [*stable, *changed, *transient]}
+    counting |= {name + FIRST: counting[name] for name in changed}
     counted = [*stable, *changed, *(name + FIRST for name in changed)]
-    return subjects_of(releases, counted, widths, [*(name + PATH for name in changed), *beside], transient)
+    return subjects_of(releases, counted, counting, [*(name + PATH for name in changed), *beside], transient)

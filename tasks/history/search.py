@@ -6,11 +6,12 @@ What is possible is kept as codes, cohort * m + tuple for m tuples of values, in
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from tasks.history.attribute import Attribute
+from tasks.history.attribute import Attribute, least_values
 from tasks.history.cohorts import ABSENT, Cohorts
 from tasks.history.kept import Changes
 from tasks.history.numbering import distinct_codes
@@ -39,7 +40,8 @@ class Search:
 
     `published` (classes, m): how often each class has each tuple. `row_values` tells of attributes that may
     change, after the stable `attributes`. `found` are possible tuples; `changes` make the solver's worlds;
-    `calls` of the solver; `spent` if a limit ended the search.
+    `calls` of the solver; `spent` if a limit ended the search, `stopped` if one
+    for whole numbers ran out of nodes.
     """
 
     cohorts: Cohorts
@@ -53,6 +55,13 @@ class Search:
     changes: list[Changes] = field(default_factory=list)
     calls: int = 0
     spent: bool = False
+    stopped: bool = False
+
+    @cached_property
+    def least(self) -> IntArray:
+        """How many values have to be possible of each attribute that is asked about, (n_places,)."""
+        told = [each.attribute for each in self.row_values]
+        return least_values([*self.attributes, *told], self.enough)
 
     @property
     def n_values(self) -> int:
@@ -129,13 +138,13 @@ def short_cohorts(search: Search, among: IntArray | None = None) -> IntArray:
     """Return the cohorts, or those of them in order, that lack possible values."""
     if among is None:
         among = np.arange(len(search.cohorts.size))
-    return among[(values_left(search, search.found, among) < search.enough).any(axis=1)]
+    return among[(values_left(search, search.found, among) < search.least).any(axis=1)]
 
 
 def open_tuples(search: Search, cohort: int, place: int, candidates: IntArray) -> IntArray:
     """Return the candidates whose value is not known to be possible; none where the cohort has enough."""
     own = tuples_of(search, cohort)
-    if most_values(search, cohort, place, candidates[:0]) >= search.enough:
+    if most_values(search, cohort, place, candidates[:0]) >= search.least[place]:
         return candidates[:0]
     if place < len(search.attributes):
         attribute = search.attributes[place]

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tasks.history.attribute import Attribute
+from tasks.history.attribute import Attribute, least_values
 from tasks.history.signatures import NONE
 from tasks.history.vacancies import Tuples, bucket_counts
 from tasks.history.worlds import distinct_values
@@ -68,8 +68,9 @@ def _regions(
 
 
 def _varied(value: IntArray, attributes: tuple[Attribute, ...], enough: int) -> bool:
-    counts = (np.sort(np.bincount(each.value[value]))[::-1] for each in attributes)
-    return all(int(count[enough - 1 :].sum()) >= RARE * len(value) for count in counts)
+    counts = [np.sort(np.bincount(each.value[value]))[::-1] for each in attributes]
+    rest = [count[least - 1 :] for count, least in zip(counts, least_values(attributes, enough), strict=True)]
+    return all(int(each.sum()) >= RARE * len(value) for each in rest)
 
 
 def _make(
@@ -141,7 +142,7 @@ class _Buckets:
         self.amount: dict[Tuples, int] = {}
         self._left = left
         self._attributes = attributes
-        self._enough = enough
+        self._least = least_values(attributes, enough)
         self._middle = middle
         self._known = known
 
@@ -176,7 +177,7 @@ class _Buckets:
             others = others[max(0, at - NEAREST) : at + NEAREST]
         distance = ((self._middle[others] - self._middle[first]) ** 2).sum(axis=1)
         while True:
-            lacks = distinct_values(np.array(members), self._attributes) < self._enough
+            lacks = distinct_values(np.array(members), self._attributes) < self._least
             if not lacks.any():
                 return members
             gain = self._gain(members, others, lacks)

@@ -24,7 +24,7 @@ from tasks.history.exchange import divisions_of_classes
 from tasks.history.search import Limits, Search, codes_of, values_left
 from tasks.history.solving import solve
 from tasks.history.subjects import Unfit
-from tasks.history.worlds import Possible, add_exchanges
+from tasks.history.worlds import Possible, add_exchanges, possible_by
 from tasks.types import BoolArray, IntArray
 
 QUESTIONS = 10  # of one linear program: rows that count twice leave few solutions of many whole
@@ -99,4 +99,4 @@ def possible_by_rows(
     most = by_sets.copy()
     solve(search, shared, most)
     least = values_left(search, search.found, everybody)
-    return Possible(cohorts, least, most, by_sets, search.found, search.calls, search.spent)
+    return possible_by(search, least, most, by_sets)

@@ -84,7 +84,7 @@ def _still_open(search: Search, most: IntArray, questions: Sequence[_Question]) 
 
 
 def _is_open(search: Search, most: IntArray, question: _Question) -> bool:
-    if question.done or (most[question.cohort] < search.enough).any():
+    if question.done or (most[question.cohort] < search.least).any():
         return False
     return bool(_wished(search, question).size)
 
@@ -256,7 +256,9 @@ def _impossible(search: Search, shared: csr_array, asked: _Asked, number: int) -
         return False
     alone = _alone(search, shared, asked, number)
     _weigh(search, alone.problem)
-    return impossible(alone.problem, alone.wished.astype(float), nodes=search.limits.nodes)
+    found = impossible(alone.problem, alone.wished.astype(float), nodes=search.limits.nodes)
+    search.stopped |= not found
+    return found
 
 
 def _change(search: Search, problem: Near) -> FloatArray | None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from policy.text import number_of
-from tasks.history.attribute import Attribute
+from tasks.history.attribute import Attribute, least_values
 from tasks.history.cohorts import ABSENT
 from tasks.history.placing import Cut, placed
 from tasks.history.revision import join_nearest, revision
@@ -162,7 +162,7 @@ def _whole(past: Past, seat: IntArray, enough: int) -> BoolArray:
         int(seats[start, 0])
         for start, end in itertools.pairwise([*starts.tolist(), len(seats)])
         if np.array_equal(seats[start:end, 1], np.arange(end - start))
-        and (distinct_values(tuples[start:end], asked) >= enough).all()
+        and (distinct_values(tuples[start:end], asked) >= least_values(asked, enough)).all()
     ]
     return held & np.isin(seat[:, 0], whole)
 

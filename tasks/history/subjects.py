@@ -10,11 +10,12 @@ import pandas as pd
 
 from release_store.person_values import NotOpened, PersonValues, open_values
 from release_store.records import EquivalenceClasses, PersonHashes
-from tasks.history.attribute import Attribute
+from tasks.history.attribute import Attribute, Counting
 from tasks.history.cohorts import ABSENT
 from tasks.history.numbering import number_rows, stable_order
 from tasks.history.signatures import NONE
 from tasks.history.transient import Transient
+from tasks.privacy.similar import together
 from tasks.types import BoolArray, FloatArray, IntArray
 
 
@@ -149,21 +150,21 @@ def _check(place: IntArray, codes: IntArray, values: PersonValues, classes: Equi
 def subjects_of(
     releases: Sequence[Rows],
     attributes: Sequence[str],
-    widths: Mapping[str, float] | None = None,
+    counting: Mapping[str, Counting] | None = None,
     beside: Sequence[str] = (),
     transient: Sequence[str] = (),
 ) -> Subjects:
     """Return the subjects of releases, oldest first. Raises Unfit where one is in two classes of a release.
 
-    Numbers of an attribute at most its width apart, if it has one, count as one value. Tuples differ by what
-    is `beside` the attributes, too, and no values of that are counted. `transient` attributes are those of
-    the releases that have them. O(rows log rows).
+    `counting` tells which values of an attribute count as one, and how many have to be possible. Tuples
+    differ by all their texts and by what is `beside` the attributes, too, and no values of that are counted.
+    `transient` attributes are those of the releases that have them. O(rows log rows).
     """
     sizes = [len(each.place) for each in releases]
     release = np.repeat(np.arange(len(releases)), sizes)
     person = _persons(releases)
     place = np.concatenate([each.place for each in releases])
-    value, described = tuples_of(releases, attributes, widths or {}, beside)
+    value, described = tuples_of(releases, attributes, counting or {}, beside)
     order = stable_order(person * len(releases) + release, len(person) * len(releases))
     twice = (np.diff(person[order]) == 0) & (np.diff(release[order]) == 0)
     if twice.any():
@@ -193,24 +194,31 @@ def subjects_of(
     seat[subject[known]] = given[known]  # of several the last
     rows = tuple(np.split(subject, np.cumsum(sizes)[:-1]))
     may_change = tuple(
-        _transient(releases, rows, n, name, (widths or {}).get(name, 0.0)) for name in transient
+        _transient(releases, rows, n, name, (counting or {}).get(name, Counting())) for name in transient
     )
     return Subjects(classes, values, described, changed, followed, rows, seat, whose, may_change)
 
 
 def _transient(
-    releases: Sequence[Rows], rows: Sequence[IntArray], n: int, name: str, width: float
+    releases: Sequence[Rows], rows: Sequence[IntArray], n: int, name: str, counting: Counting
 ) -> Transient:
     """Return what each of n subjects has of an attribute in each release."""
     texts = sorted({text for each in releases for text in each.texts.get(name, ())})
-    number = {text: code for code, text in enumerate(texts)}
+    groups, width = counting.groups(texts), counting.width
+    number = dict(zip(texts, range(len(texts)) if groups is None else groups.tolist(), strict=True))
     value = np.full((n, len(releases)), -1, dtype=np.int64)
     for release, (each, subject) in enumerate(zip(releases, rows, strict=True)):
         if name in each.texts:
             codes = np.array([number[text] for text in each.texts[name]], dtype=np.int64)
             value[subject, release] = codes[each.of(name)]
     return Transient(
-        value, Attribute(np.arange(len(texts)), _numbers(texts, width) if width else None, width)
+        value,
+        Attribute(
+            np.arange(len(set(number.values()))),
+            _numbers(texts, width) if width else None,
+            width,
+            more=counting.more,
+        ),
     )
 
 
@@ -224,14 +232,20 @@ def _persons(releases: Sequence[Rows]) -> IntArray:
 
 
 def tuples_of(
-    releases: Sequence[Rows], attributes: Sequence[str], widths: Mapping[str, float], beside: Sequence[str]
+    releases: Sequence[Rows],
+    attributes: Sequence[str],
+    counting: Mapping[str, Counting],
+    beside: Sequence[str],
 ) -> tuple[IntArray, tuple[Attribute, ...]]:
     """Return the tuple of every row, numbered by what it says, and which value each has of each attribute."""
-    columns, numbers = [], []
+    columns, numbers, groups = [], [], []
+    rules = {name: counting.get(name, Counting()) for name in attributes}
     for name in [*attributes, *beside]:
         texts = sorted({text for each in releases for text in each.texts[name]})
         number = {text: code for code, text in enumerate(texts)}
-        numbers.append(_numbers(texts, widths[name]) if widths.get(name) else None)
+        if name in rules:
+            numbers.append(_numbers(texts, rules[name].width) if rules[name].width else None)
+            groups.append(rules[name].groups(texts))
         columns.append(
             np.concatenate(
                 [
@@ -243,8 +257,14 @@ def tuples_of(
     codes = np.column_stack(columns)
     value, rows = number_rows(codes, int(codes.max(initial=0)) + 1)
     described = tuple(
-        Attribute(column, known, widths.get(name, 0.0), _published(releases, name))
-        for column, known, name in zip(codes[rows].T, numbers, attributes, strict=False)
+        Attribute(
+            column if of is None else of[column],
+            known,
+            rules[name].width,
+            _published(releases, name),
+            rules[name].more,
+        )
+        for column, known, of, name in zip(codes[rows].T, numbers, groups, attributes, strict=False)
     )
     return value, described
 
@@ -262,8 +282,9 @@ def _numbers(texts: Sequence[str], width: float) -> FloatArray:
     return np.where(known, found, found[known].max(initial=0.0) + 2 * width + 1)
 
 
-def most_of_classes(counts: IntArray, texts: Sequence[str], width: float) -> IntArray:
-    """Return how often each class has its most frequent value, (c,); near numbers count as one."""
+def most_of_classes(counts: IntArray, texts: Sequence[str], counting: Counting) -> IntArray:
+    """Return how often each class has its most frequent value, (c,), as values are counted."""
+    counts, width = _alike(counts, texts, counting), counting.width
     if not width or not counts.shape[1]:
         return np.asarray(counts.max(axis=1, initial=0))
     number = _numbers(texts, width)
@@ -275,9 +296,15 @@ def most_of_classes(counts: IntArray, texts: Sequence[str], width: float) -> Int
     return np.asarray((summed[:, end] - summed[:, : len(order)]).max(axis=1))
 
 
-def values_of_classes(counts: IntArray, texts: Sequence[str], width: float) -> IntArray:
-    """Return how many values each class has, (c,), by `counts` (c, values); near numbers count as one."""
-    present = counts > 0
+def _alike(counts: IntArray, texts: Sequence[str], counting: Counting) -> IntArray:
+    """Return the counts (c, groups) of what counts as one, by those of the values (c, values)."""
+    groups = counting.groups(texts)
+    return counts if groups is None else together(counts, groups)
+
+
+def values_of_classes(counts: IntArray, texts: Sequence[str], counting: Counting) -> IntArray:
+    """Return how many values each class has, (c,), by `counts` (c, values), as they are counted."""
+    present, width = _alike(counts, texts, counting) > 0, counting.width
     if not width:
         return np.asarray(present.sum(axis=1))
     number = _numbers(texts, width)

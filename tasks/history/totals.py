@@ -14,21 +14,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tasks.history.required import Required
 from tasks.types import BoolArray, IntArray
 
 ROWS = 1024
 
 
-def exposed(surplus: IntArray, l_least: int, k: int) -> BoolArray:
+def exposed(surplus: IntArray, l_least: int, k: int, groups: IntArray | None = None) -> BoolArray:
     """Tell for each side of each difference whether it exposes those who are only there, (n, 2).
 
     `surplus` (n, values) is how many more records of each value the earlier table has: side 0 are those who
     left (over 0), side 1 those who joined (under 0). A side of under `l_least` values exposes them, unless at
     least `k` records are on it and somebody is on the other side too: then more people may have left and
-    joined than what does not cancel. A side without records exposes nobody. O(n values).
+    joined than what does not cancel. A side without records exposes nobody. Values of one of `groups`
+    (values,) count as one. O(n values).
     """
     left, joined = np.maximum(surplus, 0), np.maximum(-surplus, 0)
-    values = np.stack([np.count_nonzero(left, axis=1), np.count_nonzero(joined, axis=1)], axis=1)
+    counted = Required(l_least, groups).counted
+    values = np.stack([counted(left > 0), counted(joined > 0)], axis=1)
     records = np.stack([left.sum(axis=1), joined.sum(axis=1)], axis=1)
     hidden = (records >= k) & (records[:, ::-1] > 0)
     return np.asarray((values > 0) & (values < l_least) & ~hidden)
@@ -51,13 +54,14 @@ class Several:
         return np.flatnonzero(self.read[side, one, :, value])
 
 
-def several(totals: IntArray, l_least: int, k: int) -> Several:
+def several(totals: IntArray, l_least: int, k: int, groups: IntArray | None = None) -> Several:
     """Compare r tables, whose `totals` (r, values) count the records of each value, the candidate last.
 
     A set of others leaves those values of which the one table has more than each of them; fewer others leave
     no fewer values, so that each value is asked about with all others by which it is read. Differences that
     `exposed` calls hidden tell nothing. What fails has two others or more, and the candidate among them or as
-    the one. O(r^2 (values + s^2)) for s different sets of others.
+    the one. Values of one of `groups` (values,) count as one. O(r^2 (values + s^2)) for s different sets of
+    others.
     """
     more = totals[:, None] - totals[None]  # (one, other, values)
     records = np.maximum(more, 0).sum(axis=2)
@@ -70,18 +74,24 @@ def several(totals: IntArray, l_least: int, k: int) -> Several:
         sets = read[side, one]  # (other, values)
         asked = (sets.sum(axis=0) > 1) & (sets[last] | (one == last))
         if asked.any():
-            failing[side, one] = asked & (_values_left(sets) < l_least)
+            failing[side, one] = asked & (_values_left(sets, groups) < l_least)
     return Several(read, failing)
 
 
-def _values_left(sets: BoolArray) -> IntArray:
+def _values_left(sets: BoolArray, groups: IntArray | None) -> IntArray:
     """Return for each of `sets` (others, values) how many hold all of it, itself among them, (values,)."""
     distinct, number, count = np.unique(sets.T, axis=0, return_inverse=True, return_counts=True)
+    number = number.reshape(-1)
+    has = count[:, None]
+    if groups is not None:
+        has = np.zeros((len(distinct), int(groups.max(initial=0)) + 1), dtype=np.int64)
+        has[number, groups] = 1
     found = np.zeros(len(distinct), dtype=np.int64)
     for first in range(0, len(distinct), ROWS):
         lacks = distinct[first : first + ROWS].astype(np.int64) @ (~distinct.T).astype(np.int64)
-        found[first : first + ROWS] = (lacks == 0) @ count
-    return found[number.reshape(-1)]
+        held = (lacks == 0).astype(np.int64) @ has
+        found[first : first + ROWS] = (held if groups is None else held > 0).sum(axis=1)
+    return found[number]
 
 
 def surpluses(

@@ -76,7 +76,7 @@ def row_values(
                 rows = np.column_stack([place[here] * m + value[here], each.value[here, release]])
                 key, of_key = np.unique(rows, axis=0).T
                 if not each.attribute.width:
-                    few = np.arange(len(key)) - np.searchsorted(key, key) < enough
+                    few = np.arange(len(key)) - np.searchsorted(key, key) < enough + each.attribute.more
                     key, of_key = key[few], of_key[few]
                 asked = np.zeros(len(cohorts.size), dtype=bool)
                 asked[cohorts.number[here]] = True

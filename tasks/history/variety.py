@@ -31,7 +31,8 @@ class Records:
     """m records with signatures, and what the row of each says of one attribute that may change.
 
     `seat` (m, 2): signature and position, or -1; `value` (m,): stable tuples; `row_value` (m,): the values of
-    the `attribute`, -1 for none, of which `enough` have to be told; `points` (m, d): where records lie.
+    the `attribute`, -1 for none, of which `enough` have to be told, and as many `more` as it says; `points`
+    (m, d): where records lie.
     """
 
     seat: IntArray
@@ -40,6 +41,11 @@ class Records:
     attribute: Attribute
     enough: int
     points: FloatArray
+
+    @property
+    def least(self) -> int:
+        """How many values have to be told."""
+        return self.enough + self.attribute.more
 
 
 def swap_people(records: Records, labels: IntArray) -> IntArray:
@@ -95,7 +101,7 @@ def merge_groups(records: Records, labels: IntArray) -> IntArray:
 
 
 def uniform_buckets(records: Records, labels: IntArray) -> IntArray:
-    """Return groups and signatures (f, 2): the rows of its tuples there tell under `enough` values."""
+    """Return groups and signatures (f, 2): the rows of its tuples there tell too few values."""
     seat, value, row_value = records.seat, records.value, records.row_value
     inside = np.flatnonzero((labels >= 0) & (row_value >= 0))
     rows = inside[seat[inside, 0] >= 0]
@@ -113,7 +119,7 @@ def uniform_buckets(records: Records, labels: IntArray) -> IntArray:
     place, values = values_at(key, of_key, wanted)
     span = len(records.attribute.value)
     counted = counted_values(np.unique(bucket[place] * span + values), len(buckets), span, records.attribute)
-    return np.asarray(buckets[counted < records.enough])
+    return np.asarray(buckets[counted < records.least])
 
 
 class _Groups:
@@ -155,7 +161,7 @@ class _Groups:
             counts = [self._counts[group].get(one, Counter()) for one in self._tuples[signature]]
             values = np.array(sorted({one for each in counts for one, n in each.items() if n > 0}))
             span = len(self._records.attribute.value)
-            if int(counted_values(values, 1, span, self._records.attribute)[0]) < self._records.enough:
+            if int(counted_values(values, 1, span, self._records.attribute)[0]) < self._records.least:
                 found.append(signature)
         return found
 

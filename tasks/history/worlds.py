@@ -54,7 +54,9 @@ class Possible:
     at most; where both agree, or `least` reaches what was asked, the cohort is decided. `by_sets` (c, s): how
     many values all its classes share. All are `NOT_ASKED` where no release tells of the cohort. `found` (f,)
     are the possible tuples, as cohort * m + tuple, in order. Of attributes that may change, values past those
-    asked for need not be counted. `calls` of the solver, `spent` if a limit ended the search.
+    asked for need not be counted. `calls` of the solver, `spent` if a limit ended the search, `stopped` if
+    one for whole numbers ran out of nodes. `more` (s,): so many values more than of others have to be
+    possible.
     """
 
     cohorts: Cohorts
@@ -65,15 +67,24 @@ class Possible:
     calls: int = 0
     spent: bool = False
     kept: Kept | None = None
+    more: IntArray | int = 0
+    stopped: bool = False
 
     def pinned(self, enough: int) -> BoolArray:
         """Tell for each subject (n,) whether an attribute has under `enough` possible values for certain."""
-        return np.asarray((self.most < enough).any(axis=1))[self.cohorts.number]
+        return np.asarray((self.most < enough + self.more).any(axis=1))[self.cohorts.number]
 
     def undecided(self, enough: int) -> BoolArray:
         """Tell for each subject (n,) whether worlds neither reach `enough` everywhere nor rule it out."""
-        lacks, pinned = ((counted < enough).any(axis=1) for counted in (self.least, self.most))
+        lacks, pinned = ((counted < enough + self.more).any(axis=1) for counted in (self.least, self.most))
         return np.asarray(lacks & ~pinned)[self.cohorts.number]
+
+    def why_undecided(self, calls: int) -> str:
+        """Say in brackets which limits ended the search, `calls` being that of the policy; "" if none did."""
+        why = [f"`gates.worlds.calls` is {calls}"] if self.spent else []
+        if self.stopped:
+            why.append("the solver ran out of nodes in some searches for whole numbers")
+        return f" ({'; '.join(why)})" if why else ""
 
 
 def possible_values(
@@ -113,7 +124,16 @@ def possible_values(
     solve(search, shared, most)
     least = values_left(search, search.found, everybody)
     kept = (kept or Kept.none()).and_also(chains).and_also(Kept.of(search.changes, cohorts, value))
-    return Possible(cohorts, least, most, by_sets, search.found, search.calls, search.spent, kept)
+    return possible_by(search, least, most, by_sets, kept)
+
+
+def possible_by(
+    search: Search, least: IntArray, most: IntArray, by_sets: IntArray, kept: Kept | None = None
+) -> Possible:
+    """Return what a search that ended found; the counts (c, s) are as in `Possible`."""
+    more = search.least - search.enough
+    ended = search.calls, search.spent, kept, more, search.stopped
+    return Possible(search.cohorts, least, most, by_sets, search.found, *ended)
 
 
 def short_of(

@@ -10,6 +10,7 @@ from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
 from tasks.geometry.space import Boxes, Space
 from tasks.history.differencing import ReleaseGeometry, difference, side_of, sizes
+from tasks.history.required import required_of
 from tasks.types import BoolArray, IntArray
 
 
@@ -25,8 +26,8 @@ class Growing:
         apart: Sequence[tuple[int, int]] | None,
     ) -> None:
         self._earlier = side_of(earlier, space, policy, apart)
-        self._space, self._attributes = space, attributes
-        self._k, self._l = policy.privacy.k, policy.privacy.l
+        self._space, self._k = space, policy.privacy.k
+        self._required = required_of(policy, space, attributes)
 
     def fails(
         self, boxes: Boxes, size: IntArray, counts: dict[str, IntArray], *, together: bool
@@ -40,6 +41,6 @@ class Growing:
         still = np.zeros((n, p))
         names = tuple(str(number) for number in range(int(release.max(initial=0)) + 1))
         side = ReleaseGeometry(boxes, still, still, size, release, names, counts, self._earlier.stable)
-        found = difference(side, self._earlier, self._space, self._attributes, self._l)
+        found = difference(side, self._earlier, self._space, self._required)
         failing = np.any([each.failing for each in found], axis=0) if found else np.zeros(n, dtype=bool)
         return np.asarray(failing | sizes(side, self._earlier, self._k).failing)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -20,9 +20,9 @@ from tasks.history.intersection import (
     narrowed,
     pairwise_fails,
     pairwise_failures,
-    sizes_of,
 )
 from tasks.history.persons import Followed, allowed_by_person
+from tasks.history.required import Required
 from tasks.types import BoolArray, IntArray
 
 ROWS = 512
@@ -37,23 +37,21 @@ class Judge:
         self,
         history: History,
         points: Points,
-        columns: Sequence[int],
-        l_least: int,
+        required: Mapping[int, Required],
         followed: Followed | None = None,
         *,
         cells: bool = True,
     ) -> None:
         self._history = history
         self._cells = cells
-        self._columns = columns
-        self._l_least = l_least
+        self._required = required
         self._known: dict[bytes, bool] = {}
         self._points = points
         self._people = Overlaps(point_boxes(points, history.boxes))
-        self._by_cells = _Views.of(allowed_values(points, history, columns))
+        self._by_cells = _Views.of(allowed_values(points, history, list(required)))
         self._by_person = None
         if followed is not None and followed.anywhere.any():
-            self._by_person = _Views.of(allowed_by_person(followed, history, columns))
+            self._by_person = _Views.of(allowed_by_person(followed, history, list(required)))
 
     def fails_still(self, boxes: Boxes, members: Sequence[IntArray]) -> BoolArray:
         """Tell the same as `fails`; looks only at groups that were not among those of the last call."""
@@ -77,7 +75,7 @@ class Judge:
         """Return beside which earlier classes each group fails, and by which attribute, (m, 2) each."""
         if not self._cells:
             return [np.empty((0, 2), dtype=np.int64)] * len(boxes)
-        found = pairwise_failures(boxes, self._history, self._columns, self._l_least).T
+        found = pairwise_failures(boxes, self._history, self._required).T
         found = found[np.argsort(found[:, 0], kind="stable")]
         ends = np.searchsorted(found[:, 0], np.arange(len(boxes) + 1)).tolist()
         return [found[begin:end, 1:] for begin, end in pairwise(ends)]
@@ -90,10 +88,10 @@ class Judge:
         failing = np.zeros(len(failures), dtype=bool)
         line = np.repeat(np.arange(len(failures)), [len(each) for each in failures])
         place, column = np.concatenate([np.empty((0, 2), dtype=np.int64), *failures]).T
-        for c in self._columns:
+        for c, required in self._required.items():
             at = np.flatnonzero(column == c)
             common = packed(present[c])[line[at]] & self._history.values[c][place[at]]
-            failing[line[at[sizes_of(common) < self._l_least]]] = True
+            failing[line[at[required.sizes(common) < required.least]]] = True
         return failing
 
     def fails(self, boxes: Boxes, members: Sequence[IntArray]) -> BoolArray:
@@ -107,8 +105,8 @@ class Judge:
             for first in range(0, len(boxes), ROWS):
                 rows = np.arange(first, min(first + ROWS, len(boxes)))
                 part = boxes.take(rows)
-                failing[rows] = pairwise_fails(part, self._history, self._columns, self._l_least)
-        own = {c: packed(boxes.present[c]) for c in self._columns}
+                failing[rows] = pairwise_fails(part, self._history, self._required)
+        own = {c: packed(boxes.present[c]) for c in self._required}
         if self._by_person is not None:
             line = np.repeat(np.arange(len(boxes)), [len(one) for one in members])
             rows = np.concatenate([np.empty(0, dtype=np.int64), *members])
@@ -132,14 +130,16 @@ class Judge:
         self, failing: BoolArray, own: dict[int, Words], views: _Views, line: IntArray, row: IntArray
     ) -> None:
         """Mark the groups `line` (m,) of which `row` (m,) is in and narrowed."""
-        for c in self._columns:
+        for c, required in self._required.items():
             n_views = max(len(views.first[c]), 1)
             key = np.unique(line * n_views + views.place[c][row])
             group, view = key // n_views, views.first[c][key % n_views]
             for first in range(0, len(key), PAIRS):
                 part = slice(first, first + PAIRS)
                 masks, seen = views.allowed.masks[c][view[part]], views.allowed.seen[c][view[part]]
-                failing[group[part][narrowed(own[c][group[part]], masks, seen, self._l_least)]] = True
+                mine = own[c][group[part]]
+                short = narrowed(mine, masks, seen, required.least, required.alike)
+                failing[group[part][short]] = True
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from release_store.records import EquivalenceClasses
 from release_store.summary import Repair
 from tasks.geometry.space import space_of
 from tasks.history.intersection import compared_attributes
+from tasks.history.required import required_of
 from tasks.recoding.generalize import generalized
 from tasks.repair.closing import closing_of
 from tasks.repair.followers import Followers
@@ -72,7 +73,12 @@ def repair(
     nesting = None
     if followers and followed is not None:
         nesting = nesting_of(
-            followed, partition.labels, earlier, followers.earlier, space, attributes, policy.privacy.l
+            followed,
+            partition.labels,
+            earlier,
+            followers.earlier,
+            space,
+            required_of(policy, space, attributes),
         )
     groups = groups_of(partition.labels, classes, space, closing_of(policy, table, space))
     growing = None

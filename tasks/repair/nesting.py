@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,6 +11,7 @@ from release_store.records import EquivalenceClasses, PersonHashes
 from tasks.geometry.space import Space
 from tasks.history.person_nesting import KnownClasses, disclosed_by, find_disclosures
 from tasks.history.persons import NOWHERE, Followed
+from tasks.history.required import Required
 from tasks.repair.groups import Groups
 from tasks.types import BoolArray, IntArray
 
@@ -31,8 +32,7 @@ class Nesting:
     starts: IntArray
     earlier: KnownClasses
     release: IntArray
-    attributes: tuple[str, ...]
-    l_least: int
+    required: Mapping[str, Required]
 
     def undoes(self, groups: Groups, group: IntArray, partner: IntArray) -> tuple[BoolArray, list[IntArray]]:
         """Tell of two groups each, (m,) and (m,), whether they are undone as one, alone or together with
@@ -69,7 +69,7 @@ class Nesting:
         own = KnownClasses(groups.size[found], told[found], self._of(groups.counts, found))
         own.size[here] = size
         own.told[here] &= told[partner]
-        for mine, name in zip(own.counts, self.attributes, strict=True):
+        for mine, name in zip(own.counts, self.required, strict=True):
             mine[here] += groups.counts[name][partner]
         # The classes of different pairs are kept apart.
         followed = self.followed.take(records)
@@ -109,7 +109,7 @@ class Nesting:
         return self._undone(group, self.followed.take(published), own, self.earlier, self.release)
 
     def _of(self, counts: dict[str, IntArray], groups: IntArray) -> tuple[IntArray, ...]:
-        return tuple(counts[name][groups] for name in self.attributes)
+        return tuple(counts[name][groups] for name in self.required)
 
     def _undone(
         self,
@@ -120,8 +120,8 @@ class Nesting:
         release: IntArray,
     ) -> BoolArray:
         failing = np.zeros(len(own.size), dtype=bool)
-        for attribute in range(len(self.attributes)):
-            found = find_disclosures(group, followed, own, earlier, release, attribute, self.l_least)
+        for attribute, required in enumerate(self.required.values()):
+            found = find_disclosures(group, followed, own, earlier, release, attribute, required)
             failing |= found.failing
         return failing
 
@@ -132,8 +132,7 @@ def nesting_of(
     earlier: Sequence[tuple[str, EquivalenceClasses]],
     people: Sequence[PersonHashes | None],
     space: Space,
-    attributes: Sequence[str],
-    l_least: int,
+    required: Mapping[str, Required],
 ) -> Nesting:
     """Lay out what `Nesting` looks at; `people` are those of the earlier releases that can be joined."""
     known = [(classes, who) for (_, classes), who in zip(earlier, people, strict=True)]
@@ -147,10 +146,9 @@ def nesting_of(
         labels,
         row[np.argsort(place, kind="stable")],
         np.searchsorted(np.sort(place), np.arange(sum(n_classes) + 1)),
-        disclosed_by(known, space, attributes),
+        disclosed_by(known, space, list(required)),
         np.repeat(np.arange(len(earlier)), n_classes),
-        tuple(attributes),
-        l_least,
+        required,
     )
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
 from tasks.geometry.space import Space, points_of
-from tasks.history.intersection import History, compared_attributes, history_of
+from tasks.history.intersection import History, by_column, compared_attributes, history_of
 from tasks.history.persons import Followed, follow
+from tasks.history.required import required_of
 from tasks.repair.followers import Followers
 from tasks.repair.judge import Judge
 from tasks.types import PreparedTable
@@ -57,12 +58,12 @@ class RoundCache:
         """
         history = self.history(policy, earlier, space, apart)
         if self._judge is None:
-            columns = [list(space.sensitive).index(name) for name in compared_attributes(policy)]
+            required = by_column(space, required_of(policy, space, compared_attributes(policy)))
             followed = follow(followers.hashes, followers.earlier, history) if followers else None
             cells = not (followers and followers.alone(policy, earlier))
             points = points_of(table, space)
             self._judge = (
                 followed,
-                Judge(history, points, columns, policy.privacy.l, followed, cells=cells),
+                Judge(history, points, required, followed, cells=cells),
             )
         return self._judge

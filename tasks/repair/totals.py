@@ -20,6 +20,7 @@ from tasks.geometry.components import components
 from tasks.geometry.space import boxes_of, counts_of, distinct_rows, space_of
 from tasks.history.following import follows_nobody_into
 from tasks.history.intersection import compared_attributes
+from tasks.history.required import Required, required_of
 from tasks.history.totals import exposed, several, surpluses
 from tasks.recoding.generalize import generalized
 from tasks.repair.round_cache import RoundCache
@@ -37,6 +38,7 @@ class _Difference:
     surplus: IntArray
     part: IntArray
     value: IntArray
+    required: Required
     _failing: BoolArray | None = None
     _changed: list[int] = field(default_factory=list)
 
@@ -48,15 +50,15 @@ class _Difference:
         of_parts = [order[first:end] for first, end in pairwise(ends)]
         return [*of_parts, np.arange(len(self.part))]
 
-    def wanted(self, count: IntArray, l_least: int, k: int) -> IntArray | None:
+    def wanted(self, count: IntArray, k: int) -> IntArray | None:
         """Return the kinds of which one record is to be left out for the first side that fails; None if none
         does. `count` (kinds,) are the records that are left.
         """
         failing = self._failing
         if failing is None:
-            failing = self._failing = exposed(self.surplus, l_least, k)
+            failing = self._failing = self._exposed(self.surplus, k)
         elif self._changed:
-            failing[self._changed] = exposed(self.surplus[self._changed], l_least, k)
+            failing[self._changed] = self._exposed(self.surplus[self._changed], k)
         self._changed = []
         row = int(failing.argmax()) // 2
         if not failing[row].any():
@@ -73,6 +75,9 @@ class _Difference:
             good = (here <= 0) & (n_here > -here)
             good = good & (here == here[good].max()) if good.any() else here > 0
         return np.asarray(inside[good[self.value[inside]]])
+
+    def _exposed(self, surplus: IntArray, k: int) -> BoolArray:
+        return exposed(surplus, self.required.least, k, self.required.groups)
 
     def leave(self, kind: int) -> None:
         """Count one record of a kind as left out."""
@@ -91,12 +96,13 @@ class _Several:
 
     totals: IntArray
     value: IntArray
+    required: Required
 
-    def wanted(self, count: IntArray, l_least: int, k: int) -> IntArray | None:
+    def wanted(self, count: IntArray, k: int) -> IntArray | None:
         """Return the kinds of which one record is to be left out for the first value that fails, as above."""
         if len(self.totals) < 3:
             return None
-        found = several(self.totals, l_least, k)
+        found = several(self.totals, self.required.least, k, self.required.groups)
         if not found.failing.any():
             return None
         side, one, value = (int(place[0]) for place in np.nonzero(found.failing))
@@ -193,7 +199,7 @@ def leave_out_totals(
     queues = _Queues(kind, labels, rank, policy.privacy.k + 1)
     found = []
     for _ in range(int(policy.gates.suppression.max * len(labels))):
-        asked = [one.wanted(queues.count, policy.privacy.l, policy.privacy.k) for one in differences]
+        asked = [one.wanted(queues.count, policy.privacy.k) for one in differences]
         chosen = _in_common([kinds for kinds in asked if kinds is not None])
         if not len(chosen):
             break
@@ -235,6 +241,7 @@ def _differences(
     history = cache.history(policy, earlier, space, apart)
     boxes, own = boxes_of(classes, space), counts_of(classes, space)
     attributes = compared_attributes(policy)
+    required = required_of(policy, space, attributes)
     values = {name: _values(table, inside, space.sensitive[name], name) for name in attributes}
     totals: dict[str, list[IntArray]] = {name: [] for name in attributes}
     found: list[_Difference | _Several] = []
@@ -248,11 +255,11 @@ def _differences(
             if name in each.counts:
                 surplus, row = surpluses(own[name], here, theirs[name], there, n)
                 columns.append(row[here[groups[inside]]])
-                found.append(_Difference(surplus, columns[-1], values[name]))
+                found.append(_Difference(surplus, columns[-1], values[name], required[name]))
                 totals[name].append(theirs[name].sum(axis=0))
     for name in attributes:
         every = np.array([*totals[name], own[name].sum(axis=0)])
-        found.append(_Several(every, values[name]))
+        found.append(_Several(every, values[name], required[name]))
     first, kind = distinct_rows([np.zeros(len(inside), dtype=np.int64), *columns])
     for one in found:
         one.value = one.value[first]

@@ -197,7 +197,7 @@ class Worlds:
         every[own] = False
         some = np.zeros_like(every) if attributes else every
         for attribute, least in zip(attributes, found.least[cohort].tolist(), strict=False):
-            if least < self._least:
+            if least < self._least + attribute.more:
                 apart = np.all([attribute.apart(np.arange(len(every)), one) for one in own.tolist()], axis=0)
                 every, some = every & apart, some | apart
         return every, some

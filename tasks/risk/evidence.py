@@ -27,6 +27,7 @@ from tasks.history.intersection import (
     whole_history,
 )
 from tasks.history.persons import all_followed, joinable
+from tasks.history.required import Required, required_of
 from tasks.history.selection import SAME_PERIOD, SelectedHistory, select_history
 from tasks.privacy.similar import groups_by_attribute, together
 from tasks.recoding.draws import seed_of
@@ -307,6 +308,11 @@ class Evidence:
         """The sensitive attributes that are compared."""
         return compared_attributes(self.policy)
 
+    @cached_property
+    def required(self) -> dict[str, Required]:
+        """How many values of each compared attribute have to be left, and which count as one."""
+        return required_of(self.policy, self.space, self.compared)
+
     def allowed(self, history: History) -> Allowed:
         """What each earlier release allows each person."""
         names = list(self.space.sensitive)
@@ -318,8 +324,7 @@ class Evidence:
         history = self.history
         if history is None:
             return []
-        allowed, l_least = self.allowed(history), self.policy.privacy.l
-        return whole_history(self.boxes, self.points, allowed, self.space, self.compared, l_least)
+        return whole_history(self.boxes, self.points, self.allowed(history), self.space, self.required)
 
     @cached_property
     def losses(self) -> dict[str, float]:

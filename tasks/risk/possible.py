@@ -25,6 +25,7 @@ class ChangedNumbers:
     """Of how many people too little is possible once the rule of an attribute is taken back.
 
     Of the people who are `failing` (p,) that is so, or a value is `likelier` than `gates.worlds.p_max`.
+    `why_undecided` says which limits ended the search.
     """
 
     names: tuple[str, ...]
@@ -33,6 +34,7 @@ class ChangedNumbers:
     pinned: int
     undecided: int
     likelier: int = 0
+    why_undecided: str = ""
 
     @property
     def n_failing(self) -> int:
@@ -48,6 +50,8 @@ class ChangedNumbers:
     def words(self) -> str:
         """Say in a few words what was found."""
         left = f"{self.pinned} with too few values, {self.undecided} undecided"
+        if self.undecided:
+            left += self.why_undecided
         if self.likelier:
             left += f", {self.likelier} with a value likelier than p_max"
         if len(self.names) > 1:
@@ -157,6 +161,7 @@ def further_questions(
                 int(pinned.sum()),
                 int(undecided.sum()),
                 int(over.sum()),
+                possible.why_undecided(policy.gates.worlds.calls),
             )
         )
     if not any(each.n_failing for each in found):

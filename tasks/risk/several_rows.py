@@ -10,6 +10,7 @@ import pandas as pd
 
 from policy.model import ReleasePolicy
 from policy.text import number_of
+from tasks.history.questions import counting_of
 from tasks.history.search import Limits
 from tasks.history.several_rows import QUESTIONS, People, people_of_rows, possible_by_rows
 from tasks.history.signatures import NONE
@@ -103,8 +104,8 @@ class Answer:
             f"{n} by all rows of the release together, "
             f"{open_} undecided after {number_of(self.possible.calls, 'call')} of the solver"
         )
-        if open_ and self.possible.spent:
-            found += f" (`gates.worlds.calls` is {policy.gates.worlds.calls})"
+        if open_:
+            found += self.possible.why_undecided(policy.gates.worlds.calls)
         if self.several:
             followed = number_of(self.followed, "person", "people")
             found += f"; of {followed} with several rows {self.several} have {SEVERAL_VALUES}"
@@ -128,8 +129,8 @@ def answer_of(evidence: Evidence, members: Members, stable: Sequence[str]) -> An
     beside = [name for name in own if _same_for_each(members.person, codes[:, names.index(name)])]
     none = np.full((len(codes), 2), NONE, dtype=np.int64)
     rows = Rows([None] * len(codes), members.place, texts, codes, none)
-    widths = {name: policy.roles.sensitive[name].width for name in stable}
-    value, attributes = tuples_of([rows], stable, widths, beside)
+    counting = {name: counting_of(policy, name) for name in stable}
+    value, attributes = tuples_of([rows], stable, counting, beside)
     try:
         people = people_of_rows(members.person, members.place, value)
     except Unfit as reason:
@@ -168,6 +169,7 @@ def short_by_sets(evidence: Evidence, members: Members, stable: Sequence[str]) -
                 begin, end = first[some[0]], first[some[-1]] + n_own[some[-1]]
                 present = counts[pairs[begin:end, 1]] > 0
                 left = np.logical_and.reduceat(present, first[some] - begin, axis=0)
-                width = policy.roles.sensitive[name].width
-                few[some] |= values_of_classes(left, texts, width) < policy.privacy.l
+                few[some] |= (
+                    values_of_classes(left, texts, counting_of(policy, name)) < policy.privacy.of(name).l
+                )
     return np.asarray(person[few])

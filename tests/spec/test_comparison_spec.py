@@ -19,6 +19,7 @@ from policy.load import parse_policy
 from release_store.records import EquivalenceClasses, SetCells
 from tasks.geometry.space import Points, boxes_of, space_of
 from tasks.history.intersection import allowed_values, history_of, pairwise, whole_history
+from tasks.history.required import Required
 
 TABLE_7 = """
 position   | gender | salary
@@ -163,7 +164,7 @@ def pairwise_verdict(candidate: str, earlier: list[str], l_least: int) -> str:
     space = space_of([now, *(c for _, c in before)])
     history = history_of(before, space, NO_MOVES)
     assert history is not None
-    (found,) = pairwise(boxes_of(now, space), history, space, list(now.counts), l_least)
+    (found,) = pairwise(boxes_of(now, space), history, space, dict.fromkeys(now.counts, Required(l_least)))
     return "fail" if found.failing.any() else "pass"
 
 
@@ -175,7 +176,7 @@ def whole_history_verdict(candidate: str, earlier: list[str], people: str, l_lea
     points = points_in(people, space.domains)
     (attribute,) = now.counts
     allowed = allowed_values(points, history, [0])
-    (found,) = whole_history(boxes_of(now, space), points, allowed, space, [attribute], l_least)
+    (found,) = whole_history(boxes_of(now, space), points, allowed, space, {attribute: Required(l_least)})
     return "fail" if found.failing.any() else "pass"
 
 

@@ -15,6 +15,7 @@ from policy.load import parse_policy
 from policy.model import Privacy
 from release_store.records import EquivalenceClasses
 from release_store.states import CANDIDATE_TRANSITIONS
+from tasks.history.required import Required
 from tasks.recoding.cells import read_set, write_set
 from tasks.risk.registry import GATES
 from tests.spec import docs_generated, docs_pages
@@ -65,7 +66,7 @@ def test_the_tables_of_the_readme_fail_beside_each_other_and_pass_alone() -> Non
     space = space_of(releases)
     history = history_of([("first", releases[0])], space, policy)
     assert history is not None
-    (found,) = pairwise(boxes_of(releases[1], space), history, space, ["diagnosis"], 2)
+    (found,) = pairwise(boxes_of(releases[1], space), history, space, {"diagnosis": Required(2)})
     assert found.failed == 1
     assert found.witness["values_in_common"] == 1
 

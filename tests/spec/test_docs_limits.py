@@ -12,6 +12,7 @@ from policy.load import parse_policy
 from release_store.records import EquivalenceClasses, SetCells
 from tasks.geometry.space import Points, boxes_of, space_of
 from tasks.history.intersection import Comparison, allowed_values, history_of, pairwise, whole_history
+from tasks.history.required import Required
 from tests.spec import docs_pages
 
 PAGE = docs_pages.ROOT / "docs" / "gates.md"
@@ -55,8 +56,10 @@ def _judged(releases: list[EquivalenceClasses]) -> tuple[Comparison, Comparison]
     history = history_of([(f"r{i}", one) for i, one in enumerate(releases[:-1])], space, policy)
     assert history is not None
     boxes = boxes_of(releases[-1], space)
-    (pairs,) = pairwise(boxes, history, space, ["illness"], 2)
-    (together,) = whole_history(boxes, points, allowed_values(points, history, [0]), space, ["illness"], 2)
+    (pairs,) = pairwise(boxes, history, space, {"illness": Required(2)})
+    (together,) = whole_history(
+        boxes, points, allowed_values(points, history, [0]), space, {"illness": Required(2)}
+    )
     return pairs, together
 
 

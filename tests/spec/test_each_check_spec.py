@@ -21,6 +21,7 @@ from test_comparison_spec import (
 
 from tasks.geometry.space import space_of
 from tasks.history.differencing import difference, side_of, sizes
+from tasks.history.required import Required
 
 CHECKS = ("pairwise", "whole_history", "difference", "size")
 
@@ -30,7 +31,7 @@ def verdicts(candidate: str, earlier: list[str], people: str, l_least: int, k_le
     space = space_of([now, *(c for _, c in before)])
     ours = side_of([("now", now)], space, NO_MOVES, [(0, 0)])
     theirs = side_of(before, space, NO_MOVES)
-    (values,) = difference(ours, theirs, space, list(now.counts), l_least)
+    (values,) = difference(ours, theirs, space, dict.fromkeys(now.counts, Required(l_least)))
     return {
         "pairwise": pairwise_verdict(candidate, earlier, l_least),
         "whole_history": whole_history_verdict(candidate, earlier, people, l_least),

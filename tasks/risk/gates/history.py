@@ -15,6 +15,7 @@ from tasks.history.differencing import difference, sizes
 from tasks.history.following import follows_people
 from tasks.history.intersection import Comparison, pairwise
 from tasks.history.likeness import unlike
+from tasks.history.required import least_of_each
 from tasks.risk.evidence import Evidence
 
 READER = "has every earlier release of the series and knows all quasi-identifiers of people in it"
@@ -37,7 +38,7 @@ def pairwise_gate(evidence: Evidence) -> GateResult:
         return _first("pairwise", evidence)
     if evidence.people_alone:
         return _by_people("pairwise", evidence)
-    found = pairwise(evidence.boxes, history, evidence.space, evidence.compared, evidence.policy.privacy.l)
+    found = pairwise(evidence.boxes, history, evidence.space, evidence.required)
     return _result("pairwise", found, "pairs", ("pair of classes", "pairs of classes"), evidence)
 
 
@@ -55,8 +56,7 @@ def difference_gate(evidence: Evidence) -> GateResult:
     """What nested classes of a cumulative series do not share has no value or l (Riyana, 2025, 2.2)."""
     if evidence.history is None:
         return _first("difference", evidence)
-    l_least = evidence.policy.privacy.l
-    found = difference(*evidence.sides, evidence.space, evidence.compared, l_least)
+    found = difference(*evidence.sides, evidence.space, evidence.required)
     return _result("difference", found, "pairs", _NESTED_PAIRS, evidence)
 
 
@@ -103,7 +103,7 @@ def _result(
     n_failing = int(failing.sum())
     compared = sum(each.compared for each in found)
     together = sum(each.together for each in found)
-    limit = f"k = {evidence.policy.privacy.k}" if gate == "size" else f"l = {evidence.policy.privacy.l}"
+    limit = f"k = {evidence.policy.privacy.k}" if gate == "size" else least_of_each(evidence.policy)
     blind = _blind(found, evidence)
     if gate in NESTED:
         blind |= {name: [*blind.get(name, []), why] for name, why in _contradictions(evidence).items()}

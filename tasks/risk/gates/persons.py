@@ -13,9 +13,10 @@ from policy.text import number_of
 from release_store.records import EquivalenceClasses, GateResult, PersonHashes, Verdict
 from tasks.geometry.bitsets import packed
 from tasks.geometry.space import Boxes, Space, boxes_of, space_of
-from tasks.history.intersection import UNCONSTRAINED, Allowed, History, history_of, least_left, sizes_of
+from tasks.history.intersection import UNCONSTRAINED, Allowed, History, history_of, least_left
 from tasks.history.person_nesting import disclosed_by, find_disclosures
 from tasks.history.persons import Followed, allowed_by_person, follow, joinable, why_not_joined
+from tasks.history.required import Required, least_of_each, required_of
 from tasks.risk.evidence import CannotTell, Evidence, LeftByPerson
 from tasks.types import BoolArray, IntArray
 
@@ -84,6 +85,11 @@ class _People:
     def columns(self) -> list[int]:
         """The places of the compared attributes."""
         return [list(self.space.sensitive).index(name) for name in self.evidence.compared]
+
+    @cached_property
+    def required(self) -> dict[str, Required]:
+        """How many values of each compared attribute have to be left, and which count as one."""
+        return required_of(self.evidence.policy, self.space, self.evidence.compared)
 
     @cached_property
     def allowed(self) -> Allowed:
@@ -192,7 +198,7 @@ def _over_people(gate: str, evidence: Evidence, check: Callable[[_People], _Foun
     releases = number_of(len(evidence.earlier), "earlier release")
     if n_joined != len(evidence.earlier):
         releases = f"{n_joined} of {releases}"
-    detail = f"failing classes; compared {found.looked_at} from {releases} (l = {evidence.policy.privacy.l})"
+    detail = f"failing classes; compared {found.looked_at} from {releases} ({least_of_each(evidence.policy)})"
     unnamed = evidence.n_published - len(own.hashes)
     if unnamed:
         detail += f"; {number_of(unnamed, 'row has', 'rows have')} no person key or a duplicate one"
@@ -244,15 +250,16 @@ def _narrowed(people: _People) -> _Found:
     failing = np.zeros(len(people.boxes), dtype=bool)
     witness: dict[str, Any] = {}
     n_joined = len(people.earlier) - len(people.not_joined)
-    for name, c in zip(people.evidence.compared, people.columns, strict=True):
+    for (name, required), c in zip(people.required.items(), people.columns, strict=True):
         own = packed(people.boxes.present[c])
-        taken = least_left(own[number], people.allowed.masks[c][rows], people.allowed.seen[c][rows])
-        left = sizes_of(own)[people.number]
+        allowed, seen = people.allowed.masks[c][rows], people.allowed.seen[c][rows]
+        taken = least_left(own[number], allowed, seen, alike=required.alike)
+        left = required.sizes(own)[people.number]
         left[rows] = np.minimum(left[rows], taken)
         worst = np.full(int(person.max(initial=-1)) + 1, UNCONSTRAINED)
         np.minimum.at(worst, person, left)
         people.evidence.left_by_person[name] = LeftByPerson(worst, n_joined)
-        bad = taken < people.evidence.policy.privacy.l
+        bad = taken < required.least
         failing[number[bad]] = True
         if bad.any():
             witness[name] = {
@@ -273,10 +280,9 @@ def _undone(people: _People) -> _Found:
     failing = np.zeros(evidence.classes.n_classes, dtype=bool)
     witness: dict[str, Any] = {}
     pairs = together = 0
-    l_least = evidence.policy.privacy.l
-    for place, name in enumerate(attributes):
+    for place, (name, required) in enumerate(people.required.items()):
         found = find_disclosures(
-            people.number, people.followed, own, earlier, history.release, place, l_least
+            people.number, people.followed, own, earlier, history.release, place, required
         )
         failing |= found.failing
         pairs, together = found.compared, found.together

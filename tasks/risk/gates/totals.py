@@ -11,6 +11,7 @@ from release_store.records import GateResult, Verdict
 from tasks.geometry.components import components
 from tasks.geometry.space import counts_of
 from tasks.history.following import follows_nobody_into
+from tasks.history.required import least_of_each
 from tasks.history.totals import Several, exposed, several, surpluses
 from tasks.risk.evidence import Evidence
 from tasks.risk.gates.history import COVERAGE
@@ -44,7 +45,8 @@ def totals_gate(evidence: Evidence) -> GateResult:
                 continue
             totals[attribute].append((name, theirs[attribute].sum(axis=0)))
             surplus, _ = surpluses(own[attribute], here, theirs[attribute], there, n)
-            failing = exposed(surplus, policy.privacy.l, policy.privacy.k)
+            one = evidence.required[attribute]
+            failing = exposed(surplus, one.least, policy.privacy.k, one.groups)
             n_failing += int(failing.any(axis=1).sum())
             counted = coverage["differences"]
             counted[attribute] = counted.get(attribute, 0) + int(surplus.any(axis=1).sum())
@@ -52,14 +54,15 @@ def totals_gate(evidence: Evidence) -> GateResult:
                 witness[attribute] = _witness(surplus, failing, name)
     for attribute, earlier in totals.items():
         every = [*earlier, ("the candidate", own[attribute].sum(axis=0))]
-        found = several(np.array([each for _, each in every]), policy.privacy.l, policy.privacy.k)
+        one, numbers = evidence.required[attribute], np.array([each for _, each in every])
+        found = several(numbers, one.least, policy.privacy.k, one.groups)
         n_failing += int(found.failing.any(axis=2).sum())
         if found.failing.any() and attribute not in witness:
             witness[attribute] = _of_several(found, [name for name, _ in every])
     detail = (
         "differences of totals that expose who left or joined, against "
         f"{number_of(len(chosen), 'earlier release')} whose people are not followed "
-        f"(l = {policy.privacy.l}, k = {policy.privacy.k})"
+        f"({least_of_each(policy)}, k = {policy.privacy.k})"
     )
     key = COVERAGE
     while key in witness:

@@ -14,7 +14,8 @@ from policy.text import number_of
 from release_store.records import EquivalenceClasses, GateResult, PersonHashes, Verdict
 from tasks.history.following import follows_people
 from tasks.history.persons import why_not_joined
-from tasks.history.questions import followed_attributes, known_attributes, lacking
+from tasks.history.questions import counting_of, followed_attributes, known_attributes, lacking
+from tasks.history.required import least_of_each
 from tasks.history.sampling import ROUNDING, Likely
 from tasks.history.subjects import (
     Rows,
@@ -112,22 +113,23 @@ def _of_classes(evidence: Evidence, why: str) -> GateResult:
     Where people may have several rows, what all of their classes together leave is asked besides. People
     are counted, and rows where whose they are is not known.
     """
-    policy, least, several = evidence.policy, evidence.policy.privacy.l, evidence.policy.rows == "several"
+    policy, several = evidence.policy, evidence.policy.rows == "several"
     classes = evidence.classes if several and evidence.row_people is None else evidence.counted
     members = members_of(evidence) if several else None
     stable, may_change = followed_attributes(policy)
-    fewest = np.full(classes.n_classes, least)
+    few = np.zeros(classes.n_classes, dtype=bool)
     for name in [*stable, *may_change]:
         counts, texts = classes.counts[name], classes.sensitive_values[name]
-        fewest = np.minimum(fewest, values_of_classes(counts, texts, policy.roles.sensitive[name].width))
-    few, sure = fewest < least, _sure_classes(policy, classes, [*stable, *may_change])
+        values = values_of_classes(counts, texts, counting_of(policy, name))
+        few |= values < policy.privacy.of(name).l
+    sure = _sure_classes(policy, classes, [*stable, *may_change])
 
     def n_in(chosen: BoolArray) -> int:
         return int(classes.size[chosen].sum()) if members is None else len(members.in_any(chosen))
 
     by_rows = policy.roles.key is None or (several and members is None)
     n = number_of(n_in(np.ones_like(few)), *(("row", "rows") if by_rows else ("person", "people")))
-    detail = f"{why}; of {n}, {n_in(few)} with fewer than l = {least} values in their class"
+    detail = f"{why}; of {n}, {n_in(few)} with fewer than {least_of_each(policy)} values in their class"
     if policy.gates.worlds.p_max is not None:
         detail += f", {n_in(sure)} with a value likelier than p_max = {policy.gates.worlds.p_max:g}"
     failing = n_in(few | sure)
@@ -183,8 +185,8 @@ def _sure_classes(policy: ReleasePolicy, classes: EquivalenceClasses, names: Seq
     found = np.zeros(classes.n_classes, dtype=bool)
     if p_max is not None:
         for name in names:
-            width = policy.roles.sensitive[name].width
-            most = most_of_classes(classes.counts[name], classes.sensitive_values[name], width)
+            counts, texts = classes.counts[name], classes.sensitive_values[name]
+            most = most_of_classes(counts, texts, counting_of(policy, name))
             found |= most > (p_max + ROUNDING) * classes.size
     return found
 
@@ -286,7 +288,7 @@ def _judged(
     here = np.zeros(len(pinned), dtype=bool)
     here[subjects.person[subjects.rows[-1]]] = True
     n_pinned, n_undecided = int(pinned.sum()), int(undecided.sum())
-    failing, few = pinned.copy(), f"{n_pinned} with fewer than l = {least} possible values"
+    failing, few = pinned.copy(), f"{n_pinned} with fewer than {least_of_each(policy)} possible values"
     if likely is not None and p_max is not None:
         over = subjects.people(likely.over(p_max))
         failing |= over
@@ -303,8 +305,8 @@ def _judged(
         f"of {number_of(len(pinned), 'person', 'people')} in {number_of(len(releases), 'release')}, {few}; "
         f"{n_undecided} undecided after {number_of(found.calls, 'call')} of the solver"
     )
-    if n_undecided and found.spent:
-        detail += f" (`gates.worlds.calls` is {policy.gates.worlds.calls})"
+    if n_undecided:
+        detail += found.why_undecided(policy.gates.worlds.calls)
     allowed = subjects.changed <= policy.gates.worlds.changes * subjects.followed
     if subjects.changed:
         detail += f"; {subjects.changed} of {subjects.followed} {CHANGED}"

@@ -134,20 +134,20 @@ def test_the_comparison_with_earlier_releases_is_the_judges(
     evidence = releases[-1].evidence(*releases[:-1])
     history = evidence.history
     assert history is not None
-    pairs = comparison.pairwise(evidence.boxes, history, evidence.space, evidence.compared, l_least)
+    pairs = comparison.pairwise(evidence.boxes, history, evidence.space, evidence.required)
     for found in pairs:
         expected = [each[found.attribute] for each in verdict["pairwise"]]
         assert found.failed == sum(each["pairs"] for each in expected)
         assert found.failing.any() == any(each["classes"] for each in expected)
     together = comparison.whole_history(
-        evidence.boxes, evidence.points, evidence.allowed(history), evidence.space, evidence.compared, l_least
+        evidence.boxes, evidence.points, evidence.allowed(history), evidence.space, evidence.required
     )
     assert [found.attribute for found in together] == ["illness", "wage"]
     for found in together:
         assert int(found.failing.sum()) == verdict["whole_history"][found.attribute]["classes"]
         assert (found.failed > 0) == (verdict["whole_history"][found.attribute]["records"] > 0)
     *values, size = [
-        *nested.difference(*evidence.sides, evidence.space, evidence.compared, l_least),
+        *nested.difference(*evidence.sides, evidence.space, evidence.required),
         nested.sizes(*evidence.sides, k),
     ]
     assert [found.attribute for found in values] == ["illness", "wage"]

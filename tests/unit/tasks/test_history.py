@@ -27,6 +27,7 @@ from tasks.history.intersection import (
     pairwise_fails,
     whole_history,
 )
+from tasks.history.required import Required
 from tasks.recoding.generalize import generalized
 from tasks.types import BoolArray
 from tests.support.small import prepared, small_policy
@@ -199,7 +200,7 @@ def test_pairs_and_people_are_those_of_plain_loops(
     assert history is not None
     columns = [list(space.sensitive).index(a) for a in SENSITIVE]
     some_bad: set[int] = set()
-    for found in pairwise(boxes, history, space, SENSITIVE, l_least):
+    for found in pairwise(boxes, history, space, dict.fromkeys(SENSITIVE, Required(l_least))):
         compatible, bad = looped_pairs(now, earlier, found.attribute, l_least)
         assert int(compatible_classes(boxes, history).sum()) == found.compared == compatible
         assert found.failed == len(bad)
@@ -208,9 +209,14 @@ def test_pairs_and_people_are_those_of_plain_loops(
         if bad:
             named = found.witness["candidate_class"], int(found.witness["earlier_release"])
             assert (*named, found.witness["earlier_class"]) in bad
-    assert set(np.flatnonzero(pairwise_fails(boxes, history, columns, l_least))) == some_bad
+    assert (
+        set(np.flatnonzero(pairwise_fails(boxes, history, dict.fromkeys(columns, Required(l_least)))))
+        == some_bad
+    )
     allowed_masks = allowed_values(points, history, columns)
-    for found in whole_history(boxes, points, allowed_masks, space, SENSITIVE, l_least):
+    for found in whole_history(
+        boxes, points, allowed_masks, space, dict.fromkeys(SENSITIVE, Required(l_least))
+    ):
         narrow = {
             (int(points.place[i]), c)
             for i, person in enumerate(row[:3] for row in source)
@@ -234,9 +240,9 @@ def test_many_classes_are_compared_in_parts(monkeypatch: pytest.MonkeyPatch) -> 
     space = space_of([now, then])
     history = history_of([("r1", then)], space, POLICY)
     assert history is not None
-    whole = pairwise(boxes_of(now, space), history, space, ["illness"], 2)[0]
+    whole = pairwise(boxes_of(now, space), history, space, {"illness": Required(2)})[0]
     monkeypatch.setattr(comparison, "ROWS", 3)
-    parts = pairwise(boxes_of(now, space), history, space, ["illness"], 2)[0]
+    parts = pairwise(boxes_of(now, space), history, space, {"illness": Required(2)})[0]
     assert whole.failed == parts.failed > 0
     assert np.array_equal(whole.failing, parts.failing)
     assert whole.witness == parts.witness
@@ -251,7 +257,7 @@ def test_pairs_by_a_tree_are_those_by_bits(source: list[Any], before: list[list[
         history = history_of(earlier, space, POLICY)
         assert history is not None
         with patch.object(overlaps.Overlaps, "meets_few", return_value=by_tree):
-            found.append(pairwise(boxes, history, space, SENSITIVE, l_least))
+            found.append(pairwise(boxes, history, space, dict.fromkeys(SENSITIVE, Required(l_least))))
     for tree, bits in zip(*found, strict=True):
         assert np.array_equal(tree.failing, bits.failing)
         assert replace(tree, failing=bits.failing) == bits
@@ -294,7 +300,7 @@ def test_an_l_beyond_all_values_fails_every_pair_with_something_in_common() -> N
     space = space_of([now])
     history = history_of([("r1", now)], space, POLICY)
     assert history is not None
-    (found,) = pairwise(boxes_of(now, space), history, space, ["illness"], 2**40)
+    (found,) = pairwise(boxes_of(now, space), history, space, {"illness": Required(2**40)})
     assert found.failing.tolist() == [True]
 
 
@@ -330,7 +336,9 @@ def test_an_attribute_that_one_release_does_not_publish_is_not_compared() -> Non
     space = space_of([now, without])
     history = history_of([("r1", without)], space, POLICY)
     assert history is not None
-    illness, mood = pairwise(boxes_of(now, space), history, space, ["illness", "mood"], 2)
+    illness, mood = pairwise(
+        boxes_of(now, space), history, space, {"illness": Required(2), "mood": Required(2)}
+    )
     assert (illness.compared, illness.failed) == (0, 0)
     assert (mood.compared, mood.failed) == (1, 1)
 
@@ -371,10 +379,10 @@ def test_a_former_attribute_that_was_published_as_stars_alone_hides_nobody() -> 
     history, boxes = history_of([("r1", with_job)], space, POLICY), boxes_of(now, space)
     points = points_of(table, space)
     assert history is not None
-    (found,) = pairwise(boxes, history, space, ["illness"], 2)
+    (found,) = pairwise(boxes, history, space, {"illness": Required(2)})
     assert found.failed == 1
     allowed = allowed_values(points, history, [list(space.sensitive).index("illness")])
-    (found,) = whole_history(boxes, points, allowed, space, ["illness"], 2)
+    (found,) = whole_history(boxes, points, allowed, space, {"illness": Required(2)})
     assert found.failed == 1
 
 

@@ -19,6 +19,7 @@ from tasks.geometry.space import space_of
 from tasks.history import differencing as nested
 from tasks.history.differencing import difference, side_of, sizes
 from tasks.history.intersection import Comparison
+from tasks.history.required import Required
 from tasks.recoding.generalize import generalized
 from tasks.risk.registry import GATES, assess
 from tests.support.small import Published, prepared, published, small_policy
@@ -158,7 +159,7 @@ def compared(
     space = space_of([now, *earlier])
     ours = side_of([("now", now)], space, policy, [(0, 0)])
     theirs = side_of([(f"r{i}", each) for i, each in enumerate(earlier)], space, policy, apart)
-    (found,) = difference(ours, theirs, space, ["illness"], l_least)
+    (found,) = difference(ours, theirs, space, {"illness": Required(l_least)})
     return found, sizes(ours, theirs, k_least)
 
 
