@@ -8,11 +8,11 @@ distance). A missing value that has no place in the order or the hierarchy is on
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 import numpy as np
 
+from tasks.privacy.condition import BesideTheTable
 from tasks.privacy.value_tree import ValueTree
 from tasks.types import FloatArray, IntArray
 
@@ -72,27 +72,20 @@ TOLERANCE = 1e-13  # of rounding, less than the gate has
 
 
 @dataclass(frozen=True)
-class Closeness:
+class Closeness(BesideTheTable):
     """A distance of at most `most` from a table with the counts `overall` (m,).
 
     `numbers` and `tree` are as in `distances`. Of two groups together it is at most the greater of theirs: a
     way to move both is one way to move them.
     """
 
-    most: float
-    overall: IntArray
     numbers: FloatArray | None
     tree: ValueTree | None = None
-    compares = True
 
     def shortfall(self, counts: IntArray, _size: IntArray) -> FloatArray:
         """Return the distance over the limit, times the values counted, (...,)."""
         distance = distances(counts, self.overall, self.numbers, self.tree)
         return np.asarray(np.maximum(distance - self.most - TOLERANCE, 0.0) * counts.sum(axis=-1))
-
-    def among(self, counts: IntArray) -> Self:
-        """Return the condition beside a table with these counts (m,)."""
-        return replace(self, overall=counts)
 
 
 def _shares(counts: IntArray) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
 from tasks.privacy.value_tree import ValueTree
@@ -42,3 +42,16 @@ class Condition(Protocol):
 
     def among(self, counts: IntArray) -> Self:
         """Return the condition in a table with these counts of values (m,)."""
+
+
+@dataclass(frozen=True)
+class BesideTheTable:
+    """A limit `most` on how a group differs from the whole table, which has the counts `overall` (m,)."""
+
+    most: float
+    overall: IntArray
+    compares = True
+
+    def among(self, counts: IntArray) -> Self:
+        """Return the condition beside a table with these counts (m,)."""
+        return replace(self, overall=counts)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
+from tasks.privacy.condition import BesideTheTable
 from tasks.types import BoolArray, FloatArray, IntArray
 
 
@@ -41,22 +42,14 @@ def gains(counts: IntArray, overall: IntArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Likeness:
+class Likeness(BesideTheTable):
     """No value's share is over 1 + `most` times that in the table (beta-likeness, Cao and Karras, 2012)."""
-
-    most: float
-    overall: IntArray
-    compares = True
 
     def shortfall(self, counts: IntArray, _size: IntArray) -> FloatArray:
         """Return the records of all values that are too many, (...,)."""
         _, whole = _both(counts, self.overall)
         room = (1 + self.most) * whole * counts.sum(axis=-1, keepdims=True)
         return np.asarray(np.maximum(counts - room * (1 + 1e-12), 0.0).sum(axis=-1))
-
-    def among(self, counts: IntArray) -> Self:
-        """Return the condition beside a table with these counts (m,)."""
-        return replace(self, overall=counts)
 
 
 def least_ratios(counts: IntArray, overall: IntArray) -> FloatArray:
@@ -72,12 +65,8 @@ def least_ratios(counts: IntArray, overall: IntArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Disclosure:
+class Disclosure(BesideTheTable):
     """|ln(p / q)| is under `most` for every value (delta-disclosure, Brickell and Shmatikov, 2008)."""
-
-    most: float
-    overall: IntArray
-    compares = True
 
     def shortfall(self, counts: IntArray, _size: IntArray) -> FloatArray:
         """Return the records of all values that are too many or too few, (...,)."""
@@ -88,10 +77,6 @@ class Disclosure:
         # Equality fails, and what rounding alone would lift over it.
         holds = least_ratios(counts, self.overall) > np.exp(-self.most) * (1 + 1e-12)
         return np.asarray(np.where(holds, 0.0, np.maximum(short, 1e-9)))
-
-    def among(self, counts: IntArray) -> Self:
-        """Return the condition beside a table with these counts (m,)."""
-        return replace(self, overall=counts)
 
 
 def _both(counts: IntArray, overall: IntArray) -> tuple[FloatArray, FloatArray]:
