@@ -9,6 +9,7 @@ from policy.text import number_of
 from release_store.records import GateResult, Verdict
 from reports.documents import Document
 from reports.text import escaped, override_line
+from services.store_review import all_pass
 
 
 def show_review(document: Document) -> None:
@@ -41,20 +42,29 @@ def show_review(document: Document) -> None:
         said = override_line(release["override"], release["overridden"])
         out.print(f"{release['release']}: {escaped(said)}", soft_wrap=True)
     out.print()
-    n_releases, not_run = len(document["releases"]), document["not_run"]
+    n_releases, not_run = len(document["releases"]), _not_run(document)
     n_failing = sum(not release["passes"] for release in document["releases"])
     if n_failing:
         out.print(f"{n_failing:,} of {number_of(n_releases, 'release')} would not pass now")
+        if not_run:
+            out.print(not_run)
     else:
-        passes = "passes now"
-        if any(release["overridden"] for release in document["releases"]):
-            passes = "passes now or was overridden"
-        out.print(f"{number_of(n_releases, 'release')}: every gate that could run {passes}")
-    if not_run:
-        gates = number_of(not_run, "gate was", "gates were")
-        out.print(f"{gates} not run because the input is missing; pass --input PERIOD=FILE")
+        overridden = any(release["overridden"] for release in document["releases"])
+        passes = all_pass(document["not_run"], overridden=overridden)
+        out.print(f"{number_of(n_releases, 'release')}: {passes}" + (f"; {not_run}" if not_run else ""))
     if not document["logged"]:
         out.print("not logged: the store is read-only")
+
+
+def _not_run(document: Document) -> str:
+    """Say how many gates were not run, and why; "" if all were."""
+    n = document["not_run"]
+    if not n:
+        return ""
+    why = "because the input is missing; pass --input PERIOD=FILE"
+    if any(release["had_source"] and release["not_run"] for release in document["releases"]):
+        why = "because the store does not keep what they need; --json says what"
+    return f"{number_of(n, 'gate was', 'gates were')} not run {why}"
 
 
 def _now(release: Document) -> str:

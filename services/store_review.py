@@ -73,14 +73,22 @@ def review_store(store: ReleaseStore, *, by: str, series: str | None = None) -> 
     return StoreReview(tuple(findings), tuple(reviews), tuple(refused), store.n_events(), tuple(said.items()))
 
 
+def all_pass(n_not_run: int, *, overridden: bool) -> str:
+    """Say that no gate failed, where some may have been overridden and `n_not_run` were not run."""
+    gates = "every gate that was run" if n_not_run else "every gate"
+    return f"{gates} passes now or was overridden" if overridden else f"{gates} passes now"
+
+
 def summary_line(found: StoreReview) -> str:
     """Return the review in one line."""
     let_out = number_of(len(found.overrides), "release") + " published by override" if found.overrides else ""
     if found.ok:
-        passes = "passes now or was overridden" if any(found.again.values()) else "passes now"
+        n_not_run = sum(one["not_run"] for one in found.reviews)
+        passes = all_pass(n_not_run, overridden=any(found.again.values()))
+        not_run = f"; {number_of(n_not_run, 'gate was', 'gates were')} not run" if n_not_run else ""
         return (
             f"{number_of(found.n_releases, 'release')} and {number_of(found.n_events, 'event')}: OK, "
-            f"no tampering found, and every gate that could run {passes}{f'; {let_out}' if let_out else ''}"
+            f"no tampering found, and {passes}{not_run}{f'; {let_out}' if let_out else ''}"
         )
     parts = (
         (len(found.findings), "problem found by `verify`", "problems found by `verify`"),
