@@ -16,11 +16,12 @@ from policy.model import Expectations, ReleasePolicy
 from policy.roles import Roles
 from policy.section import Section
 
-RULES = 3  # to be counted up with every change of what counts: what was judged by other rules is not again
+RULES = 4  # to be counted up with every change of what counts: what was judged by other rules is not again
 
 Rule = Callable[[str, Any, Any], Iterator[str]]
 _NO_ROLE, _KEPT, _UNREAD, _LOOKED_FOR = "without a role", "kept", "not read", "an identifier"
 _KEY, _WEIGHT, _HOUSEHOLD = "key", "weight", "household"
+_EPSILONS = ("epsilon_kept", "epsilon_raised")  # of noise on numbers: larger ones are less noise
 _SHORT = ("privacy.", "approval.")  # sections whose fields are known by their own names
 
 
@@ -150,9 +151,18 @@ def _models(place: str, was: privacy_models.Models, now: privacy_models.Models) 
 
 
 def _recoding_alone(place: str, was: model.Method, now: model.Method) -> Iterator[str]:
-    """How cells are written says what the gates can read in them; all else of a method, they judge."""
+    """How cells are written says what the gates can read in them; all else of a method, they judge.
+
+    No gate sees how much noise numbers have. Which default a parameter has that is not set is not known here.
+    """
     yield from _differs(f"{place}.recoding", was.recoding, now.recoding)
     yield from _of_order("rounded", "attained")(f"{place}.ends", was.ends, now.ends)
+    for name in _EPSILONS:
+        before, after = (one.parameters.get(name) for one in (was, now))
+        if before is None or after is None:
+            yield from _differs(f"{place}.parameters.{name}", before, after)
+        else:
+            yield from _no_more(f"{place}.parameters.{name}", before, after)
 
 
 def _source(place: str, was: model.Source, now: model.Source) -> Iterator[str]:
