@@ -30,7 +30,7 @@ from tasks.risk.registry import check_models
 from tasks.types import SourceTable
 from tasks.utility.measures import CHEAP, MEASURES
 from tasks.validation.check import raise_if_failed, validate
-from tasks.validation.feasible import feasible
+from tasks.validation.feasible import feasible, units_of
 from tasks.validation.hierarchies import lacking
 
 _OWN_PREFIX = "RELEASEGATE_"  # of variables, tokens and keys among them, that no worker is given
@@ -41,6 +41,7 @@ ONE_THREAD = (
     "NUMEXPR_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
+_ONE = {"rows": "row", "people": "person", "households": "household"}
 DIED = "the worker process died (out of memory?)"
 
 Tell = Callable[[float, str], None]
@@ -127,16 +128,17 @@ def valid_table(
     """Read a period's table, which meets the policy's expectations and holds its model.
 
     `largest_k` is the greatest k of a run, after the option that set it. Raises InputError for a table that
-    cannot be read, is refused, or has fewer rows.
+    cannot be read, is refused, or has fewer rows, people or households, whichever k counts.
     """
     tell(0.0, "intake")
     source = read_table(
         policy, input_path=input_path, period=period, base=policy_path.resolve().parent, trusted=trusted
     )
     option, k = largest_k
-    if k > len(source.frame):
+    _, n, counted = units_of(source, policy)
+    if k > n:
         raise InputError(
-            f"has {number_of(len(source.frame), 'row')}, fewer than k {k}",
+            f"has {number_of(n, _ONE[counted], counted)}, fewer than k {k}",
             where=source.origin,
             hint=f"Give a smaller {option}.",
         )

@@ -32,13 +32,7 @@ def feasible(table: SourceTable, policy: ReleasePolicy) -> list[ExpectationResul
     classes together, and a share says something beside the number of rows alone, which classes have at most.
     """
     rows, privacy = len(table.frame), policy.privacy
-    key, people, counted = None, rows, "rows"
-    if policy.roles.household is not None:
-        key, counted = policy.roles.household, "households"
-    elif policy.rows == "several":
-        key, counted = policy.roles.key, "people"
-    if key is not None:
-        people = int(table.frame[key].nunique())
+    key, people, counted = units_of(table, policy)
     models = policy.gates.models
     field, k = max(("privacy.k", privacy.k), largest_k(models), key=lambda each: each[1])
     said = f"the table of {people} {counted} has fewer than {field} ({k})" if people < k else ""
@@ -52,6 +46,17 @@ def feasible(table: SourceTable, policy: ReleasePolicy) -> list[ExpectationResul
             _result(name, rows, said, f"No class can satisfy it: correct the input, or change {section}.")
         )
     return found
+
+
+def units_of(table: SourceTable, policy: ReleasePolicy) -> tuple[str | None, int, str]:
+    """Return the column that names what k counts, None for rows; how many of these there are, and a word."""
+    if policy.roles.household is not None:
+        key, counted = policy.roles.household, "households"
+    elif policy.rows == "several" and policy.roles.key is not None:
+        key, counted = policy.roles.key, "people"
+    else:
+        return None, len(table.frame), "rows"
+    return key, int(table.frame[key].nunique()), counted
 
 
 def _missed(
