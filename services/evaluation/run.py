@@ -13,7 +13,7 @@ import pandas as pd
 
 from policy.errors import ReleaseGateError
 from policy.model import ReleasePolicy
-from services.pipeline import PREPROCESSING, PublishableRows, make_rows
+from services.pipeline import PREPROCESSING, PersonHistory, PublishableRows, make_rows
 from services.runtime import Stage
 from tasks.geometry.space import space_of
 from tasks.methods.registry import bound_method
@@ -31,6 +31,7 @@ from tasks.utility.measures import MEASURES
 from tasks.utility.released import Released, released
 
 WARM_UP_ROWS = 500
+_ANY_KEY = bytes(32)
 SIZE_QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 
 R = TypeVar("R")
@@ -69,6 +70,14 @@ class Run:
     figures: dict[str, Value] = field(default_factory=dict)
     sizes: tuple[float, ...] = ()  # SIZE_QUANTILES of the class sizes
     latent: LatentView | None = None
+
+
+def new_people() -> PersonHistory:
+    """Return people of whom no earlier release is known, hashed in memory under a key that is not kept.
+
+    With `method.history: sticky`, a first release begins their signatures.
+    """
+    return PersonHistory(_ANY_KEY, [])
 
 
 class Timer:
@@ -126,7 +135,7 @@ def _warm_up(job: Job) -> None:
     """
     _Worker.warm.add(job.label)
     try:
-        make_rows(_Worker.head, job.policy, bound_method(job.policy), [], "")
+        make_rows(_Worker.head, job.policy, bound_method(job.policy), [], "", new_people())
     except Exception:
         return
 
@@ -134,7 +143,7 @@ def _warm_up(job: Job) -> None:
 def measure_run(job: Job, source: SourceTable) -> Run:
     """Run the method on the table and take every figure of its published rows."""
     timer = Timer()
-    made = make_rows(source, job.policy, bound_method(job.policy), [], "", stages=timer)
+    made = make_rows(source, job.policy, bound_method(job.policy), [], "", new_people(), timer)
     labels, seen = made.groups.labels, _released(made)
     figures = _figures(seen, job.measures)
     sizes = np.quantile(seen.counted.size, SIZE_QUANTILES).tolist() if seen.classes.n_classes else []
@@ -192,9 +201,10 @@ def _risks(seen: Released) -> dict[str, Value]:
     """
     linkage, table = seen.policy.linkage, seen.table
     space = space_of([seen.classes], table)
-    people = people_of(table, space, seen.classes)
+    people = people_of(table, space, seen.classes, seen.policy)
     everything = Knowledge(tuple(range(people.numbers.shape[1])), tuple(range(people.codes.shape[1])))
-    target = Target(seen.counted, space, people, lambda: _counted(seen), list(seen.noised))
+    noised, groups = list(seen.noised), seen.similar
+    target = Target(seen.counted, space, people, lambda: _counted(seen), noised, groups, seen.alike)
     found = fitting(target, people, people, everything)
     figures: dict[str, Value] = {}
     for ext_frac in linkage.ext_frac:

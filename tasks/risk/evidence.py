@@ -130,14 +130,19 @@ class Evidence:
 
         Raises NotAtHand as `units` does.
         """
-        values = self.classes.sensitive_values
-        groups = groups_by_attribute(self.policy.roles, values, self.policy.source.missing_label)
+        values, groups = self.classes.sensitive_values, self._groups
         if not groups:
             return self.units
         found = self._units(groups)
         firsts = {name: np.unique(of, return_index=True)[1] for name, of in groups.items()}
         names = {name: tuple(values[name][i] for i in first) for name, first in firsts.items()}
         return replace(found, sensitive_values={**values, **names})
+
+    @cached_property
+    def _groups(self) -> dict[str, IntArray]:
+        """The groups of similar values of each attribute that has any, (n_values,)."""
+        values = self.classes.sensitive_values
+        return groups_by_attribute(self.policy.roles, values, self.policy.source.missing_label)
 
     def _units(self, groups: dict[str, IntArray]) -> EquivalenceClasses:
         if self.policy.roles.household is None:
@@ -190,9 +195,10 @@ class Evidence:
     def target(self) -> Target:
         """The release as attackers see it, and the source's people beside it."""
         space = space_of([self.classes], self.source, self.control)
-        people = people_of(self.source, space, self.classes)
+        people = people_of(self.source, space, self.classes, self.policy)
         noised = list(self.policy.cell_columns(Form.NOISED))
-        return Target(self.counted, space, people, self._rows, noised)
+        alike = self._people(self._groups) if self._groups else None
+        return Target(self.counted, space, people, self._rows, noised, self._groups, alike)
 
     @cached_property
     def noised_numbers(self) -> dict[str, tuple[FloatArray, IntArray]]:
@@ -217,7 +223,7 @@ class Evidence:
         """The people who are not in the source, or None where the policy names no file of them."""
         if self.control is None:
             return None
-        return people_of(self.control, self.target.space, self.classes)
+        return people_of(self.control, self.target.space, self.classes, self.policy)
 
     @cached_property
     def external(self) -> list[External]:

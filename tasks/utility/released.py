@@ -75,9 +75,18 @@ class Released:
     @cached_property
     def units_alike(self) -> EquivalenceClasses:
         """The same, with similar sensitive values as one; `sensitive_values` stays."""
+        return self._counted(self._unit, self.similar) if self.similar else self.units
+
+    @cached_property
+    def alike(self) -> EquivalenceClasses:
+        """The classes with the people in them, and similar sensitive values as one."""
+        return self._counted(self.person, self.similar) if self.similar else self.counted
+
+    @cached_property
+    def similar(self) -> dict[str, IntArray]:
+        """The groups of similar values of each attribute that has any, (n_values,)."""
         values, missing = self.classes.sensitive_values, self.policy.source.missing_label
-        groups = groups_by_attribute(self.policy.roles, values, missing)
-        return self._counted(self._unit, groups) if groups else self.units
+        return groups_by_attribute(self.policy.roles, values, missing)
 
     @property
     def _unit(self) -> IntArray | None:

@@ -15,10 +15,10 @@ from policy.model import ReleasePolicy
 from release_store.records import GateResult
 from release_store.sealed import sealed_file
 from services.candidate import with_units
-from services.evaluation.run import figures_of_rows
+from services.evaluation.run import figures_of_rows, new_people
 from services.evaluation.search.goal import WORST
 from services.evaluation.search.ranking import TableRun
-from services.pipeline import PersonHistory, PublishableRows, prepare, preprocessed, publishable_rows
+from services.pipeline import PublishableRows, prepare, preprocessed, publishable_rows
 from services.runtime import Runtime
 from tasks.methods.base import BoundMethod
 from tasks.methods.registry import bound_method
@@ -47,9 +47,6 @@ OWN_GATES = {name: gate for name, gate in GATES.items() if name not in OF_HISTOR
 SHARED = {"autoencoder": False, "isomap": True, "lle": True}
 """The representations that are costly to make and small, and whether k has a say in them."""
 
-
-_ANY_KEY = bytes(32)
-"""Hashes people in memory: with `method.history: sticky`, a first release begins their signatures."""
 
 cpu_clock = time.process_time
 """The seconds of processor time of this process; a budget of seconds counts them."""
@@ -134,8 +131,7 @@ class Worker:
         if table.n_records <= method.fragment_size:
             method = learned.kept(method)
         prepared = prepare(source, table, policy, method, runtime)
-        people = PersonHistory(_ANY_KEY, [])
-        made = publishable_rows(prepared, given.period, runtime, lambda: ([], people))
+        made = publishable_rows(prepared, given.period, runtime, lambda: ([], new_people()))
         figures = figures_of_rows(made, job.measures)
         for what in WORST:
             shares = policy.linkage.ext_frac

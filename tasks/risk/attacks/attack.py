@@ -206,7 +206,7 @@ def _mixed(people: People, partners: IntArray, what: Knowledge) -> People:
     values = dict(made.values)
     if what.sensitive is not None:
         values[what.sensitive] = people.values[what.sensitive]
-    return People(numbers, codes, values)
+    return People(numbers, codes, values, made.alike)
 
 
 def _add(series: _Series, chance: FloatArray, parts: Sequence[slice], rows: IntArray, one: IntArray) -> None:

@@ -5,15 +5,17 @@ and which columns of them the five attackers of doi:10.3390/app152111849 (sectio
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
+from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
 from tasks.geometry.space import Space, placed
+from tasks.privacy.similar import groups_of
 from tasks.types import FloatArray, IntArray, PreparedTable
 
 HALF, ALL, SENSITIVE, HALF_AND_SENSITIVE, OUTSIDE = (
@@ -38,12 +40,14 @@ MOST_HALVES = 32
 class People:
     """n people in a space: `numbers` (n, p) and `codes` (n, q), nan and -1: unknown.
 
-    `values[attribute]` (n,) tells which of the release's sensitive values each has, -1: none of them.
+    `values[attribute]` (n,) tells which of the release's sensitive values each has, -1: none of them;
+    `alike[attribute]` (n,) which group of similar ones, where the policy says that some are.
     """
 
     numbers: FloatArray
     codes: NDArray[np.int32]
     values: dict[str, IntArray]
+    alike: dict[str, IntArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -51,7 +55,12 @@ class People:
     def take(self, rows: IntArray) -> People:
         """Return the people at `rows`."""
         values = {name: column[rows] for name, column in self.values.items()}
-        return People(self.numbers[rows], self.codes[rows], values)
+        alike = {name: column[rows] for name, column in self.alike.items()}
+        return People(self.numbers[rows], self.codes[rows], values, alike)
+
+    def guessed(self, attribute: str) -> IntArray:
+        """Return what a guess of each person's value has to name, (n,): the value, or its group."""
+        return self.alike.get(attribute, self.values[attribute])
 
 
 @dataclass(frozen=True)
@@ -65,23 +74,32 @@ class Knowledge:
     sensitive: str | None = None
 
 
-def people_of(table: PreparedTable, space: Space, classes: EquivalenceClasses) -> People:
+def people_of(
+    table: PreparedTable, space: Space, classes: EquivalenceClasses, policy: ReleasePolicy
+) -> People:
     """Return the records of a table as people who may be attacked with a release. O(n) a column."""
     numbers, codes = placed(table, space)
-    values = {}
+    values, alike = {}, {}
     for column, name in enumerate(table.sensitive_names):
         if name in classes.sensitive_values:
             rank = {value: i for i, value in enumerate(classes.sensitive_values[name])}
             mine = np.array([rank.get(value, -1) for value in table.sensitive_values[name]], dtype=np.int64)
             values[name] = mine[table.sensitive[:, column]]
-    return People(numbers, codes, values)
+            texts = [*classes.sensitive_values[name], *table.sensitive_values[name]]
+            groups = groups_of(policy.roles.sensitive[name], texts, policy.source.missing_label)
+            if groups is not None:
+                released, own = np.split(groups, [len(classes.sensitive_values[name])])
+                mine = np.where(np.isin(own, released), own, -1)
+                alike[name] = mine[table.sensitive[:, column]]
+    return People(numbers, codes, values, alike)
 
 
 def joined(parts: Sequence[People]) -> People:
     """Return several tables of people as one."""
     values = {name: np.concatenate([part.values[name] for part in parts]) for name in parts[0].values}
     numbers = np.concatenate([part.numbers for part in parts])
-    return People(numbers, np.concatenate([part.codes for part in parts]), values)
+    alike = {name: np.concatenate([part.alike[name] for part in parts]) for name in parts[0].alike}
+    return People(numbers, np.concatenate([part.codes for part in parts]), values, alike)
 
 
 def with_errors(people: People, source: People, share: float, seed: int) -> People:
@@ -102,7 +120,7 @@ def with_errors(people: People, source: People, share: float, seed: int) -> Peop
     for column in range(q):
         other = source.codes[donor[:, p + column], column]
         codes[:, column] = np.where(wrong[:, p + column], other, codes[:, column])
-    return People(numbers, codes, people.values)
+    return People(numbers, codes, people.values, people.alike)
 
 
 def halves(n_columns: int) -> list[tuple[int, ...]]:

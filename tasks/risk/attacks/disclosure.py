@@ -1,7 +1,8 @@
 """What an attack discloses of each person: SADR and Pr(DR) (doi:10.3390/app152111849, eq. 11, section 5.4).
 
 R(x) are the published rows that fit what the attacker knows of x. The attacker's guess of a sensitive value
-is the most frequent one in R(x), and SADR its share there. Equal knowledge is looked up once.
+is the most frequent one in R(x), and SADR its share there; similar values are one. Equal knowledge is looked
+up once.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def fitting(target: Target, known: People, truth: People, what: Knowledge) -> Fi
                 modes[name][here] = packed(is_mode.T)
     guesses = {}
     for name in units.tallies:
-        hit = _marked(modes[name], place, truth.values[name])
+        hit = _marked(modes[name], place, truth.guessed(name))
         right = np.where(rows[place] > 0, hit / n_modes[name][place], np.nan)
         guesses[name] = Guesses(share[name][place], right, chance[name][place])
     return Fitting(rows[place], one[place], links.take(place), guesses)

@@ -43,7 +43,8 @@ class NoAssignment(Exception):
 class Possible:
     """Of n people (n,): `fitting` classes contain them, `classes` of these are possible, with `rows` rows.
 
-    `certain[attribute]` (n,) tells whether all possible classes of a person have one value, and the same.
+    `certain[attribute]` (n,) tells whether all possible classes of a person have one value, and the same;
+    or values that are similar, where the counts are of these.
     `pairs` counts the pairs of distinct quasi-identifiers and possible classes.
     """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -78,6 +78,8 @@ class Target:
     `rows` gives the published rows as `read_rows` does, and is asked if an attacker knows a sensitive value
     or if quasi-identifiers are `noised`: then rows are told apart by their numbers.
     `source` tells how many values a cell has to choose from, and how frequent each sensitive value is.
+    `groups[attribute]` (values,) are the similar values of an attribute, which are guessed as one, and
+    `alike` has the counts of these; None where there are none.
     """
 
     def __init__(
@@ -87,7 +89,10 @@ class Target:
         source: People,
         rows: Callable[[], pd.DataFrame],
         noised: Sequence[str] = (),
+        groups: Mapping[str, IntArray] | None = None,
+        alike: EquivalenceClasses | None = None,
     ) -> None:
+        self._groups, self.guessed = groups or {}, (alike or classes).counts
         self.classes, self.space, self.source = classes, space, source
         self.noised = [space.numeric.index(name) for name in noised]
         self.cells = format_cells(classes, space, source.numbers)
@@ -105,7 +110,7 @@ class Target:
     def _whole(self) -> Units:
         n = self.classes.n_classes
         tallies = {}
-        for name, counts in self.classes.counts.items():
+        for name, counts in self.guessed.items():
             unit, value = np.nonzero(counts)
             tallies[name] = Tally(unit, value, counts[unit, value], n, counts.shape[1])
         return Units(self.cells, np.arange(n), self.classes.size, tallies)
@@ -129,15 +134,18 @@ class Target:
         tallies = {
             name: Tally(
                 unit,
-                frame[place[name]].to_numpy(dtype=np.int64),
+                self._as_guessed(name, frame[place[name]].to_numpy(dtype=np.int64)),
                 rows,
                 len(first),
-                len(self.classes.sensitive_values[name]),
+                self.guessed[name].shape[1],
             )
             for name in self.sensitive
             if name != known
         }
         return Units(cells, owner, size, tallies)
+
+    def _as_guessed(self, name: str, values: IntArray) -> IntArray:
+        return self._groups[name][values] if name in self._groups else values
 
     @cached_property
     def _frame(self) -> pd.DataFrame:
@@ -160,9 +168,12 @@ class Target:
 
     @cached_property
     def frequency(self) -> dict[str, FloatArray]:
-        """The share of the source's people who have each sensitive value of the release, (n_values,)."""
+        """The share of the source's people who have each sensitive value of the release, (n_values,).
+
+        Of similar values together, where there are any.
+        """
         shares = {}
-        for name, values in self.source.values.items():
-            n_values = len(self.classes.sensitive_values[name])
+        for name in self.source.values:
+            values, n_values = self.source.guessed(name), self.guessed[name].shape[1]
             shares[name] = np.bincount(values[values >= 0], minlength=n_values) / max(len(values), 1)
         return shares

@@ -66,7 +66,7 @@ def possible_of(evidence: Evidence) -> Possible:
     own, target = own_classes(evidence), evidence.target
     people, placed = target.source.take(np.flatnonzero(own >= 0)), own[own >= 0]
     try:
-        return possible_classes(people.numbers, people.codes, placed, target.cells, target.classes.counts)
+        return possible_classes(people.numbers, people.codes, placed, target.cells, target.guessed)
     except NoAssignment as reason:
         raise CannotTell(str(reason)) from None
 
