@@ -118,6 +118,10 @@ class Privacy(Section):
         own = self.attributes.get(attribute)
         return self if own is None else self.model_copy(update=own.own() | {"attributes": {}})
 
+    def own_least(self) -> dict[str, int]:
+        """The `l` of each sensitive attribute that has its own."""
+        return {name: own.l for name, own in self.attributes.items() if own.l is not None}
+
     def place(self, attribute: str, field: str) -> str:
         """Return the field that sets a limit of a sensitive attribute."""
         own = self.attributes.get(attribute)

@@ -39,7 +39,7 @@ def measurement_sentence(gate: Document, policy: Document) -> str:
         if found is None or not found.anything:
             return ""
         one = "the earlier release" if found.releases == 1 else f"the {found.releases} earlier releases"
-        words |= {"earlier": one, "attributes": " and ".join(found.attributes)}
+        words |= {"earlier": one, "names": found.attributes, "attributes": " and ".join(found.attributes)}
     if gate["gate"] == WORLDS:
         solved = gate.get("witness") or {}
         if not solved.get("people"):
@@ -47,17 +47,32 @@ def measurement_sentence(gate: Document, policy: Document) -> str:
         n = int(solved["releases"]) - 1
         one = "the earlier release" if n == 1 else f"the {n} earlier releases"
         one = f"{one} and this release" if n else "all classes of this release"
-        stable = " and ".join(_stable(policy))
+        stable = _stable(policy)
         people = number_of(solved["people"], "person", "people")
-        words |= {"earlier": one, "people": people, "attributes": stable}
+        words |= {"earlier": one, "people": people, "names": stable, "attributes": " and ".join(stable)}
     by_attribute = _by_attribute(gate)
     if not by_attribute:
-        return sentence.format(**words)
+        return _by_limit(sentence, words, policy)
     lines = [
         f"{name}: {_lower(sentence.format(**words | {'value': Value(value, gate['relation'])}))}"
         for name, value in by_attribute.items()
     ]
     return "; ".join(lines) + "."
+
+
+def _by_limit(sentence: str, words: Mapping[str, Any], policy: Document) -> str:
+    """Return a sentence about l once for each l of its attributes, where some have their own."""
+    own = policy.get("privacy", {}).get("attributes", {})
+    attributes: Sequence[str] = words.get("names", ())
+    least = {name: own.get(name, {}).get("l") or words["l"] for name in attributes}
+    if "{l}" not in sentence or len(set(least.values())) < 2:
+        return sentence.format(**words | {"l": next(iter(least.values()), words["l"])})
+    parts = []
+    for one in dict.fromkeys(least.values()):
+        names = " and ".join(name for name in attributes if least[name] == one)
+        parts.append(sentence.format(**words | {"l": one, "attributes": names}))
+    first, *others = parts
+    return "; ".join([first.removesuffix("."), *map(_lower, others)]) + "."
 
 
 def _by_attribute(gate: Document) -> Mapping[str, float]:

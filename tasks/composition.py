@@ -341,7 +341,6 @@ def _for_some(policy: ReleasePolicy, each: float) -> ReleasePolicy:
                 p_max=min(1.0, own.p_max * each),
                 h_min=0.0,
                 spread=own.spread,
-                l=own.l,
             )
             for name, own in ((name, privacy.of(name)) for name in privacy.attributes)
         },

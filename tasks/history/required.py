@@ -8,13 +8,14 @@ they tell apart: between {gastritis, flu} and {ulcer, flu} flu alone is left.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from policy.model import ReleasePolicy
+from policy.text import number_of
 from tasks.geometry.bitsets import Words, packed
 from tasks.geometry.space import Space
 from tasks.privacy.similar import groups_of, together
@@ -72,5 +73,17 @@ def required_values(policy: ReleasePolicy, name: str, values: tuple[str, ...]) -
 
 def least_of_each(policy: ReleasePolicy) -> str:
     """Say how many values have to be left: l, and that of each attribute that has its own."""
-    own = [f"{name} {limits.l}" for name, limits in policy.privacy.attributes.items() if limits.l is not None]
+    own = [f"{name} {least}" for name, least in policy.privacy.own_least().items()]
     return f"l = {policy.privacy.l}" + (f" ({', '.join(own)})" if own else "")
+
+
+def nearest_to_its_limit(policy: ReleasePolicy, fewest: Mapping[str, int]) -> str:
+    """Say which attribute leaves the fewest values above its l, by the `fewest` of each that anybody has.
+
+    "" where no attribute has its own l, or nothing is known.
+    """
+    if not fewest or not policy.privacy.own_least():
+        return ""
+    name = min(fewest, key=lambda each: fewest[each] - policy.privacy.of(each).l)
+    values = number_of(fewest[name], "value")
+    return f"; nearest to its limit is {name}: {values}, l = {policy.privacy.of(name).l}"

@@ -12,7 +12,7 @@ from policy.model import Privacy, ReleasePolicy
 from policy.privacy_models import LKC, TCloseness
 from tasks.privacy.added import AddedCondition, added_conditions
 from tasks.privacy.condition import Attribute, Condition
-from tasks.privacy.diversity import entropy
+from tasks.privacy.diversity import Distinct, entropy
 from tasks.privacy.partial_knowledge import held_by_each_class
 from tasks.privacy.registry import conditions_of
 from tasks.privacy.shares import Alpha
@@ -233,6 +233,9 @@ def _with_models(
 
     models = policy.gates.models.of(name)
     conditions = conditions_of(models, attribute)
+    least = policy.privacy.own_least().get(name)
+    if least is not None:  # what the comparison with earlier releases asks of a class by itself
+        conditions = (*conditions, Distinct(least))
     if sure is not None:
         conditions = (*conditions, Alpha(sure.c, attribute(sure).listed))
     if groups is None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tasks.history.intersection import UNCONSTRAINED
+from tasks.history.required import required_values
 from tasks.risk.evidence import Evidence
 from tasks.types import IntArray
 
@@ -23,7 +24,7 @@ def narrowing_figures(evidence: Evidence, measured: frozenset[str]) -> list[dict
     """Return for each compared sensitive attribute how many values are left for how many people.
 
     `counts` are pairs [values, people], ascending from 1 without a gap; [20, n] is 20 values or more. `least`
-    is l. By `basis`:
+    is the attribute's l. Similar values are one. By `basis`:
 
     - `alone`: a row has the values of its own class. The unit is rows, `releases` is 0.
     - `cells`: a person of the source has the least, but not none, that any choice of `releases` earlier ones,
@@ -38,7 +39,8 @@ def narrowing_figures(evidence: Evidence, measured: frozenset[str]) -> list[dict
     """
     found = []
     for name in evidence.compared:
-        values = (evidence.classes.counts[name] > 0).sum(axis=1)
+        of_classes = required_values(evidence.policy, name, evidence.classes.sensitive_values[name])
+        values = of_classes.counted(evidence.classes.counts[name] > 0)
         found.append(_one(evidence, name, "alone", 0, "rows", _counts(values, evidence.classes.size)))
     if "whole_history" in measured and evidence.together:
         people = np.bincount(evidence.points.place, minlength=len(evidence.points))
@@ -67,7 +69,7 @@ def _one(
         "attribute": attribute,
         "basis": basis,
         "releases": releases,
-        "least": evidence.policy.privacy.l,
+        "least": evidence.policy.privacy.of(attribute).l,
         "unit": unit,
         "counts": counts,
     }

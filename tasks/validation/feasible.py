@@ -67,6 +67,8 @@ def _missed(
     own, place = policy.privacy.of(name), partial(policy.privacy.place, name)
     counts, values = _counts(table, policy, name, key)
     said = _too_few(table, attribute, name, len(counts), own, place)
+    if not said and name in policy.privacy.own_least() and len(counts) < own.l:
+        said = f"'{name}' has {number_of(len(counts), 'distinct value')}, fewer than {place('l')} ({own.l})"
     most = own.p_max * (people if key is None else rows)
     if not said and len(counts) and counts.max() > most + 1e-9:
         share = f"{counts.max() / people:.1%} of the {counted}"

@@ -13,9 +13,9 @@ from policy.text import number_of
 from release_store.records import GateResult, Verdict
 from tasks.history.differencing import difference, sizes
 from tasks.history.following import follows_people
-from tasks.history.intersection import Comparison, pairwise
+from tasks.history.intersection import UNCONSTRAINED, Comparison, pairwise
 from tasks.history.likeness import unlike
-from tasks.history.required import least_of_each
+from tasks.history.required import least_of_each, nearest_to_its_limit
 from tasks.risk.evidence import Evidence
 
 READER = "has every earlier release of the series and knows all quasi-identifiers of people in it"
@@ -104,6 +104,7 @@ def _result(
     compared = sum(each.compared for each in found)
     together = sum(each.together for each in found)
     limit = f"k = {evidence.policy.privacy.k}" if gate == "size" else least_of_each(evidence.policy)
+    fewest = _fewest(found)
     blind = _blind(found, evidence)
     if gate in NESTED:
         blind |= {name: [*blind.get(name, []), why] for name, why in _contradictions(evidence).items()}
@@ -111,6 +112,7 @@ def _result(
         f"failing classes; compared {number_of(compared, *what)}"
         + (f" and {number_of(together, 'larger set')}" if together else "")
         + f" from {number_of(len(evidence.selected_history.earlier), 'earlier release')} ({limit})"
+        + nearest_to_its_limit(evidence.policy, fewest)
         + _assumptions(gate, evidence)
         + _left_out(evidence)
     )
@@ -123,6 +125,8 @@ def _result(
         if each.failed
     }
     coverage = _coverage(gate, found, unit, evidence) | (people or {})
+    if fewest and evidence.policy.privacy.own_least():
+        coverage["fewest"] = fewest
     key = COVERAGE
     while key in witness:
         key += "_"
@@ -130,6 +134,13 @@ def _result(
     return GateResult(
         gate, verdict, float(n_failing), 0.0, "<=", READER, 0.0, detail, {**witness, key: coverage}
     )
+
+
+def _fewest(found: Sequence[Comparison]) -> dict[str, int]:
+    """Return the fewest values of each attribute that anybody is left with, where they were counted."""
+    left = {each.attribute: each.left for each in found if each.left is not None}
+    fewest = {name: int(values.min(initial=UNCONSTRAINED)) for name, values in left.items()}
+    return {name: n for name, n in fewest.items() if n < UNCONSTRAINED}
 
 
 def _coverage(gate: str, found: Sequence[Comparison], unit: str, evidence: Evidence) -> dict[str, Any]:

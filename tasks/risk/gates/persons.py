@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +16,7 @@ from tasks.geometry.space import Boxes, Space, boxes_of, space_of
 from tasks.history.intersection import UNCONSTRAINED, Allowed, History, history_of, least_left
 from tasks.history.person_nesting import disclosed_by, find_disclosures
 from tasks.history.persons import Followed, allowed_by_person, follow, joinable, why_not_joined
-from tasks.history.required import Required, least_of_each, required_of
+from tasks.history.required import Required, least_of_each, nearest_to_its_limit, required_of
 from tasks.risk.evidence import CannotTell, Evidence, LeftByPerson
 from tasks.types import BoolArray, IntArray
 
@@ -175,6 +175,7 @@ class _Found:
     looked_at: str
     coverage: dict[str, Any]
     doubts: tuple[str, ...] = ()
+    fewest: Mapping[str, int] = field(default_factory=dict)  # values of each attribute that are left
 
 
 def _over_people(gate: str, evidence: Evidence, check: Callable[[_People], _Found]) -> GateResult:
@@ -199,6 +200,7 @@ def _over_people(gate: str, evidence: Evidence, check: Callable[[_People], _Foun
     if n_joined != len(evidence.earlier):
         releases = f"{n_joined} of {releases}"
     detail = f"failing classes; compared {found.looked_at} from {releases} ({least_of_each(evidence.policy)})"
+    detail += nearest_to_its_limit(policy, found.fewest)
     unnamed = evidence.n_published - len(own.hashes)
     if unnamed:
         detail += f"; {number_of(unnamed, 'row has', 'rows have')} no person key or a duplicate one"
@@ -268,7 +270,10 @@ def _narrowed(people: _People) -> _Found:
                 "candidate_class": int(number[bad][0]),
             }
     looked_at = f"{len(rows):,} of {number_of(len(people.own.hashes), 'person', 'people')} with their classes"
-    return _Found(failing, witness, looked_at, {})
+    measured = people.evidence.left_by_person
+    fewest = {name: int(each.left.min()) for name, each in measured.items() if len(each.left)}
+    coverage = {"fewest": fewest} if people.evidence.policy.privacy.own_least() else {}
+    return _Found(failing, witness, looked_at, coverage, fewest=fewest)
 
 
 def _undone(people: _People) -> _Found:

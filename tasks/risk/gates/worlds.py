@@ -15,7 +15,7 @@ from release_store.records import EquivalenceClasses, GateResult, PersonHashes, 
 from tasks.history.following import follows_people
 from tasks.history.persons import why_not_joined
 from tasks.history.questions import counting_of, followed_attributes, known_attributes, lacking
-from tasks.history.required import least_of_each
+from tasks.history.required import least_of_each, nearest_to_its_limit
 from tasks.history.sampling import ROUNDING, Likely
 from tasks.history.subjects import (
     Rows,
@@ -26,6 +26,7 @@ from tasks.history.subjects import (
     rows_of,
     values_of_classes,
 )
+from tasks.history.transient import NOT_ASKED
 from tasks.history.worlds import Possible
 from tasks.risk.evidence import CannotTell, Evidence, LeftByPerson, NotAtHand
 from tasks.risk.gates.persons import NO_KEY
@@ -104,7 +105,25 @@ def worlds_gate(evidence: Evidence) -> GateResult:
         for name, values in zip(stable, left.T, strict=True):
             if name in policy.roles.sensitive:
                 evidence.left_by_worlds[name] = LeftByPerson(values, len(releases) - 1)
-    return result
+    return _with_fewest(result, evidence, stable, found)
+
+
+def _with_fewest(
+    result: GateResult, evidence: Evidence, stable: Sequence[str], found: Possible
+) -> GateResult:
+    """Add how many values of each attribute anybody is left with at least, where one has its own l."""
+    policy, shown = evidence.policy, found.least.min(axis=0, initial=NOT_ASKED)
+    fewest = {
+        name: int(least)
+        for name, least in zip(stable, shown.tolist(), strict=False)
+        if name in policy.roles.sensitive and least < NOT_ASKED
+    }
+    left = {name: each.left for name, each in evidence.left_by_worlds.items() if len(each.left)}
+    fewest |= {name: int(values.min()) for name, values in left.items()}
+    if not policy.privacy.own_least():
+        return result
+    said = nearest_to_its_limit(policy, fewest)
+    return replace(result, detail=result.detail + said, witness={**(result.witness or {}), "fewest": fewest})
 
 
 def _of_classes(evidence: Evidence, why: str) -> GateResult:

@@ -64,6 +64,8 @@ def drawn(seed: int) -> Series:
     tuples = (Attribute(np.array([0, 0, 1, 1])), Attribute(np.array([0, 1, 0, 1])))
     one = (Attribute(np.arange(m)),)
     attributes = tuples if m == 4 and rng.random() < 0.5 else one
+    if rng.random() < 0.3:  # one has to keep more values than the others, or fewer
+        attributes = (replace(attributes[0], more=int(rng.integers(-1, 2))), *attributes[1:])
     series = Series(classes, rng.integers(0, m, n), attributes, int(rng.integers(2, 4)))
     if rng.random() < 0.3:  # numbers, of which some are so near that they count as one
         near = replace(attributes[0], number=rng.integers(0, 6, m).astype(float), width=1.0)
@@ -106,7 +108,7 @@ def held_against_brute_force(
             assert (found.least[number, place] <= n_true).all(), seed
             assert (n_true <= found.most[number, place]).all(), seed
             assert (n_true <= found.by_sets[number, place]).all(), seed
-            pinned |= n_true < series.enough
+            pinned |= n_true < series.enough + attribute.more
             seat = np.full((len(series.value), 2), NONE)
             more = values_shown(
                 series.classes, series.value, series.attributes, series.enough + 2, Limits(), seat, found
