@@ -18,16 +18,20 @@ import yaml
 
 from cli.__main__ import main
 from examples.register import generate
+from policy.errors import InputError
 from policy.load import load_policy
 from services.evaluation import run as evaluate_run
+from services.evaluation.evaluate import policy_for_run
 from services.evaluation.search import trial as search_trial
 from services.evaluation.search.files import csv_text, document_of
 from services.evaluation.search.parameters import method_lines
 from services.evaluation.search.ranking import Standing
 from services.evaluation.search.run import Search, search_parameters
 from services.evaluation.search.workers import in_processes, in_this_process
+from services.pipeline import make_rows
 from services.release import release
 from tasks.intake.read import read_table
+from tasks.methods.registry import bound_method
 from tasks.representation import parts as representations
 from tasks.types import Progress, no_progress
 
@@ -203,6 +207,31 @@ def test_households_are_counted_where_the_policy_names_their_column(folder: Path
     assert k.verdict == "pass"
     assert run.figures["k_holds"]
     assert run.figures["size_min"] >= k.value >= 8
+
+
+def test_a_greatest_k_is_held_against_the_households_that_are_counted(folder: Path, tmp_path: Path) -> None:
+    table = pd.read_csv(folder / "data" / "register-2026Q1.csv", dtype=str)
+    table["home"] = [f"home {i // 2}" for i in range(len(table))]
+    table.to_csv(tmp_path / "homes.csv", index=False)
+    roles = yaml.safe_load((folder / "register.yaml").read_text("utf-8"))["roles"]
+    policy = with_policy(folder, "few homes", roles=roles | {"household": "home"})
+    with pytest.raises(InputError, match="has 200 households, fewer than k 201") as refused:
+        searched(folder, policy=policy, input_path=tmp_path / "homes.csv", trials=1, raise_k=201)
+    assert refused.value.hint == "Give a smaller --raise-k."
+
+
+def test_a_plain_evaluation_measures_what_a_first_release_publishes(folder: Path) -> None:
+    """With signatures, which decide who is beside whom; a search measures the same."""
+    found = searched(folder, methods="mondrian", trials=1)
+    (run,) = found.trials[0].runs
+    policy = policy_for_run(load_policy(folder / "register.yaml"), "mondrian", 8, run.seed)
+    assert (policy.method.history, policy.privacy.k) == ("sticky", 8)
+    source = read_table(policy, input_path=None, period=run.period, base=folder)
+    plain = evaluate_run.measure_run(evaluate_run.Job("mondrian", policy, (), look=False), source)
+    figures = {name: value for name, value in plain.figures.items() if "seconds" not in name}
+    assert figures == {name: run.figures[name] for name in figures}
+    without = make_rows(source, policy, bound_method(policy), [], run.period)
+    assert evaluate_run.figures_of_rows(without, ())["loss"] != figures["loss"]
 
 
 def test_a_gate_that_needs_people_who_are_not_in_the_table_is_asked_too(

@@ -95,6 +95,7 @@ LOOSER: list[tuple[str, Any, str]] = [
     ("privacy.h_min", 0, "h_min 0 instead of 0.5"),
     ("privacy.l", 2, "l 2 instead of 3"),
     ("privacy.attributes.cost.e", 50, "attributes.cost.e 50 instead of 100"),
+    ("privacy.attributes.cost.l", 2, "attributes.cost.l 2 instead of 3"),
     ("privacy.attributes.cost.p_max", GONE, "attributes.cost.p_max 0.8 instead of 0.7"),
     ("privacy.attributes.disease", {"h_min": 0.25}, "attributes.disease.h_min 0.25 instead of 0.5"),
     ("approval.approvers", 0, "approvers 0 instead of 2"),
@@ -214,6 +215,8 @@ TIGHTER: list[tuple[str, Any]] = [
     ("privacy.k", 8),
     ("privacy.p_max", 0.5),
     ("privacy.attributes.disease", {"e": 3.5, "p_max": 0.5}),
+    ("privacy.attributes.disease", {"l": 4}),
+    (f"{DISEASE}.similar", [["flu", "none"]]),
     ("gates.models.attributes.cost.without", []),
     ("gates.models.attributes.disease", {"beta_likeness": {"max": 1}}),
     ("gates.ncp.max", 0.1),
@@ -271,6 +274,19 @@ def test_a_smaller_sensitivity_of_noise_is_looser(was: float | None, now: float 
     before, after = (changed(f"{AGE}.sensitivity", one) for one in (was, now))
     assert loosened(before, after) == ([f"{AGE}.sensitivity {said}"] if said else [])
     assert loosened(after, before) == []
+
+
+def with_epsilon(**epsilon: float) -> ReleasePolicy:
+    return changed("method", {"recoding": "adaptive", "parameters": epsilon})
+
+
+@pytest.mark.parametrize("name", ["epsilon_kept", "epsilon_raised"])
+def test_a_larger_epsilon_is_looser(name: str) -> None:
+    small, large, default = with_epsilon(**{name: 0.1}), with_epsilon(**{name: 0.9}), with_epsilon()
+    assert loosened(small, large) == [f"method.parameters.{name} 0.9 instead of 0.1"]
+    assert loosened(large, small) == []
+    # Which default it has is not known here.
+    assert loosened(small, default) == loosened(default, small) == [f"method.parameters.{name} is another"]
 
 
 def test_narrower_bounds_without_a_sensitivity_are_told_once() -> None:

@@ -445,6 +445,30 @@ def test_a_limit_leaves_people_undecided_and_says_so() -> None:
     assert few.undecided(series.enough).any()
 
 
+def test_searches_for_whole_numbers_that_end_leave_people_undecided_and_say_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As if the solver had no node left for any search, and its linear programs told nothing."""
+    series = next(one for one in map(drawn, range(1000)) if _needs_the_solver(one))
+    asked = series.classes, series.value, series.attributes, series.enough
+    whole = possible_values(*asked)
+    assert not whole.stopped
+    assert whole.why_undecided(2_000) == ""
+    monkeypatch.setattr(solving, "impossible", lambda *_, **__: False)
+    monkeypatch.setattr(solving, "hopeless", lambda problem, _: np.zeros(len(problem.whole), dtype=bool))
+    monkeypatch.setattr(
+        solving, "worlds_of_wishes", lambda problem, _, known: (known, *_nothing(len(problem.whole)))
+    )
+    found = possible_values(*asked)
+    assert (found.stopped, found.spent) == (True, False)
+    assert found.undecided(series.enough).any()
+    assert found.why_undecided(2_000) == " (the solver ran out of nodes in some searches for whole numbers)"
+
+
+def _nothing(n: int) -> tuple[BoolArray, BoolArray]:
+    return np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
+
+
 def _needs_the_solver(series: Series) -> bool:
     return possible_values(series.classes, series.value, series.attributes, series.enough).calls > 0
 
