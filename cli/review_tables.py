@@ -63,7 +63,7 @@ def _not_run(document: Document) -> str:
         return ""
     why = "because the input is missing; pass --input PERIOD=FILE"
     if any(release["had_source"] and release["not_run"] for release in document["releases"]):
-        why = "because the store does not keep what they need; --json says what"
+        why = "because the store does not keep what is needed; --json says what"
     return f"{number_of(n, 'gate was', 'gates were')} not run {why}"
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from cli.review_tables import show_review
 from policy.errors import PolicyError, VerificationFailed
 from policy.load import policy_from_document
 from policy.model import ReleasePolicy
@@ -359,3 +360,33 @@ def test_another_input_than_the_recorded_one_is_told(series: Desk, capsys: Captu
     assert out == ""
     assert err.startswith(f"releasegate: 1.csv: is not the input of {SECOND}: its digest differs")
     assert len(err.splitlines()) == 2
+
+
+def test_one_sentence_says_what_passes_and_what_was_not_run(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a release that counts households, some gates are not run even where its input is given."""
+    monkeypatch.setattr("cli.review_tables.console", lambda: Console(highlight=False, width=200))
+    gates = [{"gate": name, "verdict": verdict} for name, verdict in (("k", "not_run"), ("leak", "pass"))]
+    release = {
+        "release": FIRST,
+        "period": "2026Q1",
+        "state": "published",
+        "published_at": "2026-04-01T00:00:00",
+        "gates": gates,
+        "not_run": ["k"],
+        "not_passed": [],
+        "overridden": [],
+        "override": None,
+        "passes": True,
+    }
+    said = []
+    for had_source in (True, False):
+        document = {"releases": [release | {"had_source": had_source}], "not_run": 1, "logged": True}
+        show_review(document)
+        said.append(capsys.readouterr().out.splitlines()[-1])
+    passes = "1 release: every gate that was run passes now; 1 gate was not run because "
+    assert said == [
+        passes + "the store does not keep what is needed; --json says what",
+        passes + "the input is missing; pass --input PERIOD=FILE",
+    ]
