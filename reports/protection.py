@@ -60,7 +60,7 @@ def measurement_sentence(gate: Document, policy: Document) -> str:
     return "; ".join(lines) + "."
 
 
-def _by_limit(sentence: str, words: Mapping[str, Any], policy: Document) -> str:
+def _by_limit(sentence: str, words: dict[str, Any], policy: Document) -> str:
     """Return a sentence about l once for each l of its attributes, where some have their own."""
     own = policy.get("privacy", {}).get("attributes", {})
     attributes: Sequence[str] = words.get("names", ())

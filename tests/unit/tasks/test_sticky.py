@@ -283,6 +283,24 @@ def test_whoever_comes_and_goes_nobody_is_left_short(
         assert register.n_short() == 0
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_nobody_is_left_short_of_an_attribute_that_has_to_keep_more_kinds_of_values(seed: int) -> None:
+    """Of two attributes one keeps two values, and one three of its four kinds, to which six values belong."""
+    rng = np.random.default_rng(seed)
+    register = Register(rng.integers(0, 6, 60).tolist())
+    kinds = Attribute(np.array([0, 0, 1, 2, 2, 3]), more=1)
+    register.attributes = (kinds, Attribute(np.array([0, 1, 0, 1, 0, 1])))
+    here = list(range(60))
+    for _ in range(3):
+        made = register.release(here)
+        assert (made.labels >= 0).sum() > 30
+        assert register.n_short() == 0
+        for signature in np.unique(register.seat[register.seat[:, 0] >= 0, 0]).tolist():
+            held = register.value[register.seat[:, 0] == signature]
+            assert len(set(kinds.value[held].tolist())) >= 3
+        here = [one for one in here if rng.random() > 0.05] + register.join(rng.integers(0, 6, 4).tolist())
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_a_register_of_two_percent_a_month_keeps_nearly_everybody(seed: int) -> None:
     rng = np.random.default_rng(seed)
