@@ -64,8 +64,6 @@ def drawn(seed: int) -> Series:
     tuples = (Attribute(np.array([0, 0, 1, 1])), Attribute(np.array([0, 1, 0, 1])))
     one = (Attribute(np.arange(m)),)
     attributes = tuples if m == 4 and rng.random() < 0.5 else one
-    if rng.random() < 0.3:  # one has to keep more values than the others, or fewer
-        attributes = (replace(attributes[0], more=int(rng.integers(-1, 2))), *attributes[1:])
     series = Series(classes, rng.integers(0, m, n), attributes, int(rng.integers(2, 4)))
     if rng.random() < 0.3:  # numbers, of which some are so near that they count as one
         near = replace(attributes[0], number=rng.integers(0, 6, m).astype(float), width=1.0)
@@ -90,15 +88,17 @@ def n_apart(attribute: Attribute, tuples: set[int]) -> int:
 
 
 def held_against_brute_force(
-    seeds: Iterator[int] | range, *, decided: bool = True, limits: Limits | None = None
+    seeds: Iterator[int] | range, *, decided: bool = True, limits: Limits | None = None, more: int = 0
 ) -> tuple[int, int]:
     """Hold bounds and verdicts against the truth; return how many people there were, and how many pinned.
 
-    Nobody is undecided, if all are `decided`.
+    Nobody is undecided, if all are `decided`. The first attribute has to keep `more` values than others.
     """
     n_people = n_pinned = 0
     for seed in seeds:
         series = drawn(seed)
+        first, *others = series.attributes
+        series = replace(series, attributes=(replace(first, more=more), *others))
         truth = series.truth()
         found = possible_values(series.classes, series.value, series.attributes, series.enough, limits)
         number = found.cohorts.number
@@ -110,16 +110,22 @@ def held_against_brute_force(
             assert (n_true <= found.by_sets[number, place]).all(), seed
             pinned |= n_true < series.enough + attribute.more
             seat = np.full((len(series.value), 2), NONE)
-            more = values_shown(
+            shown = values_shown(
                 series.classes, series.value, series.attributes, series.enough + 2, Limits(), seat, found
             )[:, place]
-            assert (more <= n_true).all(), seed
-            assert (more >= found.least[number, place]).all(), seed
+            assert (shown <= n_true).all(), seed
+            assert (shown >= found.least[number, place]).all(), seed
         open_ = found.undecided(series.enough)
         assert (found.pinned(series.enough) | open_).tolist() == (pinned | open_).tolist(), seed
         assert not (decided and open_.any()), seed
         n_people, n_pinned = n_people + len(pinned), n_pinned + int(pinned.sum())
     return n_people, n_pinned
+
+
+@pytest.mark.parametrize("more", [-1, 1])
+def test_bounds_and_verdicts_are_true_where_an_attribute_keeps_more_or_fewer_values(more: int) -> None:
+    n_people, n_pinned = held_against_brute_force(range(40), more=more)
+    assert 0 < n_pinned < n_people
 
 
 def test_more_values_are_shown_where_more_are_looked_for() -> None:
