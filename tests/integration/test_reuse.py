@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -65,9 +66,15 @@ def two_periods(desk: Desk, population: str = "independent", **method: Any) -> P
 
 @pytest.mark.parametrize(("history", "population"), [("blind", "independent"), ("repair", "overlapping")])
 def test_the_next_period_has_the_cells_of_the_first_and_is_reproduced(
-    desk: Desk, capsys: Capture, history: str, population: str
+    desk: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch, history: str, population: str
 ) -> None:
+    events = desk.folder / "lineage.jsonl"
+    monkeypatch.setenv("RELEASEGATE_OPENLINEAGE", str(events))
     two_periods(desk, population, history=history)
+    inputs = json.loads(events.read_text().splitlines()[-1])["inputs"]
+    digest = desk.store.candidate(desk.store.release(FIRST).candidate_id).candidate_digest
+    assert [one["name"] for one in inputs] == ["clinic/input/next.csv", "clinic/releases"]
+    assert inputs[1]["facets"]["version"]["datasetVersion"] == f"{FIRST}:{digest}"
     notes = desk.store.release(SECOND).summary.notes
     assert "reused_release" not in desk.store.release(FIRST).summary.notes
     assert notes["reused_release"] == FIRST
