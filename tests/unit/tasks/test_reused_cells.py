@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policy.gates import Limit
 from policy.model import Privacy, ReleasePolicy, Reuse
-from release_store.records import EquivalenceClasses
+from release_store.records import EquivalenceClasses, Release, ReleaseState
+from release_store.summary import Summary
+from services.pipeline import make_rows
 from tasks.geometry.space import has_cells_of
 from tasks.history.selection import by_leaves
 from tasks.methods.registry import bound_method
 from tasks.partitioning.constraints import constraints_of
 from tasks.partitioning.placing import place_records
 from tasks.recoding.generalize import generalized
+from tasks.repair.merge import repair
 from tasks.reuse import EarlierCells, groups_in_cells, notes_of_reuse
 from tasks.risk.attacks.inversion_columns import columns_of
 from tasks.risk.attacks.occupied import occupied
@@ -34,6 +39,7 @@ from tests.support.small import (
     privacies,
     published,
     small_policy,
+    source_of,
 )
 
 EARLIER = [
@@ -58,6 +64,11 @@ def policy_of(others: str = "cut", **sections: Any) -> ReleasePolicy:
 
 def cells_of_earlier(folder: Path, policy: ReleasePolicy) -> EquivalenceClasses:
     return published(policy, prepared(policy, EARLIER), CELLS, folder).classes
+
+
+def release(name: str) -> Release:
+    state = ReleaseState.PUBLISHED
+    return Release(name, "small", "1", 1, "c1", state, datetime.now(UTC), {}, Summary())
 
 
 def made(
@@ -255,6 +266,42 @@ def test_every_class_holds_the_model_and_reused_cells_are_the_earlier_ones(
         assert has_cells_of(classes, cells)[alone].all()
         for record in np.flatnonzero(labels >= 0).tolist():
             assert reference.contains(table, classes, int(labels[record]), record)
+
+
+@settings(max_examples=10)
+@given(privacy=privacies(), earlier=mixed_rows(8), rows=mixed_rows(8))
+def test_after_the_repair_no_class_fails_beside_the_earlier_release(
+    privacy: Privacy, earlier: list[Any], rows: list[Any]
+) -> None:
+    """Cells of merged classes are narrower than the repair took them for: it looks at them as they are."""
+    policy, cells, _ = series_of(privacy, "sets", "cut", earlier, rows)
+    policy = policy.model_copy(update={"method": policy.method.model_copy(update={"history": "repair"})})
+    method, history = bound_method(policy), [(release("small-1-r1"), cells)]
+    again = make_rows(
+        source_of(policy, rows), policy, method, history, "2", None, None, lambda: EarlierCells("r1", cells)
+    )
+    before = [("small-1-r1", cells)]
+    size = method.max_group_size
+    groups = replace(again.groups, repair=None)
+    found = repair(again.prepared.table, groups, policy, before, max_group_size=size)
+    assert found.repair is None or (found.repair.failing_groups, found.repair.merged) == (0, 0)
+    assert again.prepared.table.reused is not None
+
+
+def test_known_values_are_asked_of_reused_cells_too(tmp_path: Path) -> None:
+    """Brno matches the two rows of one class alone, where four are asked for."""
+    models = {"km": {"k": 4, "m": 1}}
+    policy = policy_of(gates={"models": models})
+    cells = cells_of_earlier(tmp_path / "c", policy)
+    rows = [
+        *((12 + i, "Aix", "flu" if i % 2 else "hiv") for i in range(4)),
+        *((61 + i, "Brno", "flu" if i % 2 else "hiv") for i in range(2)),
+    ]
+    table, groups = made(policy, rows, cells)
+    evidence = published(policy, table, groups, tmp_path / "d").evidence()
+    (result,) = assess(evidence, {"km": GATES["km"]}).results
+    assert (result.verdict, evidence.classes.n_classes) == ("pass", 1)
+    assert evidence.classes.intervals["age"].tolist() == [[12, 62]]
 
 
 @pytest.mark.parametrize("others", ["cut", "left_out"])
