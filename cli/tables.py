@@ -8,7 +8,13 @@ from cli.console import console, gate_result, gate_table, plain_table, titled
 from policy.text import number_of
 from release_store.records import Verdict
 from release_store.store import ReleaseStore
-from release_store.summary import Summary, levels_of, over_max_group_size, removed_duplicates
+from release_store.summary import (
+    Summary,
+    levels_of,
+    over_max_group_size,
+    removed_duplicates,
+    reused_release,
+)
 from reports.documents import Document, history_document
 from reports.people import people_line
 from reports.text import escaped, minute, sanitize_text
@@ -132,6 +138,7 @@ def show_record(document: Document) -> None:
         **_came_of(summary),
         "method": f"{summary.method} {summary.parameters or ''}".strip(),
         **_levels(summary),
+        **_reused(summary),
         "rows": f"{summary.n_published} of {summary.n_source}{_without_duplicates(summary)}",
         "digest": document["candidate_digest"],
         "policy": document["policy_digest"],
@@ -167,6 +174,14 @@ def show_record(document: Document) -> None:
 def _levels(summary: Summary) -> dict[str, str]:
     found = levels_of(summary.notes)
     return {"levels": ", ".join(f"{name}: {level}" for name, level in found.items())} if found else {}
+
+
+def _reused(summary: Summary) -> dict[str, str]:
+    release, notes = reused_release(summary.notes), summary.notes
+    if release is None:
+        return {}
+    of = f"{notes.get('reused_classes')} of {notes.get('reusable_cells')} cells of {release}"
+    return {"reuses": f"{of}, for {number_of(int(notes.get('reused_cell_records', 0)), 'row')}"}
 
 
 def _without_duplicates(summary: Summary) -> str:

@@ -285,6 +285,7 @@ _RULES: dict[tuple[type[Section], str], Rule] = {
     **_all(ReleasePolicy, _roles, "roles"),
     **_all(ReleasePolicy, _expectations, "expectations"),
     **_all(ReleasePolicy, _recoding_alone, "method"),
+    **_all(model.Reuse, _free),  # which cells: the gates judge classes with them as any others
     **_all(ReleasePolicy, _privacy, "privacy"),
     **_all(ReleasePolicy, _part, "gates", "linkage", "approval"),
     **_all(roles.NumericQuasiIdentifier, _differs, "type", "bounds", "widths", "weight", "moves"),

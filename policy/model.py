@@ -133,13 +133,24 @@ History = Literal["sticky", "repair", "blind"]
 """What earlier releases do to classes: they stay, they are cut anew and repaired, or nothing."""
 
 
+class Reuse(Section):
+    """Which earlier release's cells a release has where they still hold the privacy model.
+
+    `release` is the id of a release of the series, a period, or `last`. Of the rows that none of these cells
+    takes, the method makes classes of their own (`cut`), or they are left out.
+    """
+
+    release: Annotated[str, Field(min_length=1)] = "last"
+    others: Literal["cut", "left_out"] = "cut"
+
+
 class Method(Section):
     """How classes are made: a named method, of which any of the four parts may be another.
 
     The parameters are checked by the parts themselves. Without `recoding`, cells are intervals and sets that
     contain their people; anything else has to be said here. `ends` says whether an interval ends where the
     numbers of its people do, or on a grid. `levels` are those of `recoding: full-domain` that the policy
-    decides, such as those of an earlier release.
+    decides, such as those of an earlier release. `reuse` names a release whose cells are used again.
     """
 
     name: str = "ae-lrhma"
@@ -152,6 +163,8 @@ class Method(Section):
     history: History = "sticky"
     # Left out of the document where there are none: the digests of older policies stay.
     levels: dict[str, Annotated[int, Field(ge=0)]] = Field(default={}, exclude_if=lambda value: not value)
+    # Likewise.
+    reuse: Annotated[Reuse | None, Field(exclude_if=lambda value: value is None)] = None
 
     @model_validator(mode="before")
     @classmethod
@@ -169,6 +182,15 @@ class Method(Section):
     def _levels_are_of_one_a_column(self) -> Self:
         if self.levels and self.recoding != "full-domain":
             raise ValueError(f"levels are those of recoding: full-domain, and recoding is {self.recoding}")
+        return self
+
+    @model_validator(mode="after")
+    def _reused_cells_are_boxes(self) -> Self:
+        if self.reuse is not None and self.recoding not in ("sets", "hierarchy"):
+            instead = ": set method.levels" if self.recoding == "full-domain" else ""
+            raise ValueError(
+                f"reuse is of cells of recoding: sets or hierarchy, and recoding is {self.recoding}{instead}"
+            )
         return self
 
     @model_validator(mode="after")
@@ -268,6 +290,15 @@ class ReleasePolicy(Section):
         if self.method.levels and self.method.history == "sticky" and follows:
             raise ValueError(
                 "method.levels needs history: repair or blind: signatures join people of different nodes"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _reused_cells_are_kept(self) -> Self:
+        follows = self.roles.key is not None and self.gates.person.compare
+        if self.method.reuse is not None and self.method.history == "sticky" and follows:
+            raise ValueError(
+                "method.reuse needs history: repair or blind: signatures join people of different cells"
             )
         return self
 

@@ -232,6 +232,14 @@ def levels_of(notes: Mapping[str, Any]) -> dict[str, int]:
     return found if isinstance(found, dict) else {}
 
 
+def reused_release(notes: Mapping[str, Any]) -> str | None:
+    """Return the release whose cells a candidate uses, None where it has its own."""
+    found = notes.get("reused_release")
+    if found is not None and not isinstance(found, str):
+        raise TypeError("the release whose cells are used is not a text")
+    return found
+
+
 def over_max_group_size(notes: Mapping[str, Any]) -> int:
     """Return how many groups stayed over the largest size, after repair where there was one."""
     repair = repair_of(notes)

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol, TypeVar
 
+import numpy as np
+
 from policy.model import ReleasePolicy
 from release_store.records import PersonHashes
 from services.runtime import Runtime, Stage
@@ -27,6 +29,7 @@ from tasks.partitioning.full_domain import levels_of_groups
 from tasks.preprocessing.prepare import prepare as prepare_table
 from tasks.repair.followers import followers_of
 from tasks.representation.features import unit_ranges
+from tasks.reuse import EarlierCells, groups_in_cells, notes_of_reuse
 from tasks.types import Notes, Partition, PreparedTable, Progress, Recoded, Representation, SourceTable
 
 R = TypeVar("R")
@@ -36,6 +39,7 @@ REPRESENTATION = Stage("representation", "compute representations", long=True)
 PARTITIONING = Stage("partitioning", "partition the records", long=True)
 AGGREGATION = Stage("aggregation", "aggregate inside the leaves", long=True)
 FRAGMENTS = Stage("fragments", "make the groups of a large table, a fragment at a time", long=True)
+REUSE = Stage("reuse", "place the records in the cells of an earlier release", long=True)
 REPAIR = Stage("repair", "merge groups that earlier releases would expose", long=True)
 RECODING = Stage("recoding", "generalize the groups")
 
@@ -108,7 +112,14 @@ def prepare(
     stages: Stages,
     engine: Engine = in_this_process,
 ) -> Prepared:
-    """Run the stages that need no history; `engine` decides the fragments of a table that has several."""
+    """Run the stages that need no history; `engine` decides the fragments of a table that has several.
+
+    Where cells of an earlier release are used again, there are no groups yet.
+    """
+    if policy.method.reuse is not None:
+        there = Representation(partial(unit_ranges, table), of_method=False)
+        none = Partition(np.full(table.n_records, -1, dtype=np.int64))
+        return Prepared(source, policy, method, table, there, none)
     if table.n_records > method.fragment_size:
         found = stages.stage(FRAGMENTS, lambda tell: fragments_of(table, method, policy, engine, tell))
         if found is not None:  # what a method learned is of one fragment alone
@@ -127,12 +138,16 @@ def publishable_rows(
     period: str,
     stages: Stages,
     beside: Callable[[], tuple[History, PersonHistory | None]] | None = None,
+    earlier_cells: Callable[[], EarlierCells | None] | None = None,
 ) -> PublishableRows:
     """Fit the groups to the history, as the policy asks, and recode them.
 
     `beside` gives the earlier releases and their people; it is called inside the stage, and not at all for a
-    policy that makes each release by itself.
+    policy that makes each release by itself. `earlier_cells` gives the cells that a policy uses again; it is
+    called for such a policy alone.
     """
+    if prepared.policy.method.reuse is not None:
+        prepared = stages.stage(REUSE, lambda tell: _in_cells(prepared, earlier_cells, tell))
     table, representation, policy, method = (
         prepared.table,
         prepared.representation,
@@ -155,10 +170,20 @@ def publishable_rows(
     if "levels" in groups.notes:  # a merge may have raised some
         raised = levels_of_groups(table, policy.roles, groups.labels, policy.method.levels)
         groups = replace(groups, notes={**groups.notes, "levels": raised})
+    groups = replace(groups, notes={**groups.notes, **notes_of_reuse(table, groups.labels)})
     rows = stages.stage(
         RECODING, lambda _: method.recode(table, representation, groups.labels, policy, method.seed)
     )
     return PublishableRows(prepared, groups, rows)
+
+
+def _in_cells(
+    prepared: Prepared, earlier_cells: Callable[[], EarlierCells | None] | None, progress: Progress
+) -> Prepared:
+    """Return the table with its groups in the cells of an earlier release."""
+    earlier = None if earlier_cells is None else earlier_cells()
+    table, groups = groups_in_cells(prepared.table, earlier, prepared.method, prepared.policy, progress)
+    return replace(prepared, table=table, groups=groups)
 
 
 def make_rows(
@@ -169,9 +194,10 @@ def make_rows(
     period: str,
     people: PersonHistory | None = None,
     stages: Stages | None = None,
+    earlier_cells: Callable[[], EarlierCells | None] | None = None,
 ) -> PublishableRows:
     """Run all stages over `source`, beside `history` and its people."""
     chosen = Runtime() if stages is None else stages
     table, source = preprocessed(source, policy, chosen)
     prepared = prepare(source, table, policy, method, chosen)
-    return publishable_rows(prepared, period, chosen, lambda: (history, people))
+    return publishable_rows(prepared, period, chosen, lambda: (history, people), earlier_cells)

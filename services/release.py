@@ -11,6 +11,7 @@ The flow `release` does the same with Prefect's runtime.
 from __future__ import annotations
 
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +38,11 @@ from services.outcome import Outcome
 from services.pipeline import PersonHistory, Prepared, prepare, preprocessed, publishable_rows
 from services.publication import outcome_of
 from services.repetition import find_equivalent_candidate, resume_candidate
+from services.reuse import cells_to_reuse, find_release_to_reuse
 from services.revision import resolve_revision
 from services.runtime import Runtime, Stage
 from services.trust import trusted_in
 from services.validation import validate_source
-from tasks.composition import History
 from tasks.methods.registry import bound_method
 from tasks.reporting.table import table_figures
 from tasks.risk.registry import check_models
@@ -97,6 +98,7 @@ def _release(
     asked = resolve_revision(store, policy.series, chosen, by=who.name if who.person else None, revise=revise)
     if isinstance(asked, Release):
         return _published_already(store, asked)
+    find_release_to_reuse(store, policy, chosen)  # one that cannot be used is told before the work
     check_permission(Act.PREPARE, Person(who.name), f"{policy.series} {chosen}")
     person_key(store.root)  # one that is of no use is told at once
     load_key(store.root)  # without it nothing could be published: better said before the work than after
@@ -172,7 +174,14 @@ def _staged(
 ) -> tuple[Candidate, Notes, dict[str, Any]]:
     """Make the rows and stage them; return the candidate, what the stages tell, and the table's figures."""
     policy, store, period = run.policy, run.store, run.period
-    made = publishable_rows(prepared, period, run, lambda: _beside(run))
+    history = cache(lambda: store.earlier_classes(policy.series))
+    made = publishable_rows(
+        prepared,
+        period,
+        run,
+        lambda: (history(), PersonHistory(person_key(store.root), run.earlier_people)),
+        lambda: cells_to_reuse(store, policy, period, history()),
+    )
     candidate = run.stage(
         STAGING,
         lambda _: stage_candidate(made, store, period=period, actor=run.actor, revision=revision),
@@ -186,12 +195,6 @@ def _staged(
             ),
         )
     return candidate, made.notes, figures
-
-
-def _beside(run: CandidateRun) -> tuple[History, PersonHistory]:
-    """Return the earlier releases of a series and their people."""
-    people = PersonHistory(person_key(run.store.root), run.earlier_people)
-    return run.store.earlier_classes(run.policy.series), people
 
 
 def _published_already(store: ReleaseStore, found: Release) -> Outcome:

@@ -23,6 +23,7 @@ from release_store.publishing.public_files import MANIFEST, differing_files, kep
 from release_store.records import CandidateRecord, Release
 from release_store.store import ReleaseStore
 from services.pipeline import PersonHistory, make_rows
+from services.reuse import cells_reused
 from services.runtime import Runtime
 from services.trust import trusted_in
 from tasks.history.following import may_follow_nobody
@@ -126,7 +127,16 @@ def _made(
     history = store.classes_at(record.series, store.first_judged(record).history_head)
     people = _people(store, policy, record, len(history))
     stages = Runtime(progress)
-    rows = make_rows(source, policy, bound_method(policy), history, record.period, people, stages).rows
+    rows = make_rows(
+        source,
+        policy,
+        bound_method(policy),
+        history,
+        record.period,
+        people,
+        stages,
+        lambda: cells_reused(record, policy, history),
+    ).rows
     progress(0.0, "staging")
     try:
         with tempfile.TemporaryDirectory(prefix="releasegate-") as folder:

@@ -32,7 +32,7 @@ from tasks.repair.known_values import asks_for_known_values, merged_for_known_va
 from tasks.repair.merge import repair
 from tasks.repair.past import pasts_of
 from tasks.repair.round_cache import RoundCache
-from tasks.repair.rounds import in_rounds
+from tasks.repair.rounds import in_rounds, sum_of
 from tasks.repair.staying import staying
 from tasks.repair.totals import leave_out_totals
 from tasks.repair.worlds import Questions, Worlds
@@ -105,7 +105,7 @@ def fragments_of(
     if whole.compares:
         labels, mended = enforced(z_scored(table), labels, whole, method.max_group_size)
         notes.update({name: note for name, note in mended.items() if isinstance(note, int)})
-    return _beside_one_another(table, Partition(labels, dict(notes)), method, policy, progress)
+    return merged_beside_one_another(table, Partition(labels, dict(notes)), method, policy, progress)
 
 
 def decide(fragment: Fragment) -> Partition:
@@ -144,7 +144,7 @@ def groups_of(
     known values single out a few.
     """
     found = _groups_by_themselves(table, representation, leaves, method, policy, progress)
-    return _beside_one_another(table, found, method, policy, progress)
+    return merged_beside_one_another(table, found, method, policy, progress)
 
 
 def _groups_by_themselves(
@@ -165,7 +165,7 @@ def _groups_by_themselves(
     return Partition(labels, notes)
 
 
-def _beside_one_another(
+def merged_beside_one_another(
     table: PreparedTable, groups: Partition, method: BoundMethod, policy: ReleasePolicy, progress: Progress
 ) -> Partition:
     """Merge groups until what the policy's model asks of all groups together holds: k^m and LKC."""
@@ -260,11 +260,27 @@ def repaired(
     # Who was left out last has changed what some models compare groups with, and how many rows match.
     for _ in range(SETTLING if constraints.compares or asks_for_known_values(policy) else 0):
         settled = replace(made, labels=enforce(made.labels))
-        settled = _beside_one_another(table, settled, method, policy, progress)
+        settled = merged_beside_one_another(table, settled, method, policy, progress)
         if np.array_equal(settled.labels, made.labels):
             break
         made = merge(settled)
-    return made
+    return made if table.reused is None else _with_cells_of_now(made, merge)
+
+
+def _with_cells_of_now(groups: Partition, merge: Callable[[Partition], Partition]) -> Partition:
+    """Repair groups until nothing changes: two reused cells that were merged have cells of their own records,
+    which are narrower than the repair took them for.
+    """
+    for _ in range(SETTLING):
+        again = merge(groups)
+        n_out, n_before = ((each.labels < 0).sum() for each in (again, groups))
+        if (again.n_groups, n_out) == (groups.n_groups, n_before):
+            break
+        repair = again.repair
+        if repair is not None and groups.repair is not None:
+            repair = sum_of(groups.repair, repair)
+        groups = replace(again, repair=repair)
+    return groups
 
 
 def _worlds(

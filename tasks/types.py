@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from release_store.records import PersonHashes
+from release_store.records import EquivalenceClasses, PersonHashes
 from release_store.summary import Repair
 
 if TYPE_CHECKING:
@@ -52,6 +52,18 @@ class SourceTable:
 
 
 @dataclass(frozen=True)
+class ReusedCells:
+    """The `cells` of an earlier release's classes, and the number of the cell that takes each record of a
+    table, `of_record` (n,); -1 for a record of none.
+
+    A group of records of one cell is published with that cell; any other with the cells of its records.
+    """
+
+    cells: EquivalenceClasses
+    of_record: IntArray
+
+
+@dataclass(frozen=True)
 class PreparedTable:
     """The source in the shape that methods compute on.
 
@@ -77,6 +89,7 @@ class PreparedTable:
     weights: FloatArray | None = None  # (n,) people of the population that a record stands for, over 0
     identifying: pd.DataFrame | None = None  # key and identifiers as text, to look for in what is published
     draw_key: bytes = field(default=b"", repr=False)
+    reused: ReusedCells | None = None  # where the policy uses cells of an earlier release
 
     @property
     def n_records(self) -> int:
@@ -103,6 +116,9 @@ class PreparedTable:
             identifying=None
             if self.identifying is None
             else self.identifying.iloc[rows].reset_index(drop=True),
+            reused=None
+            if self.reused is None
+            else replace(self.reused, of_record=self.reused.of_record[rows]),
         )
 
 

@@ -155,7 +155,7 @@ def policy_for_run(policy: ReleasePolicy, label: str, k: int, seed: int) -> Rele
     The policy's own method keeps its parts and parameters; any other has its defaults, and the policy's
     `history`. Without a recoding in the label it is the method's own: nothing is published, so nobody has to
     agree to cells that are not true.
-    Raises UsageError for an unknown method or recoding.
+    Every method cuts anew: `reuse` is left out. Raises UsageError for an unknown method or recoding.
     """
     name, _, recoding = label.partition(":")
     known = methods_by_name()
@@ -179,7 +179,9 @@ def policy_for_run(policy: ReleasePolicy, label: str, k: int, seed: int) -> Rele
     levels = method.levels if recoding == "full-domain" else {}
     return policy.model_copy(
         update={
-            "method": method.model_copy(update={"recoding": recoding, "ends": ends, "levels": levels}),
+            "method": method.model_copy(
+                update={"recoding": recoding, "ends": ends, "levels": levels, "reuse": None}
+            ),
             "privacy": policy.privacy.model_copy(update={"k": k}),
             "seed": seed,
         }

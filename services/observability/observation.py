@@ -12,6 +12,7 @@ from policy.errors import ReleaseGateError
 from policy.model import ReleasePolicy
 from release_store.records import Release
 from release_store.store import ReleaseStore
+from release_store.summary import reused_release
 from services.observability.lineage import Lineage, Parent
 from services.observability.lineage_datasets import candidate_dataset, release_dataset, source_dataset
 from services.observability.logs import log_event
@@ -98,13 +99,18 @@ class Observation:
         }
 
     def _trace(self, result: object) -> None:
-        """Let lineage know of a table that was read, a candidate that was staged, a release that was made."""
+        """Let lineage know of a table that was read, a release whose cells were used, a candidate that was
+        staged, a release that was made.
+        """
         lineage = self._lineage
         try:
             if isinstance(result, SourceTable):
                 lineage.inputs = [source_dataset(result, self.policy)]
             elif isinstance(result, Candidate):
                 lineage.outputs = [candidate_dataset(self.store, result.candidate_id)]
+                reused = reused_release(self.store.candidate(result.candidate_id).summary.notes)
+                if reused is not None:
+                    lineage.inputs.append(release_dataset(self.store, reused))
             elif isinstance(result, Release):
                 lineage.outputs = [release_dataset(self.store, result.release_id)]
         except ReleaseGateError as error:

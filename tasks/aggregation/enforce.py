@@ -50,6 +50,17 @@ def enforced(
     return merged, _notes(len(names), groups.size[left], len(failing), max_group_size)
 
 
+def holding(labels: IntArray, constraints: Constraints) -> tuple[IntArray, BoolArray]:
+    """Return the labels (g,) of groups of records (n,), and whether each group satisfies `constraints`, (g,).
+
+    -1 is no group. O(n) an attribute.
+    """
+    kept = np.flatnonzero(labels >= 0)
+    names, group = np.unique(labels[kept], return_inverse=True)
+    groups = _Groups(np.empty((len(kept), 0)), kept, group, len(names), constraints)
+    return names, groups.holds(np.arange(len(names)))
+
+
 def _notes(n_before: int, sizes: IntArray, n_failing: int, max_group_size: int) -> dict[str, Note]:
     return {
         "merged_for_the_model": n_before - len(sizes),

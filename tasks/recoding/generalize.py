@@ -8,6 +8,7 @@ from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses, SetCells
 from tasks.recoding.base import as_published, rows_of, set_texts
 from tasks.recoding.hierarchy import close_intervals, covers_of, intervals_of_one_level, with_levels
+from tasks.recoding.reused import cells_of_groups, with_reused_cells
 from tasks.types import FloatArray, IntArray, PreparedTable, Recoded
 
 
@@ -19,7 +20,8 @@ def generalized(table: PreparedTable, labels: IntArray, policy: ReleasePolicy) -
     closed, where the policy has widths or a hierarchy: to the narrowest of its intervals, to the lowest node
     that covers them. With `recoding: full-domain` all cells of a column are closed to the lowest level at
     which one node covers each group, which is no lower than the policy's. With `ends: rounded` intervals end
-    on a grid. O(n) a column.
+    on a grid. Groups whose records a cell of an earlier release takes have that cell (`ReusedCells`). O(n) a
+    column.
     """
     kept = np.flatnonzero(labels >= 0)
     order = kept[np.argsort(labels[kept], kind="stable")]
@@ -56,7 +58,10 @@ def generalized(table: PreparedTable, labels: IntArray, policy: ReleasePolicy) -
         )
         for i, name in enumerate(table.sensitive_names)
     }
-    return EquivalenceClasses(size, intervals, sets, dict(table.sensitive_values), counts)
+    classes = EquivalenceClasses(size, intervals, sets, dict(table.sensitive_values), counts)
+    if table.reused is None:
+        return classes
+    return with_reused_cells(classes, table.reused.cells, cells_of_groups(table.reused, labels))
 
 
 def count_cells(labels: IntArray, codes: np.ndarray, n_groups: int, n_values: int) -> IntArray:

@@ -35,12 +35,12 @@ def in_rounds(
         labels = made.labels.copy()
         labels[out] = -1
         made = merge(replace(made, labels=enforce(labels)))
-        total = _sum(total, made.repair) if made.repair else total
+        total = sum_of(total, made.repair) if made.repair else total
         n_out += len(out)
     return replace(made, repair=replace(total, left_out_records=n_out))
 
 
-def _sum(earlier: Repair, last: Repair) -> Repair:
+def sum_of(earlier: Repair, last: Repair) -> Repair:
     """Return what two rounds did together; how many groups are too large is told by the last."""
     return replace(
         last,

@@ -105,7 +105,7 @@ def _numeric(
         counts, after = np.append(counts, missing.sum()), np.append(after, 0.0)
     readings = [nothing_certain(after)]
     if bins and holds:
-        closed = not policy.attained(name)
+        closed = policy.method.reuse is not None or not policy.attained(name)
         readings = of_intervals(bins, classes, (low, high), values, after, closed=closed)
     elif bins and form is Form.REPLACED:
         readings = of_replaced(classes, values == low, bins.place(low), after)
@@ -144,7 +144,7 @@ def _categorical(
     member[cells.cell, place[cells.value]] = True
     member[cells.whole] = True
     if policy.form(name) is Form.CONTAINS:
-        closed = not policy.attained(name)
+        closed = policy.method.reuse is not None or not policy.attained(name)
         readings = of_sets(cells, member, classes, codes, of_value, after, closed=closed)
         if any(policy.form(number) is Form.NOISED for number in policy.roles.numeric):
             finer = classes_of(published, policy, noised=True)

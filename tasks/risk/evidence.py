@@ -15,7 +15,7 @@ from policy.model import ReleasePolicy
 from policy.recoding import Form
 from release_store.records import EquivalenceClasses, PersonHashes
 from release_store.sealed import sealed_file
-from tasks.geometry.space import Boxes, Points, Space, boxes_of, points_of, space_of
+from tasks.geometry.space import Boxes, Points, Space, boxes_of, has_cells_of, points_of, space_of
 from tasks.history.differencing import ReleaseGeometry, side_of
 from tasks.history.intersection import (
     Allowed,
@@ -28,7 +28,7 @@ from tasks.history.intersection import (
 )
 from tasks.history.persons import all_followed, joinable
 from tasks.history.required import Required, required_of
-from tasks.history.selection import SAME_PERIOD, SelectedHistory, select_history
+from tasks.history.selection import SAME_PERIOD, SelectedHistory, by_leaves, select_history
 from tasks.privacy.similar import groups_by_attribute, together
 from tasks.recoding.draws import seed_of
 from tasks.risk.attacks.attack import Attack, attack
@@ -38,7 +38,7 @@ from tasks.risk.attacks.external import External, erroneous, from_source, hold_o
 from tasks.risk.attacks.linkage import Links, draws, link_people
 from tasks.risk.attacks.target import Target
 from tasks.risk.published import people_counted, read_rows
-from tasks.types import FloatArray, IntArray, PreparedTable
+from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable
 from tasks.utility.loss import loss_by_attribute
 
 
@@ -190,6 +190,15 @@ class Evidence:
     def selected_history(self) -> SelectedHistory:
         """The earlier releases that the policy's population compares, read by today's hierarchies."""
         return select_history(self.earlier, self.policy, self.apart)
+
+    @cached_property
+    def reused(self) -> BoolArray:
+        """Which classes may have cells that were used again, whose values need be nobody's, (n_classes,)."""
+        found = np.zeros(self.classes.n_classes, dtype=bool)
+        if self.policy.method.reuse is not None:
+            for _, earlier in self.earlier:
+                found |= has_cells_of(self.classes, by_leaves(earlier, self.policy))
+        return found
 
     @cached_property
     def target(self) -> Target:

@@ -29,6 +29,7 @@ SECTIONS: dict[str, type[Section]] = {
     "privacy": model.Privacy,
     "limits of an attribute": model.AttributePrivacy,
     "method": model.Method,
+    "reuse": model.Reuse,
     "gates": gates.Gates,
     "leak": gates.Leak,
     "unique": gates.Unique,

@@ -9,7 +9,7 @@ may be missing, the policy's bounds may be nobody's.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,10 +29,13 @@ class Truth:
     codes: IntArray
 
 
-def columns_of(classes: EquivalenceClasses, table: PreparedTable, policy: ReleasePolicy) -> list[Truth]:
+def columns_of(
+    classes: EquivalenceClasses, table: PreparedTable, policy: ReleasePolicy, reused: BoolArray | None = None
+) -> list[Truth]:
     """Return every quasi-identifier, with the source's values in the attacker's numbering.
 
-    The recoding is one whose cells hold their people. O(classes times values) a column.
+    The recoding is one whose cells hold their people. Classes that are `reused` (N,) have cells of an earlier
+    release, whose values need be nobody's. O(classes times values) a column.
     """
     found = []
     for name, qi in policy.roles.quasi_identifiers.items():
@@ -42,7 +45,20 @@ def columns_of(classes: EquivalenceClasses, table: PreparedTable, policy: Releas
         else:
             codes = table.codes[:, table.categorical_names.index(name)]
             found.append(_of_sets(name, qi, classes.sets[name], table.domains[name], codes, policy))
-    return found
+    if reused is None or not reused.any():
+        return found
+    return [_without(each, reused, classes) for each in found]
+
+
+def _without(truth: Truth, reused: BoolArray, classes: EquivalenceClasses) -> Truth:
+    """Return a column of which no value is sure that only reused cells tell of."""
+    owner, value = truth.column.sure
+    kept = ~reused[owner]
+    if truth.column.member is not None:  # `*` has the values of today, which other cells of today name
+        whole = classes.sets[truth.column.name].whole
+        named = np.asarray(truth.column.member[~reused & ~whole].any(axis=0))
+        kept &= ~whole[owner] | named[value]
+    return replace(truth, column=replace(truth.column, sure=(owner[kept], value[kept])))
 
 
 def _of_intervals(

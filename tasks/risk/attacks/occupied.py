@@ -9,7 +9,7 @@ each child. A cell of `recoding: full-domain` has the level of its column, and t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from policy.roles import CategoricalQuasiIdentifier, NumericQuasiIdentifier
 from release_store.records import EquivalenceClasses, SetCells
 from tasks.recoding.hierarchy import covers_of, grid_step, grid_steps, interval_levels
 from tasks.risk.attacks.inversion_columns import columns_of, knows_a_number
-from tasks.types import FloatArray, IntArray, PreparedTable
+from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,15 @@ class Occupied:
 
 
 def occupied(
-    classes: EquivalenceClasses, tables: Sequence[PreparedTable], policy: ReleasePolicy
+    classes: EquivalenceClasses,
+    tables: Sequence[PreparedTable],
+    policy: ReleasePolicy,
+    reused: BoolArray | None = None,
 ) -> list[Occupied]:
     """Return what the cells of every quasi-identifier tell; the population is that of all `tables` in order.
 
-    The recoding is one whose cells hold their people. Cost: O(classes times values + n) a column and level.
+    The recoding is one whose cells hold their people. Classes that are `reused` (N,) have cells of an earlier
+    release, which tell nothing of their people. Cost: O(classes times values + n) a column and level.
     """
     found = []
     read = [columns_of(classes, table, policy) for table in tables]
@@ -56,7 +60,12 @@ def occupied(
         else:
             values = [_values(table, name) for table in tables]
             found += _of_nodes(qi, classes.sets[name], np.concatenate(values))
-    return found
+    return found if reused is None else [_without(each, reused) for each in found]
+
+
+def _without(told: Occupied, classes: BoolArray) -> Occupied:
+    kept = ~classes[told.classes]
+    return replace(told, classes=told.classes[kept], groups=told.groups[kept])
 
 
 def _of_intervals(

@@ -62,7 +62,8 @@ def inversion_gate(evidence: Evidence) -> GateResult:
     table, classes = evidence.source, evidence.classes
     if not classes.n_classes:
         return GateResult("inversion", Verdict.UNKNOWN, None, limit.max, "<=", KNOWS_THE_METHOD, 0.0, EMPTY)
-    found = inverted(classes, columns_of(classes, table, evidence.policy), class_of_records(evidence))
+    columns = columns_of(classes, table, evidence.policy, evidence.reused)
+    found = inverted(classes, columns, class_of_records(evidence))
     verdict = Verdict.PASS if found.excess <= limit.max + 1e-12 else Verdict.FAIL
     column = found.columns[found.worst_column]
     detail = (

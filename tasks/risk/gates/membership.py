@@ -69,5 +69,5 @@ def members_of(evidence: Evidence, others: People, own: np.ndarray) -> Members:
         np.vstack([people.codes, others.codes]),
         np.concatenate([own, np.full(len(others.numbers), -1)]),
         target.cells,
-        occupied(evidence.classes, tables, evidence.policy),
+        occupied(evidence.classes, tables, evidence.policy, evidence.reused),
     )

@@ -192,6 +192,7 @@ FREE: list[tuple[str, Any]] = [
     ("seed", 7),
     ("gates.worlds", {"p_max": 0.9, "sweeps": 5}),
     ("method", {"name": "mondrian", "parameters": {}, "history": "blind"}),
+    ("method", {"name": "mondrian", "history": "blind", "reuse": {"release": "2025", "others": "left_out"}}),
     ("publication", {"title": "A register", "formats": ["parquet"]}),
     ("publication", {"csv_formulas": "quoted"}),
     (f"{AGE}.description", "years"),

@@ -188,7 +188,10 @@ LOW = "should be a valid number, unable to parse string as a number, found 'low'
         (
             "method.parameter",
             "parameters",
-            "name, representation, partition, aggregation, recoding, ends, parameters, history, levels",
+            (
+                "name, representation, partition, aggregation, recoding, ends, parameters, history, levels, "
+                "reuse"
+            ),
         ),
         (
             "gates.sadrr",
