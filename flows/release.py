@@ -12,6 +12,7 @@ from flows.runtime.prefect_runtime import PrefectRuntime
 from flows.runtime.scheduling import LookParameters
 from flows.runtime.states import state_of
 from policy.load import load_policy
+from policy.location import location_of
 from policy.period import day_at, period_at
 from release_store.trusted import load_trusted
 from services import release as service
@@ -72,7 +73,7 @@ def release(
                 Path(policy),
                 store=Path(store),
                 period=period,
-                input_path=Path(input_path) if input_path else None,
+                input_path=location_of(input_path, "input_path") if input_path else None,
                 actor=actor,
                 revise=revise,
                 runtime=PrefectRuntime(LookParameters(wait_until, look, seen)),

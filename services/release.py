@@ -16,6 +16,7 @@ from typing import Any
 
 from policy.errors import Blocked, InputError
 from policy.load import load_policy
+from policy.location import Location
 from policy.model import ReleasePolicy
 from policy.period import day_at, has_ended, period_at, read_period
 from release_store.audit.keys import load_key
@@ -57,7 +58,7 @@ def release(
     *,
     store: Path,
     period: str | None = None,
-    input_path: Path | None = None,
+    input_path: Location | None = None,
     actor: str | None = None,
     revise: str | None = None,
     runtime: Runtime | None = None,
@@ -79,7 +80,7 @@ def _release(
     policy_path: Path,
     store_path: Path,
     period: str | None,
-    input_path: Path | None,
+    input_path: Location | None,
     actor: str | None,
     revise: str | None,
     runtime: Runtime,
@@ -120,7 +121,9 @@ def period_of(policy: ReleasePolicy, period: str | None, runtime: Runtime) -> st
     return chosen
 
 
-def _run_stages(run: CandidateRun, input_path: Path | None, base: Path, revision: Revision | None) -> Outcome:
+def _run_stages(
+    run: CandidateRun, input_path: Location | None, base: Path, revision: Revision | None
+) -> Outcome:
     """Carry the table through all stages, in their order."""
     policy, store, period = run.policy, run.store, run.period
     try:
