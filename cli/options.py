@@ -42,7 +42,10 @@ def _input(written: str) -> Location:
 Input = Annotated[
     Any,  # Location | None, which typer cannot tell
     typer.Option(
-        "--input", metavar="FILE", parser=_input, help="Input table (default: the source in the policy)."
+        "--input",
+        metavar="FILE",
+        parser=_input,
+        help="Input table, or s3://BUCKET/KEY (default: the source in the policy).",
     ),
 ]
 OldInput = Annotated[
