@@ -18,7 +18,7 @@ from policy.location import ObjectAddress
 from policy.trusted import ObjectStore
 
 CONNECT_SECONDS = 10
-READ_SECONDS = 60  # without a byte
+READ_SECONDS = 30  # without a byte
 TRIES = 3
 PART_BYTES = 16 << 20
 _MISSING = ("no such object", "Correct the address, or wait until the object is there.")
