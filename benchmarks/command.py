@@ -236,7 +236,8 @@ at least what the benchmark took to write the table. The survey's 1,000,000 rows
 A report's scripts come from the account's cache, but for the first report of an account, which bundles them.
 Five runs each in alternation on a busy machine: with the cache, Adult took a median of 6.7 CPU seconds with
 Mondrian (6.4 to 7.6) and 12.1 with AE-LRHMA (11.9 to 13.2); without it, 8.4 (8.2 to 9.2) and 13.4 (12.7 to
-13.9). Older rows of *now* were measured without it."""
+13.9). Python compiled our own modules anew in each of these runs (PYTHONDONTWRITEBYTECODE). Older rows of
+*now* were measured without the cache."""
 
 
 def kept(rows: Sequence[Sequence[str]], version: str) -> list[list[str]]:
